@@ -1,0 +1,1 @@
+"""Dialects into something that runs."""

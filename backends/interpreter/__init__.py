@@ -1,0 +1,1 @@
+"""Reference semantics: what a program computes, independent of the way down."""

@@ -1,0 +1,1 @@
+"""Upstream MLIR into LLVM IR text, and that into native code."""

@@ -1,0 +1,1 @@
+"""Calling compiled code: arguments, packed functions, callable modules."""

@@ -1,0 +1,1 @@
+"""The dialects' second text form: TVMScript."""

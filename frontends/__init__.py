@@ -1,0 +1,1 @@
+"""Text, models and Python programs into dialects."""

@@ -1,0 +1,1 @@
+"""TVMScript text and decorated Python functions into the `tir` dialect."""

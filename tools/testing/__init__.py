@@ -1,0 +1,1 @@
+"""What the tests share: hypothesis strategies and helpers around them."""

@@ -1,0 +1,43 @@
+"""Our dialects, passes and targets as xDSL's tools see them (entry point group `xdsl.universe`).
+
+Every xDSL tool imports this module when it starts, and a name that exists twice stops all of them. So the loaders
+import nothing before they are called, and targets whose short name is taken upstream carry our prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from xdsl.universe import Universe
+
+from ..dialects import get_all_dialects
+from ..transforms import get_all_passes
+
+if TYPE_CHECKING:
+    from xdsl.utils.target import Target
+
+TARGETS = {
+    "stepwell-asm": "StepwellAsmTarget",
+    "stepwell-llvm": "StepwellLlvmTarget",
+    "tvmscript": "TvmscriptTarget",
+}
+"""Every target Stepwell exports: its name, and its class in `tools.targets`."""
+
+
+def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
+    """A loader for every target, by name; nothing is imported before one is called."""
+    return {name: partial(_load, name) for name in TARGETS}
+
+
+def _load(name: str) -> type[Target]:
+    return getattr(import_module(".targets", __package__), TARGETS[name])
+
+
+STEPWELL_UNIVERSE = Universe(
+    all_dialects=get_all_dialects(),
+    all_passes=get_all_passes(),
+    all_targets=get_all_targets(),
+)

@@ -1,0 +1,23 @@
+"""One module per pass, named after it; `pipelines` orders them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+
+PASSES: dict[str, str] = {}
+"""Every pass of Stepwell: its name, and its class in the module of that name (with underscores)."""
+
+
+def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """A loader for every pass, by name; nothing is imported before one is called."""
+    return {name: partial(_load, name) for name in PASSES}
+
+
+def _load(name: str) -> type[ModulePass]:
+    return getattr(import_module(f".{name.replace('-', '_')}", __name__), PASSES[name])

@@ -1,0 +1,1 @@
+"""What passes ask about a program without changing it."""

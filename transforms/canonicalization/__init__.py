@@ -1,0 +1,1 @@
+"""Patterns of `canonicalize`, one module per dialect; the operations' traits import them."""
