@@ -1,0 +1,73 @@
+# Everything runs in .venv, which each target makes or completes first: `make test` works from a bare clone.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+PEER_VENV := .venv-peer
+BIN := $(VENV)/bin
+PIP_INSTALL := python -m pip install --quiet --disable-pip-version-check
+JOBS ?= 2
+PYTEST := $(BIN)/python -m pytest
+# What `make demo` shows, in this order.
+DEMOS := examples/vector_add.py
+EXAMPLES := $(wildcard examples/*.py)
+SOURCES := $(wildcard *.py) backends core dialects frontends tools transforms
+
+.PHONY: help demo test lint types wheel check fuzz peer-test bench dev clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+demo: $(VENV)/.has-core ## parse the examples, print every landing, compile, run and check them
+	@for file in $(DEMOS); do \
+	  echo "$$ stepwell run $$file --print-landings --check"; \
+	  $(BIN)/stepwell run $$file --print-landings --check || exit 1; \
+	done
+
+test: $(VENV)/.has-test ## all tests (pytest, hypothesis, filecheck)
+	$(PYTEST) -q -n $(JOBS)
+
+lint: $(VENV)/.has-lint ## ruff: rules and format
+	$(BIN)/ruff check --output-format concise .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.has-lint $(VENV)/.has-test ## pyright: strict on the source, basic on the tests
+	$(BIN)/python .ci/typecheck.py
+
+wheel: $(VENV)/.has-dev ## build the wheel, install it in a clean venv, run our tools and xDSL's there
+	$(BIN)/python .ci/wheel.py
+
+check: test lint types wheel ## all of the above but the demo
+
+fuzz: $(VENV)/.has-test ## the property tests and the mutation tests, at least ten thousand inputs
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) -q -n $(JOBS) -m fuzz
+
+peer-test: $(VENV)/.has-test $(PEER_VENV)/.has-peers ## compare with apache-tvm and iree-opt, in a venv of their own
+	STEPWELL_PEER_BIN=$(CURDIR)/$(PEER_VENV)/bin $(PYTEST) -q -m peer
+
+bench: $(VENV)/.has-core ## run every benchmark
+	@for file in $(wildcard benchmarks/*.py); do echo "# $$file"; $(BIN)/python $$file || exit 1; done
+
+dev: $(VENV)/.has-dev ## everything a developer needs, and the pre-commit hooks
+	$(BIN)/pre-commit install
+
+clean: ## remove what the other targets made, the venvs too
+	rm -rf build dist *.egg-info .hypothesis .pytest_cache .ruff_cache $(VENV) $(PEER_VENV)
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "python 3.11 or newer is needed, '$(PYTHON)' is not; set PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.has-core: pyproject.toml | $(BIN)/python
+	$(BIN)/$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.has-%: pyproject.toml | $(BIN)/python
+	$(BIN)/$(PIP_INSTALL) --editable '.[$*]'
+	@touch $@
+
+$(PEER_VENV)/.has-peers: pyproject.toml
+	$(PYTHON) -m venv $(PEER_VENV)
+	$(PEER_VENV)/bin/$(PIP_INSTALL) 'apache-tvm==0.27.*' 'iree-base-compiler>=3'
+	@touch $@

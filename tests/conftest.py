@@ -1,0 +1,39 @@
+"""Hypothesis profiles (HYPOTHESIS_PROFILE=dev, ci or nightly) and the tools of other projects we compare with."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says nothing on a shared machine.
+settings.register_profile("base", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("dev", settings.get_profile("base"), max_examples=50)
+settings.register_profile("ci", settings.get_profile("base"), max_examples=200, derandomize=True)
+settings.register_profile("nightly", settings.get_profile("base"), max_examples=5000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def _peer_tool(name: str) -> Path:
+    """The tool called `name` from the venv of the peers (`make peer-test`) or beside our Python; skips without it."""
+    folders = (os.environ.get("STEPWELL_PEER_BIN", ""), str(Path(sys.executable).parent))
+    found = shutil.which(name, path=os.pathsep.join(filter(None, folders)))
+    if found is None:
+        pytest.skip(f"{name} is not installed (make peer-test installs it)")
+    return Path(found)
+
+
+@pytest.fixture(scope="session")
+def iree_opt() -> Path:
+    """IREE's `iree-opt`, which reads upstream MLIR."""
+    return _peer_tool("iree-opt")
+
+
+@pytest.fixture(scope="session")
+def tvm_python() -> Path:
+    """A Python that can import the real `tvm`."""
+    if "STEPWELL_PEER_BIN" not in os.environ:
+        pytest.skip("apache-tvm is installed by `make peer-test` only")
+    return _peer_tool("python")

@@ -1,0 +1,229 @@
+"""The rules of CONTRIBUTING.md that a program can hold: names lead to places, everything is documented and tested,
+and imports point one way."""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from xdsl.ir import Attribute, Operation
+
+from stepwell.dialects import DIALECTS, get_all_dialects
+from stepwell.transforms import PASSES, get_all_passes
+
+ROOT = Path(__file__).parents[1]
+FILECHECK = ROOT / "tests/filecheck"
+CONSTRAINT = re.compile(r"\(C\d+\)")
+
+# Modules of transforms/ that are no pass.
+NOT_PASSES = {"__init__", "pipelines"}
+
+# An import may point to a lower layer or its own; the frontends and the backends share one and do not see each other.
+LAYERS = {
+    "core": 0,
+    "dialects": 1,
+    "module": 2,
+    "transforms": 3,
+    "frontends": 4,
+    "backends": 4,
+    "frontends.tvm": 5,
+    "tools": 5,
+    "": 5,
+}
+SOURCES = sorted(
+    [
+        *ROOT.glob("*.py"),
+        *(file for layer in LAYERS if "." not in layer for file in (ROOT / (layer or "-")).rglob("*.py")),
+    ]
+)
+
+
+def _camel(name: str) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in re.split(r"[-_.]", name))
+
+
+# Passes
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_pass_is_where_its_name_says(name: str) -> None:
+    cls = get_all_passes()[name]()
+    assert cls.name == name
+    assert cls.__module__ == f"stepwell.transforms.{name.replace('-', '_')}"
+    assert cls.__name__ == f"{_camel(name)}Pass"
+    assert (FILECHECK / "transforms" / f"{name}.mlir").is_file()
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_pass_is_documented_by_a_program_before_and_after(name: str) -> None:
+    doc = inspect.getdoc(get_all_passes()[name]()) or ""
+    assert "Before" in doc
+    assert "After" in doc
+
+
+def test_every_module_of_transforms_is_a_registered_pass() -> None:
+    modules = {file.stem for file in (ROOT / "transforms").glob("*.py")} - NOT_PASSES
+    assert modules == {name.replace("-", "_") for name in PASSES}
+
+
+# Dialects
+
+
+@cache
+def _definitions(dialect: str) -> tuple[type[Operation] | type[Attribute], ...]:
+    value = get_all_dialects()[dialect]()
+    return (*value.operations, *value.attributes)
+
+
+def _operations(dialect: str) -> list[type[Operation]]:
+    return [cls for cls in _definitions(dialect) if issubclass(cls, Operation)]
+
+
+def _constraints(dialect: str) -> Iterator[tuple[type, str]]:
+    """Every numbered constraint of a docstring with the class it belongs to."""
+    for cls in _definitions(dialect):
+        for constraint in sorted(set(CONSTRAINT.findall(cls.__doc__ or ""))):
+            yield cls, constraint
+
+
+def _code(cls: type) -> str:
+    """The source of a class and of our classes it inherits from, without docstrings."""
+    classes = [base for base in cls.__mro__ if base.__module__.startswith("stepwell.")]
+    trees = [ast.parse(inspect.cleandoc("\n" + inspect.getsource(base))) for base in classes]
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+                node.body = node.body[1:] or [ast.Pass()]
+    return "\n".join(map(ast.unparse, trees))
+
+
+def _mentions(cls: type, text: str) -> bool:
+    """Whether a test names this operation or attribute, by mnemonic or by class."""
+    name: str = cls.name
+    return re.search(rf"{re.escape(name)}\b|\b{cls.__name__}\b", text) is not None
+
+
+@cache
+def _negative_tests(dialect: str) -> tuple[str, ...]:
+    """The cases that expect an error: those of invalid.mlir, and the functions of tests/dialects."""
+    cases = (FILECHECK / "dialects" / dialect / "invalid.mlir").read_text().split("// -----")
+    for file in (ROOT / "tests/dialects").rglob("test_*.py"):
+        text = file.read_text()
+        cases += [ast.get_source_segment(text, node) or "" for node in ast.parse(text).body]
+    return tuple(cases)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_operation_classes_are_named_from_their_mnemonics(dialect: str) -> None:
+    expected = {cls.__name__: f"{_camel(cls.name.partition('.')[2])}Op" for cls in _operations(dialect)}
+    assert {name: expected[name] for name in expected if name != expected[name]} == {}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_everything_in_a_dialect_is_documented(dialect: str) -> None:
+    assert [cls.__name__ for cls in _definitions(dialect) if not (cls.__dict__.get("__doc__") or "").strip()] == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_operation_is_read_and_printed_by_a_test(dialect: str) -> None:
+    text = (FILECHECK / "dialects" / dialect / "ops.mlir").read_text()
+    program = re.sub(r"//.*", "", text)
+    names = [cls.name for cls in _operations(dialect)]
+    assert [name for name in names if not re.search(rf"\b{re.escape(name)}(?![.\w])", program)] == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_numbered_constraint_is_raised_by_the_code(dialect: str) -> None:
+    assert [(cls.name, c) for cls, c in _constraints(dialect) if c not in _code(cls)] == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_numbered_constraint_has_a_test_that_breaks_it(dialect: str) -> None:
+    cases = [case.replace("\\", "") for case in _negative_tests(dialect)]
+
+    def tested(cls: type, constraint: str) -> bool:
+        return any(constraint in case and _mentions(cls, case) for case in cases)
+
+    assert [(cls.name, c) for cls, c in _constraints(dialect) if not tested(cls, c)] == []
+
+
+# Imports
+
+
+def _layer(module: tuple[str, ...]) -> str:
+    """The layer of a module given by its path below the root package."""
+    two = ".".join(module[:2])
+    return two if two in LAYERS else module[0] if module and module[0] in LAYERS else ""
+
+
+def _is_module(path: tuple[str, ...]) -> bool:
+    place = ROOT.joinpath(*path)
+    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
+
+
+def _targets(node: ast.ImportFrom, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The modules a relative import reaches, as paths below the root package."""
+    base = package[: len(package) - node.level + 1] + tuple(filter(None, (node.module or "").split(".")))
+    for alias in node.names:
+        yield (*base, alias.name) if _is_module((*base, alias.name)) else base
+
+
+def _canonicalization_traits(tree: ast.Module) -> set[ast.AST]:
+    """Imports inside a method: an operation finds its canonicalization patterns that way, as in xDSL."""
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return {inner for function in functions for inner in ast.walk(function) if isinstance(inner, ast.ImportFrom)}
+
+
+def _wrong_imports(file: Path) -> Iterator[str]:
+    tree = ast.parse(file.read_text())
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    here = _layer(parts if parts != ("__init__",) else ())
+    lazy = _canonicalization_traits(tree)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or node.level == 0:
+            continue
+        for target in _targets(node, parts[:-1]):
+            if target[:2] == ("transforms", "canonicalization") and here == "dialects" and node in lazy:
+                continue
+            there = _layer(target)
+            if LAYERS[there] > LAYERS[here] or {here, there} == {"frontends", "backends"}:
+                yield f"line {node.lineno}: {here or 'the root'} imports {'.'.join(target) or 'the root'}"
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_imports_point_one_way(file: Path) -> None:
+    assert list(_wrong_imports(file)) == []
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_the_source_imports_itself_relatively(file: Path) -> None:
+    ours = {"stepwell"} | {layer for layer in LAYERS if layer}
+    for node in ast.walk(ast.parse(file.read_text())):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module or ""]
+        assert not {name.partition(".")[0] for name in names} & ours
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from ..dialects import tir", []),
+        ("from ..core.errors import PassError", []),
+        ("from .. import module", []),
+        ("from .. import Module", ["line 1: transforms imports the root"]),
+        ("from ..backends import llvm", ["line 1: transforms imports backends.llvm"]),
+        ("def f():\n    from ..frontends import tvmscript", ["line 2: transforms imports frontends.tvmscript"]),
+    ],
+)
+def test_a_wrong_import_is_seen(source: str, found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("transforms", "dialects", "core", "backends/llvm", "frontends/tvmscript"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "module.py").touch()
+    (tmp_path / "transforms/some_pass.py").write_text(source)
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    assert list(_wrong_imports(tmp_path / "transforms/some_pass.py")) == found
