@@ -1,0 +1,94 @@
+"""The inside of an f-string: literal text, and expressions in braces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ...core.diagnostics import Span
+from .literals import unescape
+from .syntax import Expr, FString, Interpolation, Text
+
+_TEXT = re.compile(r"(?:\\N\{[^}]*\}|\{\{|\}\}|[^{}])+")
+_CONVERSION = re.compile(r"!([rsa])\s*(?=[:}])")
+_QUOTED = re.compile(r"'''.*?'''|\"\"\".*?\"\"\"|'[^'\n]*'|\"[^\"\n]*\"", re.DOTALL)
+_MAX_FORMAT_DEPTH = 2  # a format may hold expressions, whose formats may not: Python's rule
+
+ReadExpression = Callable[[str, Span], Expr]
+"""Reads an expression's text; the span says where that begins."""
+
+
+def fstring_parts(
+    text: str, raw: bool, span: Span, read: ReadExpression, depth: int = 0
+) -> tuple[Text | Interpolation, ...]:
+    """The parts of an f-string whose text (between the quotes) begins where `span` does."""
+    parts: list[Text | Interpolation] = []
+    position = 0
+    while position < len(text):
+        if (match := _TEXT.match(text, position)) is not None:
+            plain = match[0].replace("{{", "{").replace("}}", "}")
+            parts.append(Text(span, plain if raw else unescape(plain, span)))
+            position = match.end()
+        elif text[position] == "}":
+            raise _at(span, text, position).error("unmatched '}' in an f-string, a brace as text is written '}}'")
+        else:
+            part, position = _interpolation(text, raw, span, position, read, depth)
+            parts.append(part)
+    return tuple(parts)
+
+
+def _interpolation(
+    text: str, raw: bool, span: Span, start: int, read: ReadExpression, depth: int
+) -> tuple[Interpolation, int]:
+    place = _at(span, text, start)
+    if depth == _MAX_FORMAT_DEPTH:
+        raise place.error("braces in an f-string are nested too deeply")
+    end = _end_of_expression(text, start + 1, place)
+    source = text[start + 1 : end]
+    if not source.strip():
+        raise place.error("expected an expression in the braces of an f-string")
+    value = read(source.removesuffix("=") if text[end] == "}" else source, _at(span, text, start + 1))
+    conversion = _CONVERSION.match(text, end)
+    position = conversion.end() if conversion else end
+    style: FString | None = None
+    if text[position : position + 1] == ":":
+        close = _end_of_format(text, position + 1, place)
+        inner = _at(span, text, position + 1)
+        style = FString(inner, fstring_parts(text[position + 1 : close], raw, inner, read, depth + 1))
+        position = close
+    if text[position : position + 1] != "}":
+        raise place.error("expected '}' after the expression of an f-string")
+    return Interpolation(place, value, conversion[1] if conversion else "", style), position + 1
+
+
+def _end_of_expression(text: str, position: int, place: Span) -> int:
+    """Where the `}`, `!r` or `:` stands that ends an expression; brackets and strings hide what is in them."""
+    depth = 0
+    while position < len(text):
+        char = text[position]
+        if char in "'\"" and (quoted := _QUOTED.match(text, position)) is not None:
+            position = quoted.end()
+            continue
+        if depth == 0 and (char in ":}" or (char == "!" and text[position + 1 : position + 2] != "=")):
+            return position
+        depth += (char in "([{") - (char in ")]}")
+        position += 1
+    raise place.error("'{' was never closed in an f-string")
+
+
+def _end_of_format(text: str, position: int, place: Span) -> int:
+    depth = 0
+    while position < len(text):
+        if text[position] == "}" and depth == 0:
+            return position
+        depth += (text[position] == "{") - (text[position] == "}")
+        position += 1
+    raise place.error("'{' was never closed in an f-string")
+
+
+def _at(span: Span, text: str, position: int) -> Span:
+    """One character of the text that begins at `span`."""
+    before = text[:position]
+    line = span.line + before.count("\n")
+    column = position - before.rfind("\n") if "\n" in before else span.column + position
+    return Span(span.source, line, column, line, column + 1)

@@ -1,0 +1,129 @@
+"""Indentation and brackets: what the lexer's tokens need before an LALR grammar can read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+from lark import Token
+from lark.exceptions import UnexpectedCharacters
+
+from ...core.diagnostics import SourceFile, Span
+
+SOURCE: ContextVar[SourceFile] = ContextVar("source")
+"""The file that is being read: lark hands neither it nor anything like it to lexers and callbacks."""
+
+NEWLINE = "_NEWLINE"
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+_OPENER_OF = {closer: opener for opener, closer in _CLOSERS.items()}
+_TAB_WIDTH = 8  # as Python counts columns of indentation
+_REFUSED = frozenset(["async", "await", "del", "except", "finally", "global", "nonlocal", "raise", "try", "yield"])
+
+
+def span_of(token: Token, last: Token | None = None) -> Span:
+    """From the start of a token to its end, or to the end of `last`."""
+    last = token if last is None else last
+    return Span(SOURCE.get(), token.line or 1, token.column or 1, last.end_line or last.line or 1, last.end_column or 1)
+
+
+class Layout:
+    """lark's post-lexer: drops line ends inside brackets and the first one, makes _INDENT and _DEDENT.
+
+    The text as a whole may be indented. Brackets are checked here, where the message can name both ends.
+    """
+
+    always_accept = (NEWLINE,)
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        tokens, failure = _collect(stream)
+        _check_brackets(tokens, complete=failure is None)
+        yield from _with_indentation(_without_inner_newlines(tokens), failure)
+
+
+def _collect(stream: Iterator[Token]) -> tuple[list[Token], UnexpectedCharacters | None]:
+    """All tokens up to the first place where none begins, and lark's error about that place."""
+    tokens: list[Token] = []
+    try:
+        tokens.extend(stream)
+    except UnexpectedCharacters as error:
+        return tokens, error
+    return tokens, None
+
+
+def _without_inner_newlines(tokens: list[Token]) -> Iterator[Token]:
+    depth = 0
+    for token in tokens:
+        depth += (token.value in _CLOSERS) - (token.value in _OPENER_OF)
+        if token.type != NEWLINE or depth == 0:
+            yield token
+
+
+def _check_brackets(tokens: list[Token], complete: bool) -> None:
+    opened: list[Token] = []
+    for token in tokens:
+        if token.value in _CLOSERS:
+            opened.append(token)
+        elif (opener := _OPENER_OF.get(token.value)) is not None:
+            _check_closer(token, opened.pop() if opened else None, opener)
+        elif token.type == "NAME" and token.value in _REFUSED:
+            raise span_of(token).error(f"{token.value!r} is not part of TVMScript")
+    if complete and opened:
+        raise span_of(opened[-1]).error(f"{opened[-1].value!r} was never closed")
+
+
+def _check_closer(closer: Token, opened: Token | None, opener: str) -> None:
+    if opened is None:
+        raise span_of(closer).error(f"unmatched {closer.value!r}")
+    if opened.value != opener:
+        where = f" on line {opened.line}" if opened.line != closer.line else ""
+        raise span_of(closer).error(
+            f"expected {_CLOSERS[opened.value]!r} to close {opened.value!r}{where}, got {closer.value!r}"
+        )
+
+
+def _with_indentation(tokens: Iterator[Token], failure: UnexpectedCharacters | None) -> Iterator[Token]:
+    levels: list[int] = []
+    newline: Token | None = None
+    last: Token | None = None
+    for token in tokens:
+        if token.type == NEWLINE:
+            newline = token
+            continue
+        if not levels:
+            levels.append(_first_width(token))
+        elif newline is not None:
+            yield newline
+            yield from _change_of_level(levels, newline, token)
+        newline, last = None, token
+        yield token
+    if failure is not None:
+        raise failure
+    if last is not None:
+        yield _synthetic(NEWLINE, newline or last)
+        yield from (_synthetic("_DEDENT", newline or last) for _ in levels[1:])
+
+
+def _first_width(token: Token) -> int:
+    text = SOURCE.get().text.replace("\r\n", "\n").replace("\r", "\n")
+    before = text[: token.start_pos or 0].rpartition("\n")[2]
+    return _width(before)
+
+
+def _width(blanks: str) -> int:
+    return len(blanks.replace("\f", "").expandtabs(_TAB_WIDTH))
+
+
+def _change_of_level(levels: list[int], newline: Token, token: Token) -> Iterator[Token]:
+    width = _width(newline.value.rpartition("\n")[2])
+    if width > levels[-1]:
+        levels.append(width)
+        yield _synthetic("_INDENT", token)
+    while width < levels[-1]:
+        levels.pop()
+        if not levels or width > levels[-1]:
+            raise span_of(token).error("this line's indentation matches no enclosing block")
+        yield _synthetic("_DEDENT", token)
+
+
+def _synthetic(type: str, near: Token) -> Token:
+    return Token.new_borrow_pos(type, "", near)

@@ -1,0 +1,160 @@
+"""Text into the syntax tree, by the LALR grammar beside this file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
+
+from lark import Lark, Token
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+from lark.lexer import PatternStr
+
+from ...core.diagnostics import SourceFile, Span, did_you_mean
+from ...core.errors import ParseError
+from . import syntax
+from .builder import Builder
+from .fstrings import fstring_parts
+from .layout import NEWLINE, SOURCE, Layout, span_of
+
+MAX_NESTING = 200
+"""Levels of nesting, of statements and expressions together, beyond which a program is refused."""
+
+
+def read_module(source: SourceFile) -> syntax.File:
+    """The syntax tree of a text; `ParseError` with file, line and caret if it is not of the grammar."""
+    text = source.text.replace("\r\n", "\n").replace("\r", "\n")
+    tree = _read(source, text + "\n")
+    _check_shape(tree)
+    return tree
+
+
+def _read(source: SourceFile, text: str) -> syntax.File:
+    previous = SOURCE.set(source)
+    try:
+        return cast(Any, _lark()).parse(text)
+    except UnexpectedToken as error:
+        raise _unexpected_token(error) from None
+    except UnexpectedCharacters as error:
+        raise _unexpected_character(error, text) from None
+    finally:
+        SOURCE.reset(previous)
+
+
+@cache
+def _lark() -> Lark:
+    """The parser, built once a process (0.15 s) when first needed."""
+    grammar = files(cast(str, __package__)).joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(
+        grammar,
+        start="file",
+        parser="lalr",
+        lexer="basic",
+        postlex=Layout(),
+        transformer=Builder(lambda text, raw, span: fstring_parts(text, raw, span, _read_embedded)),
+        keep_all_tokens=True,
+        maybe_placeholders=True,
+    )
+
+
+def _read_embedded(text: str, span: Span) -> syntax.Expr:
+    """An f-string's expression: read as if only blanks stood before it, so that places are right."""
+    blanks = " " * (span.column - 2) if span.line == 1 else "\n" * (span.line - 1) + " " * (span.column - 1)
+    match _read(span.source, f"({blanks}{text}\n)\n").body:
+        case (syntax.ExprStmt(value=value),):
+            return value
+        case _:
+            raise span.error("expected an expression in the braces of an f-string")
+
+
+# ---- what the grammar cannot say
+
+
+def _check_shape(tree: syntax.File) -> None:
+    """Refuses what is nested too deeply for recursive functions, and `as` outside a `with` (the grammar reads
+    parenthesised with-items as a tuple)."""
+    pending: list[tuple[syntax.Node, int]] = [(tree, 0)]
+    while pending:
+        node, depth = pending.pop()
+        if depth > MAX_NESTING:
+            raise node.span.error(f"nested too deeply: more than {MAX_NESTING} levels")
+        for child in node.children():
+            if isinstance(child, syntax.WithItem) and not isinstance(node, syntax.With):
+                raise child.span.error("'as' has its place in a with statement")
+            pending.append((child, depth + 1))
+
+
+# ---- messages
+
+_WORDS = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a string",
+    "_NEWLINE": "end of line",
+    "_INDENT": "an indented block",
+    "_DEDENT": "end of block",
+    "$END": "end of file",
+}
+_LAYOUT = frozenset(["_NEWLINE", "_INDENT", "_DEDENT", "$END"])
+_STARTS_EXPRESSION = frozenset(["NAME", "NUMBER", "STRING", "LPAR"])
+_UNSAID = frozenset("| ^ & << >> + - * / // % @ ** < <= > >= == != in is and or not if for . ( [ ; as =".split())
+_UNSAID_IN_LINE = frozenset([",", ":"])
+
+
+def _unexpected_token(error: UnexpectedToken) -> ParseError:
+    token, parser = cast(Token, error.token), cast(Any, error.interactive_parser)
+    previous: object = parser.parser_state.value_stack[-1] if parser.parser_state.value_stack else None
+    # the LALR table alone would name terminals that the parser does not really take here
+    expectation = _expectation(parser.accepts())
+    return span_of(token).error(f"expected {expectation}, got {_describe(token)}{_keyword_hint(previous, token)}")
+
+
+def _describe(token: Token) -> str:
+    if token.type in _LAYOUT:
+        return _WORDS[token.type]
+    text = str(token).partition("\n")[0]
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def _expectation(terminals: set[str]) -> str:
+    """What may stand here, in words: an expression is one word, and operators go unsaid unless nothing else fits."""
+    if terminals >= _STARTS_EXPRESSION:
+        return "a statement" if "WITH" in terminals else "an expression"
+    symbols = {_symbol(terminal) for terminal in terminals if terminal != "AUGMENT"}
+    unsaid = _UNSAID | _UNSAID_IN_LINE if NEWLINE in symbols else _UNSAID
+    words = sorted(_WORDS.get(symbol) or repr(symbol) for symbol in symbols - unsaid or symbols)
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+@cache
+def _symbol(terminal: str) -> str:
+    """How a terminal is written, if it is always written the same; else its name."""
+    pattern = next((t.pattern for t in _lark().terminals if t.name == terminal), None)
+    return pattern.value if isinstance(pattern, PatternStr) else terminal
+
+
+def _keyword_hint(previous: object, token: Token) -> str:
+    """For `fro i in range(8)`: the name here, or the one before, may be a misspelled keyword."""
+    for word in (previous, token):
+        if isinstance(word, Token) and word.type == "NAME" and len(word) > 1 and word not in _keywords():
+            if hint := did_you_mean(word, _keywords()):
+                return hint
+    return ""
+
+
+@cache
+def _keywords() -> tuple[str, ...]:
+    patterns: Iterable[object] = (terminal.pattern for terminal in _lark().terminals)
+    words = (pattern.value for pattern in patterns if isinstance(pattern, PatternStr))
+    return tuple(word for word in words if word.isalpha() and word not in ("from", "import"))
+
+
+def _unexpected_character(error: UnexpectedCharacters, text: str) -> ParseError:
+    char = text[error.pos_in_stream]
+    span = Span(SOURCE.get(), error.line, error.column, error.line, error.column + 1)
+    if char in "'\"":
+        return span.error("this string is never closed")
+    if char == "\\":
+        return span.error("expected end of line after '\\'")
+    return span.error(f"unexpected character {char!r}")
