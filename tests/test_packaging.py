@@ -94,3 +94,10 @@ def test_pre_commit_runs_the_tools_of_the_lint_extra() -> None:
     hooks = (ROOT / ".pre-commit-config.yaml").read_text()
     ruff = next(req for req in PROJECT["project"]["optional-dependencies"]["lint"] if req.startswith("ruff"))
     assert ruff in hooks
+
+
+def test_every_make_target_the_documents_name_exists() -> None:
+    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    named = {name for text in documents for name in re.findall(r"(?:`|^    )make ([a-z-]+)", text.read_text(), re.M)}
+    assert named
+    assert named <= set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
