@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from stepwell.core.diagnostics import SourceFile
 from stepwell.core.errors import ParseError
 from stepwell.frontends.tvmscript import syntax
@@ -113,20 +114,11 @@ def test_expressions_read_as_python_reads_them(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["0", "1_000", "0xFF_ff", "0o17", "0b1010", "1e-5", "1.", ".5", "1_0.2_5E+1_0", "00", "3.4028234663852886e38"]
-    + [
-        "'a'",
-        '"\\n\\t\\\\"',
-        "r'\\n'",
-        "'''a\n\"b\"'''",
-        '"""x"""',
-        "'a' \"b\" 'c'",
-        "''",
-        '""',
-        "u'x'",
-        "b'x\\x00\\''",
-    ]
-    + ["'\\x41\\101\\u00e9\\N{BULLET}\\q'", "Rb'\\d'", "'a\\\nb'", "True", "None", "..."],
+    [
+        *["0", "1_000", "0xFF_ff", "0o17", "0b1010", "1e-5", "1.", ".5", "1_0.2_5E+1_0", "00", "3.4028234663852886e38"],
+        *["'a'", '"\\n\\t\\\\"', "r'\\n'", "'''a\n\"b\"'''", '"""x"""', "'a' \"b\" 'c'", "''", '""', "u'x'"],
+        *["b'x\\x00\\''", "'\\x41\\101\\u00e9\\N{BULLET}\\q'", "Rb'\\d'", "'a\\\nb'", "True", "None", "..."],
+    ],
 )
 def test_literals_have_pythons_values(text: str) -> None:
     with pytest.warns() if "\\q" in text else _nothing():
@@ -341,23 +333,25 @@ def test_what_is_not_of_the_grammar_is_told_with_its_place(text: str, place: str
 
 def test_a_message_shows_the_line_and_a_caret() -> None:
     with pytest.raises(ParseError) as caught:
-        read("x = 1\n\ty = return\n")
+        read("if x:\n\ty = return\n")
     assert str(caught.value).splitlines()[1:] == ["     y = return", "         ^~~~~~"]
 
 
 @pytest.mark.parametrize(
     "text",
-    ["(" * 400 + ")" * 400, "(" * 5000, "not " * 3000 + "x", "x" + ".a" * 3000, "x" + "()" * 3000, "-" * 3000 + "x"]
-    + [" + ".join(["x"] * 3000), "a if b else " * 3000 + "c", "lambda: " * 3000 + "c", "[" * 300 + "]" * 300]
-    + ["\n".join("  " * i + "if x:" for i in range(300)) + " pass", "{1:" * 3000 + "1" + "}" * 3000],
+    [
+        *["(" * 400 + ")" * 400, "(" * 5000, "[" * 300 + "]" * 300, "{1:" * 3000 + "1" + "}" * 3000],
+        *["not " * 3000 + "x", "-" * 3000 + "x", "x" + ".a" * 3000, "x" + "()" * 3000, " + ".join(["x"] * 3000)],
+        *["a if b else " * 3000 + "c", "lambda: " * 3000 + "c"],
+        "\n".join("  " * i + "if x:" for i in range(300)) + " pass",
+    ],
 )
 def test_deep_nesting_is_a_diagnostic_or_harmless(text: str) -> None:
-    try:
-        tree = read(text)
-    except ParseError as error:
-        assert re.search("nested too deeply|was never closed", str(error))
-    else:
-        assert show(tree) == ("File", (("ExprStmt", ("Tuple", ())),))  # parentheses alone leave no nodes
+    if text.startswith("(" * 400 + ")"):
+        assert show(body(text)) == (("ExprStmt", ("Tuple", ())),)  # parentheses alone leave no nodes
+        return
+    with pytest.raises(ParseError, match=r"nested too deeply|was never closed"):
+        read(text)
 
 
 def test_nesting_below_the_limit_is_read() -> None:
