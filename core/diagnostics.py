@@ -1,0 +1,64 @@
+"""Source files, positions in them, and how a message about one looks."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .errors import ParseError
+
+_LINE_END = re.compile(r"\r\n?|\n")  # Python's line ends; str.splitlines knows more
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """The text a program was read from. `first_line`, `indent`: where the text starts in its file, for a decorated
+    function (lines above it, columns removed from each line)."""
+
+    name: str
+    text: str = field(repr=False)
+    first_line: int = 1
+    indent: int = 0
+
+    def line(self, number: int) -> str:
+        """The line with number `number` (1-based, in `text`), without its end."""
+        lines = _LINE_END.split(self.text)
+        return lines[number - 1] if 1 <= number <= len(lines) else ""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of a source file: 1-based line and column in the text, and where it ends."""
+
+    source: SourceFile
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @property
+    def file_line(self) -> int:
+        return self.line + self.source.first_line - 1
+
+    @property
+    def file_column(self) -> int:
+        return self.column + self.source.indent
+
+    def render(self, message: str, level: str = "error") -> str:
+        """`file.py:3:24: error: message`, the line, a caret line."""
+        text = self.source.line(self.line).expandtabs(1)
+        width = self.end_column - self.column if self.end_line == self.line else len(text) - self.column + 1
+        caret = " " * (self.column - 1) + "^" + "~" * (max(1, min(width, len(text) - self.column + 1)) - 1)
+        return f"{self.source.name}:{self.file_line}:{self.file_column}: {level}: {message}\n    {text}\n    {caret}"
+
+    def error(self, message: str) -> ParseError:
+        """The `ParseError` that shows `message` here."""
+        return ParseError(self.render(message))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`, did you mean 'x'?` for the nearest known name, or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f", did you mean {near[0]!r}?" if near else ""

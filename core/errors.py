@@ -1,0 +1,43 @@
+"""The error families: everything a user can cause derives from `StepwellError`.
+
+One family per stage. A family that has a twin in xDSL subclasses it too, so that xDSL's own tools treat it as a
+diagnostic (`--verify-diagnostics`) and code written against xDSL still catches it.
+"""
+
+from xdsl.utils.exceptions import PassFailedException, VerifyException
+
+
+class StepwellError(Exception):
+    """Base of every error that a user's program, schedule or call can cause."""
+
+
+class ParseError(StepwellError):
+    """Text that is not a program. The message starts with `file:line:column: error:` and shows the line."""
+
+
+class VerifyError(StepwellError, VerifyException):
+    """A module that breaks a constraint of its dialect."""
+
+
+class PassError(StepwellError, PassFailedException):
+    """A pass that cannot do its work on this module."""
+
+
+class UnsupportedError(PassError):
+    """A valid program that Stepwell cannot compile (yet), or not for this target."""
+
+
+class ArgumentError(StepwellError, ValueError):
+    """An argument of a compiled function that it must not be called with: count, dtype, shape, strides, overlap."""
+
+
+class LinkError(StepwellError):
+    """An external symbol or packed function that nobody provides."""
+
+
+class ExecutionError(StepwellError, RuntimeError):
+    """A failure while a compiled function runs: a failed `assert`, an exception inside a packed function."""
+
+
+class UndefinedBehaviorError(ExecutionError):
+    """The oracle found what docs/semantics.md excludes: an out-of-bounds access, an uninitialised read, ..."""

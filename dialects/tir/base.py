@@ -1,0 +1,283 @@
+"""The base op, the handle type, and the custom-syntax pieces that several `tir` ops share.
+
+Numbers that are known are not SSA: bounds, extents, shapes and domains are MLIR's mixed lists, an `array<i64>` that
+holds `DYNAMIC` where an operand takes the place. In text an index operand without a type is an `i32`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterable, Sequence
+from typing import NoReturn, TypeAlias
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    BFloat16Type,
+    DenseArrayBase,
+    DictionaryAttr,
+    FileLineColLoc,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    StringAttr,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue, TypeAttribute
+from xdsl.irdl import IRDLOperation, irdl_attr_definition, param_def
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ...core.errors import VerifyError
+
+DYNAMIC = DYNAMIC_INDEX
+"""Stands in a static list where an operand gives the number."""
+
+Mixed: TypeAlias = int | SSAValue
+"""A number that is known, or the value that holds it."""
+
+ScalarType: TypeAlias = IntegerType | Float16Type | BFloat16Type | Float32Type | Float64Type
+
+
+@irdl_attr_definition
+class HandleType(ParametrizedAttribute, TypeAttribute):
+    """An untyped or typed pointer: `!tir.handle`, `!tir.handle<f32>`, `!tir.handle<f32, "shared">`.
+
+    element: the type of what it points to, or none.  scope: the memory it points into ("global" by default).
+    """
+
+    name = "tir.handle"
+
+    element: Attribute = param_def()
+    scope: StringAttr = param_def()
+
+    def __init__(self, element: Attribute | None = None, scope: str = "global"):
+        super().__init__(NoneAttr() if element is None else element, StringAttr(scope))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        if parser.parse_optional_punctuation("<") is None:
+            return NoneAttr(), StringAttr("global")
+        element = parser.parse_type()
+        scope = parser.parse_str_literal() if parser.parse_optional_punctuation(",") else "global"
+        parser.parse_punctuation(">")
+        return element, StringAttr(scope)
+
+    def print_parameters(self, printer: Printer) -> None:
+        if isinstance(self.element, NoneAttr):
+            return
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.element)
+            if self.scope.data != "global":
+                printer.print_string(", ")
+                printer.print_string_literal(self.scope.data)
+
+
+@irdl_attr_definition
+class TargetAttr(ParametrizedAttribute):
+    """A compilation target as an attribute value: `#tir.target<{kind = "llvm"}>` or `#tir.target<"cuda">`."""
+
+    name = "tir.target"
+
+    config: Attribute = param_def()
+
+
+class TirOp(IRDLOperation, ABC):
+    """Base of every `tir` op: an error about it points to the line it was written on, when that is known."""
+
+    def emit_error(self, message: str, underlying_error: Exception) -> NoReturn:
+        match self.location:
+            case FileLineColLoc(filename=file, line=line, column=column):
+                where = f"{file.data}:{line.data}:{column.data}: error: "
+                raise VerifyError(f"{where}{self.name}: {underlying_error}") from underlying_error
+            case _:
+                super().emit_error(message, underlying_error)
+
+
+def scope_of(type: MemRefType[Attribute]) -> str:
+    """The memory scope of a buffer type; no memory space is "global"."""
+    return type.memory_space.data if isinstance(type.memory_space, StringAttr) else "global"
+
+
+def memory_space(scope: str) -> Attribute:
+    """The memory space of a scope: "global" is none."""
+    return NoneAttr() if scope == "global" else StringAttr(scope)
+
+
+# Mixed static/dynamic lists
+
+
+def split_mixed(values: Iterable[Mixed]) -> tuple[DenseArrayBase[IntegerType], list[SSAValue]]:
+    """The static list (DYNAMIC for each operand) and the operands of mixed `values`."""
+    values = list(values)
+    static = [v if isinstance(v, int) else DYNAMIC for v in values]
+    return DenseArrayBase.from_list(i64, static), [v for v in values if not isinstance(v, int)]
+
+
+def join_mixed(static: DenseArrayBase[IntegerType], operands: Iterable[SSAValue]) -> list[Mixed]:
+    """The inverse of `split_mixed`."""
+    rest = iter(operands)
+    return [next(rest) if v == DYNAMIC else v for v in static.get_values()]
+
+
+def verify_mixed(what: str, static: DenseArrayBase[IntegerType], operands: Sequence[SSAValue]) -> None:
+    """Raise unless there is one operand for each DYNAMIC."""
+    holes = static.get_values().count(DYNAMIC)
+    if holes != len(operands):
+        raise VerifyException(f"{what}: {holes} dynamic entries, {len(operands)} operands")
+
+
+def print_index(printer: Printer, value: Mixed) -> None:
+    """`128`, `%n`, or `%n : i64` when its type is not i32."""
+    if isinstance(value, int):
+        printer.print_string(str(value))
+        return
+    printer.print_ssa_value(value)
+    if value.type != i32:
+        printer.print_string(" : ")
+        printer.print_attribute(value.type)
+
+
+def print_indices(printer: Printer, values: Iterable[Mixed]) -> None:
+    printer.print_string("[")
+    printer.print_list(values, lambda v: print_index(printer, v))
+    printer.print_string("]")
+
+
+def print_bound(printer: Printer, bound: Mixed) -> None:
+    """A bound whose type is that of the variable it bounds."""
+    if isinstance(bound, int):
+        printer.print_string(str(bound))
+    else:
+        printer.print_ssa_value(bound)
+
+
+def print_range(printer: Printer, low: Mixed, extent: Mixed) -> None:
+    """`[0 +: %n]`."""
+    printer.print_string("[")
+    print_bound(printer, low)
+    printer.print_string(" +: ")
+    print_bound(printer, extent)
+    printer.print_string("]")
+
+
+def parse_range(parser: Parser, type: Attribute) -> tuple[Mixed, Mixed]:
+    parser.parse_punctuation("[")
+    low = parse_index(parser, type)
+    parser.parse_punctuation("+")
+    parser.parse_punctuation(":")
+    extent = parse_index(parser, type)
+    parser.parse_punctuation("]")
+    return low, extent
+
+
+def _resolve_typed(parser: Parser, operand: UnresolvedOperand, default: Attribute) -> SSAValue:
+    type = parser.parse_type() if parser.parse_optional_punctuation(":") else default
+    return parser.resolve_operand(operand, type)
+
+
+def parse_index(parser: Parser, default: Attribute = i32) -> Mixed:
+    number = parser.parse_optional_integer(allow_boolean=False)
+    if number is not None:
+        return number
+    return _resolve_typed(parser, parser.parse_unresolved_operand(), default)
+
+
+def parse_value(parser: Parser, default: Attribute = i32) -> SSAValue:
+    return _resolve_typed(parser, parser.parse_unresolved_operand(), default)
+
+
+def parse_indices(parser: Parser) -> list[Mixed]:
+    return parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, lambda: parse_index(parser))
+
+
+def parse_values(parser: Parser) -> list[SSAValue]:
+    return parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, lambda: parse_value(parser))
+
+
+def print_typed(printer: Printer, value: SSAValue) -> None:
+    """`%x : f32`."""
+    printer.print_ssa_value(value)
+    printer.print_string(" : ")
+    printer.print_attribute(value.type)
+
+
+def parse_typed(parser: Parser) -> SSAValue:
+    operand = parser.parse_unresolved_operand()
+    parser.parse_punctuation(":")
+    return parser.resolve_operand(operand, parser.parse_type())
+
+
+# Smaller pieces
+
+
+def print_quoted(printer: Printer, text: StringAttr) -> None:
+    printer.print_string(" ")
+    printer.print_string_literal(text.data)
+
+
+def print_optional_dict(printer: Printer, keyword: str, value: DictionaryAttr | None) -> None:
+    """` keyword {a = 1}` if there is a value."""
+    if value is not None and value.data:
+        printer.print_string(f" {keyword} ")
+        printer.print_attribute(value)
+
+
+def parse_optional_dict(parser: Parser, keyword: str) -> DictionaryAttr | None:
+    if parser.parse_optional_keyword(keyword) is None:
+        return None
+    return DictionaryAttr(parser.parse_optional_dictionary_attr_dict())
+
+
+def print_body(printer: Printer, region: Region, *, terminators: bool = False) -> None:
+    printer.print_string(" ")
+    printer.print_region(
+        region, print_entry_block_args=False, print_empty_block=False, print_block_terminators=terminators
+    )
+
+
+def parse_body(parser: Parser, arguments: Sequence[Parser.Argument] = ()) -> Region:
+    region = parser.parse_region(list(arguments))
+    if not region.blocks:
+        region.add_block(Block(arg_types=[a.type for a in arguments]))
+    return region
+
+
+def print_discardable(printer: Printer, op: Operation) -> None:
+    printer.print_op_attributes(op.attributes, print_keyword=True)
+
+
+def parse_discardable(parser: Parser) -> dict[str, Attribute]:
+    attributes = parser.parse_optional_attr_dict_with_keyword()
+    return {} if attributes is None else dict(attributes.data)
+
+
+def annotations_attr(annotations: DictionaryAttr | dict[str, Attribute] | None) -> DictionaryAttr | None:
+    """The `annotations` property: absent when empty."""
+    if annotations is None or isinstance(annotations, DictionaryAttr):
+        return annotations
+    return DictionaryAttr(annotations) if annotations else None
+
+
+def strings(values: Iterable[str]) -> ArrayAttr[StringAttr]:
+    return ArrayAttr([StringAttr(v) for v in values])
+
+
+def indexed_type(buffer: Attribute, indices: Sequence[SSAValue]) -> Attribute:
+    """What `buffer[indices]` holds: its element type, or a vector of them when the last index is a vector."""
+    assert isinstance(buffer, MemRefType)
+    if indices and isinstance(vector := indices[-1].type, VectorType):
+        return VectorType(buffer.element_type, vector.get_shape())
+    return buffer.element_type
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise a `VerifyException` with `message` unless `condition` holds."""
+    if not condition:
+        raise VerifyException(message)

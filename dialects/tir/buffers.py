@@ -1,0 +1,527 @@
+"""Buffers: where they come from, and access to their elements.
+
+A buffer is a memref: its memory space is TVM's scope, its layout the strides. Its name is a property. What the memref
+type leaves open (`?` in shape, strides, offset) are operands `dims`, `strides`, `offset`, in the order of the `?`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryAllocEffect
+
+from ...core.xdsl_compat import hint
+from .base import (
+    DYNAMIC,
+    HandleType,
+    Mixed,
+    TirOp,
+    join_mixed,
+    parse_discardable,
+    parse_index,
+    parse_values,
+    print_discardable,
+    print_index,
+    print_indices,
+    print_quoted,
+    require,
+    split_mixed,
+    verify_mixed,
+)
+
+
+def buffer_type(
+    element: Attribute,
+    shape: Sequence[Mixed],
+    *,
+    strides: Sequence[Mixed] | None = None,
+    offset: Mixed = 0,
+    space: Attribute | None = None,
+) -> MemRefType[Attribute]:
+    """The memref type of a buffer; values in `shape`, `strides` and `offset` become `?`.
+
+    No strides and no offset mean the identity layout: row-major and compact, starting at the data pointer.
+    """
+    layout: Attribute = NoneAttr()
+    if strides is not None or offset != 0:
+        if strides is None:
+            strides = row_major_strides(shape)
+        layout = StridedLayoutAttr(
+            [s if isinstance(s, int) else None for s in strides], offset if isinstance(offset, int) else None
+        )
+    dims = [d if isinstance(d, int) else DYNAMIC for d in shape]
+    return MemRefType(element, dims, layout, NoneAttr() if space is None else space)  # pyright: ignore[reportArgumentType]
+
+
+def row_major_strides(shape: Sequence[Mixed]) -> list[int]:
+    """The strides of a compact row-major array in elements; ValueError if an inner extent is a value."""
+    strides = [1]
+    for extent in reversed(shape[1:]):
+        if not isinstance(extent, int):
+            raise ValueError("row-major strides of a symbolic shape must be given")
+        strides.insert(0, strides[0] * extent)
+    return strides[: len(shape)]
+
+
+def dynamic(values: Sequence[Mixed] | None) -> list[SSAValue]:
+    """The operands among mixed values."""
+    return [v for v in values or () if not isinstance(v, int)]
+
+
+class BufferOp(TirOp):
+    """What the ops that declare a buffer share: its name, shape, strides, offset, alignment, and their text.
+
+    Its operands come behind those of the op itself.
+    """
+
+    buffer_name = prop_def(StringAttr)
+    alignment = opt_prop_def(IntegerAttr)
+    offset_factor = opt_prop_def(IntegerAttr)
+    dims = var_operand_def(IntegerType)
+    strides = var_operand_def(IntegerType)
+    offset = var_operand_def(IntegerType)
+    buffer = result_def(MemRefType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryAllocEffect())
+
+    @property
+    def type(self) -> MemRefType[Attribute]:
+        """The type of the declared buffer."""
+        return self.buffer.type
+
+    @property
+    def mixed_shape(self) -> list[Mixed]:
+        rest = iter(self.dims)
+        return [next(rest) if d == DYNAMIC else d for d in self.type.get_shape()]
+
+    @property
+    def mixed_strides(self) -> list[Mixed] | None:
+        """The strides in elements, or None for a compact row-major buffer."""
+        if not isinstance(layout := self.type.layout, StridedLayoutAttr):
+            return None
+        rest = iter(self.strides)
+        return [next(rest) if isinstance(s, NoneAttr) else s.data for s in layout.strides]
+
+    @property
+    def mixed_offset(self) -> Mixed:
+        """The offset of element 0 from the data pointer, in elements."""
+        if not isinstance(layout := self.type.layout, StridedLayoutAttr):
+            return 0
+        return self.offset[0] if isinstance(layout.offset, NoneAttr) else layout.offset.data
+
+    def _verify_holes(self) -> None:
+        dims = [d for d in self.type.get_shape() if d == DYNAMIC]
+        require(len(dims) == len(self.dims), f"(C1) {len(dims)} dynamic extents, {len(self.dims)} operands")
+        strides, offset = 0, 0
+        if isinstance(layout := self.type.layout, StridedLayoutAttr):
+            strides = sum(isinstance(s, NoneAttr) for s in layout.strides)
+            offset = int(isinstance(layout.offset, NoneAttr))
+        require(strides == len(self.strides), f"(C1) {strides} dynamic strides, {len(self.strides)} operands")
+        require(offset == len(self.offset), f"(C1) {offset} dynamic offsets, {len(self.offset)} operands")
+
+    def _print_layout(self, printer: Printer) -> None:
+        for keyword, values in (("dims", self.dims), ("strides", self.strides), ("offset", self.offset)):
+            if values:
+                printer.print_string(f" {keyword} ")
+                print_indices(printer, values)
+        for keyword, number in (("align", self.alignment), ("offset_factor", self.offset_factor)):
+            if number is not None:
+                printer.print_string(f" {keyword} {number.value.data}")
+
+    @staticmethod
+    def _parse_layout(parser: Parser) -> tuple[list[Any], dict[str, Attribute | None]]:
+        operands = [
+            parse_values(parser) if parser.parse_optional_keyword(k) else [] for k in ("dims", "strides", "offset")
+        ]
+        numbers: dict[str, Attribute | None] = {}
+        for keyword, prop in (("align", "alignment"), ("offset_factor", "offset_factor")):
+            if parser.parse_optional_keyword(keyword):
+                numbers[prop] = IntegerAttr(parser.parse_integer(), i64)
+        return operands, numbers
+
+
+def _layout_operands(shape: Sequence[Mixed], strides: Sequence[Mixed] | None, offset: Mixed) -> list[list[SSAValue]]:
+    return [dynamic(shape), dynamic(strides), dynamic([offset])]
+
+
+def _numbers(alignment: int | None, offset_factor: int | None) -> dict[str, Attribute | None]:
+    return {
+        "alignment": None if alignment is None else IntegerAttr(alignment, i64),
+        "offset_factor": None if offset_factor is None else IntegerAttr(offset_factor, i64),
+    }
+
+
+@irdl_op_definition
+class MatchBufferOp(BufferOp):
+    """Look at the memory behind a function's handle parameter as a buffer.
+
+    source: the handle.  dims, strides, offset: values of the `?` of the type; a `tir.symbol` among them is bound to
+    what the argument has at run time, any other value is checked against it.
+
+    Constraints
+        (C1) one operand for each `?` of the type.
+        (C2) source is a parameter of the function.
+
+    Example
+        %A = tir.match_buffer "A" %a dims [%n] : !tir.handle -> memref<?x128xf32>
+
+    Source: `T.match_buffer` of a parameter (PrimFunc.buffer_map)
+    """
+
+    name = "tir.match_buffer"
+
+    source = operand_def(HandleType)
+
+    def __init__(
+        self,
+        name: str,
+        source: SSAValue,
+        element: Attribute,
+        shape: Sequence[Mixed],
+        *,
+        strides: Sequence[Mixed] | None = None,
+        offset: Mixed = 0,
+        space: Attribute | None = None,
+        alignment: int | None = None,
+        offset_factor: int | None = None,
+    ):
+        super().__init__(
+            operands=[source, *_layout_operands(shape, strides, offset)],
+            properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor)},
+            result_types=[buffer_type(element, shape, strides=strides, offset=offset, space=space)],
+        )
+        hint(self.buffer, name)
+
+    def verify_(self) -> None:
+        from .functions import FuncOp
+
+        self._verify_holes()
+        owner = self.source.owner
+        require(
+            not isinstance(owner, TirOp) and isinstance(owner.parent_op(), FuncOp),
+            "(C2) source must be a parameter of the function",
+        )
+
+    def print(self, printer: Printer) -> None:
+        print_quoted(printer, self.buffer_name)
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        self._print_layout(printer)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_str_literal()
+        source = parser.parse_unresolved_operand()
+        operands, numbers = cls._parse_layout(parser)
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        handle = parser.resolve_operand(source, parser.parse_type())
+        parser.parse_punctuation("->")
+        return cls.build(
+            operands=[handle, *operands],
+            properties={"buffer_name": StringAttr(name), **numbers},
+            attributes=attributes,
+            result_types=[parser.parse_type()],
+        )
+
+
+@irdl_op_definition
+class AllocBufferOp(BufferOp):
+    """Allocate a buffer that lives to the end of the enclosing block (or function); its contents are undefined.
+
+    Constraints
+        (C1) one operand for each `?` of the type.
+
+    Example
+        %s = tir.alloc_buffer "A_shared" dims [%n] : memref<?x128xf32, "shared">
+
+    Source: `T.alloc_buffer`, `T.sblock_alloc_buffer` (Block.alloc_buffers)
+    """
+
+    name = "tir.alloc_buffer"
+
+    def __init__(
+        self,
+        name: str,
+        element: Attribute,
+        shape: Sequence[Mixed],
+        *,
+        strides: Sequence[Mixed] | None = None,
+        offset: Mixed = 0,
+        space: Attribute | None = None,
+        alignment: int | None = None,
+        offset_factor: int | None = None,
+    ):
+        super().__init__(
+            operands=_layout_operands(shape, strides, offset),
+            properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor)},
+            result_types=[buffer_type(element, shape, strides=strides, offset=offset, space=space)],
+        )
+        hint(self.buffer, name)
+
+    def verify_(self) -> None:
+        self._verify_holes()
+
+    def print(self, printer: Printer) -> None:
+        print_quoted(printer, self.buffer_name)
+        self._print_layout(printer)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_str_literal()
+        operands, numbers = cls._parse_layout(parser)
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        return cls.build(
+            operands=operands,
+            properties={"buffer_name": StringAttr(name), **numbers},
+            attributes=attributes,
+            result_types=[parser.parse_type()],
+        )
+
+
+@irdl_op_definition
+class DeclBufferOp(BufferOp):
+    """Look at the memory behind a pointer as a buffer, with any element type, shape and strides.
+
+    data: the pointer; other buffers over the same pointer share its memory.
+
+    Constraints
+        (C1) one operand for each `?` of the type.
+
+    Example
+        %p = tir.allocate "p" [64] : !tir.handle<f32>
+        %B = tir.decl_buffer "B" %p : !tir.handle<f32> -> memref<8x8xf32>
+
+    Source: `T.decl_buffer(..., data=p)`, `T.Buffer(..., data=p)` in a body
+    """
+
+    name = "tir.decl_buffer"
+
+    data = operand_def(HandleType)
+
+    def __init__(
+        self,
+        name: str,
+        data: SSAValue,
+        element: Attribute,
+        shape: Sequence[Mixed],
+        *,
+        strides: Sequence[Mixed] | None = None,
+        offset: Mixed = 0,
+        space: Attribute | None = None,
+        alignment: int | None = None,
+        offset_factor: int | None = None,
+    ):
+        super().__init__(
+            operands=[data, *_layout_operands(shape, strides, offset)],
+            properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor)},
+            result_types=[buffer_type(element, shape, strides=strides, offset=offset, space=space)],
+        )
+        hint(self.buffer, name)
+
+    def verify_(self) -> None:
+        self._verify_holes()
+
+    def print(self, printer: Printer) -> None:
+        print_quoted(printer, self.buffer_name)
+        printer.print_string(" ")
+        printer.print_ssa_value(self.data)
+        self._print_layout(printer)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.data.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_str_literal()
+        data = parser.parse_unresolved_operand()
+        operands, numbers = cls._parse_layout(parser)
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        handle = parser.resolve_operand(data, parser.parse_type())
+        parser.parse_punctuation("->")
+        return cls.build(
+            operands=[handle, *operands],
+            properties={"buffer_name": StringAttr(name), **numbers},
+            attributes=attributes,
+            result_types=[parser.parse_type()],
+        )
+
+
+@irdl_op_definition
+class MatchRegionOp(BufferOp):
+    """Name a box of a buffer as a buffer of its own: element `[i, j]` of it is `source[min0 + i, min1 + j]`.
+
+    source: the buffer.  mins, static_extents: per dimension of source, where the box starts and how long it is;
+    leading dimensions of extent 1 may be missing from the new buffer's shape.
+
+    Constraints
+        (C1) one operand for each `?` of the type.
+        (C2) as many mins and extents as source has dimensions.
+        (C3) source and the new buffer have the same element type.
+
+    Example
+        %B = tir.match_region "B" %A[%i +: 4, %j +: 4] : memref<16x16xf32> -> memref<4x4xf32>
+
+    Source: `T.match_buffer(A[i:i + 4, j:j + 4], ...)` in a block (Block.match_buffers)
+    """
+
+    name = "tir.match_region"
+
+    static_mins = prop_def(Attribute)
+    static_extents = prop_def(Attribute)
+    source = operand_def(MemRefType)
+    mins = var_operand_def(IntegerType)
+    extents = var_operand_def(IntegerType)
+
+    def __init__(
+        self,
+        name: str,
+        source: SSAValue,
+        region: Sequence[tuple[Mixed, Mixed]],
+        shape: Sequence[Mixed],
+        *,
+        strides: Sequence[Mixed] | None = None,
+        offset: Mixed = 0,
+        alignment: int | None = None,
+        offset_factor: int | None = None,
+    ):
+        assert isinstance(source.type, MemRefType)
+        static_mins, mins = split_mixed(m for m, _ in region)
+        static_extents, extents = split_mixed(e for _, e in region)
+        type = buffer_type(
+            source.type.element_type, shape, strides=strides, offset=offset, space=source.type.memory_space
+        )
+        super().__init__(
+            operands=[source, mins, extents, *_layout_operands(shape, strides, offset)],
+            properties={
+                "buffer_name": StringAttr(name),
+                "static_mins": static_mins,
+                "static_extents": static_extents,
+                **_numbers(alignment, offset_factor),
+            },
+            result_types=[type],
+        )
+        hint(self.buffer, name)
+
+    @property
+    def region(self) -> list[tuple[Mixed, Mixed]]:
+        """(min, extent) per dimension of the source."""
+        return mixed_region(self)
+
+    def verify_(self) -> None:
+        self._verify_holes()
+        verify_region(self, "(C2)")
+        require(self.source.type.element_type == self.type.element_type, "(C3) element types differ")
+
+    def print(self, printer: Printer) -> None:
+        print_quoted(printer, self.buffer_name)
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        print_region(printer, self.region)
+        self._print_layout(printer)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_str_literal()
+        source = parser.parse_unresolved_operand()
+        (static_mins, mins), (static_extents, extents) = parse_region_box(parser)
+        operands, numbers = cls._parse_layout(parser)
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        buffer = parser.resolve_operand(source, parser.parse_type())
+        parser.parse_punctuation("->")
+        return cls.build(
+            operands=[buffer, mins, extents, *operands],
+            properties={
+                "buffer_name": StringAttr(name),
+                "static_mins": static_mins,
+                "static_extents": static_extents,
+                **numbers,
+            },
+            attributes=attributes,
+            result_types=[parser.parse_type()],
+        )
+
+
+# Boxes of a buffer: `[%i, %j +: 3]`
+
+
+def mixed_region(op: Any) -> list[tuple[Mixed, Mixed]]:
+    """(min, extent) per dimension of an op with `static_mins`, `mins`, `static_extents`, `extents`."""
+    return list(zip(join_mixed(op.static_mins, op.mins), join_mixed(op.static_extents, op.extents), strict=True))
+
+
+def verify_region(op: Any, tag: str) -> None:
+    """Raise unless the box of `op` has as many mins and extents as its buffer (operand 0) has dimensions."""
+    rank = op.operands[0].type.get_num_dims()
+    for what, static, dynamic in (("mins", op.static_mins, op.mins), ("extents", op.static_extents, op.extents)):
+        verify_mixed(f"{tag} {what}", static, dynamic)
+        require(len(static) == rank, f"{tag} {len(static)} {what} for a buffer of rank {rank}")
+
+
+def print_region(printer: Printer, region: Sequence[tuple[Mixed, Mixed]]) -> None:
+    def print_dim(dim: tuple[Mixed, Mixed]) -> None:
+        low, extent = dim
+        print_index(printer, low)
+        if extent != 1:
+            printer.print_string(" +: ")
+            print_index(printer, extent)
+
+    printer.print_string("[")
+    printer.print_list(region, print_dim)
+    printer.print_string("]")
+
+
+def parse_region_box(parser: Parser) -> tuple[tuple[Any, list[SSAValue]], tuple[Any, list[SSAValue]]]:
+    """The (static, operands) of the mins and of the extents."""
+
+    def parse_dim() -> tuple[Mixed, Mixed]:
+        low = parse_index(parser)
+        if parser.parse_optional_punctuation("+") is None:
+            return low, 1
+        parser.parse_punctuation(":")
+        return low, parse_index(parser)
+
+    dims = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parse_dim)
+    return split_mixed(m for m, _ in dims), split_mixed(e for _, e in dims)

@@ -1,0 +1,366 @@
+"""`TirBuilder`: writes `tir` at an insertion point, choosing each op by the data types of its operands.
+
+Nobody else picks `arith` ops by hand: literals, promotion and broadcasting follow `core.dtypes` for everybody.
+Operators raise ValueError on operands they cannot combine; a front end turns that into an error at the user's line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TypeAlias, TypeVar
+
+from xdsl.builder import InsertPoint
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, LocationAttr, UnknownLoc
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ...core import dtypes
+from ...core.dtypes import DType, dtype_of, type_of
+from .base import HandleType
+from .control import YieldOp
+from .expressions import (
+    COMPARISONS,
+    FLOAT_BINARY,
+    FLOAT_UNARY,
+    INT_BINARY,
+    INT_UNARY,
+    INTRINSICS,
+    CastOp,
+    ConstOp,
+    FloormodOp,
+    IfThenElseOp,
+    IntrinsicOp,
+    LetOp,
+    MaxOp,
+    MinOp,
+    RampOp,
+    ReinterpretOp,
+    comparison,
+)
+from .memory import LoadOp, StoreOp
+
+Operand: TypeAlias = SSAValue | bool | int | float
+"""A value, or a Python literal that takes its type from the operand beside it."""
+
+OpT = TypeVar("OpT", bound=Operation)
+
+_BOOL = DType("bool", 1)
+_INT32 = DType("int", 32)
+
+
+@lru_cache(maxsize=4096)
+def _constant_attr(value: int | float, zero_sign: bool, dtype: DType) -> Attribute:
+    type = type_of(dtype)
+    if dtype.is_float:
+        return FloatAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return IntegerAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def constant_value(value: SSAValue) -> int | float | None:
+    """The number that `value` is known to be (bools as 0 and 1), or None. Broadcasts count as what they broadcast."""
+    match value.owner:
+        case arith.ConstantOp(value=IntegerAttr() as attr):
+            number = attr.value.data
+            return number % 2 if dtype_of(value.type).is_bool else number
+        case arith.ConstantOp(value=FloatAttr() as attr):
+            return attr.value.data
+        case ConstOp(value=IntegerAttr() as attr):
+            return attr.value.data
+        case vector.BroadcastOp() as broadcast:
+            return constant_value(broadcast.source)
+        case _:
+            return None
+
+
+def _fold(name: str, a: int, b: int, dtype: DType) -> int | None:
+    """The result of an integer operator on known operands, or None where it is not folded."""
+    if name in ("truncdiv", "truncmod", "floordiv", "floormod") and b == 0:
+        return None
+    if name in ("shl", "shr") and not 0 <= b < dtype.bits:
+        return None
+    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) if name.startswith("trunc") else 0
+    folds: dict[str, Callable[[], int]] = {
+        "add": lambda: a + b,
+        "sub": lambda: a - b,
+        "mul": lambda: a * b,
+        "floordiv": lambda: a // b,
+        "floormod": lambda: a % b,
+        "truncdiv": lambda: quotient,
+        "truncmod": lambda: a - quotient * b,
+        "min": lambda: min(a, b),
+        "max": lambda: max(a, b),
+        "and": lambda: a & b,
+        "or": lambda: a | b,
+        "xor": lambda: a ^ b,
+        "shl": lambda: a << b,
+        "shr": lambda: a >> b,
+    }
+    return dtypes.wrap_int(folds[name](), dtype)
+
+
+class TirBuilder:
+    """Inserts ops at a point that moves along behind them; `location` goes on every op it makes."""
+
+    def __init__(self, point: Block | InsertPoint, location: LocationAttr | None = None):
+        self.point = InsertPoint.at_end(point) if isinstance(point, Block) else point
+        self.location: LocationAttr = UnknownLoc() if location is None else location
+
+    @contextmanager
+    def at(self, point: Block | InsertPoint) -> Iterator[None]:
+        """Insert at `point` for a while."""
+        saved = self.point
+        self.point = InsertPoint.at_end(point) if isinstance(point, Block) else point
+        try:
+            yield
+        finally:
+            self.point = saved
+
+    def insert(self, op: OpT) -> OpT:
+        op.location = self.location
+        Rewriter.insert_op(op, self.point)
+        return op
+
+    def _value(self, op: Operation) -> SSAValue:
+        return self.insert(op).results[0]
+
+    # Constants and types
+
+    def const(self, value: bool | int | float, dtype: DType | str) -> SSAValue:
+        """A constant of a type; integers must fit it (ValueError), floats are rounded to it. Lanes are broadcast."""
+        if isinstance(dtype, str):
+            dtype = dtypes.parse_dtype(dtype)
+        if dtype.lanes != 1:
+            return self.broadcast(self.const(value, dtype.scalar), dtype.lanes)
+        if dtype.is_float:
+            value = float(value)
+        elif isinstance(value, float):
+            raise ValueError(f"{value} is not of type {dtype}")
+        elif not dtypes.int_fits(value, dtype):
+            raise ValueError(f"{value} does not fit {dtype}")
+        else:
+            value = int(value)
+        if dtype.kind == "uint":
+            return self._value(ConstOp(int(value), type_of(dtype)))
+        sign = str(value).startswith("-")
+        return self._value(arith.ConstantOp(_constant_attr(value, sign, dtype)))  # pyright: ignore[reportArgumentType]
+
+    def string(self, value: str) -> SSAValue:
+        return self._value(ConstOp(value))
+
+    def value(self, operand: Operand, other: DType | None = None) -> SSAValue:
+        """`operand` as a value; a literal takes its type from `other`, the operand beside it."""
+        if isinstance(operand, SSAValue):
+            return operand
+        return self.const(operand, dtypes.literal_dtype(operand, other))
+
+    def match(self, lhs: Operand, rhs: Operand) -> tuple[SSAValue, SSAValue]:
+        """Both operands converted to their common type."""
+        left = dtype_of(lhs.type) if isinstance(lhs, SSAValue) else None
+        right = dtype_of(rhs.type) if isinstance(rhs, SSAValue) else None
+        if left is None and right is None:
+            left = max(
+                (dtypes.literal_dtype(v) for v in (lhs, rhs) if not isinstance(v, SSAValue)),
+                key=lambda d: (d.is_float, d.bits),
+            )
+        a, b = self.value(lhs, right or left), self.value(rhs, left or right)
+        common = dtypes.promote(dtype_of(a.type), dtype_of(b.type))
+        return self.cast(a, common), self.cast(b, common)
+
+    def cast(self, value: Operand, dtype: DType | str) -> SSAValue:
+        """`value` as `dtype`; a scalar is broadcast to its lanes. A known integer is converted at once."""
+        if isinstance(dtype, str):
+            dtype = dtypes.parse_dtype(dtype)
+        value = self.value(value, dtype)
+        have = dtype_of(value.type)
+        if have.scalar != dtype.scalar:
+            known = constant_value(value)
+            if isinstance(known, int) and have.lanes == 1 and not (dtype.is_int and not dtypes.int_fits(known, dtype)):
+                value = self.const(bool(known) if dtype.is_bool else known, dtype.scalar)
+            else:
+                value = self._value(CastOp(value, type_of(dtype.with_lanes(have.lanes))))
+        if have.lanes != dtype.lanes:
+            if have.lanes != 1:
+                raise ValueError(f"cannot cast {have} to {dtype}")
+            return self.broadcast(value, dtype.lanes)
+        return value
+
+    def reinterpret(self, value: SSAValue, type: Attribute) -> SSAValue:
+        return self._value(ReinterpretOp(value, type))
+
+    def broadcast(self, value: SSAValue, lanes: int) -> SSAValue:
+        return self._value(vector.BroadcastOp(value, type_of(dtype_of(value.type).with_lanes(lanes))))  # pyright: ignore[reportArgumentType]
+
+    def ramp(self, base: Operand, stride: Operand, lanes: int) -> SSAValue:
+        a, b = self.match(base, stride)
+        return self._value(RampOp(a, b, lanes))
+
+    # Operators
+
+    def binary(self, name: str, lhs: Operand, rhs: Operand) -> SSAValue:
+        """An operator of `INT_BINARY`, `FLOAT_BINARY` or `COMPARISONS` on operands of any types that go together.
+
+        Arithmetic on bools is done in int32. Known integers are folded.
+        """
+        a, b = self.match(lhs, rhs)
+        dtype = dtype_of(a.type)
+        if name in COMPARISONS:
+            return self._value(comparison(name, a, b))
+        if dtype.is_float:
+            if name in ("floordiv", "truncdiv"):
+                return self.unary(name.removesuffix("div"), self._value(arith.DivfOp(a, b)))
+            if name == "truncmod":
+                return self.intrinsic("fmod", a, b)
+            if name == "floormod":
+                return self.binary("sub", a, self.binary("mul", self.binary("floordiv", a, b), b))
+            if name not in FLOAT_BINARY:
+                raise ValueError(f"operator {name} needs integers, got {dtype}")
+            return self._value(FLOAT_BINARY[name](a, b))  # pyright: ignore[reportCallIssue]
+        if name not in INT_BINARY:
+            raise ValueError(f"operator {name} needs floats, got {dtype}")
+        if dtype.is_bool and name not in ("and", "or", "xor"):
+            dtype = _INT32.with_lanes(dtype.lanes)
+            a, b = self.cast(a, dtype), self.cast(b, dtype)
+        known = constant_value(a), constant_value(b)
+        if isinstance(known[0], int) and isinstance(known[1], int):
+            folded = _fold(name, known[0], known[1], dtype)
+            if folded is not None:
+                return self.const(folded, dtype)
+        return self._value(INT_BINARY[name][dtype.kind == "uint"](a, b))  # pyright: ignore[reportCallIssue]
+
+    def add(self, lhs: Operand, rhs: Operand) -> SSAValue:
+        return self.binary("add", lhs, rhs)
+
+    def sub(self, lhs: Operand, rhs: Operand) -> SSAValue:
+        return self.binary("sub", lhs, rhs)
+
+    def mul(self, lhs: Operand, rhs: Operand) -> SSAValue:
+        return self.binary("mul", lhs, rhs)
+
+    def unary(self, name: str, value: Operand) -> SSAValue:
+        """A function of `FLOAT_UNARY` or `INT_UNARY`; an integer is converted to float32 where only floats go."""
+        value = self.value(value)
+        dtype = dtype_of(value.type)
+        if name in INT_UNARY and dtype.is_int:
+            result = self._value(INT_UNARY[name](value))  # pyright: ignore[reportCallIssue]
+            return self.cast(result, _INT32.with_lanes(dtype.lanes)) if name == "clz" else result
+        if name in ("floor", "ceil", "trunc", "round", "nearbyint") and not dtype.is_float:
+            return value
+        if name not in FLOAT_UNARY:
+            raise ValueError(f"{name} needs an integer, got {dtype}")
+        if not dtype.is_float:
+            value = self.cast(value, DType("float", 32, dtype.lanes))
+        return self._value(FLOAT_UNARY[name](value))  # pyright: ignore[reportCallIssue]
+
+    def intrinsic(self, name: str, *args: Operand) -> SSAValue:
+        """A function of `INTRINSICS`."""
+        arity, _ = INTRINSICS[name]
+        if len(args) != arity:
+            raise ValueError(f"{name} takes {arity} operands, got {len(args)}")
+        if name in ("hypot", "nextafter", "fmod"):
+            values: Sequence[SSAValue] = self.match(*args)
+        else:
+            values = [self.value(a) for a in args]
+        return self._value(IntrinsicOp(name, values))
+
+    def fma(self, a: Operand, b: Operand, c: Operand) -> SSAValue:
+        """`a * b + c`, rounded once."""
+        left, right = self.match(a, b)
+        addend, _ = self.match(c, left)
+        return self._value(math.FmaOp(left, right, addend))
+
+    def negate(self, value: Operand) -> SSAValue:
+        """`value * -1`, as TVM says it; a known number is negated."""
+        if not isinstance(value, SSAValue):
+            return self.value(-value)
+        dtype = dtype_of(value.type)
+        known = constant_value(value)
+        if known is not None and not dtype.is_bool and dtype.lanes == 1:
+            return self.const(-known if dtype.is_float else dtypes.wrap_int(int(-known), dtype), dtype)
+        return self.mul(value, -1.0 if dtype.is_float else -1)
+
+    def logical_not(self, value: Operand) -> SSAValue:
+        value = self.cast(value, _BOOL.with_lanes(dtype_of(self.value(value).type).lanes))
+        return self._value(arith.XOrIOp(value, self.const(True, dtype_of(value.type))))
+
+    def bitwise_not(self, value: Operand) -> SSAValue:
+        value = self.value(value)
+        dtype = dtype_of(value.type)
+        if dtype.is_bool:
+            return self.logical_not(value)
+        return self.binary("xor", value, -1 if dtype.kind == "int" else dtypes.int_range(dtype)[1])
+
+    def select(self, condition: Operand, then: Operand, orelse: Operand) -> SSAValue:
+        """One of two values, both computed."""
+        a, b = self.match(then, orelse)
+        condition = self.value(condition)
+        if dtype_of(condition.type).lanes == 1 < dtype_of(a.type).lanes:
+            condition = self.broadcast(condition, dtype_of(a.type).lanes)
+        return self._value(arith.SelectOp(condition, a, b))
+
+    def if_then_else(
+        self, condition: SSAValue, type: Attribute, then: Callable[[], SSAValue], orelse: Callable[[], SSAValue]
+    ) -> SSAValue:
+        """One of two values of type `type`; each is built where only it is computed."""
+        op = IfThenElseOp(condition, type)
+        for region, build in ((op.then, then), (op.orelse, orelse)):
+            with self.at(region.block):
+                self.insert(YieldOp(build()))
+        return self._value(op)
+
+    def logical(self, name: str, lhs: SSAValue, rhs: Callable[[], SSAValue]) -> SSAValue:
+        """`lhs and rhs` (name "and") or `lhs or rhs`; rhs is computed only if lhs does not decide, unless computing it
+        early cannot be noticed."""
+        scratch = Block()
+        with self.at(scratch):
+            value = rhs()
+        if all(is_speculatable(op) for op in scratch.ops):
+            for op in list(scratch.ops):
+                op.detach()
+                Rewriter.insert_op(op, self.point)
+            return self.binary(name, lhs, value)
+        op = IfThenElseOp(lhs, lhs.type)
+        lazy, decided = (op.then, op.orelse) if name == "and" else (op.orelse, op.then)
+        for inner in list(scratch.ops):
+            inner.detach()
+            lazy.block.add_op(inner)
+        with self.at(lazy.block):
+            self.insert(YieldOp(value))
+        with self.at(decided.block):
+            self.insert(YieldOp(self.const(name == "or", _BOOL)))
+        return self._value(op)
+
+    # Names and elements
+
+    def let(self, name: str, value: SSAValue) -> SSAValue:
+        return self._value(LetOp(name, value))
+
+    def load(self, buffer: SSAValue, indices: Sequence[Operand], predicate: SSAValue | None = None) -> SSAValue:
+        return self._value(LoadOp(buffer, [self.value(i) for i in indices], predicate))
+
+    def store(
+        self, value: Operand, buffer: SSAValue, indices: Sequence[Operand], predicate: SSAValue | None = None
+    ) -> StoreOp:
+        """Store `value`, converted to the element type."""
+        indices = [self.value(i) for i in indices]
+        element = dtype_of(buffer.type.element_type)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+        lanes = dtype_of(indices[-1].type).lanes if indices else 1
+        return self.insert(StoreOp(self.cast(value, element.with_lanes(lanes)), buffer, indices, predicate))
+
+
+_DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, FloormodOp)
+_PURE = (ConstOp, CastOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp)
+
+
+def is_speculatable(op: Operation) -> bool:
+    """Whether computing `op` where it was not needed cannot be noticed: no access to memory, no call, no division by
+    what may be zero."""
+    if isinstance(op, _DIVISIONS):
+        return bool(constant_value(op.operands[1]))
+    if isinstance(op, IfThenElseOp):
+        return all(isinstance(inner, YieldOp) or is_speculatable(inner) for r in op.regions for inner in r.block.ops)
+    if any(isinstance(r.type, HandleType) for r in op.results) and not isinstance(op, ConstOp):
+        return False
+    return op.dialect_name() in ("arith", "math", "vector") or isinstance(op, _PURE)

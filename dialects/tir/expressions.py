@@ -1,0 +1,740 @@
+"""Expressions that arith, math and vector lack, and the tables that say which op a TIR operator is.
+
+Scalars and vectors are SSA values. Signless integers are signed; `ui8 .. ui64` are unsigned and live on this landing
+only. A vector operand works lane by lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    VectorType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure, RecursiveMemoryEffect
+
+from ...core.dtypes import DType, dtype_of, type_of
+from ...core.xdsl_compat import hint
+from .base import (
+    HandleType,
+    TirOp,
+    parse_body,
+    parse_discardable,
+    print_body,
+    print_discardable,
+    print_quoted,
+    require,
+)
+from .control import YieldOp
+
+
+def _is_float(type: Attribute) -> bool:
+    return not isinstance(type, HandleType) and dtype_of(type).is_float
+
+
+@irdl_op_definition
+class ConstOp(TirOp):
+    """A constant that arith.constant cannot say: an unsigned integer, or a string.
+
+    Constraints
+        (C1) an unsigned integer of its own type, or a string of type !tir.handle.
+
+    Example
+        %0 = tir.const 3 : ui8
+        %1 = tir.const "shared" : !tir.handle
+
+    Source: `T.uint8(3)` (IntImm), `"shared"` as an argument (StringImm)
+    """
+
+    name = "tir.const"
+
+    value = prop_def(Attribute)
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(self, value: int | str, type: Attribute | None = None):
+        if isinstance(value, str):
+            attr, type = StringAttr(value), HandleType()
+        else:
+            assert isinstance(type, IntegerType)
+            attr = IntegerAttr(value, type)
+        super().__init__(properties={"value": attr}, result_types=[type])
+
+    def verify_(self) -> None:
+        match self.value, self.result.type:
+            case IntegerAttr(type=type), result:
+                require(type == result and dtype_of(result).kind == "uint", "(C1) expected an unsigned integer")
+            case StringAttr(), HandleType():
+                pass
+            case _:
+                require(False, f"(C1) {self.value} of type {self.result.type}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        if isinstance(self.value, IntegerAttr):
+            printer.print_string(str(self.value.value.data))
+        else:
+            printer.print_attribute(self.value)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        text = parser.parse_optional_str_literal()
+        number = parser.parse_integer() if text is None else 0
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        if text is None and not isinstance(type, IntegerType):
+            parser.raise_error(f"expected an unsigned integer type, got {type}")
+        op = cls(number if text is None else text, type)
+        op.attributes = attributes
+        return op
+
+
+class _BinaryOp(TirOp):
+    """An operation on two operands of one type."""
+
+    lhs = operand_def()
+    rhs = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(self, lhs: SSAValue, rhs: SSAValue):
+        super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
+
+    def _verify_types(self, floats: bool) -> None:
+        require(self.lhs.type == self.rhs.type == self.result.type, "(C1) operands and result have different types")
+        expected = "a float type" if floats else "a signed integer type"
+        right = _is_float(self.lhs.type) if floats else dtype_of(self.lhs.type).kind == "int"
+        require(right, f"(C2) type {self.lhs.type}, expected {expected}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.lhs)
+        printer.print_string(", ")
+        printer.print_ssa_value(self.rhs)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        lhs = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        rhs = parser.parse_unresolved_operand()
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        op = cls(parser.resolve_operand(lhs, type), parser.resolve_operand(rhs, type))
+        op.attributes = attributes
+        return op
+
+
+@irdl_op_definition
+class FloormodOp(_BinaryOp):
+    """`lhs - floor(lhs / rhs) * rhs` on signed integers: the result has the sign of rhs.
+
+    Constraints
+        (C1) operands and result have one type.
+        (C2) it is a signed integer type, or a vector of one.
+
+    Example
+        %r = tir.floormod %a, %b : i32
+
+    Source: `a % b`, `T.floormod` (FloorMod)
+    """
+
+    name = "tir.floormod"
+
+    def verify_(self) -> None:
+        self._verify_types(floats=False)
+
+
+@irdl_op_definition
+class MinOp(_BinaryOp):
+    """`lhs if lhs < rhs else rhs` on floats: rhs when either is NaN, and of two zeros.
+
+    Constraints
+        (C1) operands and result have one type.
+        (C2) it is a float type, or a vector of one.
+
+    Example
+        %m = tir.min %a, %b : f32
+
+    Source: `T.min` on floats (Min)
+    """
+
+    name = "tir.min"
+
+    def verify_(self) -> None:
+        self._verify_types(floats=True)
+
+
+@irdl_op_definition
+class MaxOp(_BinaryOp):
+    """`lhs if lhs > rhs else rhs` on floats: rhs when either is NaN, and of two zeros.
+
+    Constraints
+        (C1) operands and result have one type.
+        (C2) it is a float type, or a vector of one.
+
+    Example
+        %m = tir.max %a, %b : f32
+
+    Source: `T.max` on floats (Max)
+    """
+
+    name = "tir.max"
+
+    def verify_(self) -> None:
+        self._verify_types(floats=True)
+
+
+@irdl_op_definition
+class CastOp(TirOp):
+    """Convert a value to another type, as C does, lane by lane.
+
+    Integers wrap, or extend by the sign of the type they come from; a float becomes the integer towards zero
+    (docs/semantics.md says what happens out of range); anything becomes a bool by comparing with zero.
+
+    Constraints
+        (C1) scalar or vector types with the same number of lanes.
+
+    Example
+        %y = tir.cast %x : i8 -> f32
+
+    Source: `T.Cast("float32", x)` (Cast)
+    """
+
+    name = "tir.cast"
+
+    value = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
+
+    def __init__(self, value: SSAValue, type: Attribute):
+        super().__init__(operands=[value], result_types=[type])
+
+    def verify_(self) -> None:
+        for type in (self.value.type, self.result.type):
+            require(isinstance(type, IntegerType | VectorType) or _is_scalar(type), f"(C1) type {type}")
+        lanes = dtype_of(self.value.type).lanes, dtype_of(self.result.type).lanes
+        require(lanes[0] == lanes[1], f"(C1) {lanes[0]} lanes to {lanes[1]} lanes")
+
+
+def _is_scalar(type: Attribute) -> bool:
+    try:
+        dtype_of(type)
+    except ValueError:
+        return False
+    return True
+
+
+@irdl_op_definition
+class ReinterpretOp(TirOp):
+    """The same bits as another type.
+
+    Constraints
+        (C1) both types have the same number of bits (a handle has 64).
+
+    Example
+        %y = tir.reinterpret %x : f32 -> i32
+
+    Source: `T.reinterpret("int32", x)`
+    """
+
+    name = "tir.reinterpret"
+
+    value = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
+
+    def __init__(self, value: SSAValue, type: Attribute):
+        super().__init__(operands=[value], result_types=[type])
+
+    def verify_(self) -> None:
+        def bits(type: Attribute) -> int:
+            if isinstance(type, HandleType):
+                return 64
+            dtype = dtype_of(type)
+            return dtype.bits * dtype.lanes
+
+        have, want = bits(self.value.type), bits(self.result.type)
+        require(have == want, f"(C1) {have} bits as {want} bits")
+
+
+@irdl_op_definition
+class RampOp(TirOp):
+    """The vector `base, base + stride, base + 2 * stride, ...`.
+
+    Constraints
+        (C1) base and stride have the element type of the result, an integer.
+
+    Example
+        %v = tir.ramp %b, %s : vector<4xi32>
+
+    Source: `T.Ramp(b, s, 4)`, `b:b + 4` as an index (Ramp)
+    """
+
+    name = "tir.ramp"
+
+    base = operand_def(IntegerType)
+    stride = operand_def(IntegerType)
+    result = result_def(VectorType)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, base: SSAValue, stride: SSAValue, lanes: int):
+        super().__init__(operands=[base, stride], result_types=[VectorType(base.type, [lanes])])
+
+    @property
+    def lanes(self) -> int:
+        return self.result.type.get_shape()[0]
+
+    def verify_(self) -> None:
+        element = self.result.type.element_type
+        require(self.base.type == self.stride.type == element, f"(C1) base and stride must be {element}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.base)
+        printer.print_string(", ")
+        printer.print_ssa_value(self.stride)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        base = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        stride = parser.parse_unresolved_operand()
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        if not isinstance(type, VectorType):
+            parser.raise_error(f"expected a vector type, got {type}")
+        element = type.get_element_type()
+        return cls.build(
+            operands=[parser.resolve_operand(base, element), parser.resolve_operand(stride, element)],
+            attributes=attributes,
+            result_types=[type],
+        )
+
+
+@irdl_op_definition
+class ShuffleOp(TirOp):
+    """Pick lanes of some vectors (or scalars), counted through all of them.
+
+    indices: which lane of the concatenation each lane of the result takes; one index gives a scalar.
+
+    Constraints
+        (C1) operands and result have one element type.
+        (C2) as many indices as the result has lanes, each less than the number of lanes there are.
+
+    Example
+        %v = tir.shuffle %a, %b [0, 2, 1, 3] : vector<2xf32>, vector<2xf32> -> vector<4xf32>
+
+    Source: `T.Shuffle([a, b], [0, 2, 1, 3])` (Shuffle)
+    """
+
+    name = "tir.shuffle"
+
+    indices = prop_def(DenseArrayBase)
+    vectors = var_operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(self, vectors: Sequence[SSAValue], indices: Sequence[int]):
+        dtype = dtype_of(vectors[0].type)
+        super().__init__(
+            operands=[vectors],
+            properties={"indices": DenseArrayBase.from_list(i64, indices)},
+            result_types=[type_of(dtype.with_lanes(len(indices)))],
+        )
+
+    @property
+    def lane_indices(self) -> tuple[int, ...]:
+        return tuple(int(i) for i in self.indices.get_values())
+
+    def verify_(self) -> None:
+        result = dtype_of(self.result.type)
+        dtypes = [dtype_of(v.type) for v in self.vectors]
+        require(all(d.scalar == result.scalar for d in dtypes), "(C1) element types differ")
+        total = sum(d.lanes for d in dtypes)
+        require(
+            len(self.lane_indices) == result.lanes, f"(C2) {len(self.lane_indices)} indices for {result.lanes} lanes"
+        )
+        require(all(0 <= i < total for i in self.lane_indices), f"(C2) an index is not in [0, {total})")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.vectors, printer.print_ssa_value)
+        printer.print_string(f" {list(self.lane_indices)}")
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_list([v.type for v in self.vectors], printer.print_attribute)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        pos = parser.pos
+        vectors = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        indices = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
+        parser.parse_punctuation("->")
+        return cls.build(
+            operands=[parser.resolve_operands(vectors, types, pos)],
+            properties={"indices": DenseArrayBase.from_list(i64, indices)},
+            attributes=attributes,
+            result_types=[parser.parse_type()],
+        )
+
+
+@irdl_op_definition
+class LetOp(TirOp):
+    """A value with the name the user gave it.
+
+    Constraints
+        (C1) the result has the type of the value.
+
+    Example
+        %x = tir.let "x" %w : f32
+
+    Source: `x: T.float32 = w`, `x = w`, `T.LetStmt`, `T.Let` (LetStmt, Let)
+    """
+
+    name = "tir.let"
+
+    var_name = prop_def(StringAttr)
+    value = operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(self, name: str, value: SSAValue):
+        super().__init__(operands=[value], properties={"var_name": StringAttr(name)}, result_types=[value.type])
+        hint(self.result, name)
+
+    def verify_(self) -> None:
+        require(self.value.type == self.result.type, "(C1) the value has another type than the name")
+
+    def print(self, printer: Printer) -> None:
+        print_quoted(printer, self.var_name)
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name, operand = parser.parse_str_literal(), parser.parse_unresolved_operand()
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        op = cls(name, parser.resolve_operand(operand, parser.parse_type()))
+        op.attributes = attributes
+        return op
+
+
+@irdl_op_definition
+class IfThenElseOp(TirOp):
+    """One of two values; only the one that is chosen is computed.
+
+    Also what `a and b`, `a or b` are when b must not be computed before a is known.
+
+    Constraints
+        (C1) both regions yield the type of the result.
+
+    Example
+        %v = tir.if_then_else %c {
+          %x = tir.load %A[%i] : memref<8xf32>
+          tir.yield %x : f32
+        } else {
+          tir.yield %zero : f32
+        } : f32
+
+    Source: `T.if_then_else(c, x, y)`
+    """
+
+    name = "tir.if_then_else"
+
+    condition = operand_def(IntegerType(1))
+    then = region_def("single_block")
+    orelse = region_def("single_block")
+    result = result_def()
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def __init__(self, condition: SSAValue, type: Attribute, then: Region | None = None, orelse: Region | None = None):
+        super().__init__(
+            operands=[condition],
+            regions=[then or Region(Block()), orelse or Region(Block())],
+            result_types=[type],
+        )
+
+    def verify_(self) -> None:
+        for region in self.regions:
+            last = region.block.last_op
+            got = last.value.type if isinstance(last, YieldOp) else None
+            require(got == self.result.type, f"(C1) yields {got}, expected {self.result.type}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.condition)
+        print_discardable(printer, self)
+        print_body(printer, self.then, terminators=True)
+        printer.print_string(" else")
+        print_body(printer, self.orelse, terminators=True)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        condition = parser.resolve_operand(parser.parse_unresolved_operand(), IntegerType(1))
+        attributes = parse_discardable(parser)
+        then = parse_body(parser)
+        parser.parse_keyword("else")
+        orelse = parse_body(parser)
+        parser.parse_punctuation(":")
+        op = cls(condition, parser.parse_type(), then, orelse)
+        op.attributes = attributes
+        return op
+
+
+INTRINSICS: dict[str, tuple[int, str]] = {
+    "exp10": (1, "same"),
+    "sigmoid": (1, "same"),
+    "hypot": (2, "same"),
+    "ldexp": (2, "same"),
+    "nextafter": (2, "same"),
+    "fmod": (2, "same"),
+    "isnan": (1, "bool"),
+    "isinf": (1, "bool"),
+    "isfinite": (1, "bool"),
+    "isnullptr": (1, "bool"),
+    "likely": (1, "same"),
+    "q_multiply_shift": (4, "same"),
+}
+"""The pure intrinsics of `tir.intrinsic`: number of operands, and whether the result has the type of the first operand
+or is a bool."""
+
+
+@irdl_op_definition
+class IntrinsicOp(TirOp):
+    """A pure function on values that neither arith nor math has.
+
+    Constraints
+        (C1) the intrinsic is known and has as many operands as it takes.
+        (C2) the result has the type of the first operand, or is a bool, as the intrinsic says.
+
+    Example
+        %y = tir.intrinsic "sigmoid"(%x) : f32 -> f32
+
+    Source: `T.sigmoid(x)`, ... (Call of a builtin with effect kPure)
+    """
+
+    name = "tir.intrinsic"
+
+    intrinsic = prop_def(StringAttr)
+    args = var_operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+    assembly_format = "$intrinsic `(` $args `)` attr-dict `:` type($args) `->` type($result)"
+
+    def __init__(self, intrinsic: str, args: Sequence[SSAValue]):
+        super().__init__(
+            operands=[args],
+            properties={"intrinsic": StringAttr(intrinsic)},
+            result_types=[intrinsic_type(intrinsic, args[0].type)],
+        )
+
+    def verify_(self) -> None:
+        name = self.intrinsic.data
+        require(name in INTRINSICS, f"(C1) unknown intrinsic {name!r}")
+        arity = INTRINSICS[name][0]
+        require(len(self.args) == arity, f"(C1) {len(self.args)} operands for {name}, expected {arity}")
+        expected = intrinsic_type(name, self.args[0].type)
+        require(self.result.type == expected, f"(C2) result of type {self.result.type}, expected {expected}")
+
+
+def intrinsic_type(intrinsic: str, type: Attribute) -> Attribute:
+    """The result type of an intrinsic whose first operand has type `type`."""
+    if INTRINSICS[intrinsic][1] == "same":
+        return type
+    lanes = 1 if isinstance(type, HandleType) else dtype_of(type).lanes
+    return type_of(DType("bool", 1, lanes))
+
+
+# Which op an operator is
+
+INT_BINARY: dict[str, tuple[type[Operation], type[Operation]]] = {
+    "add": (arith.AddiOp, arith.AddiOp),
+    "sub": (arith.SubiOp, arith.SubiOp),
+    "mul": (arith.MuliOp, arith.MuliOp),
+    "truncdiv": (arith.DivSIOp, arith.DivUIOp),
+    "truncmod": (arith.RemSIOp, arith.RemUIOp),
+    "floordiv": (arith.FloorDivSIOp, arith.DivUIOp),
+    "floormod": (FloormodOp, arith.RemUIOp),
+    "min": (arith.MinSIOp, arith.MinUIOp),
+    "max": (arith.MaxSIOp, arith.MaxUIOp),
+    "and": (arith.AndIOp, arith.AndIOp),
+    "or": (arith.OrIOp, arith.OrIOp),
+    "xor": (arith.XOrIOp, arith.XOrIOp),
+    "shl": (arith.ShLIOp, arith.ShLIOp),
+    "shr": (arith.ShRSIOp, arith.ShRUIOp),
+}
+"""Integer operators: the op on signed and on unsigned operands. `and`, `or`, `xor` are bitwise, and logic on bools."""
+
+FLOAT_BINARY: dict[str, type[Operation]] = {
+    "add": arith.AddfOp,
+    "sub": arith.SubfOp,
+    "mul": arith.MulfOp,
+    "div": arith.DivfOp,
+    "min": MinOp,
+    "max": MaxOp,
+    "pow": math.PowFOp,
+    "atan2": math.Atan2Op,
+    "copysign": math.CopySignOp,
+}
+"""Float operators on two operands."""
+
+BINARY_NAMES: dict[type[Operation], str] = {
+    **{op: name for name, op in FLOAT_BINARY.items()},
+    **{op: name for name, (op, _) in INT_BINARY.items()},
+    arith.DivUIOp: "floordiv",
+    arith.RemUIOp: "floormod",
+    arith.MinUIOp: "min",
+    arith.MaxUIOp: "max",
+    arith.ShRUIOp: "shr",
+}
+"""The operator that an op is. Unsigned division is the flooring one."""
+
+FLOAT_UNARY: dict[str, type[Operation]] = {
+    "abs": math.AbsFOp,
+    "acos": math.AcosOp,
+    "acosh": math.AcoshOp,
+    "asin": math.AsinOp,
+    "asinh": math.AsinhOp,
+    "atan": math.AtanOp,
+    "atanh": math.AtanhOp,
+    "ceil": math.CeilOp,
+    "cos": math.CosOp,
+    "cosh": math.CoshOp,
+    "erf": math.ErfOp,
+    "exp": math.ExpOp,
+    "exp2": math.Exp2Op,
+    "floor": math.FloorOp,
+    "log": math.LogOp,
+    "log10": math.Log10Op,
+    "log1p": math.Log1pOp,
+    "log2": math.Log2Op,
+    "nearbyint": math.RoundEvenOp,
+    "round": math.RoundOp,
+    "rsqrt": math.RsqrtOp,
+    "sin": math.SinOp,
+    "sinh": math.SinhOp,
+    "sqrt": math.SqrtOp,
+    "tan": math.TanOp,
+    "tanh": math.TanhOp,
+    "trunc": math.TruncOp,
+}
+"""Float functions of one operand."""
+
+INT_UNARY: dict[str, type[Operation]] = {
+    "abs": math.AbsIOp,
+    "popcount": math.CtPopOp,
+    "clz": math.CountLeadingZerosOp,
+}
+"""Integer functions of one operand."""
+
+UNARY_NAMES: dict[type[Operation], str] = {
+    **{op: name for name, op in FLOAT_UNARY.items()},
+    **{op: name for name, op in INT_UNARY.items()},
+    arith.NegfOp: "neg",
+    math.CbrtOp: "cbrt",
+    math.ExpM1Op: "expm1",
+}
+"""The function that an op is."""
+
+_CMPI = {
+    "eq": ("eq", "eq"),
+    "ne": ("ne", "ne"),
+    "lt": ("slt", "ult"),
+    "le": ("sle", "ule"),
+    "gt": ("sgt", "ugt"),
+    "ge": ("sge", "uge"),
+}
+_CMPI_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+_CMPF = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+_CMPF_PREDICATES = (
+    "false",
+    "oeq",
+    "ogt",
+    "oge",
+    "olt",
+    "ole",
+    "one",
+    "ord",
+    "ueq",
+    "ugt",
+    "uge",
+    "ult",
+    "ule",
+    "une",
+    "uno",
+    "true",
+)
+
+COMPARISONS: tuple[str, ...] = tuple(_CMPF)
+"""The comparison operators."""
+
+
+def comparison(name: str, lhs: SSAValue, rhs: SSAValue) -> arith.CmpiOp | arith.CmpfOp:
+    """The op that compares two values of one type; NaN is unequal to everything and neither less nor greater."""
+    dtype = dtype_of(lhs.type)
+    if dtype.is_float:
+        return arith.CmpfOp(lhs, rhs, _CMPF[name])
+    return arith.CmpiOp(lhs, rhs, _CMPI[name][0 if dtype.kind == "int" else 1])
+
+
+def comparison_name(op: arith.CmpiOp | arith.CmpfOp) -> str | None:
+    """The operator (`eq`, `lt`, ...) that a comparison is, or None for one that no TIR operator says."""
+    predicate = op.predicate.value.data
+    if isinstance(op, arith.CmpfOp):
+        text = _CMPF_PREDICATES[predicate]
+        return next((n for n, p in _CMPF.items() if p == text), None)
+    text = _CMPI_PREDICATES[predicate]
+    return next(n for n, p in _CMPI.items() if text in p)

@@ -1,0 +1,206 @@
+"""Functions, their symbols, and returning from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue, TypeAttribute
+from xdsl.irdl import (
+    irdl_op_definition,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, MemoryAllocEffect, NoTerminator, SymbolOpInterface
+
+from ...core.xdsl_compat import hint
+from .base import (
+    TirOp,
+    annotations_attr,
+    parse_body,
+    parse_discardable,
+    parse_optional_dict,
+    print_body,
+    print_discardable,
+    print_optional_dict,
+    print_quoted,
+    require,
+    strings,
+)
+
+
+@irdl_op_definition
+class FuncOp(TirOp):
+    """A function on buffers and scalars.
+
+    A buffer parameter is a memref when its type says everything about it, else a handle that a `tir.match_buffer`
+    looks at. param_names: the names as the user wrote them.  func_attrs: `T.func_attr`, without the global symbol when
+    it is the function's name.  private: no global symbol.  result_type: what `tir.return` returns, if anything.
+
+    Constraints
+        (C1) one name for each parameter.
+        (C2) every tir.return inside returns result_type.
+
+    Example
+        tir.func @main("A" %A: memref<8xf32>, "n" %n: i32) attrs {tir.noalias = true} {
+          ...
+        }
+
+    Source: `@T.prim_func` (PrimFunc)
+    """
+
+    name = "tir.func"
+
+    sym_name = prop_def(StringAttr)
+    param_names = prop_def(ArrayAttr)
+    func_attrs = opt_prop_def(DictionaryAttr)
+    private = opt_prop_def(UnitAttr)
+    result_type = opt_prop_def(Attribute)
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), NoTerminator())
+
+    def __init__(
+        self,
+        name: str,
+        params: Sequence[tuple[str, Attribute]],
+        *,
+        attrs: DictionaryAttr | Mapping[str, Attribute] | None = None,
+        private: bool = False,
+        result_type: Attribute | None = None,
+        body: Region | None = None,
+    ):
+        if body is None:
+            body = Region(Block(arg_types=[t for _, t in params]))
+            for (param, _), arg in zip(params, body.block.args, strict=True):
+                hint(arg, param)
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "param_names": strings(n for n, _ in params),
+                "func_attrs": annotations_attr(attrs if isinstance(attrs, DictionaryAttr) else dict(attrs or {})),
+                "private": UnitAttr() if private else None,
+                "result_type": result_type,
+            },
+            regions=[body],
+        )
+
+    @property
+    def params(self) -> list[tuple[str, BlockArgument]]:
+        """(name, value) of each parameter."""
+        return [(n.data, a) for n, a in zip(self.param_names.data, self.body.block.args, strict=True)]
+
+    def attr(self, key: str) -> Attribute | None:
+        """The function attribute called `key`, or None."""
+        return self.func_attrs.data.get(key) if self.func_attrs is not None else None
+
+    def verify_(self) -> None:
+        names, args = len(self.param_names.data), len(self.body.block.args)
+        require(names == args, f"(C1) {names} names for {args} parameters")
+        for op in self.body.walk():
+            if isinstance(op, ReturnOp):
+                got = None if op.value is None else op.value.type
+                require(got == self.result_type, f"(C2) returns {got}, expected {self.result_type}")
+
+    def print(self, printer: Printer) -> None:
+        def print_param(param: tuple[str, BlockArgument]) -> None:
+            printer.print_string_literal(param[0])
+            printer.print_string(" ")
+            printer.print_block_argument(param[1])
+
+        if self.private is not None:
+            printer.print_string(" private")
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        printer.print_string("(")
+        printer.print_list(self.params, print_param)
+        printer.print_string(")")
+        if self.result_type is not None:
+            printer.print_string(" -> ")
+            printer.print_attribute(self.result_type)
+        print_optional_dict(printer, "attrs", self.func_attrs)
+        print_discardable(printer, self)
+        print_body(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        private = parser.parse_optional_keyword("private") is not None
+        name = parser.parse_symbol_name().data
+        params = parser.parse_comma_separated_list(
+            Parser.Delimiter.PAREN, lambda: (parser.parse_str_literal(), parser.parse_argument())
+        )
+        result_type = parser.parse_type() if parser.parse_optional_punctuation("->") else None
+        attrs = parse_optional_dict(parser, "attrs")
+        attributes = parse_discardable(parser)
+        body = parse_body(parser, [a for _, a in params])
+        op = cls(
+            name, [(n, a.type) for n, a in params], attrs=attrs, private=private, result_type=result_type, body=body
+        )
+        op.attributes = attributes
+        return op
+
+
+@irdl_op_definition
+class SymbolOp(TirOp):
+    """A size that is known when the function is called: bound by the `tir.match_buffer` ops whose shape, strides or
+    offset it appears in as it is.
+
+    Example
+        %n = tir.symbol "n" : i32
+
+    Source: `n = T.int32()`, `T.var("int32")` (v0.8-0.11), type parameters (v0.26)
+    """
+
+    name = "tir.symbol"
+
+    var_name = prop_def(StringAttr)
+    result = result_def(TypeAttribute)
+
+    # An allocation and not Pure: CSE must not merge two symbols.
+    traits = traits_def(MemoryAllocEffect())
+
+    def __init__(self, name: str, type: Attribute):
+        super().__init__(properties={"var_name": StringAttr(name)}, result_types=[type])
+        hint(self.result, name)
+
+    def print(self, printer: Printer) -> None:
+        print_quoted(printer, self.var_name)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_str_literal()
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        op = cls(name, parser.parse_type())
+        op.attributes = attributes
+        return op
+
+
+@irdl_op_definition
+class ReturnOp(TirOp):
+    """Leave the function, with its result if it has one. What follows is not run.
+
+    Example
+        tir.return %x : i32
+
+    Source: `return x`, `T.ret(x)`
+    """
+
+    name = "tir.return"
+
+    value = opt_operand_def()
+
+    assembly_format = "($value^ `:` type($value))? attr-dict"
+
+    def __init__(self, value: SSAValue | None = None):
+        super().__init__(operands=[value])

@@ -1,0 +1,476 @@
+"""Memory and access to it: allocations, pointers, loads and stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    StringAttr,
+    VectorType,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
+
+from ...core.xdsl_compat import hint
+from .base import (
+    HandleType,
+    Mixed,
+    TirOp,
+    annotations_attr,
+    indexed_type,
+    join_mixed,
+    parse_discardable,
+    parse_indices,
+    parse_optional_dict,
+    parse_typed,
+    parse_values,
+    print_discardable,
+    print_indices,
+    print_optional_dict,
+    print_quoted,
+    print_typed,
+    require,
+    scope_of,
+    split_mixed,
+    verify_mixed,
+)
+from .buffers import parse_region_box, print_region
+
+
+@irdl_op_definition
+class AllocateOp(TirOp):
+    """Allocate memory that lives to the end of the enclosing region; its contents are undefined.
+
+    extents: how many elements per dimension.  condition: allocate only if true (true when missing).
+    pointer: its type tells element type and scope.
+
+    Constraints
+        (C1) one operand for each dynamic extent.
+        (C2) the pointer's type has an element type.
+
+    Example
+        %p = tir.allocate "p" [%n, 8] : !tir.handle<f32, "shared">
+
+    Source: `T.allocate` (until v0.23)
+    """
+
+    name = "tir.allocate"
+
+    var_name = prop_def(StringAttr)
+    static_extents = prop_def(Attribute)
+    annotations = opt_prop_def(DictionaryAttr)
+    extents = var_operand_def(IntegerType)
+    condition = opt_operand_def(IntegerType(1))
+    pointer = result_def(HandleType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryAllocEffect())
+
+    def __init__(
+        self,
+        name: str,
+        extents: Sequence[Mixed],
+        type: HandleType,
+        *,
+        condition: SSAValue | None = None,
+        annotations: DictionaryAttr | dict[str, Attribute] | None = None,
+    ):
+        static, operands = split_mixed(extents)
+        super().__init__(
+            operands=[operands, condition],
+            properties={
+                "var_name": StringAttr(name),
+                "static_extents": static,
+                "annotations": annotations_attr(annotations),
+            },
+            result_types=[type],
+        )
+        hint(self.pointer, name)
+
+    @property
+    def mixed_extents(self) -> list[Mixed]:
+        return join_mixed(self.static_extents, self.extents)  # pyright: ignore[reportArgumentType]
+
+    def verify_(self) -> None:
+        verify_mixed("(C1) extents", self.static_extents, self.extents)  # pyright: ignore[reportArgumentType]
+        require(not isinstance(self.pointer.type.element, NoneAttr), "(C2) the pointer has no element type")
+
+    def print(self, printer: Printer) -> None:
+        print_quoted(printer, self.var_name)
+        printer.print_string(" ")
+        print_indices(printer, self.mixed_extents)
+        if self.condition is not None:
+            printer.print_string(" if ")
+            printer.print_ssa_value(self.condition)
+        print_optional_dict(printer, "annotations", self.annotations)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.pointer.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_str_literal()
+        static, operands = split_mixed(parse_indices(parser))
+        condition = None
+        if parser.parse_optional_keyword("if"):
+            condition = parser.resolve_operand(parser.parse_unresolved_operand(), IntegerType(1))
+        annotations = parse_optional_dict(parser, "annotations")
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        return cls.build(
+            operands=[operands, condition],
+            properties={"var_name": StringAttr(name), "static_extents": static, "annotations": annotations},
+            attributes=attributes,
+            result_types=[parser.parse_type()],
+        )
+
+
+@irdl_op_definition
+class AllocateConstOp(TirOp):
+    """Memory that holds a constant array; it must not be written.
+
+    value: the elements, row-major.
+
+    Example
+        %w = tir.allocate_const "w" dense<[1, 2, 3]> : tensor<3xi32> : !tir.handle<i32>
+
+    Source: `T.allocate_const` (until v0.23)
+    """
+
+    name = "tir.allocate_const"
+
+    var_name = prop_def(StringAttr)
+    value = prop_def(DenseIntOrFPElementsAttr)
+    annotations = opt_prop_def(DictionaryAttr)
+    pointer = result_def(HandleType)
+
+    traits = traits_def(MemoryAllocEffect())
+
+    def __init__(
+        self,
+        name: str,
+        value: DenseIntOrFPElementsAttr,
+        type: HandleType,
+        annotations: DictionaryAttr | dict[str, Attribute] | None = None,
+    ):
+        super().__init__(
+            properties={"var_name": StringAttr(name), "value": value, "annotations": annotations_attr(annotations)},
+            result_types=[type],
+        )
+        hint(self.pointer, name)
+
+    def print(self, printer: Printer) -> None:
+        print_quoted(printer, self.var_name)
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+        print_optional_dict(printer, "annotations", self.annotations)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.pointer.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_str_literal()
+        value = parser.parse_attribute()
+        annotations = parse_optional_dict(parser, "annotations")
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        return cls.build(
+            properties={"var_name": StringAttr(name), "value": value, "annotations": annotations},
+            attributes=attributes,
+            result_types=[parser.parse_type()],
+        )
+
+
+@irdl_op_definition
+class BufferDataOp(TirOp):
+    """The pointer to the memory of a buffer.
+
+    Example
+        %p = tir.buffer_data %A : memref<8xf32> -> !tir.handle<f32>
+
+    Source: `A.data`
+    """
+
+    name = "tir.buffer_data"
+
+    buffer = operand_def(MemRefType)
+    pointer = result_def(HandleType)
+
+    traits = traits_def(Pure())
+    assembly_format = "$buffer attr-dict `:` type($buffer) `->` type($pointer)"
+
+    def __init__(self, buffer: SSAValue):
+        assert isinstance(buffer.type, MemRefType)
+        super().__init__(operands=[buffer], result_types=[HandleType(buffer.type.element_type, scope_of(buffer.type))])
+
+
+@irdl_op_definition
+class AddressOfOp(TirOp):
+    """The pointer to one element of a buffer.
+
+    Constraints
+        (C1) one index for each dimension.
+
+    Example
+        %p = tir.address_of %A[%i] : memref<8xf32> -> !tir.handle<f32>
+
+    Source: `T.address_of(A[i])`
+    """
+
+    name = "tir.address_of"
+
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def(IntegerType)
+    pointer = result_def(HandleType)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue]):
+        assert isinstance(buffer.type, MemRefType)
+        super().__init__(
+            operands=[buffer, indices],
+            result_types=[HandleType(buffer.type.element_type, scope_of(buffer.type))],
+        )
+
+    def verify_(self) -> None:
+        rank = self.buffer.type.get_num_dims()
+        require(len(self.indices) == rank, f"(C1) {len(self.indices)} indices for a buffer of rank {rank}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.buffer)
+        print_indices(printer, self.indices)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.buffer.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.pointer.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        buffer, indices = parser.parse_unresolved_operand(), parse_values(parser)
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        source = parser.resolve_operand(buffer, parser.parse_type())
+        parser.parse_punctuation("->")
+        return cls.build(operands=[source, indices], attributes=attributes, result_types=[parser.parse_type()])
+
+
+@irdl_op_definition
+class AccessPtrOp(TirOp):
+    """A pointer into a pointer's memory, and what a call may do behind it.
+
+    data: the base.  offset, extent: where it points and how much behind it may be touched, in elements of the
+    result's type.  access: 1 read, 2 write, 3 both.
+
+    Example
+        %p = tir.access_ptr %d[%o +: %n] access 1 : !tir.handle<f32> -> !tir.handle<f32>
+
+    Source: `A.access_ptr(...)`, `T.tvm_access_ptr(...)`
+    """
+
+    name = "tir.access_ptr"
+
+    access = prop_def(IntegerAttr)
+    data = operand_def(HandleType)
+    offset = operand_def(IntegerType)
+    extent = operand_def(IntegerType)
+    pointer = result_def(HandleType)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, data: SSAValue, offset: SSAValue, extent: SSAValue, access: int, type: HandleType):
+        super().__init__(
+            operands=[data, offset, extent], properties={"access": IntegerAttr(access, i64)}, result_types=[type]
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.data)
+        print_region(printer, [(self.offset, self.extent)])
+        printer.print_string(f" access {self.access.value.data}")
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.data.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.pointer.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        data = parser.parse_unresolved_operand()
+        (_, offset), (_, extent) = parse_region_box(parser)
+        parser.parse_keyword("access")
+        access = parser.parse_integer()
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        base = parser.resolve_operand(data, parser.parse_type())
+        parser.parse_punctuation("->")
+        return cls.build(
+            operands=[base, *offset, *extent],
+            properties={"access": IntegerAttr(access, i64)},
+            attributes=attributes,
+            result_types=[parser.parse_type()],
+        )
+
+
+# Elements of a buffer
+
+
+class _AccessOp(TirOp):
+    """What load and store share: a buffer, indices, an optional predicate, and their constraints."""
+
+    buffer = operand_def(MemRefType)
+    indices = var_operand_def()
+    predicate = opt_operand_def()
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def _verify_indices(self) -> None:
+        rank = self.buffer.type.get_num_dims()
+        require(len(self.indices) == rank, f"(C1) {len(self.indices)} indices for a buffer of rank {rank}")
+        for index in self.indices:
+            scalar = index.type.element_type if isinstance(index.type, VectorType) else index.type
+            require(isinstance(scalar, IntegerType), f"(C2) index of type {index.type}, expected an integer")
+        for index in self.indices[:-1]:
+            require(not isinstance(index.type, VectorType), "(C2) only the last index may be a vector")
+        if self.predicate is not None:
+            lanes = indexed_type(self.buffer.type, self.indices)
+            require(
+                isinstance(lanes, VectorType)
+                and isinstance(self.predicate.type, VectorType)
+                and self.predicate.type.get_shape() == lanes.get_shape(),
+                f"(C3) predicate of type {self.predicate.type} for an access of {lanes}",
+            )
+
+    def _print_access(self, printer: Printer) -> None:
+        printer.print_ssa_value(self.buffer)
+        print_indices(printer, self.indices)
+        if self.predicate is not None:
+            printer.print_string(" if ")
+            print_typed(printer, self.predicate)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.buffer.type)
+
+    @staticmethod
+    def _parse_access(parser: Parser) -> tuple[SSAValue, list[SSAValue], SSAValue | None, dict[str, Attribute]]:
+        buffer, indices = parser.parse_unresolved_operand(), parse_values(parser)
+        predicate = parse_typed(parser) if parser.parse_optional_keyword("if") else None
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        return parser.resolve_operand(buffer, parser.parse_type()), indices, predicate, attributes
+
+
+@irdl_op_definition
+class LoadOp(_AccessOp):
+    """One element of a buffer, or several: a vector as last index gives a vector, lane by lane.
+
+    predicate: lanes where it is false are not read and hold 0.
+
+    Constraints
+        (C1) one index for each dimension.
+        (C2) indices are integers; only the last may be a vector.
+        (C3) a predicate has the lanes of the last index.
+        (C4) the result is the buffer's element type, with the lanes of the last index.
+
+    Example
+        %x = tir.load %A[%i, %j] : memref<8x8xf32>
+
+    Source: `A[i, j]` as a value (BufferLoad), `T.load` (v0.8)
+    """
+
+    name = "tir.load"
+
+    result = result_def()
+
+    traits = traits_def(MemoryReadEffect())
+
+    def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue], predicate: SSAValue | None = None):
+        super().__init__(operands=[buffer, indices, predicate], result_types=[indexed_type(buffer.type, indices)])
+
+    def verify_(self) -> None:
+        self._verify_indices()
+        expected = indexed_type(self.buffer.type, self.indices)
+        require(self.result.type == expected, f"(C4) result of type {self.result.type}, expected {expected}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        self._print_access(printer)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        buffer, indices, predicate, attributes = cls._parse_access(parser)
+        op = cls(buffer, indices, predicate)
+        op.attributes = attributes
+        return op
+
+
+@irdl_op_definition
+class StoreOp(_AccessOp):
+    """Write one element of a buffer, or several when the last index is a vector.
+
+    predicate: lanes where it is false are not written.
+
+    Constraints
+        (C1) one index for each dimension.
+        (C2) indices are integers; only the last may be a vector.
+        (C3) a predicate has the lanes of the last index.
+        (C4) the value has the buffer's element type, with the lanes of the last index.
+
+    Example
+        tir.store %x, %A[%i, %j] : memref<8x8xf32>
+
+    Source: `A[i, j] = x` (BufferStore), `T.store` (v0.8)
+    """
+
+    name = "tir.store"
+
+    value = operand_def()
+
+    traits = traits_def(MemoryWriteEffect())
+
+    def __init__(
+        self, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue], predicate: SSAValue | None = None
+    ):
+        super().__init__(operands=[value, buffer, indices, predicate])
+
+    def verify_(self) -> None:
+        self._verify_indices()
+        expected = indexed_type(self.buffer.type, self.indices)
+        require(self.value.type == expected, f"(C4) value of type {self.value.type}, expected {expected}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(", ")
+        self._print_access(printer)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        buffer, indices, predicate, attributes = cls._parse_access(parser)
+        stored = parser.resolve_operand(value, indexed_type(buffer.type, indices))
+        return cls.build(operands=[stored, buffer, indices, predicate], attributes=attributes)

@@ -1,0 +1,92 @@
+"""`Module`: a program at any landing, as users hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp as UpstreamFuncOp
+from xdsl.utils.exceptions import VerifyException
+
+from .core.diagnostics import did_you_mean
+from .core.errors import StepwellError, VerifyError
+from .dialects.text import print_tvmscript
+from .dialects.tir import FuncOp
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Module:
+    """A program: an xDSL module, and constants by name.
+
+    `str(mod)` is MLIR text, `mod.script()` TVMScript, `mod["main"]` one of its functions as a module of its own.
+    Whoever takes a module (`build`, passes applied through the API) leaves it as it is.
+
+    op: the xDSL module; to change it in place is the caller's business.  constants: arrays the program refers to by
+    name; they are not part of the text.
+    """
+
+    def __init__(self, op: ModuleOp, constants: Mapping[str, np.ndarray[Any, Any]] | None = None):
+        self.op = op
+        self.constants = dict(constants or {})
+
+    @property
+    def functions(self) -> dict[str, FuncOp | UpstreamFuncOp]:
+        """The functions by name, in the order they are written in."""
+        return {op.sym_name.data: op for op in self.op.body.block.ops if isinstance(op, FuncOp | UpstreamFuncOp)}
+
+    def __getitem__(self, name: str) -> Module:
+        """The function called `name`, as a module that holds a copy of it alone; KeyError-like if there is none."""
+        functions = self.functions
+        if name not in functions:
+            known = ", ".join(functions) or "none"
+            raise FunctionNotFoundError(f"no function {name!r}{did_you_mean(name, functions)} (has: {known})")
+        return Module(ModuleOp([functions[name].clone()]), self.constants)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.functions
+
+    def clone(self) -> Module:
+        """A copy that shares nothing but the constants' arrays."""
+        return Module(self.op.clone(), self.constants)
+
+    def verify(self) -> None:
+        """Raise `VerifyError` unless every op keeps its constraints and every value is defined before it is used."""
+        from .core.dominance import check_dominance
+
+        try:
+            self.op.verify()
+        except VerifyError:
+            raise
+        except VerifyException as error:
+            raise VerifyError(str(error)) from error
+        check_dominance(self.op)
+
+    def script(self, style: str = "classic") -> str:
+        """The program as TVMScript: `classic` as TVM v0.12-0.23 prints it, `0.27` as today's TVM reads it.
+
+        Raises `UnsupportedError` if the module holds ops of another landing than `tir`, ValueError on another style.
+        """
+        return print_tvmscript(self.op, style=style)
+
+    def show(self, style: str = "classic") -> None:
+        """Print `script()`."""
+        print(self.script(style))
+
+    def __str__(self) -> str:
+        return str(self.op)
+
+    def __repr__(self) -> str:
+        return f"<stepwell.Module of {', '.join(self.functions) or 'nothing'}>"
+
+
+class FunctionNotFoundError(StepwellError, KeyError):
+    """A module has no function of the name asked for."""
+
+    def __str__(self) -> str:  # KeyError would show the repr
+        return str(self.args[0])
