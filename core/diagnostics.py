@@ -55,7 +55,17 @@ class Span:
 
     def error(self, message: str) -> ParseError:
         """The `ParseError` that shows `message` here."""
-        return ParseError(self.render(message))
+        return ParseError(self.render(message), self._in_xdsl())
+
+    def _in_xdsl(self) -> XdslSpan[str]:
+        source = self.source
+        starts = [0, *(i + 1 for i, c in enumerate(source.text) if c == "\n")]
+
+        def offset(line: int, column: int) -> int:
+            return min(starts[min(line, len(starts)) - 1] + column - 1, len(source.text))
+
+        start, end = offset(self.line, self.column), offset(self.end_line, self.end_column)
+        return XdslSpan(start, max(start, end), Input(source.text, source.name))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -4,15 +4,28 @@ One family per stage. A family that has a twin in xDSL subclasses it too, so tha
 diagnostic (`--verify-diagnostics`) and code written against xDSL still catches it.
 """
 
+from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.exceptions import PassFailedException, VerifyException
+from xdsl.utils.lexer import Input, Span
 
 
 class StepwellError(Exception):
     """Base of every error that a user's program, schedule or call can cause."""
 
 
-class ParseError(StepwellError):
-    """Text that is not a program. The message starts with `file:line:column: error:` and shows the line."""
+class ParseError(StepwellError, XdslParseError):
+    """Text that is not a program. The message starts with `file:line:column: error:` and shows the line.
+
+    `span` is where, for xDSL's tools; text of the message is complete without it.
+    """
+
+    def __init__(self, message: str, span: Span[str] | None = None):
+        Exception.__init__(self, message)
+        self.msg = message
+        self.span = Span(0, 0, Input("", "<unknown>")) if span is None else span
+
+    def __str__(self) -> str:
+        return self.msg
 
 
 class VerifyError(StepwellError, VerifyException):
