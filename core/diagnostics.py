@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from xdsl.utils.lexer import Input
+from xdsl.utils.lexer import Span as XdslSpan
+
 from .errors import ParseError
 
 _LINE_END = re.compile(r"\r\n?|\n")  # Python's line ends; str.splitlines knows more
