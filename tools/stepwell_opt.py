@@ -1,0 +1,93 @@
+"""`stepwell-opt`: xDSL's opt driver with our front ends, and short names for our targets.
+
+Reads MLIR or TVMScript (`.py` files, or `-f tvmscript`), applies a pipeline (`-p tir-simplify,convert-tir-to-scf`)
+and prints MLIR (default), TVMScript (`-t tvmscript`), LLVM IR (`-t llvm`) or assembly (`-t asm`). The last two take any
+landing and run the rest of the default pipeline. A user's mistake is a message on stderr and exit code 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import TextIOBase
+from typing import IO, ClassVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.arg_spec import ArgSpecParseError
+from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from ..core.errors import StepwellError
+from . import universe
+
+_SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm"}
+_TVMSCRIPT = ("py", "tvmscript")
+
+_MISTAKES = (
+    StepwellError,
+    ParseError,
+    ArgSpecParseError,
+    DiagnosticException,
+    UnregisteredConstructException,
+    OSError,
+)
+
+
+class StepwellOptMain(xDSLOptMain):
+    """xDSL's driver, extended; see the module."""
+
+    version_format: ClassVar[str] = "stepwell-opt built from xdsl version {xdsl_version}"
+
+    def register_all_targets(self) -> None:
+        super().register_all_targets()
+        ours = universe.get_all_targets()
+        for short, name in _SHORT_TARGETS.items():
+            self.available_targets[short] = ours[name]
+
+    def register_all_frontends(self) -> None:
+        super().register_all_frontends()
+        for extension in _TVMSCRIPT:
+            self.available_frontends[extension] = self._parse_tvmscript
+
+    def _parse_tvmscript(self, chunk: IO[bytes], start_offset: int = 0) -> ModuleOp:
+        from ..frontends.tvmscript import parse_tvmscript
+
+        text = chunk.read().decode("utf-8", errors="replace")
+        return parse_tvmscript(text, filename=self.get_input_name(), first_line=start_offset + 1).op
+
+    def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
+        if file_extension in _TVMSCRIPT:
+            return self._parse_tvmscript(chunk, start_offset)
+        return super().parse_chunk(chunk, file_extension, start_offset)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run `stepwell-opt` with `args` (the command line's by default); exits with 1 on a user's mistake."""
+    sys.setrecursionlimit(20_000)  # xDSL parses and prints nested regions by recursion
+    with mistakes(ValueError):  # an unknown pass, or a wrong option of one
+        tool = StepwellOptMain("Stepwell's modular optimiser driver", args)
+    with mistakes():
+        extension = tool.args.frontend or (tool.args.input_file or ".mlir").rpartition(".")[2]
+        if extension not in tool.available_frontends:
+            known = ", ".join(tool.available_frontends)
+            raise OSError(f"{tool.get_input_name()}: no front end for {extension!r} (there are {known}; see -f)")
+        tool.run()
+
+
+@contextmanager
+def mistakes(*more: type[Exception]) -> Iterator[None]:
+    """Show a user's mistake on stderr and exit with 1."""
+    try:
+        yield
+    except (*_MISTAKES, *more) as error:
+        show_error(error, sys.stderr)
+        sys.exit(1)
+
+
+def show_error(error: BaseException, stream: TextIOBase | IO[str]) -> None:
+    """Print what a user needs of an error: its message and its notes, no traceback."""
+    text = str(error)
+    print(text if "error:" in text else f"error: {text}", file=stream)
+    for note in getattr(error, "__notes__", ()):
+        print(note, file=stream)

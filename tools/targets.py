@@ -1,0 +1,50 @@
+"""xDSL targets: what a module is printed as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.target import Target
+
+from ..module import Module
+
+
+@dataclass(frozen=True)
+class TvmscriptTarget(Target):
+    """TVMScript of a `tir` module, in the style `classic` (v0.12-0.23) or `0.27`."""
+
+    name = "tvmscript"
+
+    style: str = "classic"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.write(Module(module).script(self.style))
+
+
+@dataclass(frozen=True)
+class StepwellLlvmTarget(Target):
+    """LLVM IR of a module at any landing, optimised for this machine; `stepwell-llvm{optimize=false}`: as emitted."""
+
+    name = "stepwell-llvm"
+
+    optimize: bool = True
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        from ..backends.build import build
+
+        output.write(build(Module(module)).source("llvm" if self.optimize else "llvm-unoptimized"))
+
+
+@dataclass(frozen=True)
+class StepwellAsmTarget(Target):
+    """Assembly of a module at any landing, for this machine."""
+
+    name = "stepwell-asm"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        from ..backends.build import build
+
+        output.write(build(Module(module)).source("asm"))
