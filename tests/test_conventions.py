@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -89,15 +90,27 @@ def _constraints(dialect: str) -> Iterator[tuple[type, str]]:
             yield cls, constraint
 
 
+@cache
+def _module_code(module: str) -> dict[str, str]:
+    """The classes and functions of one of our modules: name to code without docstrings."""
+    tree = ast.parse(inspect.getsource(import_module(module)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+
+
 def _code(cls: type) -> str:
-    """The source of a class and of our classes it inherits from, without docstrings."""
-    classes = [base for base in cls.__mro__ if base.__module__.startswith("stepwell.")]
-    trees = [ast.parse(inspect.cleandoc("\n" + inspect.getsource(base))) for base in classes]
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-                node.body = node.body[1:] or [ast.Pass()]
-    return "\n".join(map(ast.unparse, trees))
+    """The code of a class, of our classes it inherits from, and of what they name in their modules (traits, helpers)."""
+    found: dict[str, str] = {}
+    todo = [(base.__module__, base.__name__) for base in cls.__mro__ if base.__module__.startswith("stepwell.")]
+    while todo:
+        module, name = todo.pop()
+        if name not in found:
+            found[name] = _module_code(module)[name]
+            words = set(re.findall(r"\w+", found[name]))
+            todo += [(module, other) for other in _module_code(module) if other in words]
+    return "\n".join(found.values())
 
 
 def _mentions(cls: type, text: str) -> bool:
