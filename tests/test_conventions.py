@@ -101,7 +101,7 @@ def _module_code(module: str) -> dict[str, str]:
 
 
 def _code(cls: type) -> str:
-    """The code of a class, of our classes it inherits from, and of what they name in their modules (traits, helpers)."""
+    """The code of a class, of our classes it inherits from, and of what they name in their modules."""
     found: dict[str, str] = {}
     todo = [(base.__module__, base.__name__) for base in cls.__mro__ if base.__module__.startswith("stepwell.")]
     while todo:
