@@ -1,0 +1,164 @@
+"""Arguments to try a function with: arrays of the right shapes, filled with numbers that do no harm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..core.dtypes import DType, dtype_of, numpy_dtype
+from ..core.errors import UnsupportedError
+from ..dialects.tir import (
+    BINARY_NAMES,
+    DYNAMIC,
+    AccessOp,
+    BlockOp,
+    BufferOp,
+    CastOp,
+    ForOp,
+    FuncOp,
+    HandleType,
+    LetOp,
+    LoadOp,
+    MatchBufferOp,
+    Mixed,
+    StoreOp,
+    SymbolOp,
+    constant_value,
+)
+
+DEFAULT_SIZE = 16
+"""What a symbolic size or an integer parameter is when nobody says."""
+
+_FOLDS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "floormod": lambda a, b: a % b,
+    "truncdiv": lambda a, b: int(a / b),
+    "min": min,
+    "max": max,
+}
+
+
+@dataclass
+class InputGenerator:
+    """Makes arguments for `func`.
+
+    sizes: symbolic sizes and integer parameters by name.  Floats are standard normal; integers that end up as an index
+    lie in every extent of the function; all others are 1 to 7, which neither divide by zero nor shift too far.
+    Raises `UnsupportedError` for a parameter that nothing can be made for.
+    """
+
+    func: FuncOp
+    seed: int = 0
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    _known: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int], init=False)
+
+    def arguments(self) -> dict[str, Any]:
+        """An array or number for each parameter, by name, in order."""
+        rng = np.random.default_rng(self.seed)
+        views = {op.source: op for op in self.func.body.block.ops if isinstance(op, MatchBufferOp)}
+        limit = min((e for e in self._extents() if e > 0), default=DEFAULT_SIZE)
+        result: dict[str, Any] = {}
+        for name, value in self.func.params:
+            view = views.get(value)
+            buffer = value if view is None else view.buffer
+            if isinstance(buffer.type, MemRefType):
+                shape = self._shape(buffer.type) if view is None else [self._number(d) for d in view.mixed_shape]
+                bounds = (0, limit) if _feeds_an_index(buffer) else (1, 8)
+                array = _fill(rng, shape, dtype_of(buffer.type.element_type), bounds)
+                result[name] = self._laid_out(array, buffer.type, view)
+            elif isinstance(value.type, HandleType):
+                raise UnsupportedError(f"{self.func.sym_name.data}: cannot make up a pointer for parameter {name}")
+            else:
+                dtype = dtype_of(value.type)
+                number = rng.standard_normal() if dtype.is_float else self._scalar(name)
+                result[name] = numpy_dtype(dtype).type(number)
+        return result
+
+    def _scalar(self, name: str) -> int:
+        return self.sizes.get(name, DEFAULT_SIZE)
+
+    def _extents(self) -> Iterator[int]:
+        for op in self.func.walk():
+            if isinstance(op, BufferOp):
+                yield from (self._number(d) for d in op.mixed_shape)
+        for _, value in self.func.params:
+            if isinstance(value.type, MemRefType):
+                yield from self._shape(value.type)
+
+    def _shape(self, type: MemRefType[Attribute]) -> list[int]:
+        return [DEFAULT_SIZE if d == DYNAMIC else d for d in type.get_shape()]
+
+    def _laid_out(self, array: np.ndarray[Any, Any], type: MemRefType[Attribute], view: MatchBufferOp | None) -> Any:
+        """`array` with the strides that the type asks for."""
+        strides = type.get_strides()
+        if strides is None or (view is not None and view.mixed_strides is None):
+            return array
+        compact = [prod(array.shape[i + 1 :]) for i in range(array.ndim)]
+        steps = [c if s is None else s for c, s in zip(compact, strides, strict=True)]
+        length = 1 + sum((n - 1) * s for n, s in zip(array.shape, steps, strict=True)) if array.size else 0
+        memory = np.zeros(length, array.dtype)
+        bytes_ = [s * array.itemsize for s in steps]
+        laid_out = np.lib.stride_tricks.as_strided(memory, array.shape, bytes_)
+        laid_out[...] = array
+        return laid_out
+
+    def _number(self, value: Mixed) -> int:
+        """What a size is: known, given, default, or computed from such."""
+        if isinstance(value, int):
+            return value
+        if value not in self._known:
+            self._known[value] = self._compute(value)
+        return self._known[value]
+
+    def _compute(self, value: SSAValue) -> int:
+        known = constant_value(value)
+        if known is not None:
+            return int(known)
+        match value.owner:
+            case SymbolOp() as symbol:
+                return self._scalar(symbol.var_name.data)
+            case CastOp() | LetOp() as op:
+                return self._number(op.value)
+            case Operation() as op if BINARY_NAMES.get(type(op)) in _FOLDS:
+                lhs, rhs = (self._number(o) for o in op.operands)
+                return _FOLDS[BINARY_NAMES[type(op)]](lhs, rhs)
+            case _:
+                names = [n for n, v in self.func.params if v is value]
+                return self._scalar(names[0]) if names else DEFAULT_SIZE
+
+
+def _fill(rng: np.random.Generator, shape: list[int], dtype: DType, bounds: tuple[int, int]) -> np.ndarray[Any, Any]:
+    if dtype.is_float:
+        return rng.standard_normal(shape).astype(numpy_dtype(dtype))
+    low, high = (0, 2) if dtype.is_bool else bounds
+    return rng.integers(low, high, shape).astype(numpy_dtype(dtype))
+
+
+def _feeds_an_index(buffer: SSAValue) -> bool:
+    """Whether what is loaded from `buffer` may become an index, a bound, or part of one."""
+    pending: list[SSAValue] = [use.operation.result for use in buffer.uses if isinstance(use.operation, LoadOp)]
+    seen: set[SSAValue] = set()
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for use in value.uses:
+            op = use.operation
+            if isinstance(op, StoreOp):
+                if op.value is not value:
+                    return True
+            elif isinstance(op, LoadOp | BlockOp | AccessOp | ForOp | BufferOp):
+                return True
+            elif op.results:
+                pending.extend(op.results)
+    return False
