@@ -21,7 +21,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, MemoryFreeEffect, NoTerminator, RecursiveMemoryEffect
+from xdsl.traits import MemoryFreeEffect, NoTerminator, RecursiveMemoryEffect
 
 from ...core.xdsl_compat import hint
 from .base import (
@@ -241,7 +241,7 @@ class InitOp(TirOp):
 
     body = region_def("single_block")
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), HasParent(BlockOp))
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
 
     def __init__(self, body: Region | None = None):
         super().__init__(regions=[body or Region(Block())])

@@ -31,6 +31,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
 
 from ...core.dtypes import DType, dtype_of, type_of
 from ...core.xdsl_compat import hint
@@ -47,8 +48,12 @@ from .base import (
 from .control import YieldOp
 
 
-def _is_float(type: Attribute) -> bool:
-    return not isinstance(type, HandleType) and dtype_of(type).is_float
+def _verified_dtype(type: Attribute, tag: str, expected: str = "a scalar or vector type") -> DType:
+    """The data type of a scalar or vector type; VerifyException for any other type."""
+    try:
+        return dtype_of(type)
+    except ValueError:
+        raise VerifyException(f"{tag} type {type}, expected {expected}") from None
 
 
 @irdl_op_definition
@@ -128,8 +133,8 @@ class _BinaryOp(TirOp):
     def _verify_types(self, floats: bool) -> None:
         require(self.lhs.type == self.rhs.type == self.result.type, "(C1) operands and result have different types")
         expected = "a float type" if floats else "a signed integer type"
-        right = _is_float(self.lhs.type) if floats else dtype_of(self.lhs.type).kind == "int"
-        require(right, f"(C2) type {self.lhs.type}, expected {expected}")
+        dtype = _verified_dtype(self.lhs.type, "(C2)", expected)
+        require(dtype.is_float if floats else dtype.kind == "int", f"(C2) type {self.lhs.type}, expected {expected}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -241,18 +246,8 @@ class CastOp(TirOp):
         super().__init__(operands=[value], result_types=[type])
 
     def verify_(self) -> None:
-        for type in (self.value.type, self.result.type):
-            require(isinstance(type, IntegerType | VectorType) or _is_scalar(type), f"(C1) type {type}")
-        lanes = dtype_of(self.value.type).lanes, dtype_of(self.result.type).lanes
-        require(lanes[0] == lanes[1], f"(C1) {lanes[0]} lanes to {lanes[1]} lanes")
-
-
-def _is_scalar(type: Attribute) -> bool:
-    try:
-        dtype_of(type)
-    except ValueError:
-        return False
-    return True
+        have, want = (_verified_dtype(type, "(C1)").lanes for type in (self.value.type, self.result.type))
+        require(have == want, f"(C1) {have} lanes to {want} lanes")
 
 
 @irdl_op_definition
@@ -283,7 +278,7 @@ class ReinterpretOp(TirOp):
         def bits(type: Attribute) -> int:
             if isinstance(type, HandleType):
                 return 64
-            dtype = dtype_of(type)
+            dtype = _verified_dtype(type, "(C1)")
             return dtype.bits * dtype.lanes
 
         have, want = bits(self.value.type), bits(self.result.type)
@@ -386,8 +381,8 @@ class ShuffleOp(TirOp):
         return tuple(int(i) for i in self.indices.get_values())
 
     def verify_(self) -> None:
-        result = dtype_of(self.result.type)
-        dtypes = [dtype_of(v.type) for v in self.vectors]
+        result = _verified_dtype(self.result.type, "(C1)")
+        dtypes = [_verified_dtype(v.type, "(C1)") for v in self.vectors]
         require(all(d.scalar == result.scalar for d in dtypes), "(C1) element types differ")
         total = sum(d.lanes for d in dtypes)
         require(
@@ -586,6 +581,9 @@ class IntrinsicOp(TirOp):
         require(name in INTRINSICS, f"(C1) unknown intrinsic {name!r}")
         arity = INTRINSICS[name][0]
         require(len(self.args) == arity, f"(C1) {len(self.args)} operands for {name}, expected {arity}")
+        for arg in self.args:
+            if not isinstance(arg.type, HandleType):
+                _verified_dtype(arg.type, "(C2)", "a scalar, vector or handle type")
         expected = intrinsic_type(name, self.args[0].type)
         require(self.result.type == expected, f"(C2) result of type {self.result.type}, expected {expected}")
 
