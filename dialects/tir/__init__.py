@@ -15,7 +15,7 @@ from .buffers import (
     buffer_type,
     row_major_strides,
 )
-from .builder import Operand, TirBuilder, constant_value, is_speculatable
+from .builder import Operand, TirBuilder, constant_value, fold_integers, is_speculatable
 from .calls import CallExternOp, CallIntrinOp, CallOp, CallPackedOp
 from .control import (
     FOR_KINDS,
@@ -38,6 +38,8 @@ from .expressions import (
     INTRINSICS,
     UNARY_NAMES,
     CastOp,
+    CompareOp,
+    Comparison,
     ConstOp,
     FloormodOp,
     IfThenElseOp,
@@ -47,6 +49,7 @@ from .expressions import (
     MinOp,
     RampOp,
     ReinterpretOp,
+    SelectOp,
     ShuffleOp,
     comparison,
     comparison_name,
@@ -91,6 +94,8 @@ __all__ = [
     "CallOp",
     "CallPackedOp",
     "CastOp",
+    "CompareOp",
+    "Comparison",
     "ConstOp",
     "DeclBufferOp",
     "EvaluateOp",
@@ -114,6 +119,7 @@ __all__ = [
     "RampOp",
     "ReinterpretOp",
     "ReturnOp",
+    "SelectOp",
     "ShuffleOp",
     "StoreOp",
     "SymbolOp",
@@ -127,6 +133,7 @@ __all__ = [
     "comparison",
     "comparison_name",
     "constant_value",
+    "fold_integers",
     "is_speculatable",
     "memory_space",
     "row_major_strides",
@@ -151,6 +158,7 @@ Tir = Dialect(
         CallOp,
         CallPackedOp,
         CastOp,
+        CompareOp,
         ConstOp,
         DeclBufferOp,
         EvaluateOp,
@@ -171,6 +179,7 @@ Tir = Dialect(
         RampOp,
         ReinterpretOp,
         ReturnOp,
+        SelectOp,
         ShuffleOp,
         StoreOp,
         SymbolOp,

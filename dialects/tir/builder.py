@@ -29,6 +29,7 @@ from .expressions import (
     INT_UNARY,
     INTRINSICS,
     CastOp,
+    CompareOp,
     ConstOp,
     FloormodOp,
     IfThenElseOp,
@@ -38,6 +39,7 @@ from .expressions import (
     MinOp,
     RampOp,
     ReinterpretOp,
+    SelectOp,
     comparison,
 )
 from .memory import LoadOp, StoreOp
@@ -75,8 +77,8 @@ def constant_value(value: SSAValue) -> int | float | None:
             return None
 
 
-def _fold(name: str, a: int, b: int, dtype: DType) -> int | None:
-    """The result of an integer operator on known operands, or None where it is not folded."""
+def fold_integers(name: str, a: int, b: int, dtype: DType) -> int | None:
+    """The result of an operator of `INT_BINARY` on known operands, or None where it is not folded."""
     if name in ("truncdiv", "truncmod", "floordiv", "floormod") and b == 0:
         return None
     if name in ("shl", "shr") and not 0 <= b < dtype.bits:
@@ -225,7 +227,7 @@ class TirBuilder:
             a, b = self.cast(a, dtype), self.cast(b, dtype)
         known = constant_value(a), constant_value(b)
         if isinstance(known[0], int) and isinstance(known[1], int):
-            folded = _fold(name, known[0], known[1], dtype)
+            folded = fold_integers(name, known[0], known[1], dtype)
             if folded is not None:
                 return self.const(folded, dtype)
         return self._value(INT_BINARY[name][dtype.kind == "uint"](a, b))  # pyright: ignore[reportCallIssue]
@@ -296,9 +298,12 @@ class TirBuilder:
         """One of two values, both computed."""
         a, b = self.match(then, orelse)
         condition = self.value(condition)
-        if dtype_of(condition.type).lanes == 1 < dtype_of(a.type).lanes:
-            condition = self.broadcast(condition, dtype_of(a.type).lanes)
-        return self._value(arith.SelectOp(condition, a, b))
+        lanes = dtype_of(condition.type).lanes
+        if lanes == 1:
+            return self._value(arith.SelectOp(condition, a, b))
+        if dtype_of(a.type).lanes == 1:
+            a, b = self.broadcast(a, lanes), self.broadcast(b, lanes)
+        return self._value(SelectOp(condition, a, b))
 
     def if_then_else(
         self, condition: SSAValue, type: Attribute, then: Callable[[], SSAValue], orelse: Callable[[], SSAValue]
@@ -351,7 +356,7 @@ class TirBuilder:
 
 
 _DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, FloormodOp)
-_PURE = (ConstOp, CastOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp)
+_PURE = (ConstOp, CastOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp, CompareOp, SelectOp)
 
 
 def is_speculatable(op: Operation) -> bool:

@@ -557,3 +557,43 @@ tir.func @f() {
   %x = tir.call @g() -> i32
 }
 // CHECK: (C3) result i32, expected None
+
+// -----
+
+// (C1) tir.compare: operands of one type.
+tir.func @f("x" %x: vector<4xf32>, "y" %y: vector<4xi32>) {
+  %m = "tir.compare"(%x, %y) <{predicate = "lt"}> : (vector<4xf32>, vector<4xi32>) -> vector<4xi1>
+}
+// CHECK: (C1) operands of types vector<4xf32> and vector<4xi32>
+
+// -----
+
+// (C2) tir.compare: a bool for each lane.
+tir.func @f("x" %x: vector<4xf32>) {
+  %m = "tir.compare"(%x, %x) <{predicate = "lt"}> : (vector<4xf32>, vector<4xf32>) -> vector<2xi1>
+}
+// CHECK: (C2) result of type vector<2xi1>, expected vector<4xi1>
+
+// -----
+
+// (C3) tir.compare: a known predicate.
+tir.func @f("x" %x: vector<4xf32>) {
+  %m = tir.compare near %x, %x : vector<4xf32>
+}
+// CHECK: (C3) predicate 'near'
+
+// -----
+
+// (C1) tir.select: values and result of one type.
+tir.func @f("m" %m: vector<4xi1>, "x" %x: vector<4xf32>, "y" %y: vector<4xi32>) {
+  %v = "tir.select"(%m, %x, %y) : (vector<4xi1>, vector<4xf32>, vector<4xi32>) -> vector<4xf32>
+}
+// CHECK: (C1) values and result have different types
+
+// -----
+
+// (C2) tir.select: a condition for each lane.
+tir.func @f("m" %m: vector<2xi1>, "x" %x: vector<4xf32>) {
+  %v = "tir.select"(%m, %x, %x) : (vector<2xi1>, vector<4xf32>, vector<4xf32>) -> vector<4xf32>
+}
+// CHECK: (C2) condition of type vector<2xi1>, expected vector<4xi1>
