@@ -1,1 +1,66 @@
-"""Stepwell: a tensor compiler that walks down landing by landing, from TVMScript to native code."""
+"""Stepwell: a tensor compiler that walks down landing by landing, from TVMScript to native code.
+
+Names are imported when they are first used: every xDSL tool imports this package to find our dialects and passes.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .backends.build import build
+    from .backends.runtime import get_global_func, register_func
+    from .core.errors import (
+        ArgumentError,
+        ExecutionError,
+        LinkError,
+        ParseError,
+        PassError,
+        StepwellError,
+        UndefinedBehaviorError,
+        UnsupportedError,
+        VerifyError,
+    )
+    from .frontends.mlir import parse_mlir
+    from .frontends.tvmscript import parse_tvmscript
+    from .module import Module
+
+__all__ = [
+    "ArgumentError",
+    "ExecutionError",
+    "LinkError",
+    "Module",
+    "ParseError",
+    "PassError",
+    "StepwellError",
+    "UndefinedBehaviorError",
+    "UnsupportedError",
+    "VerifyError",
+    "build",
+    "get_global_func",
+    "parse_mlir",
+    "parse_tvmscript",
+    "register_func",
+]
+
+_HOMES = {
+    "Module": ".module",
+    "build": ".backends.build",
+    "get_global_func": ".backends.runtime",
+    "parse_mlir": ".frontends.mlir",
+    "parse_tvmscript": ".frontends.tvmscript",
+    "register_func": ".backends.runtime",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES.get(name, ".core.errors"), __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
