@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
-PASSES: dict[str, str] = {}
+PASSES: dict[str, str] = {
+    "convert-tir-to-scf": "ConvertTirToScfPass",
+    "tir-resolve-blocks": "TirResolveBlocksPass",
+}
 """Every pass of Stepwell: its name, and its class in the module of that name (with underscores)."""
 
 

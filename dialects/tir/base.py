@@ -235,6 +235,22 @@ def parse_optional_dict(parser: Parser, keyword: str) -> DictionaryAttr | None:
     return DictionaryAttr(parser.parse_optional_dictionary_attr_dict())
 
 
+def print_memory(printer: Printer, memory: StringAttr | None) -> None:
+    """` on stack` if it has been decided where memory is."""
+    if memory is not None:
+        printer.print_string(f" on {memory.data}")
+
+
+def parse_memory(parser: Parser) -> StringAttr | None:
+    return StringAttr(parser.parse_identifier()) if parser.parse_optional_keyword("on") else None
+
+
+def verify_memory(memory: StringAttr | None, tag: str) -> None:
+    """Raise unless memory is on the stack, on the heap, or not decided on."""
+    if memory is not None:
+        require(memory.data in ("stack", "heap"), f"{tag} memory {memory.data!r}, expected stack or heap")
+
+
 def print_body(printer: Printer, region: Region, *, terminators: bool = False) -> None:
     printer.print_string(" ")
     printer.print_region(

@@ -42,13 +42,16 @@ from .base import (
     join_mixed,
     parse_discardable,
     parse_index,
+    parse_memory,
     parse_values,
     print_discardable,
     print_index,
     print_indices,
+    print_memory,
     print_quoted,
     require,
     split_mixed,
+    verify_memory,
     verify_mixed,
 )
 
@@ -256,18 +259,24 @@ class MatchBufferOp(BufferOp):
 
 @irdl_op_definition
 class AllocBufferOp(BufferOp):
-    """Allocate a buffer that lives to the end of the enclosing block (or function); its contents are undefined.
+    """Allocate a buffer that lives to the end of the enclosing region; its contents are undefined.
+
+    memory: `stack` or `heap`, where that has been decided.
 
     Constraints
         (C1) one operand for each `?` of the type.
+        (C2) memory is stack or heap.
 
     Example
         %s = tir.alloc_buffer "A_shared" dims [%n] : memref<?x128xf32, "shared">
+        %t = tir.alloc_buffer "T" on stack : memref<8xf32>
 
     Source: `T.alloc_buffer`, `T.sblock_alloc_buffer` (Block.alloc_buffers)
     """
 
     name = "tir.alloc_buffer"
+
+    memory = opt_prop_def(StringAttr)
 
     def __init__(
         self,
@@ -290,10 +299,12 @@ class AllocBufferOp(BufferOp):
 
     def verify_(self) -> None:
         self._verify_holes()
+        verify_memory(self.memory, "(C2)")
 
     def print(self, printer: Printer) -> None:
         print_quoted(printer, self.buffer_name)
         self._print_layout(printer)
+        print_memory(printer, self.memory)
         print_discardable(printer, self)
         printer.print_string(" : ")
         printer.print_attribute(self.type)
@@ -302,11 +313,12 @@ class AllocBufferOp(BufferOp):
     def parse(cls, parser: Parser) -> Self:
         name = parser.parse_str_literal()
         operands, numbers = cls._parse_layout(parser)
+        memory = parse_memory(parser)
         attributes = parse_discardable(parser)
         parser.parse_punctuation(":")
         return cls.build(
             operands=operands,
-            properties={"buffer_name": StringAttr(name), **numbers},
+            properties={"buffer_name": StringAttr(name), "memory": memory, **numbers},
             attributes=attributes,
             result_types=[parser.parse_type()],
         )

@@ -42,17 +42,20 @@ from .base import (
     join_mixed,
     parse_discardable,
     parse_indices,
+    parse_memory,
     parse_optional_dict,
     parse_typed,
     parse_values,
     print_discardable,
     print_indices,
+    print_memory,
     print_optional_dict,
     print_quoted,
     print_typed,
     require,
     scope_of,
     split_mixed,
+    verify_memory,
     verify_mixed,
 )
 from .buffers import parse_region_box, print_region
@@ -63,14 +66,16 @@ class AllocateOp(TirOp):
     """Allocate memory that lives to the end of the enclosing region; its contents are undefined.
 
     extents: how many elements per dimension.  condition: allocate only if true (true when missing).
-    pointer: its type tells element type and scope.
+    pointer: its type tells element type and scope.  memory: `stack` or `heap`, where that has been decided.
 
     Constraints
         (C1) one operand for each dynamic extent.
         (C2) the pointer's type has an element type.
+        (C3) memory is stack or heap.
 
     Example
         %p = tir.allocate "p" [%n, 8] : !tir.handle<f32, "shared">
+        %q = tir.allocate "q" [8] on stack : !tir.handle<f32>
 
     Source: `T.allocate` (until v0.23)
     """
@@ -79,6 +84,7 @@ class AllocateOp(TirOp):
 
     var_name = prop_def(StringAttr)
     static_extents = prop_def(Attribute)
+    memory = opt_prop_def(StringAttr)
     annotations = opt_prop_def(DictionaryAttr)
     extents = var_operand_def(IntegerType)
     condition = opt_operand_def(IntegerType(1))
@@ -115,6 +121,7 @@ class AllocateOp(TirOp):
     def verify_(self) -> None:
         verify_mixed("(C1) extents", self.static_extents, self.extents)  # pyright: ignore[reportArgumentType]
         require(not isinstance(self.pointer.type.element, NoneAttr), "(C2) the pointer has no element type")
+        verify_memory(self.memory, "(C3)")
 
     def print(self, printer: Printer) -> None:
         print_quoted(printer, self.var_name)
@@ -123,6 +130,7 @@ class AllocateOp(TirOp):
         if self.condition is not None:
             printer.print_string(" if ")
             printer.print_ssa_value(self.condition)
+        print_memory(printer, self.memory)
         print_optional_dict(printer, "annotations", self.annotations)
         print_discardable(printer, self)
         printer.print_string(" : ")
@@ -135,12 +143,18 @@ class AllocateOp(TirOp):
         condition = None
         if parser.parse_optional_keyword("if"):
             condition = parser.resolve_operand(parser.parse_unresolved_operand(), IntegerType(1))
+        memory = parse_memory(parser)
         annotations = parse_optional_dict(parser, "annotations")
         attributes = parse_discardable(parser)
         parser.parse_punctuation(":")
         return cls.build(
             operands=[operands, condition],
-            properties={"var_name": StringAttr(name), "static_extents": static, "annotations": annotations},
+            properties={
+                "var_name": StringAttr(name),
+                "static_extents": static,
+                "memory": memory,
+                "annotations": annotations,
+            },
             attributes=attributes,
             result_types=[parser.parse_type()],
         )

@@ -34,6 +34,14 @@ tir.func @f("a" %a: memref<4xf32>) {
 
 // -----
 
+// (C2) tir.alloc_buffer: memory is stack or heap.
+tir.func @f() {
+  %A = tir.alloc_buffer "A" on disk : memref<4x4xf32>
+}
+// CHECK: (C2) memory 'disk', expected stack or heap
+
+// -----
+
 // (C1) tir.alloc_buffer: one operand for each `?`, of strides too.
 tir.func @f() {
   %A = tir.alloc_buffer "A" : memref<4x4xf32, strided<[?, 1]>>
@@ -251,6 +259,14 @@ tir.func @f() {
   %p = tir.allocate "p" [8] : !tir.handle
 }
 // CHECK: (C2) the pointer has no element type
+
+// -----
+
+// (C3) tir.allocate: memory is stack or heap.
+tir.func @f() {
+  %p = tir.allocate "p" [8] on disk : !tir.handle<f32>
+}
+// CHECK: (C3) memory 'disk', expected stack or heap
 
 // -----
 

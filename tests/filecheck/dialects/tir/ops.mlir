@@ -133,7 +133,7 @@ tir.func @blocks("A" %A: memref<8x4xf32>, "C" %C: memref<8xf32>, "i" %i: i32, "k
     tir.access reads %C[%vi +: %n] : memref<8xf32>
     tir.access writes %C[%vi] : memref<8xf32>
     %s = tir.alloc_buffer "s" : memref<4xf32, "shared">
-    %t = tir.alloc_buffer "t" dims [%n] align 128 : memref<?x4xf32>
+    %t = tir.alloc_buffer "t" dims [%n] align 128 on heap : memref<?x4xf32>
     %R = tir.match_region "R" %A[%vi, 0 +: 4] : memref<8x4xf32> -> memref<4xf32>
     %S = tir.match_region "S" %A[0 +: 8, %vk +: 2] strides [%n] offset [%vk] : memref<8x4xf32> -> memref<8x2xf32, strided<[?, 1], offset: ?>>
     tir.init {
@@ -155,7 +155,7 @@ tir.func @blocks("A" %A: memref<8x4xf32>, "C" %C: memref<8xf32>, "i" %i: i32, "k
 // CHECK-NEXT:      tir.access reads %C[%vi +: %n] : memref<8xf32>
 // CHECK-NEXT:      tir.access writes %C[%vi] : memref<8xf32>
 // CHECK-NEXT:      %s = tir.alloc_buffer "s" : memref<4xf32, "shared">
-// CHECK-NEXT:      %t = tir.alloc_buffer "t" dims [%n] align 128 : memref<?x4xf32>
+// CHECK-NEXT:      %t = tir.alloc_buffer "t" dims [%n] align 128 on heap : memref<?x4xf32>
 // CHECK-NEXT:      %R = tir.match_region "R" %A[%vi, 0 +: 4] : memref<8x4xf32> -> memref<4xf32>
 // CHECK-NEXT:      %S = tir.match_region "S" %A[0 +: 8, %vk +: 2] strides [%n] offset [%vk] : memref<8x4xf32> -> memref<8x2xf32, strided<[?, 1], offset: ?>>
 // CHECK-NEXT:      tir.init {
@@ -175,7 +175,7 @@ tir.func @blocks("A" %A: memref<8x4xf32>, "C" %C: memref<8xf32>, "i" %i: i32, "k
 // Memory without a buffer: allocations, constants, pointers and buffers declared over them.
 tir.func @memory("A" %A: memref<8xf32, "shared">, "n" %n: i32, "c" %c: i1) {
   %p = tir.allocate "p" [%n, 8] : !tir.handle<f32, "shared">
-  %q = tir.allocate "q" [64] if %c annotations {tag = 1 : i32} : !tir.handle<f32>
+  %q = tir.allocate "q" [64] if %c on stack annotations {tag = 1 : i32} : !tir.handle<f32>
   %w = tir.allocate_const "w" dense<[1, 2, 3]> : tensor<3xi32> : !tir.handle<i32>
   %B = tir.decl_buffer "B" %q : !tir.handle<f32> -> memref<8x8xf32>
   %D = tir.decl_buffer "D" %q strides [%n] align 16 : !tir.handle<f32> -> memref<8x8xf32, strided<[?, 1]>>
@@ -186,7 +186,7 @@ tir.func @memory("A" %A: memref<8xf32, "shared">, "n" %n: i32, "c" %c: i1) {
 }
 // CHECK-LABEL: tir.func @memory("A" %A: memref<8xf32, "shared">, "n" %n: i32, "c" %c: i1) {
 // CHECK-NEXT:    %p = tir.allocate "p" [%n, 8] : !tir.handle<f32, "shared">
-// CHECK-NEXT:    %q = tir.allocate "q" [64] if %c annotations {tag = 1 : i32} : !tir.handle<f32>
+// CHECK-NEXT:    %q = tir.allocate "q" [64] if %c on stack annotations {tag = 1 : i32} : !tir.handle<f32>
 // CHECK-NEXT:    %w = tir.allocate_const "w" dense<[1, 2, 3]> : tensor<3xi32> : !tir.handle<i32>
 // CHECK-NEXT:    %B = tir.decl_buffer "B" %q : !tir.handle<f32> -> memref<8x8xf32>
 // CHECK-NEXT:    %D = tir.decl_buffer "D" %q strides [%n] align 16 : !tir.handle<f32> -> memref<8x8xf32, strided<[?, 1]>>

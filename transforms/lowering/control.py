@@ -1,0 +1,188 @@
+"""Statements that hold statements: loops, branches, and leaving the function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects import cf, scf
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...dialects.tir import (
+    AssertOp,
+    AttrOp,
+    EvaluateOp,
+    ForOp,
+    IfOp,
+    IfThenElseOp,
+    LaunchThreadOp,
+    ReturnOp,
+    WhileOp,
+    YieldOp,
+)
+from .types import INDEX, lower_type, unsupported
+from .writer import Handlers, Writer
+
+
+def _body(w: Writer, block: Block, ops: Iterable[Operation], *, parallel: bool = False) -> None:
+    """The statements `ops` and the terminator into `block`."""
+    with w.inside(block):
+        if parallel:
+            with w.own_stack(block):
+                w.statements(ops)
+        else:
+            w.statements(ops)
+        w.end(scf.ReduceOp if parallel else scf.YieldOp)
+
+
+# Loops
+
+
+def _bounds(w: Writer, op: ForOp) -> list[SSAValue]:
+    low, extent, step = op.mixed_bounds
+    lower = w.index_of(low)
+    upper = w.add(lower, w.index_of(extent))
+    return [w.index(n) for n in (lower, upper, w.index_of(step))]
+
+
+def _for(w: Writer, op: ForOp) -> None:
+    if op.thread is not None and not op.thread.data.startswith(("vthread", "cthread")):
+        raise unsupported(op, f"target llvm has no threads: loop {op.loop_var.data} is bound to {op.thread.data}")
+    parallel = op.kind.data == "parallel"
+    bounds = _bounds(w, op)
+    block = Block(arg_types=[INDEX])
+    block.args[0].name_hint = op.variable.name_hint
+    w.indices[op.variable] = block.args[0]
+    _body(w, block, op.body.block.ops, parallel=parallel)
+    if parallel:
+        w.insert(scf.ParallelOp([bounds[0]], [bounds[1]], [bounds[2]], Region(block)))
+    else:
+        w.make(scf.ForOp, bounds, regions=[Region(block)])
+
+
+def _while(w: Writer, op: WhileOp) -> None:
+    before, after = Block(), Block()
+    with w.inside(before):
+        *computed, last = op.condition.block.ops
+        assert isinstance(last, YieldOp)
+        w.statements(computed)
+        w.end(scf.ConditionOp, w.value(last.value))
+    _body(w, after, op.body.block.ops)
+    w.make(scf.WhileOp, [], regions=[Region(before), Region(after)])
+
+
+def _launch_thread(w: Writer, op: LaunchThreadOp) -> None:
+    thread = op.thread.data
+    raise unsupported(op, f"target llvm has no threads: {op.var_name.data} is the index of {thread}")
+
+
+# Branches
+
+
+def _if(w: Writer, op: IfOp) -> None:
+    condition = w.value(op.condition)
+    then, orelse = Block(), Region()
+    _body(w, then, op.then.block.ops)
+    if op.orelse.block.ops:
+        block = Block()
+        _body(w, block, op.orelse.block.ops)
+        orelse = Region(block)
+    w.make(scf.IfOp, [condition], regions=[Region(then), orelse])
+
+
+def _if_then_else(w: Writer, op: IfThenElseOp) -> None:
+    condition = w.value(op.condition)
+    blocks = [_yielding(w, region.block) for region in op.regions]
+    types = [lower_type(op.result.type)]
+    result = w.make(scf.IfOp, [condition], types, regions=[Region(b) for b in blocks])
+    w.bind(op.result, result.results[0])
+
+
+def _yielding(w: Writer, source: Block) -> Block:
+    block = Block()
+    with w.inside(block):
+        *computed, last = source.ops
+        assert isinstance(last, YieldOp)
+        w.statements(computed)
+        w.end(scf.YieldOp, w.value(last.value))
+    return block
+
+
+def _attr(w: Writer, op: AttrOp) -> None:
+    """What is said about a node has no meaning here; the statements inside have."""
+    w.statements(op.body.block.ops)
+
+
+# Ends
+
+
+def _assert(w: Writer, op: AssertOp) -> None:
+    check(w, w.value(op.condition), op.message.data)
+
+
+def check(w: Writer, condition: SSAValue, message: str) -> None:
+    """Fail with a message unless `condition` holds."""
+    w.make(cf.AssertOp, [condition], properties={"msg": StringAttr(message)})
+
+
+def _evaluate(w: Writer, op: EvaluateOp) -> None:
+    """The value has been computed where it stands."""
+
+
+def _return(w: Writer, op: ReturnOp) -> None:
+    raise unsupported(op, "return is supported only where the function would end anyway, not inside a loop")
+
+
+def returns(op: Operation) -> bool:
+    """Whether `op` holds a tir.return."""
+    return any(isinstance(inner, ReturnOp) for inner in op.walk())
+
+
+def finish(w: Writer, ops: Sequence[Operation]) -> SSAValue | None:
+    """The statements that a function ends with; its result if it has one.
+
+    Behind an `if` that returns, the rest of the function is the rest of the branches that do not.
+    """
+    for n, op in enumerate(ops):
+        w.location = op.location
+        if isinstance(op, ReturnOp):
+            return None if op.value is None else w.value(op.value)
+        rest = ops[n + 1 :]
+        if isinstance(op, AttrOp) and returns(op):
+            return finish(w, [*op.body.block.ops, *rest])
+        if isinstance(op, IfOp) and returns(op):
+            return _final_if(w, op, rest)
+        w.statements([op])
+    if w.function.result_type is not None:
+        name = w.function.sym_name.data
+        raise unsupported(w.function, f"function {name} must return {w.function.result_type}, but may end without")
+    return None
+
+
+def _final_if(w: Writer, op: IfOp, rest: Sequence[Operation]) -> SSAValue | None:
+    condition = w.value(op.condition)
+    regions: list[Region] = []
+    for region in op.regions:
+        block = Block()
+        with w.inside(block):
+            value = finish(w, [*region.block.ops, *rest])
+            w.end(scf.YieldOp, *([] if value is None else [value]))
+        regions.append(Region(block))
+    result_type = w.function.result_type
+    types = [] if result_type is None else [lower_type(result_type)]
+    w.location = op.location
+    new = w.make(scf.IfOp, [condition], types, regions=regions)
+    return new.results[0] if types else None
+
+
+HANDLERS: Handlers = {
+    ForOp: _for,
+    WhileOp: _while,
+    LaunchThreadOp: _launch_thread,
+    IfOp: _if,
+    IfThenElseOp: _if_then_else,
+    AttrOp: _attr,
+    AssertOp: _assert,
+    EvaluateOp: _evaluate,
+    ReturnOp: _return,
+}

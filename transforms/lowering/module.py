@@ -1,0 +1,172 @@
+"""`ModuleLowering`: what the functions of a module share while they are lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ...core.errors import UnsupportedError
+from ...dialects.tir import FuncOp
+from . import calls, casts, control, expressions, memory, prologue
+from .types import dtype_name, lower_type, unsupported, where
+from .writer import Handlers, Writer
+
+NAME, DTYPE, NOALIAS, PACKED = "stepwell.name", "stepwell.dtype", "stepwell.noalias", "stepwell.packed"
+"""The discardable attributes that tell what upstream types do not."""
+
+
+class ModuleLowering:
+    """Lowers the `tir` functions of a module; `declarations` are what they need besides themselves."""
+
+    handlers: Handlers = {
+        **expressions.HANDLERS,
+        **casts.HANDLERS,
+        **memory.HANDLERS,
+        **control.HANDLERS,
+        **calls.HANDLERS,
+        **prologue.HANDLERS,
+    }
+    late: Mapping[type[Operation], Callable[..., SSAValue]] = expressions.LATE
+
+    def __init__(self, module: ModuleOp):
+        self.declarations: list[Operation] = []
+        self._symbols = {
+            name.data for op in module.body.block.ops if isinstance(name := op.properties.get("sym_name"), StringAttr)
+        }
+        self._external: dict[str, tuple[tuple[Attribute, ...], tuple[Attribute, ...]]] = {}
+        self._packed: dict[tuple[object, ...], str] = {}
+        functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+        self.signatures = {f.sym_name.data: _signature(f) for f in functions}
+
+    # Symbols of the module
+
+    def fresh_symbol(self, name: str) -> str:
+        """A symbol that nothing in the module has yet."""
+        result, n = name, 0
+        while result in self._symbols:
+            n += 1
+            result = f"{name}_{n}"
+        self._symbols.add(result)
+        return result
+
+    def add_global(self, op: memref.GlobalOp) -> None:
+        self.declarations.append(op)
+
+    def _declare(
+        self,
+        name: str,
+        inputs: Sequence[Attribute],
+        outputs: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = None,
+        arg_attrs: ArrayAttr[DictionaryAttr] | None = None,
+        res_attrs: ArrayAttr[DictionaryAttr] | None = None,
+    ) -> None:
+        op = func.FuncOp(name, (inputs, outputs), Region(), visibility="private", arg_attrs=arg_attrs,
+                         res_attrs=res_attrs)  # fmt: skip
+        op.attributes.update(attributes or {})
+        self.declarations.append(op)
+
+    def external(
+        self,
+        w: Writer,
+        name: str,
+        inputs: Sequence[Attribute],
+        outputs: Sequence[Attribute],
+        op: Operation | None = None,
+    ) -> str:
+        """Declare the C function `name`, once."""
+        signature = (tuple(inputs), tuple(outputs))
+        if name not in self._external:
+            if name in self._symbols:
+                raise UnsupportedError(f"{name} is a C function and a function of the module")
+            self._symbols.add(name)
+            self._external[name] = signature
+            self._declare(name, inputs, outputs)
+        elif self._external[name] != signature:
+            raise unsupported(op or w.function, f"C function {name} is called with different types")
+        return name
+
+    def packed(
+        self,
+        name: str,
+        inputs: Sequence[Attribute],
+        dtypes: Sequence[str],
+        outputs: Sequence[Attribute],
+        results: Sequence[str],
+    ) -> str:
+        """Declare the registered Python function `name` with these types, once; its symbol."""
+        key = (name, *inputs, *dtypes, *outputs, *results)
+        if key not in self._packed:
+            self._packed[key] = symbol = self.fresh_symbol(name)
+            self._declare(
+                symbol, inputs, outputs, {PACKED: StringAttr(name)}, _attributes(dtypes), _attributes(results)
+            )
+        return self._packed[key]
+
+    def call_named(self, w: Writer, name: str, args: Sequence[SSAValue], types: Sequence[Attribute]) -> list[SSAValue]:
+        return list(w.make(func.CallOp, args, types, {"callee": SymbolRefAttr(name)}).results)
+
+    # Functions
+
+    def function(self, op: FuncOp) -> func.FuncOp:
+        """The upstream function that `op` becomes."""
+        inputs = self.signatures[op.sym_name.data]
+        outputs = [] if op.result_type is None else [lower_type(op.result_type)]
+        entry = Block(arg_types=inputs)
+        w = Writer(self, op, entry)
+        with w.inside(entry):
+            prologue.bind_parameters(w)
+            result = control.finish(w, list(op.body.block.ops))
+            w.location = op.location
+            w.end(func.ReturnOp, *([] if result is None else [result]))
+        new = func.FuncOp(
+            op.sym_name.data,
+            (inputs, outputs),
+            Region(entry),
+            visibility="private" if op.private is not None else None,
+            arg_attrs=_parameter_attributes(op),
+            res_attrs=None if op.result_type is None else _attributes([dtype_name(op.result_type)]),
+        )
+        if _is_true(op.attr("tir.noalias")):
+            new.attributes[NOALIAS] = UnitAttr()
+        new.location = op.location
+        return new
+
+
+def _is_true(attr: Attribute | None) -> bool:
+    return isinstance(attr, UnitAttr) or (isinstance(attr, IntegerAttr) and attr.value.data != 0)
+
+
+def _signature(function: FuncOp) -> list[Attribute]:
+    """The types of the parameters: a matched handle is the memref it is looked at as."""
+    found = prologue.matches(function)
+    types = [found[a].buffer.type if a in found else a.type for a in function.body.block.args]
+    try:
+        return [lower_type(t) for t in types]
+    except ValueError as error:
+        raise UnsupportedError(f"{where(function)}function {function.sym_name.data}: {error}") from error
+
+
+def _attributes(dtypes: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
+    return ArrayAttr([DictionaryAttr({DTYPE: StringAttr(d)}) for d in dtypes])
+
+
+def _parameter_attributes(function: FuncOp) -> ArrayAttr[DictionaryAttr]:
+    found = prologue.matches(function)
+
+    def describe(name: str, arg: SSAValue) -> DictionaryAttr:
+        type = found[arg].buffer.type if arg in found else arg.type
+        return DictionaryAttr({NAME: StringAttr(name), DTYPE: StringAttr(dtype_name(type))})
+
+    return ArrayAttr([describe(name, arg) for name, arg in function.params])

@@ -1,0 +1,122 @@
+"""`tir-resolve-blocks`."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ..dialects.tir import Axis, BlockOp, IfOp, InitOp, TirBuilder, constant_value
+
+
+class TirResolveBlocksPass(ModulePass):
+    """Replace each block by its statements: axes by what they are bound to, predicate and init by `tir.if`.
+
+    The init runs where every reduce axis is at the start of its domain. Memory that the block allocates now belongs
+    to the region the block was in.
+
+    Before
+        tir.block "C" (spatial "vi" %vi : i32 in [0 +: 8] = %i, reduce "vk" %vk : i32 in [0 +: 4] = %k) where %p {
+          tir.access reads %A[%vi, %vk] : memref<8x4xf32>
+          tir.access writes %C[%vi] : memref<8xf32>
+          tir.init {
+            tir.store %zero, %C[%vi] : memref<8xf32>
+          }
+          %a = tir.load %A[%vi, %vk] : memref<8x4xf32>
+          ...
+        }
+
+    After
+        tir.if %p {
+          %c0 = arith.constant 0 : i32
+          %first = arith.cmpi eq, %k, %c0 : i32
+          tir.if %first {
+            tir.store %zero, %C[%i] : memref<8xf32>
+          }
+          %a = tir.load %A[%i, %k] : memref<8x4xf32>
+          ...
+        }
+
+    Must hold before: nothing.
+
+    Gone after: tir.block, tir.init, tir.access.
+    """
+
+    name = "tir-resolve-blocks"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        # A block comes before those inside it, so these are resolved where their outer one has put them.
+        for block in [b for b in op.walk() if isinstance(b, BlockOp)]:
+            _resolve(block)
+
+
+def _resolve(op: BlockOp) -> None:
+    axes, body = op.axes, op.body.block
+    for access in op.accesses:
+        access.detach()
+        access.erase()
+    init = op.init
+    for variable, axis in zip(body.args, axes, strict=True):
+        variable.replace_all_uses_with(axis.binding)
+    if init is not None:
+        _resolve_init(init, axes)
+    if op.predicate is None:
+        _inline_before(body, op)
+    else:
+        guard = IfOp(op.predicate)
+        guard.location = op.location
+        _insert_before(guard, op)
+        _move_all(body, guard.then.block)
+    op.detach()
+    op.erase()
+
+
+def _resolve_init(init: InitOp, axes: list[Axis]) -> None:
+    starts = [_at_start(init, axis) for axis in axes if axis.kind == "reduce" and not _always_at_start(axis)]
+    body = init.body.block
+    if not starts:
+        _inline_before(body, init)
+    else:
+        builder = TirBuilder(InsertPoint.before(init), init.location)
+        condition = starts[0]
+        for start in starts[1:]:
+            condition = builder.binary("and", condition, start)
+        then = Region(Block())
+        builder.insert(IfOp(condition, then))
+        _move_all(body, then.block)
+    init.detach()
+    init.erase()
+
+
+def _always_at_start(axis: Axis) -> bool:
+    """Whether an axis has one value only, or is bound to a constant that is the first one."""
+    known = constant_value(axis.binding)
+    low = axis.low if isinstance(axis.low, int) else constant_value(axis.low)
+    return axis.extent == 1 or axis.low is axis.binding or (known is not None and known == low)
+
+
+def _at_start(init: InitOp, axis: Axis) -> SSAValue:
+    builder = TirBuilder(InsertPoint.before(init), init.location)
+    return builder.binary("eq", axis.binding, axis.low)
+
+
+def _insert_before(new: IfOp, op: BlockOp) -> None:
+    block = op.parent_block()
+    assert block is not None
+    block.insert_op_before(new, op)
+
+
+def _inline_before(source: Block, op: BlockOp | InitOp) -> None:
+    block = op.parent_block()
+    assert block is not None
+    for inner in list(source.ops):
+        inner.detach()
+        block.insert_op_before(inner, op)
+
+
+def _move_all(source: Block, target: Block) -> None:
+    for inner in list(source.ops):
+        inner.detach()
+        target.add_op(inner)
