@@ -1,1 +1,7 @@
 """Upstream MLIR into LLVM IR text, and that into native code."""
+
+from .compile import compile_module
+from .emitter import EmittedModule, emit_module
+from .engine import Target
+
+__all__ = ["EmittedModule", "Target", "compile_module", "emit_module"]

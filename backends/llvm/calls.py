@@ -1,0 +1,192 @@
+"""The `func` dialect: functions of the module, C symbols, and functions registered in Python.
+
+Every function written here returns an i32 status: 0, the number of a failure, or what a packed call gave. It stores its
+result behind a last pointer argument. `entry.NAME` unpacks an array of 8-byte slots (see `runtime.signature`).
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from ...core.errors import UnsupportedError
+from . import halves
+from .function import FunctionEmitter, Lowerings, Module, call, symbol, unsupported
+from .memref import read, start, write
+from .signatures import NOALIAS, PACKED, argument_dtype
+from .types import bit_width, byte_size, is_bool, is_half, layout_of, memory_type, register_type
+
+CALL_PACKED = "stepwell_call_packed"
+"""The symbol through which native code calls Python: `i32 (i32 number, ptr slots)`, the result in the last slot."""
+
+SLOT = 8  # bytes
+
+
+def function_name(name: str) -> str:
+    """What a function of the module is called in LLVM: no C symbol has such a name."""
+    return f"fn.{name}"
+
+
+def entry_name(name: str) -> str:
+    """What Python calls to run a public function."""
+    return f"entry.{name}"
+
+
+def emit_function(module: Module, function: func.FuncOp) -> str:
+    """The text of a function with a body."""
+    f = FunctionEmitter(module)
+    if len(function.body.blocks) != 1:
+        raise unsupported(
+            function, f"{function.sym_name.data} must be structured, got {len(function.body.blocks)} blocks"
+        )
+    noalias = NOALIAS in function.attributes
+    parameters: list[str] = []
+    for argument in function.args:
+        names = [f.fresh(argument.name_hint) for _ in f.component_types(argument.type)]
+        mark = "ptr noalias" if noalias and isinstance(argument.type, MemRefType) else "ptr"
+        parameters += [
+            f"{mark if kind == 'ptr' else kind} {name}"
+            for kind, name in zip(f.component_types(argument.type), names, strict=True)
+        ]
+        f.bind(argument, f.assemble(argument.type, names))
+    if function.function_type.outputs.data:
+        parameters.append("ptr %result")
+    f.walk(function.body.block)
+    name = symbol(function_name(function.sym_name.data))
+    return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind")
+
+
+def emit_entry(module: Module, function: func.FuncOp) -> str:
+    """The text of the function that Python calls."""
+    f = FunctionEmitter(module)
+    position = 0
+    arguments: list[tuple[str, str]] = []
+    for type in function.function_type.inputs:
+        kinds = f.component_types(type)
+        if isinstance(type, MemRefType) and layout_of(type).offset is None:
+            kinds.pop()  # the pointer that Python passes is the first element's
+        for kind in kinds:
+            value = (
+                read(f, type, _slot(f, "%slots", position), ", align 8")
+                if not isinstance(type, MemRefType)
+                else (f.op(f"load {kind}, ptr {_slot(f, '%slots', position)}, align 8"))
+            )
+            arguments.append((kind, value))
+            position += 1
+        arguments += [("i64", "0")] * (len(f.component_types(type)) - len(kinds))
+    if function.function_type.outputs.data:
+        arguments.append(("ptr", _slot(f, "%slots", position)))
+    status = f.op(call(symbol(function_name(function.sym_name.data)), "i32", arguments) + " noinline")
+    f.emit(f"ret i32 {status}")
+    return f.finish(f"define i32 {symbol(entry_name(function.sym_name.data))}(ptr noalias %slots) nounwind")
+
+
+def _slot(f: FunctionEmitter, slots: str, position: int) -> str:
+    return f.op(f"getelementptr inbounds i8, ptr {slots}, i64 {SLOT * position}")
+
+
+def _return(f: FunctionEmitter, op: func.ReturnOp) -> None:
+    for value in op.arguments:
+        write(f, value.type, f.operand(value), "%result", f", align {byte_size(value.type)}")
+    f.emit("ret i32 0")
+
+
+def _call(f: FunctionEmitter, op: func.CallOp) -> None:
+    callee = f.module.function(op.callee.string_value())
+    if PACKED in callee.attributes:
+        _call_packed(f, op, callee)
+    elif callee.is_declaration:
+        _call_external(f, op, callee)
+    else:
+        _call_internal(f, op)
+
+
+def _call_internal(f: FunctionEmitter, op: func.CallOp) -> None:
+    arguments = [
+        pair for value in op.arguments for pair in zip(f.component_types(value.type), f.components(value), strict=True)
+    ]
+    results = [(result, f.entry(f"alloca {memory_type(result.type)}")) for result in op.res]
+    arguments += [("ptr", slot) for _, slot in results]
+    f.check_status(f.op(call(symbol(function_name(op.callee.string_value())), "i32", arguments)))
+    for result, slot in results:
+        f.bind(result, read(f, result.type, slot, f", align {byte_size(result.type)}", result.name_hint))
+
+
+# Python
+
+
+def _call_packed(f: FunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
+    fields = [field for value in op.arguments for field in _packed_fields(f, value)]
+    slots = f.entry(f"alloca [{len(fields) + 1} x i64], align {SLOT}")
+    for position, (type, value) in enumerate(fields):
+        pointer = _slot(f, slots, position)
+        if type is None:
+            f.emit(f"store i64 {value}, ptr {pointer}, align {SLOT}")
+        else:
+            write(f, type, value, pointer, f", align {SLOT}")
+    dispatch = f.module.declare(CALL_PACKED, "i32", ("i32", "ptr"))
+    number = f.module.packed_number(callee)
+    f.check_status(f.op(call(dispatch, "i32", [("i32", str(number)), ("ptr", slots)])))
+    for result in op.res:
+        pointer = _slot(f, slots, len(fields))
+        f.bind(result, read(f, result.type, pointer, f", align {SLOT}", result.name_hint))
+
+
+def _packed_fields(f: FunctionEmitter, value: SSAValue) -> list[tuple[Attribute | None, str]]:
+    """What fills the slots for an argument: (type, operand), None standing for i64."""
+    if not isinstance(value.type, MemRefType):
+        return [(value.type, f.operand(value))]
+    buffer = f.memref(value)
+    address = f.op(f"ptrtoint ptr {start(f, value)} to i64")
+    return [(None, part) for part in (address, *buffer.sizes, *buffer.strides)]
+
+
+# C
+
+
+def _call_external(f: FunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
+    """A buffer is passed as the address of its first element."""
+    name = callee.sym_name.data
+    kinds = [
+        _c_type(type, argument_dtype(callee, index), name) for index, type in enumerate(callee.function_type.inputs)
+    ]
+    results = callee.function_type.outputs.data
+    result = _c_type(results[0], None, name).split(" ")[0] if results else "void"
+    external = f.module.declare(name, result, kinds)
+    arguments = [(kind, _to_c(f, value)) for kind, value in zip(kinds, op.arguments, strict=True)]
+    text = call(external, result, arguments)
+    if not results:
+        f.emit(text)
+    elif is_half(results[0]):
+        f.define(op.res[0], f"bitcast {result} {f.op(text)} to i16")
+    else:
+        f.define(op.res[0], text)
+
+
+def _c_type(type: Attribute, dtype: str | None, function: str) -> str:
+    """The LLVM type of a C parameter. Small integers are widened by the caller, which must know their sign."""
+    if isinstance(type, MemRefType):
+        return "ptr"
+    if isinstance(type, Attribute) and "vector" in type.name:
+        raise UnsupportedError(f"{function}: a vector cannot be passed to C, got {type}")
+    if is_half(type):
+        return halves.native_type(type)
+    kind = register_type(type)
+    if kind.startswith("i") and bit_width(type) < 32:
+        unsigned = is_bool(type) or (dtype or "").startswith(("uint", "bool"))
+        return f"{kind} {'zeroext' if unsigned else 'signext'}"
+    return kind
+
+
+def _to_c(f: FunctionEmitter, value: SSAValue) -> str:
+    if isinstance(value.type, MemRefType):
+        return start(f, value)
+    operand = f.operand(value)
+    return f.op(f"bitcast i16 {operand} to {halves.native_type(value.type)}") if is_half(value.type) else operand
+
+
+LOWERINGS: Lowerings = {
+    func.CallOp: _call,
+    func.ReturnOp: _return,
+}

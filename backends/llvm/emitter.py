@@ -1,0 +1,142 @@
+"""Upstream MLIR to LLVM IR text, in one walk: every operation is written by the function its class has in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Operation
+
+from ...core.diagnostics import did_you_mean
+from ...core.errors import UnsupportedError
+from ..runtime.signature import FunctionSignature, PackedSignature
+from . import arith, calls, control, math, vector
+from . import memref as buffers
+from .function import Lowering, Lowerings, symbol, unsupported
+from .signatures import function_signature, packed_signature
+from .types import byte_size, dense_bytes, escape
+
+LOWERINGS: Lowerings = {
+    **arith.LOWERINGS,
+    **math.LOWERINGS,
+    **buffers.LOWERINGS,
+    **vector.LOWERINGS,
+    **control.LOWERINGS,
+    **calls.LOWERINGS,
+}
+"""Every operation that can be compiled, and what writes it."""
+
+_FOOTER = '!0 = !{!"branch_weights", i32 2000, i32 1}\n!1 = !{i32 1}\n'
+
+
+@dataclass(frozen=True)
+class EmittedModule:
+    """LLVM IR text and what a caller must know of it.
+
+    `functions`: what may be called, as `entry.NAME(ptr slots) -> i32 status`. `failures`: status k > 0 means
+    `failures[k - 1]`; a negative status, that a packed function failed. `packed`: what native code calls by number.
+    `externals`: the C symbols it needs.
+    """
+
+    text: str
+    functions: tuple[FunctionSignature, ...]
+    failures: tuple[str, ...]
+    packed: tuple[PackedSignature, ...]
+    externals: tuple[str, ...]
+
+
+def emit_module(module: ModuleOp, *, native_half: bool = False) -> EmittedModule:
+    """LLVM IR for a module in the upstream subset. `native_half`: the target converts between f16 and f32 itself.
+
+    Raises UnsupportedError for what cannot be compiled.
+    """
+    return _ModuleEmitter(module, native_half).emit()
+
+
+class _ModuleEmitter:
+    """The module being written; `function.Module` says what functions ask of it."""
+
+    def __init__(self, module: ModuleOp, native_half: bool) -> None:
+        self.native_half = native_half
+        self._module = module
+        self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
+        self._declared: dict[str, tuple[str, str]] = {}
+        self._helpers: dict[str, str] = {}
+        self._failures: dict[str, int] = {}
+        self._packed: dict[str, int] = {}
+
+    def emit(self) -> EmittedModule:
+        bodies: list[str] = []
+        public: list[func.FuncOp] = []
+        for op in self._module.ops:
+            match op:
+                case memref.GlobalOp():
+                    bodies.append(_emit_global(op))
+                case func.FuncOp() if not op.is_declaration:
+                    bodies.append(calls.emit_function(self, op))
+                    if op.sym_visibility is None or op.sym_visibility.data == "public":
+                        public.append(op)
+                case func.FuncOp():
+                    pass
+                case _:
+                    raise unsupported(op, "no LLVM lowering at the top of a module")
+        bodies += [calls.emit_entry(self, op) for op in public]
+        declared = [f"declare {signature} {attributes}".rstrip() for signature, attributes in self._declared.values()]
+        text = "\n\n".join(filter(None, ["\n".join(declared), *self._helpers.values(), *bodies, _FOOTER]))
+        return EmittedModule(
+            text,
+            tuple(function_signature(op, self.function) for op in public),
+            tuple(self._failures),
+            tuple(packed_signature(self._functions[name]) for name in self._packed),
+            tuple(name for name in self._declared if not name.startswith("llvm.") and name != calls.CALL_PACKED),
+        )
+
+    def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
+        full = symbol(name)
+        signature = f"{result} {full}({', '.join(parameters)})"
+        known, _ = self._declared.setdefault(name, (signature, attributes))
+        if known != signature:
+            raise UnsupportedError(f"external symbol {name!r} is used with two types, {known} and {signature}")
+        return full
+
+    def helper(self, name: str, text: Callable[[], str]) -> str:
+        if name not in self._helpers:
+            self._helpers[name] = text()
+        return symbol(name)
+
+    def failure(self, message: str) -> int:
+        return self._failures.setdefault(message, len(self._failures) + 1)
+
+    def function(self, name: str) -> func.FuncOp:
+        if name not in self._functions:
+            raise UnsupportedError(f"no function called {name!r} in the module{did_you_mean(name, self._functions)}")
+        return self._functions[name]
+
+    def packed_number(self, declaration: func.FuncOp) -> int:
+        return self._packed.setdefault(declaration.sym_name.data, len(self._packed))
+
+    def lowering(self, op: Operation) -> Lowering:
+        found = LOWERINGS.get(type(op))
+        if found is None:
+            raise unsupported(op, "no LLVM lowering")
+        return found
+
+
+def _emit_global(op: memref.GlobalOp) -> str:
+    name = symbol(buffers.global_name(op.sym_name.data))
+    count = 1
+    for extent in op.type.get_shape():
+        if extent < 0:
+            raise unsupported(op, f"a global needs a static shape, got {op.type}")
+        count *= extent
+    size = count * byte_size(op.type.element_type)
+    value = (
+        "zeroinitializer"
+        if isinstance(op.initial_value, UnitAttr)
+        else (f'c"{escape(dense_bytes(op.initial_value, op.type))}"')
+    )
+    alignment = max(64, op.alignment.value.data if op.alignment is not None else 1)
+    kind = "constant" if op.constant is not None else "global"
+    return f"{name} = internal {kind} [{size} x i8] {value}, align {alignment}"

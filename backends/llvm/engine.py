@@ -1,0 +1,132 @@
+"""LLVM IR text to native code in this process, through llvmlite: O3, and a linker that reports what is missing."""
+
+from __future__ import annotations
+
+import itertools
+import platform
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from ...core.errors import LinkError, StepwellError
+
+_lock = threading.Lock()
+_names = itertools.count()
+
+
+@dataclass(frozen=True)
+class Target:
+    """A processor that native code is made for: an LLVM name of one, and features as `+avx2,-fma`.
+
+    Code for more than the host has must not be run.
+    """
+
+    cpu: str
+    features: str = ""
+
+    @staticmethod
+    @cache
+    def host() -> Target:
+        """The processor that runs this."""
+        return Target(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+
+    @property
+    def has_half_conversions(self) -> bool:
+        """Whether f16 and f32 convert by an instruction. Features that only the CPU's name implies do not count."""
+        return platform.machine() == "aarch64" or "+f16c" in self.features.split(",")
+
+    def machine(self) -> llvm.TargetMachine:
+        """A new target machine; each serves one module."""
+        _initialize()
+        return llvm.Target.from_default_triple().create_target_machine(
+            cpu=self.cpu, features=self.features, opt=3, jit=True
+        )
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+class NativeModule:
+    """Native code of one module. Addresses are valid as long as this lives."""
+
+    def __init__(
+        self, text: str, target: Target, exports: Iterable[str], externals: Iterable[str], symbols: Mapping[str, int]
+    ) -> None:
+        """`externals`: C symbols that the text uses; each must be in `symbols` or in the process.
+
+        Raises LinkError for one that is not.
+        """
+        self._target = target
+        imports = {name: _resolve(name, symbols) for name in externals} | dict(symbols)
+        with _lock:
+            machine = target.machine()
+            module = _parse(text, machine)
+            _optimize(module, machine)
+            self._optimized = str(module)
+            image = machine.emit_object(module)
+            self._jit = llvm.create_lljit_compiler(suppress_errors=True)
+            builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
+            for name in exports:
+                builder.export_symbol(name)
+            for name, address in imports.items():
+                builder.import_symbol(name, address)
+            try:
+                self._library = builder.link(self._jit, f"stepwell.{next(_names)}")
+            except RuntimeError as error:
+                raise LinkError(f"native code does not link: {error}") from error
+
+    def address(self, name: str) -> int:
+        """The address of an exported function."""
+        return self._library[name]
+
+    def optimized(self) -> str:
+        """The LLVM IR after optimisation."""
+        return self._optimized
+
+    def assembly(self) -> str:
+        """The machine code as assembly text."""
+        with _lock:
+            machine = self._target.machine()
+            return machine.emit_assembly(_parse(self._optimized, machine))
+
+
+def _resolve(name: str, symbols: Mapping[str, int]) -> int:
+    address = symbols.get(name) or llvm.address_of_symbol(name)
+    if address is None and platform.system() == "Linux":
+        # A statically linked interpreter may have no libm of its own.
+        llvm.load_library_permanently("libm.so.6")
+        address = llvm.address_of_symbol(name)
+    if address is None:
+        raise LinkError(f"external symbol {name!r} is in no library of this process")
+    return address
+
+
+def _parse(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    try:
+        module = llvm.parse_assembly(text)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise InvalidCodeError(
+            f"LLVM does not accept the code made for it, which is a defect of stepwell: {error}"
+        ) from error
+    return module
+
+
+class InvalidCodeError(StepwellError):
+    """LLVM IR text that LLVM refuses: a defect of the emitter, never of the user's program."""
+
+
+def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.slp_vectorization = True
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)

@@ -1,0 +1,368 @@
+"""Writing one LLVM function: names, blocks, values, buffers, and the way out when something fails."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FileLineColLoc, MemRefType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...core.errors import UnsupportedError
+from .types import constant, layout_of, mangle, register_type
+
+
+@dataclass(frozen=True)
+class MemRef:
+    """A memref value: operands, all of them constants where the type says so. `offset` and `strides` in elements."""
+
+    pointer: str
+    offset: str
+    sizes: tuple[str, ...]
+    strides: tuple[str, ...]
+
+
+_PLAIN_NAME = re.compile(r"[A-Za-z$._-][A-Za-z0-9$._-]*")
+_PLAIN = frozenset(string.ascii_letters + string.digits + "$._-")
+
+Value = str | MemRef
+"""What an SSA value became: an LLVM operand (a name or a constant) or a buffer."""
+
+
+class Module(Protocol):
+    """What a function needs of the module it is written into."""
+
+    native_half: bool
+
+    def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
+        """Have an external function in the module, once; returns `@"name"`."""
+
+    def helper(self, name: str, text: Callable[[], str]) -> str:
+        """Have the function that `text` writes in the module, once; returns `@"name"`."""
+
+    def function(self, name: str) -> func.FuncOp:
+        """The function or declaration called `name`."""
+
+    def packed_number(self, declaration: func.FuncOp) -> int:
+        """The number by which native code calls a packed function."""
+
+    def failure(self, message: str) -> int:
+        """The status that stands for `message`."""
+
+    def lowering(self, op: Operation) -> Lowering:
+        """What writes `op`; UnsupportedError if nothing does."""
+
+
+Lowering = Callable[["FunctionEmitter", Any], None]
+Lowerings = Mapping[type[Operation], Lowering]
+
+
+def where(op: Operation) -> str:
+    """` at file:line:column`, or nothing if `op` has no location."""
+    location = op.location
+    if isinstance(location, FileLineColLoc):
+        return f" at {location.filename.data}:{location.line.data}:{location.column.data}"
+    return ""
+
+
+def unsupported(op: Operation, message: str) -> UnsupportedError:
+    """The error that says that `op` cannot be compiled."""
+    return UnsupportedError(f"{op.name}{where(op)}: {message}")
+
+
+class FunctionEmitter:
+    """One function being written. Lowerings call `operand`/`memref`, then `define` or `bind`."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.current = "entry"
+        """The label of the block being written: what a phi calls this edge."""
+        self._entry: list[str] = []
+        self._lines: list[str] = []
+        self._values: dict[SSAValue, Value] = {}
+        self._names = 0
+        self._exits: list[tuple[str, str]] = []
+        self._owners: dict[str, str] = {}
+        self._dynamic_stack: list[bool] = [False]
+
+    # names and text
+
+    def fresh(self, hint: str | None = None) -> str:
+        """A new local name; `hint` makes it readable."""
+        self._names += 1
+        return f"%{hint or ''}.{self._names}"
+
+    def emit(self, text: str) -> None:
+        """Append one instruction."""
+        self._lines.append("  " + text)
+
+    def op(self, text: str, hint: str | None = None) -> str:
+        """Append an instruction with a result, whose name is returned."""
+        name = self.fresh(hint)
+        self.emit(f"{name} = {text}")
+        return name
+
+    def label(self, hint: str) -> str:
+        """A new block name, without its %."""
+        return self.fresh(hint)[1:]
+
+    def start(self, label: str) -> None:
+        """Begin the block `label`."""
+        self._lines.append(f"{label}:")
+        self.current = label
+
+    def branch(self, label: str) -> None:
+        self.emit(f"br label %{label}")
+
+    def branch_if(self, condition: str, then: str, otherwise: str, suffix: str = "") -> None:
+        self.emit(f"br i1 {condition}, label %{then}, label %{otherwise}{suffix}")
+
+    def reserve(self) -> int:
+        """A place for one line that is written later with `fill`."""
+        self._lines.append("")
+        return len(self._lines) - 1
+
+    def fill(self, place: int, text: str) -> None:
+        self._lines[place] = "  " + text
+
+    def entry(self, text: str) -> str:
+        """Put an instruction with a result (an alloca) at the start of the function; returns its name."""
+        name = self.fresh()
+        self._entry.append(f"  {name} = {text}")
+        return name
+
+    # values
+
+    def operand(self, value: SSAValue) -> str:
+        """The LLVM operand of a scalar, vector or pointer."""
+        found = self._values[value]
+        if isinstance(found, MemRef):
+            raise UnsupportedError(f"expected a scalar or vector, got a value of type {value.type}")
+        return found
+
+    def operands(self, values: Iterable[SSAValue]) -> list[str]:
+        return [self.operand(value) for value in values]
+
+    def memref(self, value: SSAValue) -> MemRef:
+        """The buffer that `value` became."""
+        found = self._values[value]
+        if isinstance(found, str):
+            raise UnsupportedError(f"expected a buffer, got a value of type {value.type}")
+        return found
+
+    def value(self, value: SSAValue) -> Value:
+        return self._values[value]
+
+    def bind(self, value: SSAValue, to: Value) -> None:
+        self._values[value] = to
+
+    def define(self, value: SSAValue, text: str) -> None:
+        """Append the instruction that computes `value`."""
+        self.bind(value, self.op(text, value.name_hint))
+
+    def intrinsic(
+        self,
+        name: str,
+        result: str,
+        arguments: Sequence[tuple[str, str]],
+        flags: str = "",
+        overloads: Sequence[str] | None = None,
+    ) -> str:
+        """`call` text of `llvm.NAME`, declared. `arguments`: (type, operand). `overloads`: the types in its name,
+        by default the result's."""
+        full = ".".join(["llvm", name, *map(mangle, overloads if overloads is not None else [result])])
+        callee = self.module.declare(
+            full, result, [type.split(" ")[0] if type.startswith("ptr") else type for type, _ in arguments]
+        )
+        return call(callee, result, arguments, flags)
+
+    # composite values: what a block argument, a call or a select carries of a value
+
+    def component_types(self, type: Attribute) -> list[str]:
+        """The LLVM types that carry a value of `type`: itself, or pointer and the open sizes, strides, offset."""
+        if not isinstance(type, MemRefType):
+            return [register_type(type)]
+        layout = layout_of(type)
+        return ["ptr"] + ["i64"] * (layout.shape.count(None) + layout.open_strides + (layout.offset is None))
+
+    def components(self, value: SSAValue) -> list[str]:
+        """The operands that carry `value`, as `component_types` of its type."""
+        found = self._values[value]
+        if isinstance(found, str):
+            return [found]
+        layout = layout_of(value.type)  # pyright: ignore[reportArgumentType]
+        parts = [found.pointer, *_open(found.sizes, layout.shape)]
+        if not layout.identity:
+            parts += _open(found.strides, layout.strides)
+        return parts + ([found.offset] if layout.offset is None else [])
+
+    def assemble(self, type: Attribute, parts: Sequence[str]) -> Value:
+        """The value of `type` that `parts` carry."""
+        if not isinstance(type, MemRefType):
+            return parts[0]
+        layout, rest = layout_of(type), iter(parts)
+        pointer = next(rest)
+        sizes = _close(layout.shape, rest)
+        strides = self.contiguous_strides(sizes) if layout.identity else _close(layout.strides, rest)
+        return MemRef(pointer, next(rest) if layout.offset is None else str(layout.offset), sizes, strides)
+
+    def contiguous_strides(self, sizes: Sequence[str]) -> tuple[str, ...]:
+        """The strides of a C-contiguous buffer."""
+        strides = ["1"]
+        for size in reversed(sizes[1:]):
+            strides.insert(0, self.multiply(strides[0], size))
+        return tuple(strides[: len(sizes)])
+
+    def phis(
+        self, types: Sequence[Attribute], incoming: Sequence[tuple[str, list[str]]]
+    ) -> tuple[list[Value], list[tuple[int, str, str]]]:
+        """One phi per component of values of `types`, begun with the edges `incoming` (label, operands). Returns the
+        values, and per phi what `close_phis` needs."""
+        places: list[tuple[int, str, str]] = []
+        names: list[list[str]] = []
+        column = 0
+        for type in types:
+            names.append([])
+            for part in self.component_types(type):
+                edges = ", ".join(f"[ {operands[column]}, %{label} ]" for label, operands in incoming)
+                name = self.fresh()
+                places.append((self.reserve(), f"{name} = phi {part} ", edges))
+                names[-1].append(name)
+                column += 1
+        return [self.assemble(type, parts) for type, parts in zip(types, names, strict=True)], places
+
+    def close_phis(
+        self, places: Sequence[tuple[int, str, str]], label: str | None = None, operands: Sequence[str] = ()
+    ) -> None:
+        """Write the phis, with one more edge from block `label` if given."""
+        for index, (place, head, edges) in enumerate(places):
+            last = f", [ {operands[index]}, %{label} ]" if label is not None else ""
+            self.fill(place, head + edges + last)
+
+    def all_components(self, values: Iterable[SSAValue]) -> list[str]:
+        return [part for value in values for part in self.components(value)]
+
+    # index arithmetic: 64 bits, folded when constant, free of signed overflow because it computes addresses
+
+    def multiply(self, lhs: str, rhs: str) -> str:
+        a, b = constant(lhs), constant(rhs)
+        if a is not None and b is not None:
+            return str(a * b)
+        if a == 1 or b == 0:
+            return rhs
+        return lhs if b == 1 or a == 0 else self.op(f"mul nsw i64 {lhs}, {rhs}")
+
+    def add(self, lhs: str, rhs: str) -> str:
+        a, b = constant(lhs), constant(rhs)
+        if a is not None and b is not None:
+            return str(a + b)
+        if a == 0:
+            return rhs
+        return lhs if b == 0 else self.op(f"add nsw i64 {lhs}, {rhs}")
+
+    def product(self, factors: Iterable[str]) -> str:
+        result = "1"
+        for factor in factors:
+            result = self.multiply(result, factor)
+        return result
+
+    # failing
+
+    def check(self, condition: str, status: str) -> None:
+        """Leave the function with `status` unless `condition` (an i1) holds."""
+        going_on = self.label("ok")
+        self._exits.append((status, self.current))
+        self.branch_if(condition, going_on, "fail", ", !prof !0")
+        self.start(going_on)
+
+    def check_status(self, status: str) -> None:
+        """Leave the function with `status`, an i32, unless it is 0."""
+        self.check(self.op(f"icmp eq i32 {status}, 0"), status)
+
+    def own(self, pointer: str) -> None:
+        """Remember a heap block just allocated: a failure frees it."""
+        slot = self.entry("alloca ptr")
+        self._entry.append(f"  store ptr null, ptr {slot}")
+        self.emit(f"store ptr {pointer}, ptr {slot}")
+        self._owners[pointer] = slot
+
+    def disown(self, pointer: str) -> bool:
+        """Forget a heap block that is being freed; False if this function did not allocate it."""
+        if pointer not in self._owners:
+            return False
+        self.emit(f"store ptr null, ptr {self._owners[pointer]}")
+        return True
+
+    # walking
+
+    def walk(self, block: Block) -> None:
+        """Write every operation of `block`."""
+        for op in block.ops:
+            self.module.lowering(op)(self, op)
+
+    def yielded(self, block: Block) -> list[str]:
+        """What the terminator of a region's block gives back, as components."""
+        assert block.last_op is not None
+        return self.all_components(block.last_op.operands)
+
+    @contextmanager
+    def stack_scope(self) -> Iterator[None]:
+        """Give back at the end what `use_stack` announced inside: a loop body that runs often must not grow the
+        stack."""
+        place = self.reserve()
+        self._dynamic_stack.append(False)
+        yield
+        if self._dynamic_stack.pop():
+            saved = self.fresh("stack")
+            self.fill(place, f"{saved} = {self.intrinsic('stacksave', 'ptr', [])}")
+            self.emit(self.intrinsic("stackrestore", "void", [("ptr", saved)], overloads=["ptr"]))
+
+    def use_stack(self) -> None:
+        """Say that the current scope allocates on the stack."""
+        self._dynamic_stack[-1] = True
+
+    def finish(self, head: str) -> str:
+        """The text of the function that begins with `head`."""
+        lines = [f"{head} {{", "entry:", *self._entry, *(line for line in self._lines if line)]
+        if self._exits:
+            edges = ", ".join(f"[ {status}, %{label} ]" for status, label in self._exits)
+            lines += ["fail:", f"  %status = phi i32 {edges}", *self._release(), "  ret i32 %status"]
+        return "\n".join([*lines, "}"])
+
+    def _release(self) -> Iterator[str]:
+        if self._owners:
+            free = self.module.declare(*FREE)
+        for slot in self._owners.values():
+            live = self.fresh("live")
+            yield f"  {live} = load ptr, ptr {slot}"
+            yield f"  call void {free}(ptr {live})"
+
+
+FREE = ("free", "void", ("ptr",), "nounwind")
+"""The declaration of `free`."""
+
+
+def symbol(name: str) -> str:
+    """A global name as LLVM writes it, whatever characters it has."""
+    if _PLAIN_NAME.fullmatch(name):
+        return f"@{name}"
+    return '@"' + "".join(c if c in _PLAIN else "".join(f"\\{byte:02X}" for byte in c.encode()) for c in name) + '"'
+
+
+def call(callee: str, result: str, arguments: Iterable[tuple[str, str]], flags: str = "") -> str:
+    """The text of a call."""
+    spelled = ", ".join(f"{type} {operand}" for type, operand in arguments)
+    return f"call {flags + ' ' if flags else ''}{result} {callee}({spelled})"
+
+
+def _open(operands: Sequence[str], statics: Sequence[int | None]) -> list[str]:
+    return [operand for operand, static in zip(operands, statics, strict=True) if static is None]
+
+
+def _close(statics: Sequence[int | None], rest: Iterator[str]) -> tuple[str, ...]:
+    return tuple(next(rest) if static is None else str(static) for static in statics)

@@ -1,0 +1,389 @@
+"""The `memref` dialect: buffers as (pointer, offset, sizes, strides), addresses as inbounds GEPs in 64 bits.
+
+Heap buffers are 64-byte aligned; an allocation that fails (or whose size overflows) is a failure of the function, not
+of the process. Copies may overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, MemRefType, UnrealizedConversionCastOp
+from xdsl.dialects.llvm import IntToPtrOp, LLVMPointerType, PtrToIntOp, ZeroOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from .control import loop
+from .function import FREE, FunctionEmitter, Lowerings, MemRef, symbol, unsupported
+from .types import byte_size, constant, is_bool, layout_of, memory_type, register_type
+
+_ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+_OUT_OF_MEMORY = "out of memory"
+
+
+def _type(value: SSAValue) -> MemRefType:
+    return cast(MemRefType, value.type)
+
+
+def element(value: SSAValue) -> Attribute:
+    """The element type of a buffer."""
+    return cast(Attribute, _type(value).element_type)
+
+
+def linear_index(f: FunctionEmitter, buffer: MemRef, indices: Sequence[str]) -> str:
+    """The position of an element, in elements from the pointer."""
+    position = buffer.offset
+    for index, stride in zip(indices, buffer.strides, strict=True):
+        position = f.add(position, f.multiply(index, stride))
+    return position
+
+
+def address(f: FunctionEmitter, buffer: SSAValue, indices: Sequence[SSAValue]) -> str:
+    """A pointer to an element of `buffer`."""
+    value = f.memref(buffer)
+    return element_pointer(f, value.pointer, element(buffer), linear_index(f, value, f.operands(indices)))
+
+
+def element_pointer(f: FunctionEmitter, pointer: str, type: Attribute, position: str) -> str:
+    if constant(position) == 0:
+        return pointer
+    return f.op(f"getelementptr inbounds {memory_type(type)}, ptr {pointer}, i64 {position}")
+
+
+def start(f: FunctionEmitter, buffer: SSAValue) -> str:
+    """A pointer to the first element."""
+    value = f.memref(buffer)
+    return element_pointer(f, value.pointer, element(buffer), value.offset)
+
+
+def access(op: Operation, type: Attribute) -> str:
+    """What follows the address in a load or store by `op` of a value of `type`: alignment, cache hint."""
+    alignment = op.attributes.get("alignment")
+    bytes_ = alignment.value.data if isinstance(alignment, IntegerAttr) else byte_size(type)
+    hint = op.properties.get("nontemporal")
+    return f", align {bytes_}" + (", !nontemporal !1" if hint is not None and bool(cast(Any, hint)) else "")
+
+
+def read(f: FunctionEmitter, type: Attribute, pointer: str, suffix: str, hint: str | None = None) -> str:
+    """Load a value of `type`; any byte but 0 is a true i1."""
+    kind = memory_type(type)
+    value = f.op(f"load {kind}, ptr {pointer}{suffix}", hint)
+    return f.op(f"icmp ne {kind} {value}, {_zero(kind)}", hint) if is_bool(type) else value
+
+
+def write(f: FunctionEmitter, type: Attribute, value: str, pointer: str, suffix: str) -> None:
+    """Store a value of `type`; an i1 as a byte 0 or 1."""
+    f.emit(f"store {memory_type(type)} {to_memory(f, type, value)}, ptr {pointer}{suffix}")
+
+
+def to_memory(f: FunctionEmitter, type: Attribute, value: str) -> str:
+    """A value as it lies in memory."""
+    return f.op(f"zext {register_type(type)} {value} to {memory_type(type)}") if is_bool(type) else value
+
+
+def _zero(kind: str) -> str:
+    return "zeroinitializer" if kind.startswith("<") else "0"
+
+
+def _load(f: FunctionEmitter, op: memref.LoadOp) -> None:
+    type = op.res.type
+    f.bind(op.res, read(f, type, address(f, op.memref, op.indices), access(op, type), op.res.name_hint))
+
+
+def _store(f: FunctionEmitter, op: memref.StoreOp) -> None:
+    type = op.value.type
+    write(f, type, f.operand(op.value), address(f, op.memref, op.indices), access(op, type))
+
+
+# making buffers
+
+
+def _alignment(op: memref.AllocOp | memref.AllocaOp) -> int:
+    return max(_ALIGNMENT, op.alignment.value.data) if op.alignment is not None else _ALIGNMENT
+
+
+def _fresh_buffer(f: FunctionEmitter, op: memref.AllocOp | memref.AllocaOp, pointer: str, sizes: list[str]) -> None:
+    layout = layout_of(_type(op.memref))
+    if not layout.identity:
+        raise unsupported(op, f"a new buffer must be contiguous, got {op.memref.type}")
+    f.bind(op.memref, MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes)))
+
+
+def _sizes(f: FunctionEmitter, op: memref.AllocOp | memref.AllocaOp) -> list[str]:
+    dynamic = iter(f.operands(op.dynamic_sizes))
+    return [next(dynamic) if extent is None else str(extent) for extent in layout_of(_type(op.memref)).shape]
+
+
+def _alloc(f: FunctionEmitter, op: memref.AllocOp) -> None:
+    sizes, alignment = _sizes(f, op), _alignment(op)
+    size = _byte_count(f, sizes, byte_size(element(op.memref)), alignment)
+    allocate = f.module.declare("aligned_alloc", "ptr", ("i64", "i64"), "nounwind")
+    pointer = f.op(f"call noalias align {alignment} ptr {allocate}(i64 {alignment}, i64 {size})", op.memref.name_hint)
+    f.check(f.op(f"icmp ne ptr {pointer}, null"), str(f.module.failure(_OUT_OF_MEMORY)))
+    f.own(pointer)
+    _fresh_buffer(f, op, pointer, sizes)
+
+
+def _byte_count(f: FunctionEmitter, sizes: Sequence[str], size: int, alignment: int) -> str:
+    """Bytes to ask for: a positive multiple of the alignment. A product that overflows leaves the function."""
+    dynamic = [operand for operand in sizes if constant(operand) is None]
+    total = str(size)
+    for operand in sizes:
+        if constant(operand) is not None:
+            total = f.multiply(total, operand)
+    for operand in dynamic:
+        pair = f.op(
+            f.intrinsic("umul.with.overflow", "{ i64, i1 }", [("i64", total), ("i64", operand)], overloads=["i64"])
+        )
+        total = f.op(f"extractvalue {{ i64, i1 }} {pair}, 0")
+        fits = f.op(f"xor i1 {f.op(f'extractvalue {{ i64, i1 }} {pair}, 1')}, true")
+        f.check(fits, str(f.module.failure(_OUT_OF_MEMORY)))
+    known = constant(total)
+    if known is not None:
+        return str(min(max(1, -(-known // alignment)) * alignment, 2**63 - alignment))
+    least = f.op(f.intrinsic("umax", "i64", [("i64", total), ("i64", "1")]))
+    rounded = f.op(f"and i64 {f.op(f'add i64 {least}, {alignment - 1}')}, {-alignment}")
+    wrapped = f.op(f"icmp ult i64 {rounded}, {least}")
+    return f.op(f"select i1 {wrapped}, i64 {-alignment}, i64 {rounded}")
+
+
+def _dealloc(f: FunctionEmitter, op: memref.DeallocOp) -> None:
+    pointer = f.memref(op.memref).pointer
+    if not f.disown(pointer):
+        raise unsupported(op, "the buffer must come from a memref.alloc of the same function")
+    f.emit(f"call void {f.module.declare(*FREE)}(ptr {pointer})")
+
+
+def _alloca(f: FunctionEmitter, op: memref.AllocaOp) -> None:
+    """One of static size takes its place once, at the start of the function, also in a loop."""
+    sizes, kind = _sizes(f, op), memory_type(element(op.memref))
+    count = f.product(sizes)
+    text = f"alloca {kind}, i64 {count}, align {_alignment(op)}"
+    if constant(count) is not None:
+        pointer = f.entry(text)
+    else:
+        f.use_stack()
+        pointer = f.op(text, op.memref.name_hint)
+    _fresh_buffer(f, op, pointer, sizes)
+
+
+def _get_global(f: FunctionEmitter, op: memref.GetGlobalOp) -> None:
+    sizes = [str(extent) for extent in layout_of(_type(op.memref)).shape]
+    pointer = symbol(global_name(op.name_.string_value()))
+    f.bind(op.memref, MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes)))
+
+
+def global_name(name: str) -> str:
+    """What the `memref.global` called `name` is called in LLVM."""
+    return f"global.{name}"
+
+
+# looking at buffers
+
+
+def _dim(f: FunctionEmitter, op: memref.DimOp) -> None:
+    sizes, index = f.memref(op.source).sizes, f.operand(op.index)
+    literal = constant(index)
+    if literal is not None:
+        if not 0 <= literal < len(sizes):
+            raise unsupported(op, f"dimension {literal} of a buffer of rank {len(sizes)}")
+        f.bind(op.result, sizes[literal])
+        return
+    chosen = sizes[-1] if sizes else "0"
+    for axis, size in enumerate(sizes[:-1]):
+        here = f.op(f"icmp eq i64 {index}, {axis}")
+        chosen = f.op(f"select i1 {here}, i64 {size}, i64 {chosen}")
+    f.bind(op.result, chosen)
+
+
+def _rank(f: FunctionEmitter, op: memref.RankOp) -> None:
+    f.bind(op.rank, str(len(f.memref(op.source).sizes)))
+
+
+def _extract_pointer(f: FunctionEmitter, op: memref.ExtractAlignedPointerAsIndexOp) -> None:
+    f.define(op.aligned_pointer, f"ptrtoint ptr {f.memref(op.source).pointer} to i64")
+
+
+def _extract_metadata(f: FunctionEmitter, op: memref.ExtractStridedMetaDataOp) -> None:
+    source = f.memref(op.source)
+    f.bind(op.base_buffer, MemRef(source.pointer, "0", (), ()))
+    f.bind(op.offset, source.offset)
+    for result, part in zip((*op.sizes, *op.strides), source.sizes + source.strides, strict=True):
+        f.bind(result, part)
+
+
+# other views of the same bytes
+
+
+def _known(statics: Sequence[int | None], operands: Sequence[str]) -> tuple[str, ...]:
+    """`operands`, constants where a type knows better."""
+    return tuple(operand if static is None else str(static) for static, operand in zip(statics, operands, strict=True))
+
+
+def as_type(buffer: MemRef, type: MemRefType) -> MemRef:
+    """`buffer` with the sizes, strides and offset that `type` knows."""
+    layout = layout_of(type)
+    offset = buffer.offset if layout.offset is None else str(layout.offset)
+    strides = buffer.strides if layout.identity else _known(layout.strides, buffer.strides)
+    return MemRef(buffer.pointer, offset, _known(layout.shape, buffer.sizes), strides)
+
+
+def _cast(f: FunctionEmitter, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
+    if not isinstance(op.dest.type, MemRefType):
+        raise unsupported(op, f"cannot cast to {op.dest.type}")
+    f.bind(op.dest, as_type(f.memref(op.source), op.dest.type))
+
+
+def _mixed(f: FunctionEmitter, statics: DenseArrayBase[Any], operands: Sequence[SSAValue]) -> list[str]:
+    """MLIR's mixed list: the static numbers, and operands for the dynamic ones."""
+    dynamic = iter(f.operands(operands))
+    return [next(dynamic) if value == DYNAMIC_INDEX else str(value) for value in statics.get_values()]
+
+
+def _subview(f: FunctionEmitter, op: memref.SubviewOp) -> None:
+    source, type = f.memref(op.source), cast(MemRefType, op.result.type)
+    offsets = _mixed(f, op.static_offsets, op.offsets)
+    sizes = _mixed(f, op.static_sizes, op.sizes)
+    strides = [f.multiply(a, b) for a, b in zip(_mixed(f, op.static_strides, op.strides), source.strides, strict=True)]
+    kept = _kept_dimensions(sizes, type.get_shape())
+    f.bind(
+        op.result,
+        as_type(
+            MemRef(
+                source.pointer,
+                linear_index(f, source, offsets),
+                tuple(sizes[d] for d in kept),
+                tuple(strides[d] for d in kept),
+            ),
+            type,
+        ),
+    )
+
+
+def _kept_dimensions(sizes: Sequence[str], shape: Sequence[int]) -> list[int]:
+    """Which dimensions of a subview its result keeps: it may drop dimensions of size 1."""
+    kept: list[int] = []
+    spare = len(sizes) - len(shape)
+    for axis, size in enumerate(sizes):
+        wanted = shape[len(kept)] if len(kept) < len(shape) else None
+        if spare and size == "1" and wanted != 1:
+            spare -= 1
+        elif spare and wanted is None:
+            spare -= 1
+        else:
+            kept.append(axis)
+    return kept
+
+
+def _reinterpret_cast(f: FunctionEmitter, op: memref.ReinterpretCastOp) -> None:
+    offset = _mixed(f, op.static_offsets, op.offsets)[0]
+    sizes = _mixed(f, op.static_sizes, op.sizes)
+    strides = _mixed(f, op.static_strides, op.strides)
+    buffer = MemRef(f.memref(op.source).pointer, offset, tuple(sizes), tuple(strides))
+    f.bind(op.result, as_type(buffer, cast(MemRefType, op.result.type)))
+
+
+def _view(f: FunctionEmitter, op: memref.ViewOp) -> None:
+    pointer = element_pointer(f, start(f, op.source), element(op.source), f.operand(op.byte_shift))
+    dynamic = iter(f.operands(op.sizes))
+    shape = layout_of(cast(MemRefType, op.result.type)).shape
+    sizes = [next(dynamic) if extent is None else str(extent) for extent in shape]
+    f.bind(op.result, MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes)))
+
+
+def _copy(f: FunctionEmitter, op: memref.CopyOp) -> None:
+    source, target = f.memref(op.source), f.memref(op.destination)
+    if all(layout_of(_type(value)).identity for value in op.operands):
+        size = f.multiply(f.product(source.sizes), str(byte_size(element(op.source))))
+        to, from_ = start(f, op.destination), start(f, op.source)
+        f.emit(
+            f.intrinsic(
+                "memmove",
+                "void",
+                [("ptr", to), ("ptr", from_), ("i64", size), ("i1", "false")],
+                overloads=["ptr", "ptr", "i64"],
+            )
+        )
+    else:
+        _copy_elements(f, element(op.source), source, target, [])
+
+
+def _copy_elements(f: FunctionEmitter, type: Attribute, source: MemRef, target: MemRef, indices: list[str]) -> None:
+    """One loop per dimension from `len(indices)` on."""
+    if len(indices) < len(source.sizes):
+        loop(
+            f,
+            "i64",
+            ("0", source.sizes[len(indices)], "1"),
+            [],
+            [],
+            lambda index, _: _copy_elements(f, type, source, target, [*indices, index]) or [],
+        )
+        return
+    kind, suffix = memory_type(type), f", align {byte_size(type)}"
+    from_, to = (
+        element_pointer(f, buffer.pointer, type, linear_index(f, buffer, indices)) for buffer in (source, target)
+    )
+    f.emit(f"store {kind} {f.op(f'load {kind}, ptr {from_}{suffix}')}, ptr {to}{suffix}")
+
+
+# pointers
+
+
+def _conversion_cast(f: FunctionEmitter, op: UnrealizedConversionCastOp) -> None:
+    (source,), (result,) = op.operands, op.results
+    if isinstance(source.type, MemRefType) and isinstance(result.type, LLVMPointerType):
+        f.bind(result, start(f, source))
+    elif isinstance(source.type, LLVMPointerType) and isinstance(result.type, MemRefType):
+        f.bind(result, _behind_pointer(f, op, f.operand(source), result.type))
+    elif register_type(source.type) == register_type(result.type):
+        f.bind(result, f.operand(source))
+    else:
+        raise unsupported(op, f"cannot turn {source.type} into {result.type}")
+
+
+def _behind_pointer(f: FunctionEmitter, op: Operation, pointer: str, type: MemRefType) -> MemRef:
+    layout = layout_of(type)
+    if not layout.identity:
+        raise unsupported(op, f"a pointer can become a contiguous buffer only, got {type}")
+    # A size nobody knows: only a memref.reinterpret_cast, which brings its own, may use the buffer.
+    sizes = ["poison" if extent is None else str(extent) for extent in layout.shape]
+    return MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes))
+
+
+def _int_to_ptr(f: FunctionEmitter, op: IntToPtrOp) -> None:
+    f.define(op.output, f"inttoptr {register_type(op.input.type)} {f.operand(op.input)} to ptr")
+
+
+def _ptr_to_int(f: FunctionEmitter, op: PtrToIntOp) -> None:
+    f.define(op.output, f"ptrtoint ptr {f.operand(op.input)} to {register_type(op.output.type)}")
+
+
+def _null(f: FunctionEmitter, op: ZeroOp) -> None:
+    kind = register_type(op.res.type)
+    f.bind(op.res, "null" if kind == "ptr" else "zeroinitializer")
+
+
+LOWERINGS: Lowerings = {
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.AllocOp: _alloc,
+    memref.AllocaOp: _alloca,
+    memref.DeallocOp: _dealloc,
+    memref.GetGlobalOp: _get_global,
+    memref.DimOp: _dim,
+    memref.RankOp: _rank,
+    memref.ExtractAlignedPointerAsIndexOp: _extract_pointer,
+    memref.ExtractStridedMetaDataOp: _extract_metadata,
+    memref.CastOp: _cast,
+    memref.MemorySpaceCastOp: _cast,
+    memref.SubviewOp: _subview,
+    memref.ReinterpretCastOp: _reinterpret_cast,
+    memref.ViewOp: _view,
+    memref.CopyOp: _copy,
+    UnrealizedConversionCastOp: _conversion_cast,
+    IntToPtrOp: _int_to_ptr,
+    PtrToIntOp: _ptr_to_int,
+    ZeroOp: _null,
+}

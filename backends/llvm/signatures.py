@@ -1,0 +1,153 @@
+"""The signatures of the functions of an upstream module: what callers must pass, and what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from xdsl.dialects import arith, func, memref, vector
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StringAttr
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute, SSAValue, Use
+
+from ...core.dtypes import dtype_of, parse_dtype
+from ...core.errors import UnsupportedError
+from ..runtime.signature import (
+    BufferParameter,
+    FunctionSignature,
+    HandleParameter,
+    PackedSignature,
+    Parameter,
+    ScalarParameter,
+)
+from .types import layout_of
+
+NAME, DTYPE, NOALIAS, PACKED = "stepwell.name", "stepwell.dtype", "stepwell.noalias", "stepwell.packed"
+"""The discardable attributes that tell what MLIR types do not."""
+
+Lookup = Callable[[str], func.FuncOp]
+
+_VIEWS = (
+    memref.SubviewOp,
+    memref.CastOp,
+    memref.ReinterpretCastOp,
+    memref.ViewOp,
+    memref.MemorySpaceCastOp,
+    memref.ExtractStridedMetaDataOp,
+    arith.BitcastOp,
+    arith.SelectOp,
+)
+_READERS = (memref.LoadOp, memref.DimOp, memref.RankOp, vector.LoadOp, vector.MaskedLoadOp)
+
+
+def function_signature(function: func.FuncOp, lookup: Lookup) -> FunctionSignature:
+    """The signature of a public function. `lookup`: the functions it may call, by name."""
+    name = function.sym_name.data
+    written = Writes(lookup)
+    parameters = tuple(
+        _parameter(type, attributes, index, name, written.writes(function, index))
+        for index, (type, attributes) in enumerate(_inputs(function))
+    )
+    return FunctionSignature(name, parameters, _result(function), NOALIAS in function.attributes)
+
+
+def packed_signature(declaration: func.FuncOp) -> PackedSignature:
+    """The signature of a declaration with `stepwell.packed`."""
+    name = declaration.attributes[PACKED]
+    if not isinstance(name, StringAttr):
+        raise UnsupportedError(f"{declaration.sym_name.data}: {PACKED} must be a string, got {name}")
+    parameters = tuple(
+        _parameter(type, attributes, index, name.data, True)
+        for index, (type, attributes) in enumerate(_inputs(declaration))
+    )
+    return PackedSignature(name.data, parameters, _result(declaration))
+
+
+def argument_dtype(function: func.FuncOp, index: int) -> str | None:
+    """The dtype that the attributes of an argument give."""
+    return _text(_inputs(function)[index][1], DTYPE)
+
+
+def _inputs(function: func.FuncOp) -> list[tuple[Attribute, DictionaryAttr | None]]:
+    types = list(function.function_type.inputs)
+    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.arg_attrs)
+    return list(zip(types, attributes or [None] * len(types), strict=True))
+
+
+def _text(attributes: DictionaryAttr | None, key: str) -> str | None:
+    value = attributes.data.get(key) if attributes is not None else None
+    return value.data if isinstance(value, StringAttr) else None
+
+
+def _result(function: func.FuncOp) -> str | None:
+    outputs = function.function_type.outputs.data
+    if len(outputs) > 1:
+        raise UnsupportedError(f"{function.sym_name.data}: at most one result can be returned, got {len(outputs)}")
+    if not outputs:
+        return None
+    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.res_attrs)
+    told = _text(attributes.data[0] if attributes else None, DTYPE)
+    return "handle" if isinstance(outputs[0], LLVMPointerType) else _dtype(outputs[0], told, function.sym_name.data)
+
+
+def _parameter(
+    type: Attribute, attributes: DictionaryAttr | None, index: int, function: str, written: bool
+) -> Parameter:
+    name = _text(attributes, NAME) or f"arg{index}"
+    told = _text(attributes, DTYPE)
+    if isinstance(type, LLVMPointerType):
+        return HandleParameter(name)
+    if not isinstance(type, MemRefType):
+        return ScalarParameter(name, _dtype(type, told, f"{function}: {name}"))
+    layout = layout_of(type)
+    element = cast(Attribute, type.element_type)
+    dtype = "uint64" if isinstance(element, LLVMPointerType) else _dtype(element, told, f"{function}: {name}")
+    strides = None if layout.identity else layout.strides
+    return BufferParameter(name, dtype, layout.shape, strides, layout.offset or 0, written)
+
+
+def _dtype(type: Attribute, told: str | None, where: str) -> str:
+    try:
+        known = dtype_of(type)
+    except ValueError as error:
+        raise UnsupportedError(f"{where}: {error}") from error
+    if known.lanes != 1:
+        raise UnsupportedError(f"{where}: a vector cannot be passed, got {type}")
+    if told is None:
+        return known.name
+    if parse_dtype(told).bits != known.bits:
+        raise UnsupportedError(f"{where}: {DTYPE} is {told}, but the type is {type}")
+    return told
+
+
+class Writes:
+    """Which buffer arguments a function may write. What is not understood counts as written."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._known: dict[tuple[str, int], bool] = {}
+
+    def writes(self, function: func.FuncOp, index: int) -> bool:
+        """Whether argument `index` of `function` may be written."""
+        key = (function.sym_name.data, index)
+        if key not in self._known:
+            self._known[key] = True  # while a recursive call asks
+            self._known[key] = function.is_declaration or self._value(function.args[index])
+        return self._known[key]
+
+    def _value(self, value: SSAValue) -> bool:
+        return any(self._use(use) for use in value.uses)
+
+    def _use(self, use: Use) -> bool:
+        op = use.operation
+        match op:
+            case memref.CopyOp():
+                return use.index == 1
+            case func.CallOp():
+                return self.writes(self._lookup(op.callee.string_value()), use.index)
+            case _ if isinstance(op, _READERS):
+                return False
+            case _ if isinstance(op, _VIEWS):
+                return any(self._value(cast(Any, result)) for result in op.results)
+            case _:
+                return True

@@ -1,0 +1,228 @@
+"""MLIR types and constants as LLVM IR text.
+
+In registers `index` is i64, and f16 and bf16 are their bits, an i16: LLVM then never needs a run-time library to
+move, load or store one. In memory an i1 takes a byte.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    Signedness,
+    VectorType,
+)
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute
+
+from ...core.dtypes import dtype_of, numpy_dtype, wrap_int
+from ...core.errors import UnsupportedError
+
+_CONSTANT = re.compile(r"(-?\d+)|splat \(i\d+ (-?\d+)\)")
+
+
+def is_half(type: Attribute) -> bool:
+    """Whether a scalar or vector type has f16 or bf16 elements."""
+    return isinstance(element_type(type), Float16Type | BFloat16Type)
+
+
+def element_type(type: Attribute) -> Attribute:
+    """The element type of a vector type, any other type itself."""
+    return cast(Attribute, type.element_type) if isinstance(type, VectorType) else type
+
+
+@cache
+def lanes(type: Attribute) -> int | None:
+    """The lanes of a vector type, None for a scalar. UnsupportedError unless the vector has one fixed dimension."""
+    if not isinstance(type, VectorType):
+        return None
+    if type.get_num_dims() != 1 or any(bool(flag) for flag in type.scalable_dims):
+        raise UnsupportedError(f"vectors must have one fixed dimension for LLVM, got {type}")
+    return type.get_shape()[0]
+
+
+@cache
+def bit_width(type: Attribute) -> int:
+    """Bits of one element of an integer, index or float type."""
+    scalar = element_type(type)
+    return 64 if isinstance(scalar, IndexType) else dtype_of(scalar).bits
+
+
+@cache
+def register_type(type: Attribute) -> str:
+    """The LLVM type of a scalar, vector or pointer value."""
+    return _spell(type, _register_scalar)
+
+
+@cache
+def memory_type(type: Attribute) -> str:
+    """The LLVM type that holds such a value in memory: as `register_type`, but i1 takes a byte."""
+    return _spell(type, lambda scalar: "i8" if is_bool(scalar) else _register_scalar(scalar))
+
+
+def _spell(type: Attribute, scalar: Any) -> str:
+    count = lanes(type)
+    text = scalar(element_type(type))
+    return text if count is None else f"<{count} x {text}>"
+
+
+def _register_scalar(type: Attribute) -> str:
+    match type:
+        case IndexType():
+            return "i64"
+        case IntegerType() if type.signedness.data is Signedness.SIGNLESS:
+            return f"i{type.width.data}"
+        case Float16Type() | BFloat16Type():
+            return "i16"
+        case LLVMPointerType():
+            return "ptr"
+        case Float32Type():
+            return "float"
+        case Float64Type():
+            return "double"
+        case _:
+            raise UnsupportedError(f"type {type} has no LLVM equivalent here")
+
+
+def is_bool(type: Attribute) -> bool:
+    """Whether the elements are i1."""
+    scalar = element_type(type)
+    return isinstance(scalar, IntegerType) and scalar.width.data == 1
+
+
+def byte_size(type: Attribute) -> int:
+    """Bytes of one element in memory."""
+    scalar = element_type(type)
+    return 8 if isinstance(scalar, LLVMPointerType) else (bit_width(scalar) + 7) // 8
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a memref type says of its addresses. None where it is left open; `strides` and `offset` in elements."""
+
+    shape: tuple[int | None, ...]
+    strides: tuple[int | None, ...]
+    offset: int | None
+    identity: bool
+
+    @property
+    def open_strides(self) -> int:
+        """How many strides a value of this type carries. An identity layout's follow from its sizes."""
+        return 0 if self.identity else self.strides.count(None)
+
+
+@cache
+def layout_of(type: MemRefType) -> Layout:
+    """The layout of a memref type; UnsupportedError if it is not strided."""
+    shape = tuple(None if extent == DYNAMIC_INDEX else extent for extent in type.get_shape())
+    strides = type.get_strides()
+    if strides is None:
+        raise UnsupportedError(f"only strided layouts can be compiled, got {type}")
+    return Layout(shape, tuple(strides), type.get_offset(), isinstance(type.layout, NoneAttr))
+
+
+def mangle(llvm_type: str) -> str:
+    """The suffix that names a type in an intrinsic: `<4 x float>` is v4f32."""
+    if llvm_type.startswith("<"):
+        count, scalar = llvm_type[1:-1].split(" x ")
+        return f"v{count}{mangle(scalar)}"
+    return {"float": "f32", "double": "f64", "ptr": "p0"}.get(llvm_type, llvm_type)
+
+
+def int_literal(value: int, type: Attribute) -> str:
+    """An integer constant of a scalar integer or index type, wrapped to its width."""
+    if is_bool(type):
+        return str(value & 1)
+    return str(wrap_int(value, dtype_of(type)))
+
+
+def float_literal(value: float, type: Attribute) -> str:
+    """A float constant, exactly: LLVM writes an f32 as the bits of the f64 of the same value."""
+    if is_half(type):
+        with np.errstate(over="ignore"):
+            bits = np.array(value, numpy_dtype(dtype_of(element_type(type)))).view(np.int16)
+        return str(int(bits))
+    if isinstance(type, Float32Type):
+        with np.errstate(over="ignore"):
+            value = float(np.float32(value))
+    return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+
+
+def splat(literal: str, type: Attribute) -> str:
+    """`literal` of the element type of `type`, in every lane if `type` is a vector."""
+    return literal if lanes(type) is None else f"splat ({register_type(element_type(type))} {literal})"
+
+
+def splat_int(value: int, llvm_type: str) -> str:
+    """The integer `value` of an LLVM integer type, in every lane if it is a vector."""
+    return str(value) if not llvm_type.startswith("<") else f"splat ({llvm_type[1:-1].split(' x ')[1]} {value})"
+
+
+def condition_type(llvm_type: str) -> str:
+    """The LLVM type of a comparison of two values of an LLVM type."""
+    return "i1" if not llvm_type.startswith("<") else f"{llvm_type.split(' x ')[0]} x i1>"
+
+
+def constant(operand: str) -> int | None:
+    """The value of an operand that is an integer constant, the same in every lane if it is a vector."""
+    match = _CONSTANT.fullmatch(operand)
+    return int(match[1] or match[2]) if match is not None else None
+
+
+def vector_literal(elements: Iterable[str], scalar: str) -> str:
+    """A vector constant of `elements`, each of LLVM type `scalar`."""
+    return "<" + ", ".join(f"{scalar} {element}" for element in elements) + ">"
+
+
+def constant_literal(value: Attribute) -> str:
+    """The value of an `arith.constant`: integer, float, or dense vector."""
+    match value:
+        case IntegerAttr():
+            return int_literal(value.value.data, value.type)
+        case FloatAttr():
+            return float_literal(value.value.data, value.type)
+        case DenseIntOrFPElementsAttr():
+            return _dense_literal(value)
+        case _:
+            raise UnsupportedError(f"constant {value} has no LLVM equivalent here")
+
+
+def _dense_literal(value: DenseIntOrFPElementsAttr[Any]) -> str:
+    scalar = value.get_element_type()
+    write = float_literal if dtype_of(scalar).is_float else int_literal
+    if value.is_splat():
+        return splat(write(value.get_values()[0], scalar), value.type)
+    return vector_literal((write(element, scalar) for element in value.get_values()), register_type(scalar))
+
+
+def dense_bytes(value: Attribute, type: MemRefType) -> bytes:
+    """The bytes in memory of the initial value of a `memref.global` of type `type`."""
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        raise UnsupportedError(f"the initial value of a global must be dense, got {value.name}")
+    dtype = numpy_dtype(dtype_of(value.get_element_type()))
+    values = np.array(value.get_values()[:1] if value.is_splat() else value.get_values())
+    values = (values != 0 if dtype == np.bool_ else values).astype(dtype)
+    return np.broadcast_to(values, values.shape if len(values) != 1 else type.get_shape()).tobytes()
+
+
+def escape(data: bytes) -> str:
+    """The body of an LLVM string constant."""
+    return "".join(f"\\{byte:02X}" for byte in data)

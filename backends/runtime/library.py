@@ -1,0 +1,121 @@
+"""Compiled functions as Python callables."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.diagnostics import did_you_mean
+from ...core.dtypes import numpy_dtype
+from ...core.errors import ArgumentError, ExecutionError
+from .arguments import ArgumentPacker, describe
+from .packed import PackedCalls
+from .signature import FunctionSignature
+
+_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+
+
+class CompiledFunction:
+    """One native function. Arrays are passed without a copy and written in place; Python's lock is released while it
+    runs, so calls may run in several threads."""
+
+    def __init__(
+        self,
+        signature: FunctionSignature,
+        address: int,
+        failures: Sequence[str],
+        packed: PackedCalls,
+        keep_alive: object,
+    ) -> None:
+        """`address`: an `i32 (ptr slots)`; `failures`: what positive statuses mean; `keep_alive`: owns the code."""
+        self.signature = signature
+        self._entry = _ENTRY(address)
+        self._packer = ArgumentPacker(signature)
+        self._slots = ctypes.c_int64 * (signature.slot_count + 1)
+        self._failures = failures
+        self._packed = packed
+        self._keep_alive = keep_alive
+        self._result = _result_reader(signature)
+
+    @property
+    def name(self) -> str:
+        """The name of the function in its module."""
+        return self.signature.name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the function; returns what it returns.
+
+        Raises ArgumentError if an argument is not what the function takes (nothing has run then), ExecutionError if
+        an assertion or a packed function fails, LinkError if a packed function is not registered.
+        """
+        values, _arrays = self._packer.pack(arguments)
+        slots = self._slots(*values)
+        status = self._entry(ctypes.addressof(slots))
+        if status:
+            self._fail(status, arguments)
+        return self._result(slots) if self._result is not None else None
+
+    def _fail(self, status: int, arguments: Sequence[Any]) -> None:
+        if status < 0:
+            raise self._packed.take()
+        names = (parameter.name for parameter in self.signature.parameters)
+        called = ", ".join(f"{name}: {describe(value)}" for name, value in zip(names, arguments, strict=True))
+        raise ExecutionError(f"{self.name}: {self._failures[status - 1]} (called with {called or 'no arguments'})")
+
+    def __repr__(self) -> str:
+        return f"<compiled function {self.name}({', '.join(p.name for p in self.signature.parameters)})>"
+
+
+def _result_reader(signature: FunctionSignature) -> Callable[[Any], Any] | None:
+    if signature.result is None:
+        return None
+    dtype = np.dtype(np.uint64) if signature.result == "handle" else numpy_dtype(signature.result)
+    position = 8 * signature.slot_count
+
+    def read(slots: Any) -> Any:
+        value = np.frombuffer(slots, dtype, 1, position)[0]
+        return float(value) if dtype.kind == "V" else value.item()
+
+    return read
+
+
+class Library:
+    """The compiled functions of a module. `lib["main"]` gives one, which may be kept alone; `lib(...)` calls the only
+    one."""
+
+    def __init__(self, functions: Mapping[str, CompiledFunction], sources: Mapping[str, Callable[[], str]]) -> None:
+        """`sources`: what makes each text that `source` gives."""
+        self.functions = dict(functions)
+        self._sources = dict(sources)
+
+    def __getitem__(self, name: str) -> CompiledFunction:
+        if name not in self.functions:
+            known = ", ".join(self.functions) or "none"
+            raise ArgumentError(f"no function called {name!r}, there is {known}{did_you_mean(name, self.functions)}")
+        return self.functions[name]
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the only function; ArgumentError if there are several."""
+        if len(self.functions) != 1:
+            raise ArgumentError(
+                f"expected a library of one function, got {', '.join(self.functions) or 'none'}: "
+                "name the function to call"
+            )
+        return next(iter(self.functions.values()))(*arguments)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.functions
+
+    def source(self, kind: str) -> str:
+        """The program as text of a kind: "llvm" (as it was emitted), "llvm-optimized", "asm"."""
+        if kind not in self._sources:
+            raise ArgumentError(
+                f"no source called {kind!r}, there is {', '.join(self._sources)}{did_you_mean(kind, self._sources)}"
+            )
+        return self._sources[kind]()
+
+    def __repr__(self) -> str:
+        return f"<library of {', '.join(self.functions)}>"

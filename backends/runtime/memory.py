@@ -1,0 +1,34 @@
+"""numpy arrays on memory that somebody else owns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class _Exporter:
+    """What numpy asks for an array: the array keeps it alive, and it keeps `owner`."""
+
+    def __init__(self, owner: object, interface: dict[str, Any]) -> None:
+        self.owner = owner
+        self.__array_interface__ = interface
+
+
+def array_at(
+    address: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...] | None,
+    dtype: np.dtype[Any],
+    *,
+    read_only: bool = False,
+    owner: object = None,
+) -> np.ndarray[Any, Any]:
+    """The array of `dtype` at `address`; `strides` in elements, None for C-contiguous. `owner` lives as long as it."""
+    if 0 in shape:
+        return np.empty(shape, dtype)  # there is nothing behind the address, which may be null
+    # Types that only ml_dtypes has go as integers of their size: their own type strings are ambiguous.
+    carrier = dtype if dtype.kind != "V" else np.dtype(f"u{dtype.itemsize}")
+    bytes_ = None if strides is None else tuple(stride * dtype.itemsize for stride in strides)
+    interface = {"data": (address, read_only), "shape": shape, "strides": bytes_, "typestr": carrier.str, "version": 3}
+    return np.asarray(_Exporter(owner, interface)).view(dtype)

@@ -1,0 +1,156 @@
+"""Python functions that native code calls by name.
+
+A packed function gets numpy arrays on the caller's memory (valid during the call only) and Python numbers; it may
+return a number where its declaration has a result. What it raises comes out of the compiled function.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from ...core.diagnostics import did_you_mean
+from ...core.dtypes import int_range, numpy_dtype, parse_dtype
+from ...core.errors import ArgumentError, ExecutionError, LinkError
+from .memory import array_at
+from .signature import BufferParameter, HandleParameter, PackedSignature, Parameter, ScalarParameter
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_registry: dict[str, Callable[..., Any]] = {}
+
+FAILED = -1
+"""The status of a call that left an exception behind."""
+
+
+@overload
+def register_func(name: str, f: F, override: bool = False) -> F: ...
+@overload
+def register_func(name: str, f: None = None, override: bool = False) -> Callable[[F], F]: ...
+def register_func(name: str, f: Any = None, override: bool = False) -> Any:
+    """Make `f` the packed function called `name`; without `f`, a decorator that does. ArgumentError if the name is
+    taken, unless `override`."""
+
+    def register(function: Any) -> Any:
+        if not callable(function):
+            raise ArgumentError(f"packed function {name!r}: expected a callable, got {type(function).__name__}")
+        if name in _registry and not override:
+            raise ArgumentError(f"packed function {name!r} is registered already, pass override=True to replace it")
+        _registry[name] = function
+        return function
+
+    return register if f is None else register(f)
+
+
+def get_global_func(name: str) -> Callable[..., Any]:
+    """The packed function called `name`; LinkError if there is none."""
+    if name not in _registry:
+        raise LinkError(f"packed function {name!r} is not registered{did_you_mean(name, _registry)}")
+    return _registry[name]
+
+
+class PackedCalls:
+    """What native code of one library calls to reach Python: `address` is an `i32 (i32 number, ptr slots)`.
+
+    An exception does not cross native code. It is kept for the thread, and `take` gives it to who called that code.
+    """
+
+    def __init__(self, signatures: Sequence[PackedSignature]) -> None:
+        self._calls = [_Call(signature) for signature in signatures]
+        self._pending = threading.local()
+        self._callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)(self._dispatch)
+        self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+    def take(self) -> BaseException:
+        """The exception that a call in this thread left behind, which is forgotten."""
+        error = self._pending.error
+        del self._pending.error
+        return error
+
+    def _dispatch(self, number: int, slots: int) -> int:
+        try:
+            self._calls[number](slots)
+        except BaseException as error:  # KeyboardInterrupt too must come out where the user is
+            self._pending.error = error
+            return FAILED
+        return 0
+
+
+class _Call:
+    """Calls one packed function with what lies in slots."""
+
+    def __init__(self, signature: PackedSignature) -> None:
+        self._signature = signature
+        self._fields = [_field(parameter) for parameter in signature.parameters]
+        self._slots = sum(_slot_count(parameter) for parameter in signature.parameters)
+
+    def __call__(self, address: int) -> None:
+        name = self._signature.name
+        function = get_global_func(name)
+        position, arguments = address, []
+        for read in self._fields:
+            argument, position = read(position)
+            arguments.append(argument)
+        try:
+            result = function(*arguments)
+        except Exception as error:
+            raise ExecutionError(f"packed function {name!r} failed: {type(error).__name__}: {error}") from error
+        if self._signature.result is not None:
+            ctypes.memmove(address + 8 * self._slots, _result_bytes(name, self._signature.result, result), 8)
+
+
+def _slot_count(parameter: Parameter) -> int:
+    return 1 + 2 * len(parameter.shape) if isinstance(parameter, BufferParameter) else 1
+
+
+Field = Callable[[int], tuple[Any, int]]
+"""Reads an argument at an address; returns it and the address of the next."""
+
+
+def _field(parameter: Parameter) -> Field:
+    match parameter:
+        case ScalarParameter():
+            return _scalar_field(numpy_dtype(parameter.dtype))
+        case HandleParameter():
+            return lambda address: (ctypes.c_void_p.from_address(address).value or 0, address + 8)
+        case BufferParameter():
+            return _buffer_field(numpy_dtype(parameter.dtype), len(parameter.shape))
+
+
+def _scalar_field(dtype: np.dtype[Any]) -> Field:
+    def read(address: int) -> tuple[Any, int]:
+        bytes_ = ctypes.string_at(address, dtype.itemsize)
+        value = np.frombuffer(bytes_, dtype)[0]
+        return (float(value) if dtype.kind == "V" else value.item()), address + 8
+
+    return read
+
+
+def _buffer_field(dtype: np.dtype[Any], rank: int) -> Field:
+    numbers = ctypes.c_int64 * (1 + 2 * rank)
+
+    def read(address: int) -> tuple[Any, int]:
+        pointer, *rest = numbers.from_address(address)
+        array = array_at(pointer, tuple(rest[:rank]), tuple(rest[rank:]), dtype)
+        return array, address + ctypes.sizeof(numbers)
+
+    return read
+
+
+def _result_bytes(name: str, dtype: str, result: Any) -> bytes:
+    try:
+        if dtype == "handle":
+            return int(result or 0).to_bytes(8, "little")
+        kind = parse_dtype(dtype)
+        if kind.is_float:
+            return np.array(float(result), numpy_dtype(dtype)).tobytes().ljust(8, b"\0")
+        limits, number = int_range(kind), int(result)
+        if limits[0] <= number <= limits[1]:
+            return number.to_bytes(8, "little", signed=number < 0)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ExecutionError(f"packed function {name!r}: expected a result of type {dtype}, got {result!r}")
