@@ -1,0 +1,143 @@
+"""Every ordering of passes, one list per landing, and what must be gone when a landing is left.
+
+A pass does nothing to functions that are already below it, so the whole way down takes a module at any landing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects import arith, cf, func, llvm, math, memref, scf, vector
+from xdsl.dialects.builtin import (
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    Signedness,
+    UnrealizedConversionCastOp,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from ..core.errors import PassError
+from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp
+from ..module import Module
+from .convert_tir_to_scf import ConvertTirToScfPass
+from .lowering.types import where
+from .tir_resolve_blocks import TirResolveBlocksPass
+
+AfterPass: TypeAlias = Callable[[str, Module], None]
+"""Called behind each pass with its name and the module it has left."""
+
+
+def resolve_tir() -> list[ModulePass]:
+    """From programs as people write and schedule them to loops, branches and accesses of buffers."""
+    return [TirResolveBlocksPass()]
+
+
+def tir_to_upstream() -> list[ModulePass]:
+    """From `tir` to func, scf, memref, arith, math and vector."""
+    return [ConvertTirToScfPass()]
+
+
+@dataclass(frozen=True)
+class Landing:
+    """A flight of stairs: its passes, and the check that holds behind them."""
+
+    name: str
+    passes: Callable[[], list[ModulePass]]
+    check: Callable[[ModuleOp], None]
+
+
+def lower(mod: Module, after: AfterPass | None = None) -> Module:
+    """`mod`, at any landing, as the plain MLIR that the LLVM emitter takes. `mod` itself stays as it is.
+
+    after: is shown the module behind each pass.
+    Raises `UnsupportedError` for what cannot be lowered, `PassError` for a pass that left what it promised to remove.
+    """
+    for landing in LANDINGS:
+        mod = run_pipeline(mod, landing.passes(), after)
+        landing.check(mod.op)
+    return mod
+
+
+def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | None = None) -> Module:
+    """The module that `passes` make of a copy of `mod`.
+
+    With the environment variable STEPWELL_VERIFY set to 1, each pass is followed by the verifier.
+    """
+    mod = mod.clone()
+    context = Context()
+    for module_pass in passes:
+        module_pass.apply(context, mod.op)
+        if os.environ.get("STEPWELL_VERIFY") == "1":
+            mod.verify()
+        if after is not None:
+            after(module_pass.name, mod)
+    return mod
+
+
+# What a landing leaves
+
+
+def check_resolved(module: ModuleOp) -> None:
+    """Raise `PassError` if a block or what belongs to one is left."""
+    for op in module.walk():
+        if isinstance(op, _BLOCKS):
+            raise PassError(f"{where(op)}{op.name} is left behind the passes that resolve blocks")
+
+
+def check_upstream(module: ModuleOp) -> None:
+    """Raise `PassError` unless only operations and types are left that `convert-tir-to-scf` promises."""
+    for op in module.walk():
+        if type(op) not in _UPSTREAM:
+            raise PassError(f"{where(op)}{op.name} is left behind convert-tir-to-scf")
+        for type_ in _types(op):
+            if not _is_upstream(type_):
+                raise PassError(f"{where(op)}{op.name} with type {type_} is left behind convert-tir-to-scf")
+
+
+_BLOCKS = (BlockOp, InitOp, AccessOp)
+
+_UPSTREAM: frozenset[type[Operation]] = frozenset(
+    (
+        ModuleOp,
+        UnrealizedConversionCastOp,
+        llvm.IntToPtrOp,
+        llvm.PtrToIntOp,
+        llvm.ZeroOp,
+        *(
+            op
+            for dialect in (func.Func, scf.Scf, cf.Cf, memref.MemRef, arith.Arith, math.Math, vector.Vector)
+            for op in dialect.operations
+        ),
+    )
+)
+
+
+def _types(op: Operation) -> Iterator[Attribute]:
+    yield from op.result_types
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.arg_types
+
+
+def _is_upstream(type: Attribute) -> bool:
+    match type:
+        case MemRefType() | VectorType():
+            return _is_upstream(type.element_type)
+        case IntegerType():
+            return type.signedness.data is Signedness.SIGNLESS
+        case _:
+            return not isinstance(type, HandleType)
+
+
+LANDINGS = [
+    Landing("tir", resolve_tir, check_resolved),
+    Landing("upstream", tir_to_upstream, check_upstream),
+]
+"""The way down to what the LLVM emitter takes."""
