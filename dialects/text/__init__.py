@@ -1,1 +1,6 @@
-"""The dialects' second text form: TVMScript."""
+"""TVMScript, the second text form of the `tir` dialect: what prints it, and what messages use to show expressions."""
+
+from .functions import expression_text, print_function, print_tvmscript
+from .styles import STYLES
+
+__all__ = ["STYLES", "expression_text", "print_function", "print_tvmscript"]

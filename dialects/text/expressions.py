@@ -1,0 +1,583 @@
+"""Values as expressions: the trees that SSA took apart, put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, StringAttr, VectorType, i32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...core.dtypes import DType, dtype_of, int_fits, int_range, type_of, wrap_int
+from ...core.errors import UnsupportedError
+from ..tir import (
+    BINARY_NAMES,
+    INT_BINARY,
+    UNARY_NAMES,
+    AccessPtrOp,
+    AddressOfOp,
+    BufferDataOp,
+    CallExternOp,
+    CallIntrinOp,
+    CallOp,
+    CallPackedOp,
+    CastOp,
+    ConstOp,
+    HandleType,
+    IfThenElseOp,
+    IntrinsicOp,
+    LetOp,
+    LoadOp,
+    Mixed,
+    RampOp,
+    ReinterpretOp,
+    ShuffleOp,
+    YieldOp,
+    comparison_name,
+    constant_value,
+    fold_integers,
+)
+from .literals import dtype_name, number, quoted, type_text
+from .names import Names, source_name
+from .placement import is_expression, values_to_name
+from .styles import Style
+
+OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, ADD, MULTIPLY, UNARY, ATOM = range(1, 13)
+"""How tightly Python's operators bind."""
+
+MAX_SIZE = 512
+"""A value that is used more than once is printed at each use up to so many operators and operands, else named."""
+
+MAX_DEPTH = 100
+"""A deeper tree is cut by names: readers recurse, and Python itself reads no more than 200 nested parentheses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """Printed text, how tightly its outermost operator binds, and how many operators and operands it has."""
+
+    text: str
+    precedence: int = ATOM
+    size: int = 1
+    depth: int = 1
+
+    def at(self, precedence: int) -> str:
+        """The text, in parentheses if it binds less tightly."""
+        return self.text if self.precedence >= precedence else f"({self.text})"
+
+    def is_large(self, uses: int) -> bool:
+        """Whether it is better computed once, under a name."""
+        return self.depth > MAX_DEPTH or (uses > 1 and self.size > MAX_SIZE)
+
+
+def combine(text: str, precedence: int, parts: Iterable[Expression]) -> Expression:
+    """An expression made of parts."""
+    parts = tuple(parts)
+    size = 1 + sum(part.size for part in parts)
+    return Expression(text, precedence, size, 1 + max((part.depth for part in parts), default=0))
+
+
+def call(function: str, *arguments: Expression | str) -> Expression:
+    """`function(a, b)`."""
+    texts = ", ".join(a if isinstance(a, str) else a.text for a in arguments)
+    return combine(f"{function}({texts})", ATOM, [a for a in arguments if isinstance(a, Expression)])
+
+
+_OPERATORS: dict[str, tuple[str, int]] = {
+    "add": ("+", ADD),
+    "sub": ("-", ADD),
+    "mul": ("*", MULTIPLY),
+    "div": ("/", MULTIPLY),
+    "floordiv": ("//", MULTIPLY),
+    "floormod": ("%", MULTIPLY),
+    "and": ("&", BIT_AND),
+    "or": ("|", BIT_OR),
+    "xor": ("^", BIT_XOR),
+    "shl": ("<<", SHIFT),
+    "shr": (">>", SHIFT),
+}
+_LOGIC: dict[str, tuple[str, int]] = {"and": ("and", AND), "or": ("or", OR)}
+_COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_FUNCTIONS = {
+    "truncdiv": "T.Div",
+    "truncmod": "T.truncmod",
+    "min": "T.min",
+    "max": "T.max",
+    "pow": "T.pow",
+    "atan2": "T.atan2",
+    "copysign": "T.copysign",
+}
+_CONSTRUCTORS = {
+    "add": "T.Add",
+    "sub": "T.Sub",
+    "mul": "T.Mul",
+    "div": "T.Div",
+    "floordiv": "T.FloorDiv",
+    "floormod": "T.FloorMod",
+}
+_NEUTRAL: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "add": ((0,), (0,)),
+    "sub": ((), (0,)),
+    "mul": ((0, 1), (0, 1)),
+    "div": ((0,), (1,)),
+    "floordiv": ((0,), (1,)),
+    "floormod": ((0,), (1,)),
+}
+"""The left and right operands with which TVM does not build the operator that it reads."""
+
+_ORDERED: dict[str, tuple[str, int]] = {
+    "ult": ("not {l} >= {r}", NOT),
+    "ule": ("not {l} > {r}", NOT),
+    "ugt": ("not {l} <= {r}", NOT),
+    "uge": ("not {l} < {r}", NOT),
+    "one": ("{l} < {r} or {l} > {r}", OR),
+    "ueq": ("not ({l} < {r} or {l} > {r})", NOT),
+    "ord": ("{l} == {l} and {r} == {r}", AND),
+    "uno": ("{l} != {l} or {r} != {r}", OR),
+}
+"""Comparisons of floats that TIR does not have, by those it has; operands bind like those of a comparison."""
+
+_SIGNED = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.MinSIOp, arith.MaxSIOp, arith.ShRSIOp)
+_UNSIGNED = (arith.DivUIOp, arith.RemUIOp, arith.MinUIOp, arith.MaxUIOp, arith.ShRUIOp)
+_SIGNED_PREDICATES, _UNSIGNED_PREDICATES = range(2, 6), range(6, 10)
+_C_NAMES = {"cbrt": "cbrt", "expm1": "expm1"}
+
+
+Builder = Callable[["Expressions", Any], Expression]
+BuilderT = TypeVar("BuilderT", bound=Builder)
+
+_BUILDERS: dict[type[Operation], Builder] = {
+    math.FmaOp: lambda e, op: call("T.fma", *(e[v] for v in op.operands)),
+    ReinterpretOp: lambda e, op: call("T.reinterpret", dtype_name(op.result.type), e[op.value]),
+    RampOp: lambda e, op: call("T.Ramp", e[op.base], e[op.stride], str(op.lanes)),
+    IntrinsicOp: lambda e, op: call(f"T.{op.intrinsic.data}", *(e[v] for v in op.args)),
+    BufferDataOp: lambda e, op: Expression(f"{e[op.buffer].text}.data"),
+}
+
+
+def _builds(op: type[Operation]) -> Callable[[BuilderT], BuilderT]:
+    """Register what builds the expression of an op."""
+
+    def register(builder: BuilderT) -> BuilderT:
+        _BUILDERS[op] = builder
+        return builder
+
+    return register
+
+
+class Expressions:
+    """The expressions of a function while it is printed, by value.
+
+    emit: writes a line in front of the statement that is being printed.
+    """
+
+    def __init__(self, style: Style, names: Names, emit: Callable[[str], None]):
+        self.style = style
+        self.names = names
+        self.emit = emit
+        self._printed: dict[SSAValue, Expression] = {}
+        self._named: set[SSAValue] = set()
+        self._known: dict[SSAValue, int | float | None] = {}
+
+    # Values
+
+    def __getitem__(self, value: SSAValue) -> Expression:
+        """How `value` is printed where it is used."""
+        if value not in self._printed:
+            self._resolve(value)
+        return self._printed[value]
+
+    def bind(self, value: SSAValue, text: str) -> None:
+        """From now on `value` is printed as `text`, a name."""
+        self._printed[value] = Expression(text)
+        self._named.add(value)
+
+    def define(self, value: SSAValue, hint: str | None = None) -> str:
+        """Give `value` a name, and return it."""
+        name = self.names.define(hint or source_name(value) or value.name_hint or "t")
+        self.bind(value, name)
+        return name
+
+    def add(self, op: Operation) -> Expression:
+        """Build the expression of `op` from those of its operands."""
+        (value,) = op.results
+        self._printed[value] = expression = self._build(op)
+        return expression
+
+    def _resolve(self, value: SSAValue) -> None:
+        """Build what `value` needs, from outside in: only for a value printed on its own."""
+        stack = [value]
+        while stack:
+            owner, name = stack[-1].owner, source_name(stack[-1])
+            if name is not None or isinstance(owner, Block):
+                self.bind(stack.pop(), name or "_")
+                continue
+            inputs = [v for v in owner.operands if v not in self._printed]
+            if inputs:
+                stack += inputs
+            else:
+                stack.pop()
+                if is_expression(owner):
+                    self.add(owner)
+                else:
+                    self.bind(owner.results[0], owner.results[0].name_hint or "_")
+
+    def _build(self, op: Operation) -> Expression:
+        known = self.known(op.results[0])
+        if known is not None:
+            return self.constant(known, dtype_of(op.results[0].type))
+        if type(op) in _BUILDERS:
+            return _BUILDERS[type(op)](self, op)
+        if (name := BINARY_NAMES.get(type(op))) is not None:
+            return self._binary(op, name)
+        if (name := UNARY_NAMES.get(type(op))) is not None:
+            return self._unary(op, name)
+        raise unsupported(op)
+
+    def known(self, value: SSAValue) -> int | float | None:
+        """The number that `value` is known to be; as much is folded as a reader of the text folds."""
+        if value not in self._known:
+            self._known[value] = self._find_known(value)
+        return self._known[value]
+
+    def _find_known(self, value: SSAValue) -> int | float | None:
+        op = value.owner
+        if isinstance(value.type, MemRefType | HandleType) or isinstance(op, Block) or value in self._named:
+            return None
+        if (number := constant_value(value)) is not None:
+            return number
+        if isinstance(op, CastOp):
+            return self._known_cast(op)
+        if isinstance(op, vector.BroadcastOp):
+            return self.known(op.source)
+        operands = [self.known(v) for v in op.operands] if len(op.operands) == 2 else []
+        match operands:
+            case [int(a), int(b)]:
+                return self._known_binary(op, a, b)
+            case _:
+                return None
+
+    def _known_cast(self, op: CastOp) -> int | float | None:
+        have, want = dtype_of(op.value.type), dtype_of(op.result.type)
+        number = self.known(op.value)
+        if not isinstance(number, int) or have.lanes != 1 or (want.is_int and not int_fits(number, want)):
+            return None
+        return int(bool(number)) if want.is_bool else float(number) if want.is_float else number
+
+    def _known_binary(self, op: Operation, a: int, b: int) -> int | None:
+        dtype = dtype_of(op.results[0].type)
+        if isinstance(op, arith.CmpiOp):
+            name = comparison_name(op)
+            if dtype.lanes != 1 or name is None or self._converted(op) is not None:
+                return None
+            return int({"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[name])
+        name = BINARY_NAMES.get(type(op))
+        if name not in INT_BINARY or self._converted(op) is not None:
+            return None
+        return fold_integers(name, a, b, dtype)
+
+    # Parts
+
+    def constant(self, value: int | float, dtype: DType) -> Expression:
+        text = number(value, dtype, self.style)
+        return Expression(text, UNARY if text.startswith("-") else ATOM)
+
+    def mixed(self, value: Mixed, type: Attribute = i32) -> Expression:
+        """A number of type `type`, or a value."""
+        return self.constant(value, dtype_of(type)) if isinstance(value, int) else self[value]
+
+    def sum(self, low: Mixed, extent: Mixed, type: Attribute = i32) -> Expression:
+        """`low + extent`, known numbers added."""
+        a = low if isinstance(low, int) else self.known(low)
+        b = extent if isinstance(extent, int) else self.known(extent)
+        if isinstance(a, int) and isinstance(b, int):
+            return self.constant(wrap_int(a + b, dtype_of(type)), dtype_of(type))
+        if a == 0:
+            return self.mixed(extent, type)
+        left, right = self.mixed(low, type), self.mixed(extent, type)
+        return combine(f"{left.at(ADD)} + {right.at(ADD + 1)}", ADD, (left, right))
+
+    def sequence(self, values: Sequence[Mixed], type: Attribute = i32) -> str:
+        """`(8, n)`, `(8,)`, `()`."""
+        texts = [self.mixed(v, type).text for v in values]
+        return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+
+    def box(self, buffer: SSAValue, region: Sequence[tuple[Mixed, Mixed]]) -> str:
+        """`A[i, j:j + 3]`: from its minimum, how long."""
+        return f"{self[buffer].text}[{', '.join(self._box_dim(*dim) for dim in region) or '()'}]"
+
+    def _box_dim(self, low: Mixed, extent: Mixed) -> str:
+        type = next((v.type for v in (low, extent) if not isinstance(v, int)), i32)
+        start = self.mixed(low, type)
+        return start.text if extent == 1 else f"{start.text}:{self.sum(low, extent, type).text}"
+
+    def element(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Expression:
+        """`A[i, 0:4]`."""
+        parts = [self._index(index) for index in indices]
+        return combine(f"{self[buffer].text}[{', '.join(p.text for p in parts) or '()'}]", ATOM, parts)
+
+    def _index(self, index: SSAValue) -> Expression:
+        ramp = index.owner
+        if not isinstance(ramp, RampOp) or index in self._named or not self.style.has_vector_slices:
+            return self[index]
+        stride, start = self.known(ramp.stride), self[ramp.base]
+        if not isinstance(stride, int) or stride <= 0 or start.size > MAX_SIZE // 8:
+            return self[index]
+        stop = self.sum(ramp.base, ramp.lanes * stride, ramp.base.type)
+        step = "" if stride == 1 else f":{stride}"
+        return combine(f"{start.text}:{stop.text}{step}", ATOM, (start, stop))
+
+    def argument(self, value: SSAValue) -> Expression:
+        """`value` as the argument of a call: a buffer gives its pointer."""
+        expression = self[value]
+        return Expression(f"{expression.text}.data") if isinstance(value.type, MemRefType) else expression
+
+    # Operators
+
+    def _infix(self, operator: str, precedence: int, left: Expression, right: Expression) -> Expression:
+        # Comparisons would chain, and bind neither way.
+        low = precedence + 1 if precedence == COMPARE else precedence
+        return combine(f"{left.at(low)} {operator} {right.at(precedence + 1)}", precedence, (left, right))
+
+    def _converted(self, op: Operation) -> DType | None:
+        """The type the operands of `op` are converted to first, as it looks at their sign in another way."""
+        dtype = dtype_of(op.operands[0].type)
+        predicate = op.predicate.value.data if isinstance(op, arith.CmpiOp) else None
+        if dtype.kind == "int" and (isinstance(op, _UNSIGNED) or predicate in _UNSIGNED_PREDICATES):
+            return DType("uint", dtype.bits, dtype.lanes)
+        if dtype.kind == "uint" and (isinstance(op, _SIGNED) or predicate in _SIGNED_PREDICATES):
+            return DType("int", dtype.bits, dtype.lanes)
+        if dtype.is_bool and (isinstance(op, (*_SIGNED, *_UNSIGNED)) or predicate in _SIGNED_PREDICATES):
+            raise unsupported(op)
+        return None
+
+    def _operands(self, op: Operation) -> tuple[list[Expression], DType | None]:
+        """The operands of `op`, converted where it needs them to be, and to which type."""
+        dtype = self._converted(op)
+        operands = [self[v] for v in op.operands]
+        return ([_cast(o, dtype) for o in operands] if dtype is not None else operands), dtype
+
+    def _binary(self, op: Operation, name: str) -> Expression:
+        (left, right), converted = self._operands(op)
+        expression = self._operator(op, name, left, right)
+        return expression if converted is None else _cast(expression, dtype_of(op.results[0].type))
+
+    def _operator(self, op: Operation, name: str, left: Expression, right: Expression) -> Expression:
+        dtype = dtype_of(op.results[0].type)
+        if name == "xor" and (inverted := self._inverted(op, dtype)) is not None:
+            return inverted
+        if self._is_neutral(name, op):
+            return call(_CONSTRUCTORS[name], left, right)
+        if dtype.is_bool and name in _LOGIC:
+            return self._infix(*_LOGIC[name], left, right)
+        if name in _OPERATORS:
+            return self._infix(*_OPERATORS[name], left, right)
+        return call(_FUNCTIONS[name], left, right)
+
+    def _is_neutral(self, name: str, op: Operation) -> bool:
+        if not self.style.spells_neutral or name not in _NEUTRAL:
+            return False
+        return any(self.known(v) in numbers for v, numbers in zip(op.operands, _NEUTRAL[name], strict=True))
+
+    def _inverted(self, op: Operation, dtype: DType) -> Expression | None:
+        """`not x`, `~x`: an exclusive or with ones."""
+        ones = -1 if dtype.kind == "int" else int_range(dtype)[1]
+        if self.known(op.operands[1]) != ones:
+            return None
+        value = self[op.operands[0]]
+        if dtype.is_bool:
+            return combine(f"not {value.at(NOT)}", NOT, (value,))
+        return combine(f"~{value.at(UNARY)}", UNARY, (value,))
+
+    @_builds(arith.CmpiOp)
+    def _compare_integers(self, op: arith.CmpiOp) -> Expression:
+        (left, right), _ = self._operands(op)
+        name = comparison_name(op)
+        assert name is not None
+        return self._infix(_COMPARISONS[name], COMPARE, left, right)
+
+    @_builds(arith.CmpfOp)
+    def _compare_floats(self, op: arith.CmpfOp) -> Expression:
+        left, right = self[op.lhs], self[op.rhs]
+        name = comparison_name(op)
+        if name is not None:
+            return self._infix(_COMPARISONS[name], COMPARE, left, right)
+        predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+        if predicate not in _ORDERED:
+            raise unsupported(op)
+        template, precedence = _ORDERED[predicate]
+        text = template.format(l=left.at(COMPARE + 1), r=right.at(COMPARE + 1))
+        return combine(text, precedence, (left, right, left, right))
+
+    def _unary(self, op: Operation, name: str) -> Expression:
+        (value,) = op.operands
+        dtype = dtype_of(value.type)
+        if name == "neg":
+            return self._infix("*", MULTIPLY, self[value], self.constant(-1.0, dtype))
+        if name == "clz":
+            clz = call("T.clz", self[value])
+            return clz if dtype.bits == 32 else _cast(clz, dtype)
+        if name in _C_NAMES:
+            return self._c_function(_C_NAMES[name], value, dtype)
+        return call("T.fabs" if name == "abs" and dtype.is_float else f"T.{name}", self[value])
+
+    def _c_function(self, name: str, value: SSAValue, dtype: DType) -> Expression:
+        if dtype.lanes != 1:
+            raise unsupported(value.owner)
+        if dtype.name == "float64":
+            return call("T.call_pure_extern", '"float64"', quoted(name), self[value])
+        argument = self[value] if dtype.name == "float32" else _cast(self[value], DType("float", 32))
+        result = call("T.call_pure_extern", '"float32"', quoted(f"{name}f"), argument)
+        return result if dtype.name == "float32" else _cast(result, dtype)
+
+    # Ops
+
+    @_builds(arith.ConstantOp)
+    def _constant(self, op: arith.ConstantOp) -> Expression:
+        if not isinstance(op.value, DenseIntOrFPElementsAttr) or not isinstance(op.result.type, VectorType):
+            raise unsupported(op)
+        dtype = dtype_of(op.result.type)
+        numbers = [self.constant(v, dtype.scalar) for v in op.value.get_values()]
+        if len({n.text for n in numbers}) == 1:
+            return call("T.Broadcast", numbers[0], str(dtype.lanes))
+        texts = ", ".join(n.text for n in numbers)
+        return combine(f"T.Shuffle([{texts}], {list(range(len(numbers)))})", ATOM, numbers)
+
+    @_builds(ConstOp)
+    def _const(self, op: ConstOp) -> Expression:
+        if isinstance(op.value, StringAttr):
+            return Expression(quoted(op.value.data))
+        assert isinstance(op.value, IntegerAttr)
+        return self.constant(op.value.value.data, dtype_of(op.result.type))
+
+    @_builds(CastOp)
+    def _cast_op(self, op: CastOp) -> Expression:
+        source = op.value.owner
+        if isinstance(source, math.CountLeadingZerosOp) and op.value not in self._named:
+            dtype = dtype_of(op.result.type)
+            if dtype.scalar == DType("int", 32):
+                return call("T.clz", self[source.operands[0]])
+        return _cast(self[op.value], dtype_of(op.result.type))
+
+    @_builds(arith.SelectOp)
+    def _select(self, op: arith.SelectOp) -> Expression:
+        return call("T.Select", self[op.cond], self[op.lhs], self[op.rhs])
+
+    @_builds(IfThenElseOp)
+    def _if_then_else(self, op: IfThenElseOp) -> Expression:
+        condition = self[op.condition]
+        then, orelse = self.region(op.then.block), self.region(op.orelse.block)
+        if op.result.type == type_of("bool"):
+            if self._yields(op.orelse.block) == 0:
+                return self._infix("and", AND, condition, then)
+            if self._yields(op.then.block) == 1:
+                return self._infix("or", OR, condition, orelse)
+        return call("T.if_then_else", condition, then, orelse)
+
+    def _yields(self, block: Block) -> int | float | None:
+        last = block.last_op
+        return self.known(last.value) if isinstance(last, YieldOp) else None
+
+    def region(self, block: Block) -> Expression:
+        """What a region of expressions yields; what needs a name inside becomes `T.Let`."""
+        named = values_to_name(block)
+        lets: list[tuple[str, Expression]] = []
+        result: Expression | None = None
+        for op in block.ops:
+            if isinstance(op, YieldOp):
+                result = self[op.value]
+            elif isinstance(op, LetOp):
+                lets.append((self._declare(op.result), self[op.value]))
+            elif is_expression(op):
+                expression = self.add(op)
+                if op.results[0] in named:
+                    lets.append((self._declare(op.results[0]), expression))
+            else:
+                raise UnsupportedError(f"{op.name} inside an expression has no form in TVMScript")
+        assert result is not None
+        for name, value in reversed(lets):
+            text = f"T.Let({result.text}, where={{{name}: {value.text}}})"
+            result = combine(text, ATOM, (result, value))
+        return result
+
+    def _declare(self, value: SSAValue) -> str:
+        name = self.define(value)
+        self.emit(f"{name} = {type_text(value.type)}()")
+        return name
+
+    @_builds(vector.BroadcastOp)
+    def _broadcast(self, op: vector.BroadcastOp) -> Expression:
+        return call("T.Broadcast", self[op.source], str(dtype_of(op.results[0].type).lanes))
+
+    @_builds(ShuffleOp)
+    def _shuffle(self, op: ShuffleOp) -> Expression:
+        vectors = [self[v] for v in op.vectors]
+        texts = ", ".join(v.text for v in vectors)
+        return combine(f"T.Shuffle([{texts}], {list(op.lane_indices)})", ATOM, vectors)
+
+    @_builds(LoadOp)
+    def _load(self, op: LoadOp) -> Expression:
+        element = self.element(op.buffer, op.indices)
+        if op.predicate is None:
+            return element
+        return combine(f"{self[op.buffer].text}.vload({self.predicated(op)})", ATOM, (element, self[op.predicate]))
+
+    def predicated(self, op: Any, *values: str) -> str:
+        """The arguments of `vload` and `vstore`."""
+        indices = ", ".join(self[i].text for i in op.indices)
+        return ", ".join([f"[{indices}]", *values, f"predicate={self[op.predicate].text}"])
+
+    @_builds(AddressOfOp)
+    def _address_of(self, op: AddressOfOp) -> Expression:
+        return call("T.address_of", self.element(op.buffer, op.indices))
+
+    @_builds(AccessPtrOp)
+    def _access_ptr(self, op: AccessPtrOp) -> Expression:
+        element = call("T.type_annotation", dtype_name(op.pointer.type.element))
+        return call(
+            "T.tvm_access_ptr", element, self[op.data], self[op.offset], self[op.extent], str(op.access.value.data)
+        )
+
+    # Calls; these may also be statements
+
+    def called(self, op: Operation) -> Expression:
+        """The call that `op` is, with a result or without."""
+        return _BUILDERS[type(op)](self, op)
+
+    def _arguments(self, op: CallOp | CallExternOp | CallPackedOp | CallIntrinOp) -> list[Expression]:
+        return [self.argument(v) for v in op.args]
+
+    @_builds(CallOp)
+    def _call(self, op: CallOp) -> Expression:
+        return call(f"cls.{op.callee.string_value()}", *self._arguments(op))
+
+    @_builds(CallExternOp)
+    def _call_extern(self, op: CallExternOp) -> Expression:
+        type = op.result.type if op.result is not None else None
+        function = "T.call_extern" if op.pure is None else "T.call_pure_extern"
+        return call(function, dtype_name(type), quoted(op.callee.data), *self._arguments(op))
+
+    @_builds(CallPackedOp)
+    def _call_packed(self, op: CallPackedOp) -> Expression:
+        name, arguments = quoted(op.callee.data), [self[v] for v in op.args]
+        if op.result is None or op.result.type == i32:
+            return call("T.call_packed", name, *arguments)
+        return call("T.call_intrin", dtype_name(op.result.type), quoted("tir.tvm_call_packed"), name, *arguments)
+
+    @_builds(CallIntrinOp)
+    def _call_intrin(self, op: CallIntrinOp) -> Expression:
+        name, arguments = op.intrinsic.data, self._arguments(op)
+        if op.result is None:
+            return call(f"T.{name}", *arguments)
+        return call("T.call_intrin", dtype_name(op.result.type), quoted(self.style.key(f"tir.{name}")), *arguments)
+
+
+def _cast(value: Expression, dtype: DType) -> Expression:
+    return call("T.Cast", quoted(dtype.name), value)
+
+
+def unsupported(op: Any) -> UnsupportedError:
+    """The error about an op that has no form in TVMScript."""
+    return UnsupportedError(f"{op.name} has no form in TVMScript, which exists for the tir landing only")

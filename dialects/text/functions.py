@@ -1,0 +1,120 @@
+"""Functions and modules."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...core.errors import UnsupportedError
+from ..tir import AllocBufferOp, BlockOp, FuncOp, MatchBufferOp, SymbolOp
+from .expressions import Expressions, unsupported
+from .literals import dictionary, dtype_name, type_text
+from .names import Names
+from .placement import is_expression, values_to_name
+from .statements import Statements
+from .styles import Style, style_named
+
+_MODULE_NAME = "Module"
+
+
+def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
+    """A module of `tir` functions as TVMScript, with a line end at the end of each line but the last.
+
+    style: `classic` (TVM v0.12-0.23) or `0.27`; ValueError for another. Raises `UnsupportedError` for what has no form
+    in TVMScript: ops of other landings.
+    """
+    chosen = style_named(style)
+    name = op.sym_name.data if op.sym_name is not None else _MODULE_NAME
+    lines = [*chosen.header, "", "@I.ir_module", f"class {name}:"]
+    for i, function in enumerate(op.body.block.ops):
+        if not isinstance(function, FuncOp):
+            raise unsupported(function)
+        lines += ([""] if i else []) + _function_lines(function, chosen, 1)
+    if not op.body.block.ops:
+        lines.append("    pass")
+    return "\n".join(lines)
+
+
+def print_function(op: FuncOp, style: str = "classic") -> str:
+    """One function as TVMScript that can be read on its own; as `print_tvmscript`."""
+    chosen = style_named(style)
+    return "\n".join([*chosen.header[1:], "", *_function_lines(op, chosen, 0)])
+
+
+def expression_text(value: SSAValue, style: str = "classic") -> str:
+    """A value as the expression it comes from, with the names the program gives: for messages.
+
+    Never fails: what has no form in TVMScript is shown as the name of its op.
+    """
+    expressions = Expressions(style_named(style), Names(), lambda _: None)
+    try:
+        return expressions[value].text
+    except UnsupportedError:
+        return f"<{value.owner.name}>" if isinstance(value.owner, Operation) else "_"
+
+
+def _function_lines(op: FuncOp, style: Style, indent: int) -> list[str]:
+    printer = Statements(style, Names((_MODULE_NAME,)), indent)
+    params = ", ".join(_param(printer, name, value) for name, value in op.params)
+    result = "" if op.result_type is None else f" -> {type_text(op.result_type)}"
+    printer.emit(_decorator(op, style))
+    printer.emit(f"def {op.sym_name.data}({params}){result}:")
+    with printer.suite():
+        if op.func_attrs is not None and op.func_attrs.data:
+            printer.emit(f"T.func_attr({dictionary(op.func_attrs.data, style)})")
+        _body(op, printer, style)
+    return printer.lines
+
+
+def _decorator(op: FuncOp, style: Style) -> str:
+    arguments: list[str] = []
+    if op.private is not None:
+        arguments.append("private=True")
+    if style.has_s_tir and any(isinstance(o, BlockOp | AllocBufferOp) for o in op.walk()):
+        arguments.append("s_tir=True")
+    return f"@T.prim_func({', '.join(arguments)})" if arguments else "@T.prim_func"
+
+
+def _param(printer: Statements, name: str, value: SSAValue) -> str:
+    name = printer.expressions.define(value, name)
+    if not isinstance(value.type, MemRefType):
+        return f"{name}: {type_text(value.type)}"
+    return f"{name}: T.Buffer({', '.join(_buffer_type(printer, name, value.type))})"
+
+
+def _buffer_type(printer: Statements, name: str, type: MemRefType[Attribute]) -> list[str]:
+    strides, offset = None, 0
+    if isinstance(layout := type.layout, StridedLayoutAttr):
+        strides = [_known(name, None if isinstance(s, NoneAttr) else s.data) for s in layout.strides]
+        offset = _known(name, None if isinstance(layout.offset, NoneAttr) else layout.offset.data)
+    shape = [_known(name, None if d == DYNAMIC_INDEX else d) for d in type.get_shape()]
+    arguments = [printer.expressions.sequence(shape), dtype_name(type.element_type)]
+    return arguments + printer.layout_arguments(type, strides, offset)
+
+
+def _known(name: str, value: int | None) -> int:
+    if value is None:
+        raise UnsupportedError(f"parameter {name}: a size that nothing names, expected a handle and tir.match_buffer")
+    return value
+
+
+def _body(op: FuncOp, printer: Statements, style: Style) -> None:
+    """The statements; a comment stands for the block around them, behind what belongs to the parameters."""
+    ops, named = list(op.body.block.ops), values_to_name(op.body.block)
+    signature = max((i + 1 for i, o in enumerate(ops) if isinstance(o, SymbolOp | MatchBufferOp)), default=0)
+    printer.ops(ops[:signature], named)
+    if _has_implicit_root(op):
+        printer.emit(f'# with T.{style.block}("root"):')
+    printer.ops(ops[signature:], named)
+
+
+def _has_implicit_root(op: FuncOp) -> bool:
+    """Whether a reader of the text puts a block around the function's statements."""
+    statements = [o for o in op.body.block.ops if not is_expression(o) and not isinstance(o, SymbolOp | MatchBufferOp)]
+    match statements:
+        case [BlockOp() as block]:
+            return bool(block.axes)
+        case _:
+            return any(isinstance(o, AllocBufferOp) for o in statements) or any(
+                isinstance(o, BlockOp) for s in statements for o in s.walk()
+            )

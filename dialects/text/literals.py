@@ -1,0 +1,131 @@
+"""Numbers, strings, types and attributes as TVMScript writes them."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    NoneAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute
+
+from ...core.dtypes import DType, dtype_of, numpy_dtype
+from ...core.errors import UnsupportedError
+from ..tir import HandleType, TargetAttr
+from .styles import Style
+
+_DECIMAL_DIGITS = {"float32": 6, "float16": 3, "bfloat16": 2}
+"""Decimal numbers with so many digits survive the way into the type and back (C's FLT_DIG)."""
+
+_MAX_FLOAT32 = 3.4028234663852886e38
+
+
+def quoted(text: str) -> str:
+    """A string literal."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _as_written(value: float, dtype: DType) -> float:
+    """The short decimal number that was rounded to `value`, if there is one: 1e-05 for 9.99999974737875e-06."""
+    rounded = numpy_dtype(dtype).type
+    for digits in range(1, _DECIMAL_DIGITS.get(dtype.name, 0) + 1):
+        short = float(f"{value:.{digits - 1}e}")
+        if float(rounded(short)) == value:
+            return short
+    return value
+
+
+def float_digits(value: float, dtype: DType) -> str:
+    """A finite float as TVM prints it: all digits of an integer, else 17 significant ones."""
+    value = _as_written(value, dtype)
+    if value.is_integer() and abs(value) <= _MAX_FLOAT32:
+        return f"{value:.1f}"
+    return f"{value:.17g}"
+
+
+def number(value: int | float, dtype: DType, style: Style) -> str:
+    """A constant: an int32 as it is, anything else with its type. Lanes are broadcast."""
+    if dtype.lanes != 1:
+        return f"T.Broadcast({number(value, dtype.scalar, style)}, {dtype.lanes})"
+    if dtype.is_bool:
+        return f"T.bool({bool(value)})"
+    if not dtype.is_float:
+        return str(value) if dtype == DType("int", 32) else f"T.{dtype.name}({value})"
+    value = float(value)
+    if not math.isfinite(value):
+        return f'T.{dtype.name}("{value}")'
+    if not style.has_large_float64 and abs(value) > _MAX_FLOAT32:
+        (bits,) = struct.unpack("<q", struct.pack("<d", value))
+        return f'T.reinterpret("float64", T.int64({bits}))'
+    return f"T.{dtype.name}({float_digits(value, dtype)})"
+
+
+def dtype_name(type: Attribute | None) -> str:
+    """A type as a string argument: `"float32x4"`, `"handle"`, `"void"` for none."""
+    if type is None:
+        return '"void"'
+    return quoted("handle" if isinstance(type, HandleType) else dtype_of(type).name)
+
+
+def type_text(type: Attribute) -> str:
+    """A type as an annotation: `T.float32`, `T.handle("float32", "shared")`."""
+    if not isinstance(type, HandleType):
+        return f"T.{dtype_of(type).name}"
+    if isinstance(type.element, NoneAttr):
+        return "T.handle"
+    scope = "" if type.scope.data == "global" else f", {quoted(type.scope.data)}"
+    return f"T.handle({dtype_name(type.element)}{scope})"
+
+
+def _float_attribute(attr: FloatAttr[Any], style: Style) -> str:
+    return number(attr.value.data, dtype_of(attr.type), style)
+
+
+def _integer_attribute(attr: IntegerAttr[Any], style: Style) -> str:
+    dtype = dtype_of(attr.type)
+    return str(attr.value.data != 0) if dtype.is_bool else number(attr.value.data, dtype, style)
+
+
+def dictionary(items: Mapping[str, Attribute], style: Style) -> str:
+    """`{"a": 1, "b": "x"}`, sorted by key."""
+    pairs = sorted((style.key(key), value) for key, value in items.items())
+    return f"{{{', '.join(f'{quoted(key)}: {attribute(value, style)}' for key, value in pairs)}}}"
+
+
+def _list(attr: ArrayAttr[Any], style: Style) -> str:
+    return f"[{', '.join(attribute(item, style) for item in attr.data)}]"
+
+
+_ATTRIBUTES: dict[type[Attribute], Callable[[Any, Style], str]] = {
+    IntegerAttr: _integer_attribute,
+    FloatAttr: _float_attribute,
+    IntAttr: lambda attr, _: str(attr.data),
+    StringAttr: lambda attr, _: quoted(attr.data),
+    UnitAttr: lambda _attr, _style: "True",
+    NoneAttr: lambda _attr, _style: "None",
+    ArrayAttr: _list,
+    DenseArrayBase: lambda attr, _: str(list(attr.get_values())),
+    DictionaryAttr: lambda attr, style: dictionary(attr.data, style),
+    TargetAttr: lambda attr, style: f"T.target({attribute(attr.config, style)})",
+    SymbolRefAttr: lambda attr, _: f"cls.{attr.string_value()}",
+}
+
+
+def attribute(attr: Attribute, style: Style) -> str:
+    """The value of an annotation; `UnsupportedError` for one that TVMScript cannot write."""
+    if type(attr) not in _ATTRIBUTES:
+        raise UnsupportedError(f"TVMScript has no way to write the attribute {attr}")
+    return _ATTRIBUTES[type(attr)](attr, style)

@@ -1,0 +1,70 @@
+"""Names in printed programs: as the user wrote them, made legal and unique in their scope."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import BlockArgument, SSAValue
+
+from ..tir import BlockOp, ForOp, FuncOp, LaunchThreadOp
+
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
+_RESERVED = frozenset({*keyword.kwlist, "I", "R", "T", "cls", "range", "tvm"})
+_NAME_PROPERTIES = ("var_name", "buffer_name")
+
+
+def legal_name(name: str) -> str:
+    """`name` as a Python identifier: anything else than ASCII letters, digits and `_` becomes `_`."""
+    name = _ILLEGAL.sub("_", name)
+    return f"v{name}" if not name or name[0].isdigit() else name
+
+
+def source_name(value: SSAValue) -> str | None:
+    """The name the program gives to a value: that of a variable, axis, parameter or buffer. None for an expression."""
+    owner = value.owner
+    if isinstance(value, BlockArgument):
+        match value.block.parent_op():
+            case ForOp(loop_var=name) | LaunchThreadOp(var_name=name):
+                return name.data
+            case BlockOp(axis_names=names) | FuncOp(param_names=names):
+                return names.data[value.index].data
+            case _:
+                return None
+    for key in _NAME_PROPERTIES:
+        name = owner.properties.get(key)  # pyright: ignore[reportAttributeAccessIssue]
+        if isinstance(name, StringAttr):
+            return name.data
+    return None
+
+
+class Names:
+    """The names in use. A name is free again at the end of the scope that defined it."""
+
+    def __init__(self, reserved: tuple[str, ...] = ()):
+        self._used: set[str] = {*_RESERVED, *reserved}
+        self._defined: list[str] = []
+
+    def define(self, hint: str) -> str:
+        """A name that is not in use: `hint`, or `hint_1`, `hint_2`, ..."""
+        stem = name = legal_name(hint)
+        count = 0
+        while name in self._used:
+            count += 1
+            name = f"{stem}_{count}"
+        self._used.add(name)
+        self._defined.append(name)
+        return name
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Free at the end what is defined inside."""
+        start = len(self._defined)
+        try:
+            yield
+        finally:
+            self._used.difference_update(self._defined[start:])
+            del self._defined[start:]

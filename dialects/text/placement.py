@@ -1,0 +1,141 @@
+"""Which values of a block need a name of their own: those that cannot be computed again, or later, at their uses."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from xdsl.dialects import arith, math, vector
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..tir import (
+    AccessPtrOp,
+    AddressOfOp,
+    AssertOp,
+    BufferDataOp,
+    CallExternOp,
+    CallIntrinOp,
+    CallOp,
+    CallPackedOp,
+    CastOp,
+    ConstOp,
+    FloormodOp,
+    IfThenElseOp,
+    IntrinsicOp,
+    LoadOp,
+    MaxOp,
+    MinOp,
+    RampOp,
+    ReinterpretOp,
+    ReturnOp,
+    ShuffleOp,
+    StoreOp,
+)
+
+_CALLS = (CallOp, CallExternOp, CallPackedOp, CallIntrinOp)
+_EXPRESSIONS = (
+    *_CALLS,
+    AccessPtrOp,
+    AddressOfOp,
+    BufferDataOp,
+    CastOp,
+    ConstOp,
+    FloormodOp,
+    IfThenElseOp,
+    IntrinsicOp,
+    LoadOp,
+    MaxOp,
+    MinOp,
+    RampOp,
+    ReinterpretOp,
+    ShuffleOp,
+)
+_UPSTREAM = (arith.Arith.name, math.Math.name, vector.Vector.name)
+
+
+def is_expression(op: Operation) -> bool:
+    """Whether `op` is printed where its result is used, and not as a statement."""
+    if op.dialect_name() in _UPSTREAM:
+        return len(op.results) == 1
+    return isinstance(op, _EXPRESSIONS) and bool(op.results)
+
+
+def acts(op: Operation) -> bool:
+    """Whether `op` is, or holds, a call that does more than compute its result: it must run once, where it stands."""
+    if isinstance(op, _CALLS):
+        return not (isinstance(op, CallExternOp) and op.pure is not None)
+    return isinstance(op, IfThenElseOp) and any(acts(inner) for inner in op.walk() if inner is not op)
+
+
+def _clobbers(op: Operation) -> bool:
+    """Whether what a load reads may be different behind `op`."""
+    return isinstance(op, StoreOp) or acts(op) or (bool(op.regions) and not is_expression(op))
+
+
+def _reads(op: Operation, reading: set[SSAValue]) -> bool:
+    """Whether the tree of expressions that ends in `op` reads memory; `reading`: the values whose trees do."""
+    inside = op.walk() if op.regions else (op,)
+    return any(isinstance(inner, LoadOp) or not reading.isdisjoint(inner.operands) for inner in inside)
+
+
+class _Positions:
+    """Places in a block that expressions must not be moved across."""
+
+    def __init__(self, ops: list[Operation], is_barrier: list[bool]):
+        self._barriers = [i for i, barrier in enumerate(is_barrier) if barrier]
+
+    def between(self, start: int, end: int) -> bool:
+        """Whether there is one behind `start` and in front of `end`."""
+        first = bisect_right(self._barriers, start)
+        return first < len(self._barriers) and self._barriers[first] < end
+
+
+def values_to_name(block: Block) -> set[SSAValue]:
+    """The results of expressions of `block` (not of the regions inside) that must be printed where they stand.
+
+    An expression that reads memory must not pass a statement that may write, nor go into one; a call with effects must
+    run once and pass nothing but pure expressions.
+    """
+    ops = list(block.ops)
+    index = {op: i for i, op in enumerate(ops)}
+    reading: set[SSAValue] = set()
+    for op in ops:
+        if is_expression(op) and _reads(op, reading):
+            reading.add(op.results[0])
+    writes = _Positions(ops, [_clobbers(op) for op in ops])
+    effects = _Positions(
+        ops,
+        [_clobbers(op) or isinstance(op, AssertOp | ReturnOp) or not reading.isdisjoint(op.results) for op in ops],
+    )
+    named: set[SSAValue] = set()
+    printed_at: dict[SSAValue, int] = {}
+    for position in range(len(ops) - 1, -1, -1):
+        op = ops[position]
+        if not is_expression(op):
+            continue
+        value = op.results[0]
+        nested, end = _last_use(value, block, index, named, printed_at)
+        if acts(op):
+            fixed = nested or value.uses.get_length() > 1 or effects.between(position, end)
+        else:
+            fixed = value in reading and (nested or writes.between(position, end))
+        if fixed:
+            named.add(value)
+        # A call that is not named passes pure expressions only: it runs where it stands.
+        printed_at[value] = position if fixed or acts(op) else end
+    return named
+
+
+def _last_use(
+    value: SSAValue, block: Block, index: dict[Operation, int], named: set[SSAValue], printed_at: dict[SSAValue, int]
+) -> tuple[bool, int]:
+    """Whether a use is inside a statement's region, and the position of the last statement that prints the value."""
+    nested, end = False, index[value.owner]  # pyright: ignore[reportArgumentType]
+    for use in value.uses:
+        user = block.find_ancestor_op_in_block(use.operation)
+        assert user is not None
+        if is_expression(user):
+            end = max(end, printed_at.get(user.results[0], index[user]))
+        else:
+            nested |= user is not use.operation
+            end = max(end, index[user])
+    return nested, end

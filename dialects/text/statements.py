@@ -1,0 +1,513 @@
+"""Statements: loops, blocks, stores, declarations and the rest, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StridedLayoutAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...core.errors import UnsupportedError
+from ..tir import (
+    AccessOp,
+    AllocateConstOp,
+    AllocateOp,
+    AllocBufferOp,
+    AssertOp,
+    AttrOp,
+    Axis,
+    BlockOp,
+    BufferOp,
+    CallExternOp,
+    CallIntrinOp,
+    CallOp,
+    CallPackedOp,
+    DeclBufferOp,
+    EvaluateOp,
+    ForOp,
+    IfOp,
+    InitOp,
+    LaunchThreadOp,
+    LetOp,
+    MatchBufferOp,
+    MatchRegionOp,
+    Mixed,
+    ReturnOp,
+    StoreOp,
+    SymbolOp,
+    WhileOp,
+    row_major_strides,
+    scope_of,
+)
+from .expressions import ATOM, Expressions, unsupported
+from .literals import attribute, dictionary, dtype_name, quoted, type_text
+from .names import Names
+from .placement import acts, is_expression, values_to_name
+from .styles import Style
+
+_CALLS = (CallOp, CallExternOp, CallPackedOp, CallIntrinOp)
+_LOOPS = {
+    "serial": "T.serial",
+    "parallel": "T.parallel",
+    "vectorized": "T.vectorized",
+    "unrolled": "T.unroll",
+    "thread_binding": "T.thread_binding",
+}
+_AXIS_LETTERS = {"spatial": "S", "reduce": "R"}
+
+Printer = Callable[["Statements", Any], None]
+PrinterT = TypeVar("PrinterT", bound=Printer)
+
+_PRINTERS: dict[type[Operation], Printer] = {}
+
+
+def _prints(*ops: type[Operation]) -> Callable[[PrinterT], PrinterT]:
+    """Register what prints some ops."""
+
+    def register(printer: PrinterT) -> PrinterT:
+        _PRINTERS.update(dict.fromkeys(ops, printer))
+        return printer
+
+    return register
+
+
+@dataclass
+class _Accesses:
+    """The `tir.access` ops of a block: what each kind says, and the line they are printed in front of."""
+
+    line: int
+    indent: int
+    reads: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+
+
+class Statements:
+    """Prints the statements of one function into `lines`."""
+
+    def __init__(self, style: Style, names: Names, indent: int = 0):
+        self.style = style
+        self.names = names
+        self.lines: list[str] = []
+        self.indent = indent
+        self.expressions = Expressions(style, names, self.emit)
+        self._loops: dict[SSAValue, ForOp] = {}
+        self._accesses: list[_Accesses] = []
+
+    # Lines
+
+    def emit(self, line: str) -> None:
+        self.lines.append("    " * self.indent + line)
+
+    @contextmanager
+    def suite(self) -> Iterator[None]:
+        """What is printed inside stands one level deeper, in its own scope of names; `pass` if there is nothing."""
+        self.indent += 1
+        start = len(self.lines)
+        with self.names.scope():
+            yield
+        if len(self.lines) == start:
+            self.emit("pass")
+        self.indent -= 1
+
+    def text(self, value: SSAValue) -> str:
+        return self.expressions[value].text
+
+    def mixed(self, value: Mixed, type: Attribute) -> str:
+        return self.expressions.mixed(value, type).text
+
+    # Blocks of ops
+
+    def block(self, block: Block) -> None:
+        """Print the ops of a block."""
+        self.ops(list(block.ops), values_to_name(block))
+
+    def ops(self, ops: Sequence[Operation], named: set[SSAValue]) -> None:
+        for op in ops:
+            if is_expression(op):
+                self._expression(op, named)
+            elif type(op) in _PRINTERS:
+                _PRINTERS[type(op)](self, op)
+            else:
+                raise unsupported(op)
+
+    def _expression(self, op: Operation, named: set[SSAValue]) -> None:
+        (value,) = op.results
+        uses = value.uses.get_length()
+        if uses == 0:
+            if acts(op):
+                self.emit(self.expressions.add(op).text)
+            return
+        expression = self.expressions.add(op)
+        single = value.uses.get_length() == 1 and isinstance(value.get_user_of_unique_use(), LetOp)
+        if value in named or (expression.is_large(uses) and not single):
+            self._let(value, expression.text, None)
+
+    def _let(self, value: SSAValue, text: str, hint: str | None) -> None:
+        annotation = self.style.let.format(type_text(value.type))
+        name = self.expressions.define(value, hint)
+        self.emit(f"{name}: {annotation} = {text}")
+
+    @_prints(LetOp)
+    def _let_op(self, op: LetOp) -> None:
+        self._let(op.result, self.text(op.value), op.var_name.data)
+
+    # Loops
+
+    @_prints(ForOp)
+    def _for(self, op: ForOp) -> None:
+        header = len(self.lines)
+        indent = self.indent
+        with self.suite():
+            loops, rest, named = self._nest(op)
+            line = f"for {', '.join(self.text(loop.variable) for loop in loops)} in {self._iterator(loops)}:"
+            self.lines.insert(header, "    " * indent + line)
+            for loop in loops:
+                self._loops[loop.variable] = loop
+            self.ops(rest, named)
+            for loop in loops:
+                del self._loops[loop.variable]
+
+    def _nest(self, op: ForOp) -> tuple[list[ForOp], list[Operation], set[SSAValue]]:
+        """The loops that `T.grid` opens together from `op` inwards, and the statements of the innermost.
+
+        Expressions in front of each inner loop are built on the way.
+        """
+        loops: list[ForOp] = []
+        while True:
+            loops.append(op)
+            self.expressions.define(op.variable)
+            ops, named = list(op.body.block.ops), values_to_name(op.body.block)
+            inner = self._only_loop(op, ops)
+            if inner is None or named:
+                return loops, ops, named
+            printed = len(self.lines)
+            self.ops(ops[: ops.index(inner)], named)
+            rest = ops[ops.index(inner) :]
+            if len(self.lines) > printed or _depends(inner, loops):
+                return loops, rest, named
+            op = inner
+
+    def _only_loop(self, op: ForOp, ops: list[Operation]) -> ForOp | None:
+        statements = [o for o in ops if not is_expression(o) or acts(o)]
+        match statements:
+            case [ForOp() as inner] if _is_plain(op) and _is_plain(inner):
+                return inner
+            case _:
+                return None
+
+    def _iterator(self, loops: list[ForOp]) -> str:
+        if len(loops) > 1:
+            extents = (self.mixed(loop.mixed_bounds[1], loop.variable.type) for loop in loops)
+            return f"T.grid({', '.join(extents)})"
+        (op,) = loops
+        low, extent, step = op.mixed_bounds
+        type = op.variable.type
+        arguments = [self.expressions.sum(low, extent, type).text]
+        if low != 0 or step != 1:
+            arguments.insert(0, self.mixed(low, type))
+        function = _LOOPS[op.kind.data]
+        if op.kind.data == "serial" and op.annotations is None:
+            function = "range"
+        if step != 1:
+            arguments.append(("" if function == "range" else "step=") + self.mixed(step, type))
+        if op.thread is not None:
+            arguments.append(f"thread={quoted(op.thread.data)}")
+        if op.annotations is not None:
+            arguments.append(f"annotations={self._dictionary(op.annotations)}")
+        return f"{function}({', '.join(arguments)})"
+
+    def _dictionary(self, attr: DictionaryAttr) -> str:
+        return dictionary(attr.data, self.style)
+
+    @_prints(WhileOp)
+    def _while(self, op: WhileOp) -> None:
+        with self.names.scope():
+            self.emit(f"while {self.expressions.region(op.condition.block).text}:")
+            with self.suite():
+                self.block(op.body.block)
+
+    @_prints(IfOp)
+    def _if(self, op: IfOp) -> None:
+        self.emit(f"if {self.text(op.condition)}:")
+        with self.suite():
+            self.block(op.then.block)
+        if op.orelse.block.ops:
+            self.emit("else:")
+            with self.suite():
+                self.block(op.orelse.block)
+
+    # Blocks
+
+    @_prints(BlockOp)
+    def _block(self, op: BlockOp) -> None:
+        self.emit(f"with T.{self.style.block}({quoted(op.block_name.data)}):")
+        with self.suite():
+            self._axes(op)
+            if op.predicate is not None and self.expressions.known(op.predicate) != 1:
+                self.emit(f"T.where({self.text(op.predicate)})")
+            accesses = _Accesses(len(self.lines), self.indent)
+            self._accesses.append(accesses)
+            self.block(op.body.block)
+            self._accesses.pop()
+            self._signature(op, accesses)
+
+    def _signature(self, op: BlockOp, accesses: _Accesses) -> None:
+        lines = [f"T.reads({', '.join(accesses.reads)})", f"T.writes({', '.join(accesses.writes)})"]
+        if op.annotations is not None:
+            lines.append(f"T.{self.style.block_attr}({self._dictionary(op.annotations)})")
+        self.lines[accesses.line : accesses.line] = ["    " * accesses.indent + line for line in lines]
+
+    @_prints(AccessOp)
+    def _access(self, op: AccessOp) -> None:
+        accesses = self._accesses[-1]
+        box = self.expressions.box(op.buffer, op.region)
+        (accesses.writes if op.is_write else accesses.reads).append(box)
+        if len(self.lines) > accesses.line:  # names that the box may use
+            accesses.line, accesses.indent = len(self.lines), self.indent
+
+    def _axes(self, op: BlockOp) -> None:
+        """The axes; neighbours bound to loop variables over their whole domains become one `T.axis.remap`."""
+        bindings = [self.text(axis.binding) for axis in op.axes]
+        group: list[int] = []
+        for i, axis in enumerate(op.axes):
+            if self._is_loop_over(axis):
+                group.append(i)
+                continue
+            self._remap(op, group, bindings)
+            self._axis(op, i, bindings[i])
+            group = []
+        self._remap(op, group, bindings)
+
+    def _is_loop_over(self, axis: Axis) -> bool:
+        loop = self._loops.get(axis.binding)
+        return loop is not None and axis.kind in _AXIS_LETTERS and loop.mixed_bounds == (axis.low, axis.extent, 1)
+
+    def _remap(self, op: BlockOp, group: list[int], bindings: list[str]) -> None:
+        if len(group) == 1:
+            self._axis(op, group[0], bindings[group[0]])
+        elif group:
+            names = [self.expressions.define(op.variables[i]) for i in group]
+            kinds = "".join(_AXIS_LETTERS[op.axes[i].kind] for i in group)
+            loops = ", ".join(bindings[i] for i in group)
+            self.emit(f'{", ".join(names)} = T.axis.remap("{kinds}", [{loops}])')
+
+    def _axis(self, op: BlockOp, index: int, binding: str) -> None:
+        axis, variable = op.axes[index], op.variables[index]
+        stop = self.expressions.sum(axis.low, axis.extent, variable.type).text
+        domain = stop if axis.low == 0 else f"({self.mixed(axis.low, variable.type)}, {stop})"
+        name = self.expressions.define(variable)
+        self.emit(f"{name} = T.axis.{axis.kind}({domain}, {binding})")
+
+    @_prints(InitOp)
+    def _init(self, op: InitOp) -> None:
+        self.emit("with T.init():")
+        with self.suite():
+            self.block(op.body.block)
+
+    # Buffers and memory
+
+    def buffer_arguments(self, op: BufferOp, data: str | None = None) -> str:
+        """The arguments that describe a declared buffer, from its shape on."""
+        type = op.type
+        arguments = [self.expressions.sequence(op.mixed_shape)]
+        if (dtype := dtype_name(type.element_type)) != '"float32"':
+            arguments.append(dtype)
+        if data is not None:
+            arguments.append(f"data={data}")
+        arguments += self.layout_arguments(type, op.mixed_strides, op.mixed_offset)
+        for keyword, number in (("align", op.alignment), ("offset_factor", op.offset_factor)):
+            if number is not None:
+                arguments.append(f"{keyword}={number.value.data}")
+        return ", ".join(arguments)
+
+    def layout_arguments(
+        self, type: MemRefType[Attribute], strides: Sequence[Mixed] | None, offset: Mixed
+    ) -> list[str]:
+        """Strides, offset and scope, as far as they are not what a reader assumes."""
+        arguments: list[str] = []
+        if strides is not None and not (offset != 0 and _is_row_major(type, strides)):
+            arguments.append(f"strides={self.expressions.sequence(strides)}")
+        if offset != 0:
+            arguments.append(f"elem_offset={self.expressions.mixed(offset).text}")
+        if (scope := scope_of(type)) != "global":
+            arguments.append(f"scope={quoted(scope)}")
+        return arguments
+
+    @_prints(SymbolOp)
+    def _symbol(self, op: SymbolOp) -> None:
+        self.emit(f"{self.expressions.define(op.result)} = {type_text(op.result.type)}()")
+
+    @_prints(MatchBufferOp)
+    def _match_buffer(self, op: MatchBufferOp) -> None:
+        arguments = f"{self.text(op.source)}, {self.buffer_arguments(op)}"
+        self.emit(f"{self.expressions.define(op.buffer)} = T.match_buffer({arguments})")
+
+    @_prints(MatchRegionOp)
+    def _match_region(self, op: MatchRegionOp) -> None:
+        arguments = f"{self.expressions.box(op.source, op.region)}, {self.buffer_arguments(op)}"
+        self.emit(f"{self.expressions.define(op.buffer)} = T.match_buffer({arguments})")
+
+    @_prints(AllocBufferOp)
+    def _alloc_buffer(self, op: AllocBufferOp) -> None:
+        arguments = self.buffer_arguments(op)
+        self.emit(f"{self.expressions.define(op.buffer)} = T.{self.style.alloc_buffer}({arguments})")
+
+    @_prints(DeclBufferOp)
+    def _decl_buffer(self, op: DeclBufferOp) -> None:
+        arguments = self.buffer_arguments(op, self.text(op.data))
+        self.emit(f"{self.expressions.define(op.buffer)} = T.decl_buffer({arguments})")
+
+    @_prints(AllocateOp)
+    def _allocate(self, op: AllocateOp) -> None:
+        type = op.pointer.type
+        extents = ", ".join(self.mixed(e, e.type) if isinstance(e, SSAValue) else str(e) for e in op.mixed_extents)
+        if not self.style.has_allocate:
+            self._allocate_as_buffer(op, extents)
+            return
+        arguments = [f"[{extents}]", dtype_name(type.element), quoted(type.scope.data)]
+        if op.condition is not None:
+            arguments.append(f"condition={self.text(op.condition)}")
+        if op.annotations is not None:
+            arguments.append(f"annotations={self._dictionary(op.annotations)}")
+        self.emit(f"{self.expressions.define(op.pointer)} = T.allocate({', '.join(arguments)})")
+
+    def _allocate_as_buffer(self, op: AllocateOp, extents: str) -> None:
+        if op.condition is not None:
+            raise UnsupportedError(f"TVMScript of TVM {self.style.name} has no allocation under a condition")
+        type = op.pointer.type
+        scope = "" if type.scope.data == "global" else f", scope={quoted(type.scope.data)}"
+        comma = "," if len(op.mixed_extents) == 1 else ""
+        name = self.expressions.define(op.pointer)
+        self.emit(f"{name} = T.alloc_buffer(({extents}{comma}), {dtype_name(type.element)}{scope})")
+        self.expressions.bind(op.pointer, f"{name}.data")
+
+    @_prints(AllocateConstOp)
+    def _allocate_const(self, op: AllocateConstOp) -> None:
+        if not self.style.has_allocate:
+            raise UnsupportedError(f"TVMScript of TVM {self.style.name} has no constant arrays (tir.allocate_const)")
+        values = ", ".join(_plain(v) for v in op.value.get_values())
+        arguments = [f"[{values}]", dtype_name(op.value.get_element_type()), str(list(op.value.get_shape()))]
+        if op.annotations is not None:
+            arguments.append(f"annotations={self._dictionary(op.annotations)}")
+        self.emit(f"{self.expressions.define(op.pointer)} = T.allocate_const({', '.join(arguments)})")
+
+    @_prints(StoreOp)
+    def _store(self, op: StoreOp) -> None:
+        value = self.text(op.value)
+        if op.predicate is None:
+            self.emit(f"{self.expressions.element(op.buffer, op.indices).text} = {value}")
+        else:
+            self.emit(f"{self.text(op.buffer)}.vstore({self.expressions.predicated(op, value)})")
+
+    # Statements that hold the rest of their block
+
+    @_prints(AttrOp)
+    def _attr(self, op: AttrOp) -> None:
+        node = self._either(op.node, op.node_attr)
+        value = self._either(op.value, op.value_attr)
+        frame = f"T.attr({node}, {quoted(self.style.key(op.key.data))}, {value})"
+        if _is_last(op):
+            self.emit(frame)
+            self.block(op.body.block)
+            return
+        self.emit(f"with {frame}:")
+        with self.suite():
+            self.block(op.body.block)
+
+    def _either(self, value: SSAValue | None, attr: Attribute | None) -> str:
+        if value is not None:
+            return self.expressions.argument(value).text
+        assert attr is not None
+        return attribute(attr, self.style)
+
+    @_prints(LaunchThreadOp)
+    def _launch_thread(self, op: LaunchThreadOp) -> None:
+        frame = f"T.launch_thread({quoted(op.thread.data)}, {self.mixed(op.mixed_extent, op.variable.type)})"
+        if _is_last(op):
+            self.emit(f"{self.expressions.define(op.variable)} = {frame}")
+            self.block(op.body.block)
+            return
+        with self.names.scope():
+            self.emit(f"with {frame} as {self.expressions.define(op.variable)}:")
+            with self.suite():
+                self.block(op.body.block)
+
+    # The rest
+
+    @_prints(AssertOp)
+    def _assert(self, op: AssertOp) -> None:
+        message = quoted(op.message.data)
+        if self.style.message_tuples or op.kind is not None:
+            kind = "RuntimeError" if op.kind is None else op.kind.data
+            message = f"({quoted(kind)}, [{message}])"
+        self.emit(f"assert {self.text(op.condition)}, {message}")
+
+    @_prints(EvaluateOp)
+    def _evaluate(self, op: EvaluateOp) -> None:
+        value = op.value
+        text = self.expressions.argument(value).text
+        is_call = isinstance(value.owner, _CALLS) and self.expressions[value].precedence == ATOM and "(" in text
+        self.emit(text if is_call else f"T.evaluate({text})")
+
+    @_prints(*_CALLS)
+    def _call(self, op: CallOp | CallExternOp | CallPackedOp | CallIntrinOp) -> None:
+        self.emit(self.expressions.called(op).text)
+
+    @_prints(ReturnOp)
+    def _return(self, op: ReturnOp) -> None:
+        if op.value is not None:
+            self.emit(self.style.result.format(self.text(op.value)))
+        elif self.style.has_void_return:
+            self.emit("return")
+        elif not (_is_last(op) and _is_function_body(op)):
+            raise UnsupportedError(f"TVMScript of TVM {self.style.name} cannot leave a function early without a result")
+
+
+def _is_plain(loop: ForOp) -> bool:
+    low, _, step = loop.mixed_bounds
+    return loop.kind.data == "serial" and low == 0 and step == 1 and loop.annotations is None
+
+
+def _depends(inner: ForOp, loops: list[ForOp]) -> bool:
+    """Whether the extent of `inner` is computed from the variables of `loops`."""
+    variables = {loop.variable for loop in loops}
+    pending: list[SSAValue] = list(inner.bounds)
+    seen: set[SSAValue] = set()
+    while pending:
+        value = pending.pop()
+        if value in variables:
+            return True
+        if value in seen or isinstance(value.owner, Block):
+            continue
+        seen.add(value)
+        pending += [v for o in value.owner.walk() for v in o.operands]
+    return False
+
+
+def _is_last(op: Operation) -> bool:
+    """Whether nothing behind `op` in its block is printed."""
+    following = op.next_op
+    while following is not None:
+        if not is_expression(following) or acts(following):
+            return False
+        following = following.next_op
+    return True
+
+
+def _is_row_major(type: MemRefType[Attribute], strides: Sequence[Mixed]) -> bool:
+    if not isinstance(type.layout, StridedLayoutAttr) or not all(isinstance(s, int) for s in strides):
+        return False
+    shape = type.get_shape()
+    return all(d >= 0 for d in shape[1:]) and list(strides) == row_major_strides(shape)
+
+
+def _is_function_body(op: Operation) -> bool:
+    parent = op.parent_op()
+    return parent is not None and parent.name == "tir.func"
+
+
+def _plain(value: int | float) -> str:
+    return repr(value)

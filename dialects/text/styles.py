@@ -1,0 +1,92 @@
+"""The spellings of TVMScript: what differs between the releases of TVM that read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...core.diagnostics import did_you_mean
+
+
+@dataclass(frozen=True)
+class Style:
+    """One spelling.
+
+    header: comment lines on top.  block, block_attr, alloc_buffer: their names in `T`.  key_prefix: of TIR's own
+    attribute keys.  let: the annotation of a let of a type.  result: how a function returns one.
+    has_s_tir: functions with blocks say so.  has_allocate: `T.allocate` and `T.allocate_const` exist.
+    message_tuples: an assertion says the kind and the parts of its message.  spells_neutral: `x + 0` would be read as
+    `x`, so that the addition is spelled `T.Add(x, 0)`.  has_vector_slices: `A[0:4]` is a value.
+    has_void_return: a `return` without a value.  has_large_float64: literals beyond the range of float32.
+    """
+
+    name: str
+    header: tuple[str, ...]
+    block: str
+    block_attr: str
+    alloc_buffer: str
+    key_prefix: str
+    let: str
+    result: str
+    has_s_tir: bool
+    has_allocate: bool
+    message_tuples: bool
+    spells_neutral: bool
+    has_vector_slices: bool
+    has_void_return: bool
+    has_large_float64: bool
+
+    def key(self, key: str) -> str:
+        """An attribute key: `tir.noalias`, or `tirx.noalias`."""
+        return self.key_prefix + key.removeprefix("tir.") if key.startswith("tir.") else key
+
+
+CLASSIC = Style(
+    name="classic",
+    header=("# from tvm.script import ir as I", "# from tvm.script import tir as T"),
+    block="block",
+    block_attr="block_attr",
+    alloc_buffer="alloc_buffer",
+    key_prefix="tir.",
+    let="{}",
+    result="T.ret({})",
+    has_s_tir=False,
+    has_allocate=True,
+    message_tuples=False,
+    spells_neutral=False,
+    has_vector_slices=True,
+    has_void_return=True,
+    has_large_float64=True,
+)
+"""TVM v0.12-0.23."""
+
+TODAY = Style(
+    name="0.27",
+    header=(
+        "# from tvm.script import ir as I",
+        "# from tvm.script import tirx as T",
+        "# from tvm.tirx.layout import Axis",
+    ),
+    block="sblock",
+    block_attr="sblock_attr",
+    alloc_buffer="sblock_alloc_buffer",
+    key_prefix="tirx.",
+    let="T.let[{}]",
+    result="return {}",
+    has_s_tir=True,
+    has_allocate=False,
+    message_tuples=True,
+    spells_neutral=True,
+    has_vector_slices=False,
+    has_void_return=False,
+    has_large_float64=False,
+)
+"""TVM v0.25-0.27."""
+
+STYLES = {style.name: style for style in (CLASSIC, TODAY)}
+
+
+def style_named(name: str) -> Style:
+    """The style called `name`; ValueError if there is none."""
+    if name not in STYLES:
+        raise ValueError(f"unknown style {name!r}{did_you_mean(name, STYLES)} (known: {', '.join(STYLES)})")
+    return STYLES[name]
