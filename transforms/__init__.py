@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 PASSES: dict[str, str] = {
     "convert-tir-to-scf": "ConvertTirToScfPass",
+    "legalize-half-floats": "LegalizeHalfFloatsPass",
     "tir-resolve-blocks": "TirResolveBlocksPass",
 }
 """Every pass of Stepwell: its name, and its class in the module of that name (with underscores)."""
