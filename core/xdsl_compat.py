@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloatConstr, IntegerType, VectorType, container_of, i1
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.irdl import AttrConstraint, BaseAttr, EqAttrConstraint, IRDLOperation
+from xdsl.irdl.operations import single_range_constr_coercion
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.type import get_element_type_or_self
 
 _SUFFIXES = re.compile(r"(_\d+)+$")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_$.-]")
@@ -18,3 +27,94 @@ def hint(value: SSAValue, name: str) -> None:
     """
     name = _SUFFIXES.sub("", _ILLEGAL.sub("_", name))
     value.name_hint = name if name and not name[0].isdigit() else None
+
+
+# arith on vectors: xDSL 0.74 has casts, comparisons and select on scalars only, MLIR has them lane by lane. No issue
+# is open for it; the like was done for the llvm dialect in https://github.com/xdslproject/xdsl/pull/5387.
+
+
+def _bool_like(type: Attribute) -> Attribute:
+    """What comparing two values of a type gives: a bool, or one for each lane."""
+    return VectorType(i1, type.get_shape()) if isinstance(type, VectorType) else i1
+
+
+def _compare_lane_by_lane(cls: type[arith.CmpiOp | arith.CmpfOp]) -> None:
+    scalar = cls.__init__
+
+    def init(self: Any, operand1: SSAValue | Operation, *args: Any, **kwargs: Any) -> None:
+        scalar(self, operand1, *args, **kwargs)
+        if isinstance(type := SSAValue.get(operand1).type, VectorType):
+            self.results = [OpResult(_bool_like(type), self, 0)]
+
+    def verify(self: Any) -> None:
+        expected = _bool_like(self.lhs.type)
+        if self.result.type != expected:
+            raise VerifyException(f"comparing {self.lhs.type} gives {expected}, got {self.result.type}")
+
+    cls.__init__ = init
+    cls.verify_ = verify  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _resize_lane_by_lane(cls: type[arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp]) -> None:
+    grows = cls is not arith.TruncIOp
+
+    def verify(self: Any) -> None:
+        have, want = (get_element_type_or_self(v.type).width.data for v in (self.input, self.result))
+        if have == want or (have < want) != grows:
+            relation = "larger" if grows else "smaller"
+            raise VerifyException(f"Destination bit-width must be {relation} than the input bit-width")
+
+    cls.verify_ = verify
+
+
+def _print_select(self: arith.SelectOp, printer: Printer) -> None:
+    printer.print_string(" ")
+    printer.print_list((self.cond, self.lhs, self.rhs), printer.print_ssa_value)
+    printer.print_op_attributes(self.attributes)
+    printer.print_string(" : ")
+    if isinstance(self.cond.type, VectorType):
+        printer.print_attribute(self.cond.type)
+        printer.print_string(", ")
+    printer.print_attribute(self.result.type)
+
+
+def _parse_select(parser: Parser) -> arith.SelectOp:
+    position = parser.pos
+    operands = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_unresolved_operand)
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    types = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
+    if len(operands) != 3 or len(types) > 2:
+        parser.raise_error("expected three operands, and one type or two", position)
+    condition, value = (i1, *types)[-2:]
+    op = arith.SelectOp(*parser.resolve_operands(operands, [condition, value, value], position))
+    op.attributes.update(attributes)
+    return op
+
+
+def _allow_vectors() -> None:
+    bools, integers, floats = (container_of(t) for t in (EqAttrConstraint(i1), BaseAttr(IntegerType), AnyFloatConstr))
+    constraints: dict[type[IRDLOperation], tuple[AttrConstraint, AttrConstraint]] = {
+        arith.TruncIOp: (integers, integers),
+        arith.ExtSIOp: (integers, integers),
+        arith.ExtUIOp: (integers, integers),
+        arith.FPToSIOp: (floats, integers),
+        arith.FPToUIOp: (floats, integers),
+        arith.SIToFPOp: (integers, floats),
+        arith.UIToFPOp: (integers, floats),
+    }
+    for cls, (operand, result) in constraints.items():
+        definition = cls.get_irdl_definition()
+        definition.operands[0][1].constr = single_range_constr_coercion(operand)
+        definition.results[0][1].constr = single_range_constr_coercion(result)
+    for cls in (arith.TruncIOp, arith.ExtSIOp, arith.ExtUIOp):
+        _resize_lane_by_lane(cls)
+    for cls in (arith.CmpiOp, arith.CmpfOp):
+        cls.get_irdl_definition().results[0][1].constr = single_range_constr_coercion(bools)
+        _compare_lane_by_lane(cls)
+    arith.SelectOp.get_irdl_definition().operands[0][1].constr = single_range_constr_coercion(bools)
+    arith.SelectOp.print = _print_select
+    arith.SelectOp.parse = staticmethod(_parse_select)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+_allow_vectors()

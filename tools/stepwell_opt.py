@@ -18,6 +18,7 @@ from xdsl.utils.arg_spec import ArgSpecParseError
 from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
 from ..core.errors import StepwellError
 from . import universe
 

@@ -1,0 +1,72 @@
+"""arith on vectors, which xDSL 0.74 has on scalars only."""
+
+from io import StringIO
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import Builtin, ModuleOp, VectorType, f32, i1, i8
+from xdsl.dialects.test import TestOp
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from stepwell.core import xdsl_compat  # noqa: F401
+
+TEXT = """\
+builtin.module {
+  func.func @f(%a: vector<4xf32>, %b: vector<4xi8>, %c: i1, %x: f32) {
+    %m = arith.cmpf olt, %a, %a : vector<4xf32>
+    %s = arith.select %m, %a, %a : vector<4xi1>, vector<4xf32>
+    %t = arith.select %c, %a, %a : vector<4xf32>
+    %u = arith.select %c, %x, %x : f32
+    %e = arith.extsi %b : vector<4xi8> to vector<4xi32>
+    %v = arith.sitofp %e : vector<4xi32> to vector<4xf32>
+    %g = arith.fptoui %v : vector<4xf32> to vector<4xi8>
+    %h = arith.cmpi eq, %g, %g : vector<4xi8>
+    %n = arith.trunci %g : vector<4xi8> to vector<4xi1>
+    func.return
+  }
+}"""
+
+
+def _parse(text: str) -> ModuleOp:
+    context = Context()
+    for dialect in (Builtin, func.Func, arith.Arith):
+        context.load_dialect(dialect)
+    return Parser(context, text).parse_module()
+
+
+def test_vector_forms_verify_and_round_trip() -> None:
+    module = _parse(TEXT)
+    module.verify()
+    assert str(module) == TEXT
+
+
+def test_vector_forms_round_trip_in_generic_syntax() -> None:
+    text = StringIO()
+    Printer(text, print_generic_format=True).print_op(_parse(TEXT))
+    assert str(_parse(text.getvalue())) == TEXT
+
+
+def test_comparing_vectors_gives_a_bool_for_each_lane() -> None:
+    value = TestOp(result_types=[VectorType(f32, [4])]).results[0]
+    op = arith.CmpfOp(value, value, "olt")
+    assert op.result.type == VectorType(i1, [4])
+    assert op.result.owner is op
+
+
+def test_a_single_bool_for_two_vectors_is_refused() -> None:
+    value = TestOp(result_types=[VectorType(i8, [4])]).results[0]
+    op = arith.CmpiOp.create(
+        operands=[value, value], result_types=[i1], properties=arith.CmpiOp(value, value, "eq").properties
+    )
+    with pytest.raises(VerifyException, match="gives vector<4xi1>, got i1"):
+        op.verify()
+
+
+@pytest.mark.parametrize("op", [arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp])
+def test_a_resize_to_the_same_width_is_refused(op: type[arith.ExtSIOp]) -> None:
+    value = TestOp(result_types=[VectorType(i8, [4])]).results[0]
+    with pytest.raises(VerifyException, match="Destination bit-width must be"):
+        op(value, VectorType(i8, [4])).verify()  # pyright: ignore[reportArgumentType]
