@@ -1,0 +1,75 @@
+"""Upstream MLIR text to something to call."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from stepwell.backends.llvm import Target, compile_module
+from stepwell.backends.runtime import Library
+from stepwell.transforms.legalize_half_floats import LegalizeHalfFloatsPass
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+
+def _parse(text: str) -> ModuleOp:
+    ctx = Context()
+    for name, load in get_all_dialects().items():
+        ctx.register_dialect(name, load)
+    return Parser(ctx, text, "test.mlir").parse_module()
+
+
+def _compile(text: str, **options: Any) -> Library:
+    module = _parse(text)
+    LegalizeHalfFloatsPass().apply(Context(), module)
+    return compile_module(module, **options)
+
+
+@pytest.fixture(scope="session")
+def parse_upstream() -> Callable[[str], ModuleOp]:
+    """MLIR text as a module."""
+    return _parse
+
+
+@pytest.fixture(scope="session")
+def compile_text() -> Callable[..., Library]:
+    """MLIR text, half floats legalized, as a library; options are those of `compile_module`."""
+    return _compile
+
+
+@pytest.fixture(scope="session")
+def plain_target() -> Target:
+    """A processor without any extension: no f16c, no fma, no sse4.1."""
+    return Target("x86-64")
+
+
+@pytest.fixture(scope="session")
+def elementwise() -> Callable[..., Callable[..., None]]:
+    """`elementwise(body, inputs, output)`: a function on arrays that computes `%r` from `%x0`, `%x1`, ... of the types
+    `inputs`, element by element, or `lanes` elements at a time (`T` in the body is then the vector type)."""
+
+    def make(body: str, inputs: list[str], output: str, lanes: int = 1, **options: Any) -> Callable[..., None]:
+        types = [*inputs, output]
+        arguments = ", ".join(f"%m{i}: memref<?x{t}>" for i, t in enumerate(types))
+        shown = [t if lanes == 1 else f"vector<{lanes}x{t}>" for t in types]
+        load = "memref.load" if lanes == 1 else "vector.load"
+        store = "memref.store" if lanes == 1 else "vector.store"
+        tail = [f"memref<?x{t}>" + (f", {s}" if lanes > 1 else "") for t, s in zip(types, shown, strict=True)]
+        loads = "\n".join(f"%x{i} = {load} %m{i}[%i] : {tail[i]}" for i in range(len(inputs)))
+        return _compile(
+            f"""func.func @main({arguments}) {{
+              %c0 = arith.constant 0 : index
+              %step = arith.constant {lanes} : index
+              %n = memref.dim %m0, %c0 : memref<?x{types[0]}>
+              scf.for %i = %c0 to %n step %step {{
+                {loads}
+                {body}
+                {store} %r, %m{len(inputs)}[%i] : {tail[-1]}
+              }}
+              func.return
+            }}""",
+            **options,
+        )
+
+    return make
