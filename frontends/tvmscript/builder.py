@@ -116,22 +116,24 @@ class Builder(Transformer[Token, syntax.File]):
         return syntax.Assert(_over(items), items[1], items[3])
 
     def import_(self, items: list[Item]) -> Stmt:
-        return syntax.Import(span_of(items[0]), tuple(item for item in items if not isinstance(item, Token)))
+        return syntax.Import(span_of(items[0]), tuple(item for item in items if isinstance(item, tuple)))
 
     def from_import(self, items: list[Item]) -> Stmt:
         words = [item for item in items if item is not None]
         end = next(i for i, word in enumerate(words) if _is(word, "import"))
-        names = (word for word in words[end + 1 :] if not isinstance(word, Token) or _is(word, "*"))
-        return syntax.Import(_over([words[0], words[end]]), tuple(map(str, names)))
+        module = "".join(words[1:end])
+        pairs = [word for word in words[end + 1 :] if isinstance(word, tuple)]
+        names = tuple((name, f"{module}.{path}") for name, path in pairs)
+        return syntax.Import(_over([words[0], words[end]]), names)
 
-    def import_name(self, items: list[Item]) -> str:
-        return _name(items[2]) if items[2] is not None else items[0].partition(".")[0]
+    def import_name(self, items: list[Item]) -> tuple[str, str]:
+        return (_name(items[2]), items[0]) if items[2] is not None else (items[0].partition(".")[0],) * 2
 
     def dotted(self, items: list[Item]) -> str:
         return "".join(_name(item) for item in items)
 
-    def from_name(self, items: list[Item]) -> str:
-        return _name(items[2] if items[2] is not None else items[0])
+    def from_name(self, items: list[Item]) -> tuple[str, str]:
+        return _name(items[2] if items[2] is not None else items[0]), _name(items[0])
 
     def for_(self, items: list[Item]) -> Stmt:
         return syntax.For(_over(items[:5]), _target(items[1]), _plain(items[3]), items[5])

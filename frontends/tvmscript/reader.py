@@ -58,6 +58,13 @@ def _lark() -> Lark:
     )
 
 
+def read_expression(text: str, span: Span) -> syntax.Expr:
+    """The syntax tree of an expression inside a string that begins at `span`."""
+    expression = _read_embedded(text, span)
+    _check_shape(expression)
+    return expression
+
+
 def _read_embedded(text: str, span: Span) -> syntax.Expr:
     """An f-string's expression: read as if only blanks stood before it, so that places are right."""
     blanks = " " * (span.column - 2) if span.line == 1 else "\n" * (span.line - 1) + " " * (span.column - 1)
@@ -65,13 +72,13 @@ def _read_embedded(text: str, span: Span) -> syntax.Expr:
         case (syntax.ExprStmt(value=value),):
             return value
         case _:
-            raise span.error("expected an expression in the braces of an f-string")
+            raise span.error("expected an expression")
 
 
 # ---- what the grammar cannot say
 
 
-def _check_shape(tree: syntax.File) -> None:
+def _check_shape(tree: syntax.Node) -> None:
     """Refuses what is nested too deeply for recursive functions, and `as` outside a `with` (the grammar reads
     parenthesised with-items as a tuple)."""
     pending: list[tuple[syntax.Node, int]] = [(tree, 0)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
+from typing import cast
 
 from ...core.diagnostics import Span
 
@@ -31,6 +32,18 @@ def _nodes_in(value: object) -> Iterator[Node]:
     elif isinstance(value, tuple):
         for item in value:  # pyright: ignore[reportUnknownVariableType]
             yield from _nodes_in(item)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def same(lhs: object, rhs: object) -> bool:
+    """Whether two nodes are written the same, wherever they stand."""
+    if isinstance(lhs, Node):
+        names = [field.name for field in fields(lhs) if field.type != "Span"]
+        return type(lhs) is type(rhs) and all(same(getattr(lhs, name), getattr(rhs, name)) for name in names)
+    if isinstance(lhs, tuple):
+        items = cast("tuple[object, ...]", lhs)
+        others = cast("tuple[object, ...]", rhs)
+        return type(rhs) is tuple and len(items) == len(others) and all(map(same, items, others))
+    return type(lhs) is type(rhs) and lhs == rhs
 
 
 # ---- expressions
@@ -335,9 +348,9 @@ class Continue(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Import(Stmt):
-    """An import of any form; `names` are those it binds, `*` among them for `from m import *`."""
+    """An import of any form: the names it binds, each with the path it stands for. `import *` binds none here."""
 
-    names: tuple[str, ...]
+    names: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)

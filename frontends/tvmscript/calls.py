@@ -1,0 +1,275 @@
+"""Calls with effects: other functions of the module, C functions, packed functions, builtins of a target; macros."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from xdsl.ir import Attribute, SSAValue
+
+from ...core.diagnostics import Span, did_you_mean
+from ...core.dtypes import type_of
+from ...dialects.tir import (
+    CallExternOp,
+    CallIntrinOp,
+    CallOp,
+    CallPackedOp,
+    ConstOp,
+    FuncOp,
+    HandleType,
+)
+from . import pytime
+from .context import Context
+from .expressions import apply, bind_parameters
+from .values import Buffer, FunctionRef, Macro, PendingCall, TypeAnnotation, Value, Word
+from .vocabulary import WORDS, word
+
+_MAX_MACRO_DEPTH = 20
+
+
+def argument(context: Context, value: Value, span: Span) -> SSAValue:
+    """An argument of a call: a value, a buffer, or a string."""
+    if isinstance(value, str):
+        return context.locate(span).insert(ConstOp(value)).result
+    if isinstance(value, Buffer):
+        return value.value
+    return context.expr(value, span)
+
+
+def _arguments(context: Context, values: Sequence[Value], span: Span) -> list[SSAValue]:
+    return [argument(context, value, span) for value in values]
+
+
+def _result_type(context: Context, dtype: Value, span: Span) -> Attribute | None:
+    return None if dtype in ("void", "") else context.type(dtype, span)
+
+
+# ---- functions of the module
+
+
+def call_function(
+    context: Context, span: Span, function: FunctionRef, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """`cls.f(A.data, n)`."""
+    if keywords:
+        raise span.error(f"{function.name} takes its arguments by position")
+    node = context.module.nodes[function.name]
+    if len(args) != len(node.params):
+        raise span.error(f"{function.name} takes {len(node.params)} arguments, got {len(args)}")
+    operands = _arguments(context, args, span)
+
+    def insert(wanted: bool) -> SSAValue | None:
+        type = _type_of_result(context, function.name, wanted, span)
+        op = context.locate(span).insert(CallOp(function.name, operands, type))
+        return op.results[0] if op.results else None
+
+    return PendingCall(insert, span)
+
+
+def _type_of_result(context: Context, name: str, wanted: bool, span: Span) -> Attribute | None:
+    finished: FuncOp | None = context.module.finished.get(name)
+    if finished is not None:
+        return finished.result_type
+    returns = context.module.nodes[name].returns
+    if returns is not None:
+        from .elaborate import read_result_type
+
+        return read_result_type(context, returns)
+    if wanted:
+        raise span.error(f"the result type of {name} must be written (-> T.int32), or {name} come first")
+    return None
+
+
+# ---- functions from elsewhere
+
+
+@word("call_extern")
+def _call_extern(context: Context, span: Span, dtype: Value, func_name: Value, *args: Value) -> Value:
+    return _extern(context, span, dtype, func_name, args, pure=False)
+
+
+@word("call_pure_extern")
+def _call_pure_extern(context: Context, span: Span, dtype: Value, func_name: Value, *args: Value) -> Value:
+    return _extern(context, span, dtype, func_name, args, pure=True)
+
+
+def _extern(context: Context, span: Span, dtype: Value, func_name: Value, args: Sequence[Value], pure: bool) -> Value:
+    name = context.string(func_name, span, "the name of the function")
+    op = CallExternOp(name, _arguments(context, args, span), _result_type(context, dtype, span), pure=pure)
+    return _inserted(context, span, op)
+
+
+def _inserted(context: Context, span: Span, op: CallExternOp | CallIntrinOp) -> Value:
+    """The op's result; None of a call for its effect."""
+    context.locate(span).insert(op)
+    return op.results[0] if op.results else None
+
+
+@word("call_packed", "tvm_call_packed")
+def _call_packed(context: Context, span: Span, *args: Value) -> Value:
+    """A packed function's result is an int32 where one is used."""
+    if not args or not isinstance(args[0], str):
+        raise span.error("T.call_packed: expected the name of the function")
+    name, operands = args[0], _arguments(context, args[1:], span)
+
+    def insert(wanted: bool) -> SSAValue | None:
+        type = type_of("int32") if wanted else None
+        return cast("SSAValue | None", _result_of(context.locate(span).insert(CallPackedOp(name, operands, type))))
+
+    return PendingCall(insert, span)
+
+
+def _result_of(op: CallPackedOp) -> SSAValue | None:
+    return op.results[0] if op.results else None
+
+
+# ---- builtins of targets, kept by name
+
+_BUILTINS: dict[str, str | None] = {
+    "tvm_storage_sync": None,
+    "tvm_thread_allreduce": None,
+    "tvm_load_matrix_sync": None,
+    "tvm_mma_sync": None,
+    "tvm_fill_fragment": None,
+    "tvm_store_matrix_sync": None,
+    "tvm_warp_activemask": "uint32",
+    "tvm_struct_set": "int32",
+    "tvm_stack_make_shape": "handle",
+    "tvm_stack_make_array": "handle",
+    "tvm_throw_last_error": "handle",
+    "tvm_check_return": "int32",
+    "TVMBackendAllocWorkspace": "handle",
+    "TVMBackendFreeWorkspace": "int32",
+    "lookup_param": "handle",
+    "assume": None,
+    "tvm_thread_context": "handle",
+    "tvm_thread_invariant": "int32",
+    "tvm_static_handle": "handle",
+}
+"""Builtins with a fixed result: its type, or none."""
+
+
+def _builtin_reader(name: str, dtype: str | None) -> Callable[..., Value]:
+    def read(context: Context, span: Span, *args: Value) -> Value:
+        type = None if dtype is None else context.type(dtype, span)
+        return _inserted(context, span, CallIntrinOp(name, _builtin_arguments(context, args, span), type))
+
+    return read
+
+
+def _builtin_arguments(context: Context, args: Sequence[Value], span: Span) -> list[SSAValue]:
+    return [_builtin_argument(context, value, span) for value in args]
+
+
+def _builtin_argument(context: Context, value: Value, span: Span) -> SSAValue:
+    if isinstance(value, Word | TypeAnnotation):
+        raise span.error("a type cannot be an argument of this call")
+    return argument(context, value, span)
+
+
+for _name, _dtype in _BUILTINS.items():
+    word(_name)(_builtin_reader(_name, _dtype))
+
+
+def _first_operand_builtin(name: str, position: int) -> Callable[..., Value]:
+    def read(context: Context, span: Span, *args: Value) -> Value:
+        if len(args) <= position:
+            raise span.error(f"T.{name}: missing arguments")
+        operands = _builtin_arguments(context, args, span)
+        return _inserted(context, span, CallIntrinOp(name, operands, operands[position].type))
+
+    return read
+
+
+for _name in ("tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down"):
+    word(_name)(_first_operand_builtin(_name, 1))
+
+
+@word("tvm_stack_alloca")
+def _tvm_stack_alloca(context: Context, span: Span, dtype_str: Value, num: Value) -> Value:
+    operands = _builtin_arguments(context, (dtype_str, num), span)
+    return _inserted(context, span, CallIntrinOp("tvm_stack_alloca", operands, HandleType()))
+
+
+@word("tvm_struct_get")
+def _tvm_struct_get(context: Context, span: Span, arr: Value, index: Value, field: Value, dtype: Value) -> Value:
+    operands = _builtin_arguments(context, (arr, index, field), span)
+    return _inserted(context, span, CallIntrinOp("tvm_struct_get", operands, context.type(dtype, span)))
+
+
+@word("call_intrin")
+def _call_intrin(context: Context, span: Span, dtype: Value, func_name: Value, *args: Value) -> Value:
+    """`T.call_intrin("float32", "tir.exp", x)`: an operator by its name."""
+    name = context.string(func_name, span, "the name of the builtin").removeprefix("tirx.").removeprefix("tir.")
+    if name in _INTERNAL or name not in WORDS:
+        raise span.error(
+            f"builtin {name!r} is not supported{did_you_mean(name, [w for w in WORDS if w not in _INTERNAL])}"
+        )
+    result = apply(context, Word("T", name), span, list(args), {})
+    if not pytime.is_symbolic(result):
+        return result
+    value, expected = context.expr(result, span), _result_type(context, dtype, span)
+    if expected is not None and value.type != expected:
+        raise span.error(f"builtin {name!r} gives {value.type}, expected {expected}")
+    return value
+
+
+_INTERNAL = frozenset(["<dtype>", "call_intrin"])
+
+
+# ---- evaluate and return
+
+
+@word("evaluate")
+def _evaluate(context: Context, span: Span, value: Value) -> Value:
+    from .statements import write_value
+
+    if isinstance(value, Word | str | Buffer):
+        context.operand(value, span)
+    write_value(context, value, span)
+    return None
+
+
+@word("ret")
+def _ret(context: Context, span: Span, value: Value = None) -> Value:
+    from .statements import write_return
+
+    write_return(context, span, value)
+    return None
+
+
+# ---- attributes of the function
+
+
+@word("func_attr")
+def _func_attr(context: Context, span: Span, attrs: Value) -> Value:
+    if context.blocks or context.builder.point.block is not context.block:
+        raise span.error("T.func_attr belongs at the top of a function")
+    if context.function_attrs is not None:
+        raise span.error("T.func_attr is given twice")
+    context.function_attrs = dict(context.attributes(attrs, span).data)
+    return None
+
+
+@word("func_name", "func_ret")
+def _func_name(context: Context, span: Span, value: Value) -> Value:
+    raise span.error("the builder form of functions is not supported, write def name(...) -> type")
+
+
+# ---- macros
+
+
+def expand_macro(context: Context, span: Span, macro: Macro, args: list[Value], keywords: dict[str, Value]) -> Value:
+    """The statements of a macro at the place of its call."""
+    from .statements import run_statements
+
+    if context.macro_depth >= _MAX_MACRO_DEPTH:
+        raise span.error(f"macros are nested more than {_MAX_MACRO_DEPTH} deep")
+    context.macro_depth += 1
+    try:
+        with context.nested(scope=macro.scope if macro.hygienic else None):
+            bind_parameters(context, macro.node.params, span, args, keywords)
+            run_statements(context, macro.node.body)
+    finally:
+        context.macro_depth -= 1
+    return None

@@ -1,0 +1,442 @@
+"""Modules and functions: from the syntax tree to the `tir` dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, StringAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, Region
+from xdsl.traits import is_side_effect_free
+from xdsl.utils.exceptions import VerifyException
+
+from ...core.diagnostics import SourceFile, Span
+from ...core.dominance import check_dominance
+from ...core.dtypes import type_of
+from ...core.errors import VerifyError
+from ...core.xdsl_compat import hint
+from ...dialects.tir import (
+    BlockOp,
+    BufferOp,
+    FuncOp,
+    HandleType,
+    LetOp,
+    MatchBufferOp,
+    SymbolOp,
+)
+from ...module import Module
+from . import blocks, buffers, calls, operators, syntax
+from .context import Context, ModuleState, location_of
+from .expressions import evaluate
+from .reader import read_expression, read_module
+from .statements import range_loops, read_macro, run_statements
+from .values import (
+    BufferSpec,
+    FunctionRef,
+    Functions,
+    Lazy,
+    Scope,
+    TypeAnnotation,
+    Value,
+    Variable,
+    Word,
+    describe,
+)
+from .vocabulary import is_dtype, path_of, unknown_word, word
+
+_VOCABULARIES = (blocks, buffers, calls, operators)  # they register their words when they are imported
+
+_NAMESPACES = {"T": "T", "I": "I", "R": "R", "tvm": "tvm", "tir": "T", "tirx": "T", "Tx": "Tx", "ir": "I", "relax": "R"}
+
+
+def parse_tvmscript(text: str, filename: str = "<string>", extra_vars: Mapping[str, Any] | None = None) -> Module:
+    """The module that TVMScript text says: a class of functions, or functions alone.
+
+    All spellings that TVM had since v0.8 are read. What stands beside the decorated definitions, like imports, is not
+    looked at, except that names of constants are known. extra_vars: values of names that the text uses and does not
+    define. Raises `ParseError`, with the place, for text that is not a program or that uses what is not supported.
+    """
+    return elaborate(read_module(SourceFile(filename, text)), dict(extra_vars or {}))
+
+
+def elaborate(tree: syntax.File, names: dict[str, Value]) -> Module:
+    """The module of a syntax tree; `names` are values that the text may use."""
+    scope = Scope(_builtin_scope(), {name: _captured(value) for name, value in names.items()})
+    reader = _ModuleReader(Scope(scope), tree.span.source)
+    return reader.read_file(tree)
+
+
+def _builtin_scope() -> Scope:
+    return Scope(None, {**{name: Word(space) for name, space in _NAMESPACES.items()}, "range": Word("python", "range")})
+
+
+@word("range")
+def _range(context: Context, span: Span, *bounds: Value) -> Value:
+    return range_loops(context, span, *bounds)
+
+
+def _captured(value: Value) -> Value:
+    """A value from outside; the decorators' namespaces are words."""
+    space = getattr(value, "__tvmscript_namespace__", None)
+    if value is range:
+        return Word("python", "range")
+    return Word(space) if isinstance(space, str) else value
+
+
+class _ModuleReader:
+    """Reads the definitions of a file."""
+
+    def __init__(self, scope: Scope, source: SourceFile):
+        self.scope = scope
+        self.source = source
+        self.state = ModuleState(today="tirx" in source.text or "sblock" in source.text or "s_tir" in source.text)
+        self.private: dict[str, bool] = {}
+
+    def context(self, node: syntax.FunctionDef | None = None) -> Context:
+        return Context(self.state, self.scope, node)
+
+    # ---- files and classes
+
+    def read_file(self, tree: syntax.File) -> Module:
+        functions: list[syntax.FunctionDef] = []
+        classes: list[syntax.ClassDef] = []
+        for statement in tree.body:
+            match statement:
+                case syntax.ClassDef() if self._is_module(statement):
+                    classes.append(statement)
+                case syntax.FunctionDef() if self._is_function(statement):
+                    functions.append(statement)
+                case _:
+                    self._beside(statement)
+        if classes:
+            return self._read_class(classes, functions)
+        if not functions:
+            raise self._nothing(tree)
+        self.scope.names.update({node.name: FunctionRef(node.name) for node in functions})
+        return self._read_functions(functions, None)
+
+    def _nothing(self, tree: syntax.File) -> Exception:
+        at = tree.body[0].span if tree.body else Span(self.source, 1, 1, 1, 1)
+        return at.error("expected a function with @T.prim_func or a class with @I.ir_module")
+
+    def _read_class(self, classes: list[syntax.ClassDef], functions: list[syntax.FunctionDef]) -> Module:
+        node = classes[0]
+        if len(classes) > 1 or functions:
+            other = (classes[1:] or functions)[0]
+            raise other.name_span.error(f"expected one module, got {node.name!r} and {other.name!r}")
+        if node.bases:
+            raise node.bases[0].span.error("a module has no bases")
+        self.scope.names.update({node.name: Functions(node.name), "cls": Functions("cls")})
+        methods: list[syntax.FunctionDef] = []
+        for statement in node.body:
+            match statement:
+                case syntax.FunctionDef() if self._is_function(statement):
+                    methods.append(statement)
+                case syntax.FunctionDef() if statement.name not in self.scope.names:
+                    raise statement.name_span.error(f"function {statement.name!r} needs the decorator @T.prim_func")
+                case syntax.ExprStmt(value=syntax.Call()):
+                    raise statement.span.error("only functions and constants are supported in a module")
+                case _:
+                    self._beside(statement)
+        return self._read_functions(methods, node.name)
+
+    def _read_functions(self, nodes: list[syntax.FunctionDef], name: str | None) -> Module:
+        for node in nodes:
+            if node.name in self.state.nodes:
+                raise node.name_span.error(f"function {node.name!r} is defined twice")
+            self.state.nodes[node.name] = node
+        for node in nodes:
+            self.state.finished[node.name] = _FunctionReader(self.context(node), node, self.private[node.name]).read()
+        op = ModuleOp(list(self.state.finished.values()))
+        if name is not None and name != "Module":
+            op.sym_name = StringAttr(name)
+        _verify(op, self.source)
+        return Module(op)
+
+    def _beside(self, statement: syntax.Stmt) -> None:
+        """What is not a definition: names that definitions may use are kept, and looked at when one does."""
+        match statement:
+            case syntax.Import():
+                self._import(statement)
+            case syntax.Assign(targets=(syntax.Name(id=name),), value=value):
+                self.scope.names[name] = Lazy(value, self.scope)
+            case syntax.AnnAssign(target=syntax.Name(id=name), value=syntax.Expr() as value):
+                self.scope.names[name] = Lazy(value, self.scope)
+            case _:
+                pass
+
+    def _import(self, statement: syntax.Import) -> None:
+        for name, path in statement.names:
+            last = path.rpartition(".")[2]
+            if last in _NAMESPACES:
+                self.scope.names[name] = Word(_NAMESPACES[last])
+
+    # ---- decorators
+
+    def _decorator(self, node: syntax.Expr) -> tuple[str, dict[str, Value]]:
+        """The path of a decorator's word and its arguments; no path if it is none of ours."""
+        arguments: dict[str, Value] = {}
+        function = node.func if isinstance(node, syntax.Call) else node
+        found = self._word(function)
+        if found is None:
+            return "", {}
+        if isinstance(node, syntax.Call):
+            for keyword in node.keywords:
+                if keyword.name is None:
+                    raise keyword.span.error("** is not supported here")
+                arguments[keyword.name] = evaluate(self.context(), keyword.value)
+        if found.namespace == "R" or path_of(found) in ("jit", "pyfunc"):
+            raise unknown_word(found, function.span)
+        return path_of(found), arguments
+
+    def _word(self, node: syntax.Expr) -> Word | None:
+        match node:
+            case syntax.Name(id=name):
+                scope = self.scope.find(name)
+                value = None if scope is None else scope.names[name]
+                return value if isinstance(value, Word) else None
+            case syntax.Attribute(value=value, attr=attr):
+                base = self._word(value)
+                return None if base is None else Word(base.namespace, f"{base.path}.{attr}".lstrip("."))
+            case _:
+                return None
+
+    def _is_module(self, node: syntax.ClassDef) -> bool:
+        return any(self._decorator(decorator)[0] == "ir_module" for decorator in node.decorators)
+
+    def _is_function(self, node: syntax.FunctionDef) -> bool:
+        """Whether it is a prim_func; a macro is noted on the way."""
+        for decorator in node.decorators:
+            path, arguments = self._decorator(decorator)
+            if path == "prim_func":
+                self.private[node.name] = _is_private(arguments, decorator.span)
+                return True
+            if path in ("macro", "inline"):
+                macro = read_macro(self.context(), node)
+                if macro is not None:
+                    macro.scope.parent = self.scope
+                    self.scope.names[node.name] = macro
+        return False
+
+
+def _is_private(arguments: dict[str, Value], span: Span) -> bool:
+    known = ("private", "check_well_formed", "s_tir", "is_stir", "persistent")
+    for name in arguments:
+        if name not in known:
+            raise span.error(f"T.prim_func has no parameter {name!r}")
+    if arguments.get("persistent"):
+        raise span.error("T.prim_func(persistent=True) is not supported")
+    return bool(arguments.get("private", False))
+
+
+# ---- functions
+
+
+class _FunctionReader:
+    """Reads one function into a `tir.func`."""
+
+    def __init__(self, context: Context, node: syntax.FunctionDef, private: bool):
+        self.context = context
+        self.node = node
+        self.private = private
+
+    def read(self) -> FuncOp:
+        context, node = self.context, self.node
+        self._declare_symbols()
+        for param in node.params:
+            self._param(param)
+        if node.returns is not None:
+            context.result_type = read_result_type(context, node.returns)
+        with context.builder.at(context.block):
+            run_statements(context, node.body)
+        self._finish()
+        return self._function()
+
+    def _declare_symbols(self) -> None:
+        """Sizes that the signature may use: type parameters, and `n = T.int32()` in the body."""
+        context, names = self.context, self.context.scope.names
+        for name in self.node.type_params:
+            names[name] = Variable(type_of("int32"), self.node.name_span, name)
+        for statement in self.node.body:
+            match statement:
+                case syntax.Assign(
+                    targets=(syntax.Name(id=name),),
+                    value=syntax.Call(
+                        func=syntax.Attribute(value=syntax.Name(id=space), attr=attr), args=(), keywords=()
+                    ),
+                ) if self._is_vocabulary(space) and is_dtype(attr) and attr != "handle":
+                    names.setdefault(name, Variable(context.type(attr, statement.span), statement.span, name))
+                case _:
+                    pass
+
+    def _is_vocabulary(self, name: str) -> bool:
+        scope = self.context.scope.find(name)
+        return scope is not None and scope.names[name] == Word("T")
+
+    def _param(self, param: syntax.Param) -> None:
+        if param.kind is not syntax.ParamKind.PLAIN or param.default is not None:
+            raise param.span.error("a function takes plain parameters without defaults")
+        if param.annotation is None:
+            raise param.span.error(f"parameter {param.name!r} needs a type: T.handle, T.Buffer(...), T.int32, ...")
+        value = _evaluate_annotation(self.context, param.annotation)
+        if isinstance(value, BufferSpec):
+            self._buffer_param(param, value)
+        else:
+            arg = self._add(param.name, _annotated_type(self.context, value, param.annotation.span))
+            self.context.scope.names[param.name] = arg
+
+    def _add(self, name: str, type: Attribute) -> BlockArgument:
+        arg = self.context.block.insert_arg(type, len(self.context.block.args))
+        hint(arg, name)
+        self.context.param_names.append(name)
+        return arg
+
+    def _buffer_param(self, param: syntax.Param, spec: BufferSpec) -> None:
+        context, span = self.context, param.span
+        if spec.data is not None:
+            raise span.error("the buffer of a parameter has no data=")
+        source = self._add(f"var_{param.name}", HandleType())
+        buffer = buffers.match_param(context, span, source, spec, param.name)
+        context.name_value(buffer.value, param.name)
+        context.scope.names[param.name] = buffer
+
+    # ---- the finished body
+
+    def _finish(self) -> None:
+        self._turn_handles_into_buffers()
+        self._unwrap_root()
+        _sweep(self.context.block.ops)
+        self._check_symbols()
+
+    def _turn_handles_into_buffers(self) -> None:
+        """A parameter that is one buffer and nothing else is that buffer, if its type says all about it."""
+        context = self.context
+        for op in list(context.block.ops):
+            if not isinstance(op, MatchBufferOp) or op.dims or op.strides or op.offset:
+                continue
+            if op.alignment is not None or op.offset_factor is not None or len(list(op.source.uses)) != 1:
+                continue
+            source = cast(BlockArgument, op.source)
+            context.param_names[source.index] = op.buffer_name.data
+            new = buffers.replace_param(context, source.index, op.type)
+            op.buffer.replace_all_uses_with(new)
+            op.detach()
+            op.erase()
+            context.block.erase_arg(source)
+
+    def _unwrap_root(self) -> None:
+        """A block called root around everything is the one that every function has."""
+        statements = [op for op in self.context.block.ops if not isinstance(op, SymbolOp | MatchBufferOp)]
+        match statements:
+            case [BlockOp() as root] if root.block_name.data == "root" and not root.axes and root.annotations is None:
+                if root.predicate is not None or root.init is not None:
+                    return
+                for access in root.accesses:
+                    access.detach()
+                    access.erase()
+                for op in list(root.body.block.ops):
+                    op.detach()
+                    self.context.block.insert_op_before(op, root)
+                root.detach()
+                root.erase()
+            case _:
+                pass
+
+    def _check_symbols(self) -> None:
+        for op, variable in self.context.symbols:
+            users = [use.operation for use in op.result.uses]
+            if not users:
+                op.detach()
+                op.erase()
+            elif not any(isinstance(user, BufferOp) for user in users):
+                raise variable.span.error(
+                    f"variable {variable.name!r} never gets a value: no buffer has it as an extent"
+                )
+
+    def _function(self) -> FuncOp:
+        context, node = self.context, self.node
+        attrs = context.function_attrs or {}
+        if attrs.get("global_symbol") == StringAttr(node.name):
+            attrs = {key: value for key, value in attrs.items() if key != "global_symbol"}
+        params = [(name, arg.type) for name, arg in zip(context.param_names, context.block.args, strict=True)]
+        op = FuncOp(
+            node.name,
+            params,
+            attrs=attrs,
+            private=self.private,
+            result_type=context.result_type,
+            body=Region(context.block),
+        )
+        op.location = location_of(node.name_span)
+        return op
+
+
+def _evaluate_annotation(context: Context, node: syntax.Expr) -> Value:
+    if isinstance(node, syntax.Constant) and isinstance(node.value, str):
+        node = read_expression(node.value, node.span)
+    return evaluate(context, node)
+
+
+def _annotated_type(context: Context, value: Value, span: Span) -> Attribute:
+    match value:
+        case Variable():
+            return value.type
+        case TypeAnnotation() | Word():
+            if isinstance(value, Word) and not is_dtype(path_of(value)):
+                raise span.error(f"expected a type, got {describe(value)}")
+            return context.type(value, span)
+        case _:
+            raise span.error(f"expected a type (T.handle, T.Buffer(...), T.int32, ...), got {describe(value)}")
+
+
+def read_result_type(context: Context, node: syntax.Expr) -> Attribute | None:
+    """The type behind `->`."""
+    value = _evaluate_annotation(context, node)
+    return None if value is None else _annotated_type(context, value, node.span)
+
+
+def _sweep(ops: Any) -> None:
+    """Remove expressions that nothing uses: they were only looked at while the program was read."""
+    for op in reversed(list(ops)):
+        for region in op.regions:
+            for block in region.blocks:
+                _sweep(block.ops)
+        if isinstance(op, LetOp) or not op.results or any(result.uses for result in op.results):
+            continue
+        if is_side_effect_free(op):
+            op.detach()
+            op.erase()
+
+
+# ---- verification
+
+
+def _verify(module: ModuleOp, source: SourceFile) -> None:
+    """What the dialect refuses is a diagnostic at its line."""
+    for op in module.walk():
+        try:
+            op.verify(verify_nested_ops=False)
+        except (VerifyException, VerifyError) as error:
+            raise _place(op, source).error(_first_line(op, error)) from None
+    for function in module.ops:
+        try:
+            check_dominance(function)
+        except VerifyError as error:
+            raise _place(function, source).error(str(error)) from None
+
+
+def _place(op: Operation, source: SourceFile) -> Span:
+    where: Operation | None = op
+    while where is not None:
+        if isinstance(location := where.location, FileLineColLoc):
+            line = location.line.data - source.first_line + 1
+            column = max(1, location.column.data - source.indent)
+            return Span(source, line, column, line, column + 1)
+        where = where.parent_op()
+    return Span(source, 1, 1, 1, 1)
+
+
+def _first_line(op: Operation, error: Exception) -> str:
+    cause = error.__cause__ or error
+    text = str(cause).strip().splitlines()
+    return text[-1] if text else f"{op.name} is invalid"

@@ -1,0 +1,647 @@
+"""Expressions: from their syntax to a value, Python's or the program's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from xdsl.ir import Block, Region, SSAValue
+
+from ...core.diagnostics import Span, did_you_mean
+from ...core.dtypes import DType, dtype_of, literal_dtype, promote, type_of
+from ...core.errors import ParseError
+from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp
+from . import buffers, pytime, syntax
+from .context import Context
+from .values import (
+    Box,
+    Buffer,
+    BufferSpec,
+    Closure,
+    Element,
+    FunctionRef,
+    Functions,
+    Loops,
+    Macro,
+    Scope,
+    TypeAnnotation,
+    Value,
+    Word,
+    describe,
+)
+from .vocabulary import CONSTANTS, FORMS, WORDS, call_reader, is_dtype, is_prefix, path_of, unknown_word
+
+MAX_FORMAT = 64
+
+
+def evaluate(context: Context, node: syntax.Expr) -> Value:
+    """The value of an expression; what of the program it needs is written at the present place."""
+    return _EVALUATORS[type(node)](context, node)
+
+
+def evaluate_all(context: Context, nodes: tuple[syntax.Expr, ...]) -> list[Value]:
+    """The values of a list's items, starred ones spread."""
+    values: list[Value] = []
+    for node in nodes:
+        if isinstance(node, syntax.Starred):
+            values.extend(items_of(context, evaluate(context, node.value), node.span))
+        else:
+            values.append(evaluate(context, node))
+    return values
+
+
+def items_of(context: Context, value: Value, span: Span) -> list[Value]:
+    """The items of a list, tuple or range."""
+    return pytime.iterate(_as_range(value, span), span)
+
+
+def _as_range(value: Value, span: Span) -> Value:
+    """`range(8)` where Python iterates over it: only with known bounds."""
+    match value:
+        case Loops(loops=(loop,)) if not value.grid and loop.kind == "serial":
+            bounds = (loop.low, loop.extent, loop.step)
+            if any(isinstance(bound, SSAValue) for bound in bounds):
+                raise span.error("the bounds of this range must be known while the program is read")
+            low, extent, step = map(int, cast("tuple[int, int, int]", bounds))
+            return range(low, low + extent, step)
+        case _:
+            return value
+
+
+# ---- names and literals
+
+
+def _name(context: Context, node: syntax.Name) -> Value:
+    if context.scope.find(node.id) is None and node.id in pytime.BUILTINS:
+        return pytime.BUILTINS[node.id]
+    return context.lookup(node.id, node.span)
+
+
+def _constant(context: Context, node: syntax.Constant) -> Value:
+    if isinstance(node.value, bytes) or node.value is ...:
+        raise node.span.error("bytes and ... have no meaning in TVMScript")
+    return node.value
+
+
+def _tuple(context: Context, node: syntax.Tuple) -> Value:
+    return tuple(evaluate_all(context, node.items))
+
+
+def _list(context: Context, node: syntax.List | syntax.Set) -> Value:
+    return evaluate_all(context, node.items)
+
+
+def _dict(context: Context, node: syntax.Dict) -> Value:
+    result: dict[Value, Value] = {}
+    for item in node.items:
+        value = evaluate(context, item.value)
+        if item.key is not None:
+            result[_key(evaluate(context, item.key), item.key.span)] = value
+        elif isinstance(value, dict):
+            result.update(cast("dict[Value, Value]", value))
+        else:
+            raise item.span.error(f"expected a dictionary after **, got {describe(value)}")
+    return result
+
+
+def _key(value: Value, span: Span) -> Value:
+    if not isinstance(value, str | int | float | bool | tuple) or not pytime.is_python(value):
+        raise span.error(f"{describe(value)} cannot be a key")
+    try:
+        hash(value)  # pyright: ignore[reportUnknownArgumentType]
+    except TypeError:
+        raise span.error(f"{describe(value)} cannot be a key") from None
+    return value  # pyright: ignore[reportUnknownVariableType]
+
+
+def _fstring(context: Context, node: syntax.FString) -> Value:
+    parts: list[str] = []
+    for part in node.parts:
+        parts.append(part.value if isinstance(part, syntax.Text) else _interpolate(context, part))
+    return "".join(parts)
+
+
+def _interpolate(context: Context, part: syntax.Interpolation) -> str:
+    value = evaluate(context, part.value)
+    if not isinstance(value, bool | int | float | str | type(None)):
+        raise part.value.span.error(f"expected a number or a string, got {describe(value)}")
+    style = cast(str, _fstring(context, part.format)) if part.format else ""
+    if len(style) > MAX_FORMAT or any(len(digits) > 3 for digits in _digit_runs(style)):
+        raise part.span.error("this format is too long")
+    if part.conversion:
+        value = {"r": repr, "s": str, "a": ascii}[part.conversion](value)
+    try:
+        return format(value, style)
+    except ValueError as error:
+        raise part.span.error(str(error)) from None
+
+
+def _digit_runs(text: str) -> list[str]:
+    return "".join(char if char.isdigit() else " " for char in text).split()
+
+
+def _lambda(context: Context, node: syntax.Lambda) -> Value:
+    return Closure(node, context.scope)
+
+
+def _comprehension(context: Context, node: syntax.Comprehension) -> Value:
+    pairs = list(_generate(context, node, node.generators))
+    match node.kind:
+        case "dict":
+            return dict(pairs)
+        case "set":
+            return [value for i, (_, value) in enumerate(pairs) if value not in [v for _, v in pairs[:i]]]
+        case _:
+            return [value for _, value in pairs]
+
+
+def _generate(
+    context: Context, node: syntax.Comprehension, generators: tuple[syntax.Generator, ...]
+) -> Iterator[tuple[Value, Value]]:
+    if not generators:
+        key = None if node.key is None else _key(evaluate(context, node.key), node.key.span)
+        yield key, evaluate(context, node.element)
+        return
+    first, rest = generators[0], generators[1:]
+    for item in items_of(context, evaluate(context, first.iterable), first.iterable.span):
+        with context.nested():
+            bind_pattern(context, first.target, item)
+            if all(_truth(context, condition) for condition in first.conditions):
+                yield from _generate(context, node, rest)
+
+
+def _truth(context: Context, node: syntax.Expr) -> bool:
+    value = evaluate(context, node)
+    if not pytime.is_python(value):
+        raise node.span.error("this condition must be known while the program is read")
+    return bool(value)
+
+
+def bind_pattern(context: Context, target: syntax.Expr, value: Value) -> None:
+    """Give names to a Python-time value and its items."""
+    match target:
+        case syntax.Name():
+            context.scope.names[target.id] = value
+        case syntax.Tuple() | syntax.List():
+            for part, item in split_items(context, target, value):
+                bind_pattern(context, part, item)
+        case _:
+            raise target.span.error("expected a name to bind")
+
+
+def split_items(context: Context, target: syntax.Tuple | syntax.List, value: Value) -> list[tuple[syntax.Expr, Value]]:
+    """Each target of `a, *b, c = value` with its part of the value."""
+    values = items_of(context, value, target.span)
+    stars = [i for i, item in enumerate(target.items) if isinstance(item, syntax.Starred)]
+    if not stars:
+        if len(values) != len(target.items):
+            raise target.span.error(f"expected {len(values)} names to bind, got {len(target.items)}")
+        return list(zip(target.items, values, strict=True))
+    if len(stars) > 1:
+        raise target.items[stars[1]].span.error("only one name can have a star")
+    before, after = stars[0], len(target.items) - stars[0] - 1
+    if len(values) < before + after:
+        raise target.span.error(f"expected at most {len(values)} names to bind, got {before + after}")
+    star = cast(syntax.Starred, target.items[before])
+    middle = values[before : len(values) - after]
+    tail = values[len(values) - after :] if after else []
+    targets = (*target.items[:before], star.value, *target.items[before + 1 :])
+    return list(zip(targets, [*values[:before], middle, *tail], strict=True))
+
+
+# ---- attributes and items
+
+
+def _attribute(context: Context, node: syntax.Attribute) -> Value:
+    value = evaluate(context, node.value)
+    match value:
+        case Word():
+            return _longer_word(Word(value.namespace, f"{value.path}.{node.attr}".lstrip(".")), node)
+        case Functions():
+            if node.attr not in context.module.nodes:
+                hint = did_you_mean(node.attr, context.module.nodes)
+                raise node.attr_span.error(f"{value.name} has no function {node.attr!r}{hint}")
+            return FunctionRef(node.attr)
+        case Buffer():
+            return buffers.attribute(context, value, node.attr, node.span)
+        case _ if pytime.is_symbolic(value):
+            return _expression_attribute(context, value, node)
+        case _:
+            return pytime.getattr_of(value, node.attr, node.attr_span)
+
+
+def _longer_word(word: Word, node: syntax.Attribute) -> Value:
+    path = path_of(word)
+    if path in CONSTANTS:
+        return CONSTANTS[path]
+    if path in WORDS or path in FORMS or is_dtype(path) or is_prefix(word) or _is_decorator(path):
+        return word
+    raise unknown_word(word, node.span)
+
+
+def _is_decorator(path: str) -> bool:
+    return path in ("prim_func", "ir_module", "macro", "inline", "let", "function")
+
+
+def _expression_attribute(context: Context, value: Value, node: syntax.Attribute) -> Value:
+    if node.attr == "dtype":
+        operand = context.expr(value, node.span)
+        return "handle" if isinstance(operand.type, HandleType) else dtype_of(operand.type).name
+    if node.attr == "astype":
+        return lambda dtype: cast_to(context, value, dtype, node.span)
+    if node.attr in ("var",):
+        return value
+    raise node.attr_span.error(
+        f"an expression has no attribute {node.attr!r}{did_you_mean(node.attr, ['dtype', 'astype'])}"
+    )
+
+
+def _subscript(context: Context, node: syntax.Subscript) -> Value:
+    value = evaluate(context, node.value)
+    match value:
+        case Buffer():
+            return Element(value, _indices(context, value, node.index), node.span)
+        case Word():
+            return _word_subscript(context, value, node)
+        case SSAValue() if isinstance(value.type, HandleType):
+            buffer = buffers.buffer_of_pointer(context, value, node.span)
+            return Element(buffer, _indices(context, buffer, node.index), node.span)
+        case _ if pytime.is_symbolic(value):
+            raise node.span.error("only buffers and Python's lists have items, got an expression")
+        case _:
+            return pytime.subscript(value, _python_index(context, node.index), node.span)
+
+
+def _word_subscript(context: Context, word: Word, node: syntax.Subscript) -> Value:
+    """`T.Buffer[(8, 8), "float32"]` of v0.9-0.11, `T.Ptr[T.float32]`, `T.let[T.int32]`."""
+    items = node.index.items if isinstance(node.index, syntax.Tuple) else (node.index,)
+    arguments = evaluate_all(context, items)
+    path = path_of(word)
+    if path == "let" and len(arguments) == 1:
+        return TypeAnnotation(context.type(arguments[0], node.span))
+    if path == "Buffer" and _is_flat_shape(arguments):
+        arguments = [tuple(arguments)]
+    if path not in ("Buffer", "Ptr"):
+        raise node.span.error(f"{word} takes its arguments in parentheses")
+    return call_word(context, word, node.span, arguments, {})
+
+
+def _is_flat_shape(arguments: list[Value]) -> bool:
+    """`T.Buffer[8, 8]`: only extents."""
+    return len(arguments) > 1 and all(isinstance(a, int) for a in arguments)
+
+
+def _python_index(context: Context, node: syntax.Expr) -> Value:
+    if isinstance(node, syntax.Slice):
+        bounds = [None if part is None else evaluate(context, part) for part in (node.lower, node.upper, node.step)]
+        return slice(*bounds)
+    return evaluate(context, node)
+
+
+def _indices(context: Context, buffer: Buffer, node: syntax.Expr) -> tuple[Operand | Box, ...]:
+    nodes = node.items if isinstance(node, syntax.Tuple) else (node,)
+    indices: list[Operand | Box] = []
+    for part in nodes:
+        if isinstance(part, syntax.Slice):
+            indices.append(_box(context, buffer, len(indices), part))
+        elif isinstance(part, syntax.Starred):
+            items = items_of(context, evaluate(context, part.value), part.span)
+            indices.extend(_index(context, item, part.span) for item in items)
+        else:
+            indices.append(_index(context, evaluate(context, part), part.span))
+    return tuple(indices)
+
+
+def _index(context: Context, value: Value, span: Span) -> Operand:
+    operand = context.operand(value, span)
+    if isinstance(operand, SSAValue):
+        if isinstance(operand.type, HandleType) or dtype_of(operand.type).is_float:
+            raise span.error(
+                f"expected an integer index, got {'a pointer' if isinstance(operand.type, HandleType) else dtype_of(operand.type)}"
+            )
+        if dtype_of(operand.type).is_bool:
+            return context.locate(span).cast(operand, DType("int", 32, dtype_of(operand.type).lanes))
+        return operand
+    if isinstance(operand, float):
+        raise span.error(f"expected an integer index, got {operand}")
+    return int(operand)
+
+
+def _box(context: Context, buffer: Buffer, dimension: int, node: syntax.Slice) -> Box:
+    step = (
+        1 if node.step is None else context.integer(evaluate(context, node.step), node.step.span, "the step of a slice")
+    )
+    if step < 1:
+        raise node.span.error(f"step {step} of a slice, expected a positive one")
+    low = 0 if node.lower is None else _index(context, evaluate(context, node.lower), node.lower.span)
+    if node.upper is not None:
+        return Box(low, extent_between(context, low, node.lower, node.upper), step)
+    if dimension >= len(buffer.shape):
+        raise node.span.error(f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got more indices")
+    extent = buffer.shape[dimension]
+    return Box(low, extent if low == 0 else binary(context, "-", extent, low, node.span), step)
+
+
+def extent_between(context: Context, low: Operand, low_node: syntax.Expr | None, high_node: syntax.Expr) -> Operand:
+    """How many numbers there are from low up to high. `x:x + 4` is seen to be 4 by its syntax, whatever x is."""
+    match high_node:
+        case syntax.Binary(op="+", lhs=lhs, rhs=rhs) if low_node is not None and syntax.same(lhs, low_node):
+            return _known(context, context.index(evaluate(context, rhs), rhs.span), rhs.span)
+        case _:
+            high = _known(context, context.index(evaluate(context, high_node), high_node.span), high_node.span)
+            low = _known(context, low, high_node.span)
+            return high if low == 0 else binary(context, "-", high, low, high_node.span)
+
+
+def _known(context: Context, operand: Operand, span: Span) -> Operand:
+    """A known 32-bit integer as Python's; a known one of another type keeps its type, as a constant."""
+    if isinstance(operand, SSAValue) and dtype_of(operand.type) == DType("int", 32):
+        return context.mixed(operand, span)
+    return operand
+
+
+# ---- operators
+
+
+def binary(context: Context, op: str, lhs: Value, rhs: Value, span: Span) -> Value:
+    """An operator on two values: Python's if both are."""
+    if pytime.is_python(lhs) and pytime.is_python(rhs):
+        return pytime.binary(op, lhs, rhs, span)
+    if op in ("**", "@", "in", "not in", "is", "is not"):
+        if op in ("is", "is not") and not (pytime.is_symbolic(lhs) or pytime.is_symbolic(rhs)):
+            return (lhs is rhs) == (op == "is")
+        hint = {"**": ", use T.pow", "is": ", use ==", "is not": ", use !="}.get(op, "")
+        raise span.error(f"operator {op!r} is not supported on expressions{hint}")
+    left, right = _operand(context, lhs, op, span), _operand(context, rhs, op, span)
+    try:
+        if op == "/":
+            return _divide(context, left, right, span)
+        return context.locate(span).binary(pytime.OPERATORS[op], left, right)
+    except ValueError as error:
+        raise span.error(str(error)) from None
+
+
+def _operand(context: Context, value: Value, op: str, span: Span) -> Operand:
+    if not isinstance(value, bool | int | float) and not pytime.is_symbolic(value):
+        raise span.error(f"operator {op!r} cannot take {describe(value)}")
+    operand = context.operand(value, span)
+    if isinstance(operand, SSAValue) and isinstance(operand.type, HandleType):
+        raise span.error(f"operator {op!r} cannot take a pointer")
+    return operand
+
+
+def _divide(context: Context, lhs: Operand, rhs: Operand, span: Span) -> SSAValue:
+    dtypes = [dtype_of(x.type) for x in (lhs, rhs) if isinstance(x, SSAValue)]
+    if not any(dtype.is_float for dtype in dtypes) and not isinstance(lhs, float) and not isinstance(rhs, float):
+        raise span.error("'/' on integers: use // (rounds down) or T.truncdiv (rounds towards zero)")
+    return context.locate(span).binary("div", lhs, rhs)
+
+
+def unary(context: Context, op: str, value: Value, span: Span) -> Value:
+    if pytime.is_python(value):
+        return pytime.unary(op, value, span)
+    operand = _operand(context, value, op, span)
+    builder = context.locate(span)
+    match op:
+        case "+":
+            return operand
+        case "-":
+            return builder.neg(operand)
+        case "~":
+            if dtype_of(builder.value(operand).type).is_float:
+                raise span.error("operator '~' needs an integer")
+            return builder.bitwise_not(operand)
+        case _:
+            return builder.logical_not(context.condition(operand, span))
+
+
+def _binary(context: Context, node: syntax.Binary) -> Value:
+    lhs = evaluate(context, node.lhs)
+    return binary(context, node.op, lhs, evaluate(context, node.rhs), node.op_span)
+
+
+def _unary(context: Context, node: syntax.Unary) -> Value:
+    return unary(context, node.op, evaluate(context, node.operand), node.span)
+
+
+def _compare(context: Context, node: syntax.Compare) -> Value:
+    """`a < b < c` is `a < b and b < c`, with b computed once."""
+    result: Value = None
+    lhs = evaluate(context, node.first)
+    for op, rest in zip(node.ops, node.rest, strict=True):
+        rhs = evaluate(context, rest)
+        if len(node.ops) > 1 and pytime.is_symbolic(rhs):
+            rhs = context.expr(rhs, rest.span)
+        part = binary(context, op, lhs, rhs, node.span)
+        result = part if result is None else logical(context, "and", result, _constantly(part), node.span)
+        lhs = rhs
+    return result
+
+
+def _constantly(value: Value) -> Callable[[], Value]:
+    return lambda: value
+
+
+def _bool_op(context: Context, node: syntax.BoolOp) -> Value:
+    result = evaluate(context, node.values[0])
+    for part in node.values[1:]:
+        result = logical(context, node.op, result, lambda part=part: evaluate(context, part), part.span)
+    return result
+
+
+def logical(context: Context, op: str, lhs: Value, rhs: Callable[[], Value], span: Span) -> Value:
+    """`and`, `or`: the right side is computed only where the left one does not decide."""
+    if pytime.is_python(lhs):
+        if bool(lhs) == (op == "or"):
+            return lhs
+        value = rhs()
+        return value if pytime.is_python(value) else context.condition(value, span)
+    left = context.condition(lhs, span)
+    if dtype_of(left.type).lanes != 1:
+        return context.locate(span).binary(op, left, context.condition(rhs(), span))
+    return context.locate(span).logical(op, left, lambda: context.condition(rhs(), span))
+
+
+def _if_exp(context: Context, node: syntax.IfExp) -> Value:
+    test = evaluate(context, node.test)
+    if pytime.is_python(test):
+        return evaluate(context, node.body if test else node.orelse)
+    condition = context.condition(test, node.test.span)
+    return if_then_else(context, condition, node.body, node.orelse, node.span)
+
+
+def if_then_else(context: Context, condition: SSAValue, then: syntax.Expr, orelse: syntax.Expr, span: Span) -> SSAValue:
+    """One of two values, each computed only where it is chosen."""
+    if dtype_of(condition.type).lanes != 1:
+        raise span.error("the condition of if_then_else is a scalar, T.Select takes a vector")
+    blocks = Block(), Block()
+    values = [_in_block(context, block, node) for block, node in zip(blocks, (then, orelse), strict=True)]
+    dtype = common_dtype(values[0], values[1], span)
+    for block, value in zip(blocks, values, strict=True):
+        with context.builder.at(block):
+            result = value if dtype is None else context.locate(span).cast(value, dtype)
+            context.builder.insert(YieldOp(cast(SSAValue, result)))
+    type = cast(SSAValue, values[0]).type if dtype is None else type_of(dtype)
+    return context.locate(span).insert(IfThenElseOp(condition, type, Region(blocks[0]), Region(blocks[1]))).result
+
+
+def _in_block(context: Context, block: Block, node: syntax.Expr) -> Operand:
+    with context.nested(block):
+        return context.operand(evaluate(context, node), node.span)
+
+
+def common_dtype(lhs: Operand, rhs: Operand, span: Span) -> DType | None:
+    """What two operands are together; None for two pointers of one type."""
+    pointers = [isinstance(x, SSAValue) and isinstance(x.type, HandleType) for x in (lhs, rhs)]
+    if any(pointers):
+        if not all(pointers) or cast(SSAValue, lhs).type != cast(SSAValue, rhs).type:
+            raise span.error("cannot combine a pointer and another value")
+        return None
+    left = dtype_of(lhs.type) if isinstance(lhs, SSAValue) else None
+    right = dtype_of(rhs.type) if isinstance(rhs, SSAValue) else None
+    try:
+        a = left or literal_dtype(cast("int | float", lhs), right)
+        return promote(a, right or literal_dtype(cast("int | float", rhs), left or a))
+    except ValueError as error:
+        raise span.error(str(error)) from None
+
+
+def cast_to(context: Context, value: Value, dtype: Value, span: Span) -> SSAValue:
+    """`T.Cast(dtype, value)`."""
+    operand = context.operand(value, span)
+    try:
+        return context.locate(span).cast(operand, context.dtype(dtype, span))
+    except ValueError as error:
+        raise span.error(str(error)) from None
+
+
+# ---- calls
+
+
+def _call(context: Context, node: syntax.Call) -> Value:
+    function = evaluate(context, node.func)
+    if isinstance(function, Word) and (form := FORMS.get(path_of(function))) is not None:
+        return _guarded(lambda: form(context, node), node.span)
+    args = evaluate_all(context, node.args)
+    keywords = _keywords(context, node)
+    return _guarded(lambda: apply(context, function, node.span, args, keywords), node.span)
+
+
+def _guarded(run: Callable[[], Value], span: Span) -> Value:
+    """What the builder refuses is a diagnostic at the call."""
+    try:
+        return run()
+    except ParseError:
+        raise
+    except ValueError as error:
+        raise span.error(str(error)) from None
+
+
+def _keywords(context: Context, node: syntax.Call) -> dict[str, Value]:
+    result: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = evaluate(context, keyword.value)
+        if keyword.name is not None:
+            result[keyword.name] = value
+        elif isinstance(value, dict) and all(isinstance(k, str) for k in cast("dict[Value, Value]", value)):
+            result.update(cast("dict[str, Value]", value))
+        else:
+            raise keyword.span.error(f"expected a dictionary of arguments after **, got {describe(value)}")
+    return result
+
+
+def apply(context: Context, function: Value, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
+    """The result of a call."""
+    from . import calls
+
+    match function:
+        case Word():
+            return call_word(context, function, span, args, keywords)
+        case FunctionRef():
+            return calls.call_function(context, span, function, args, keywords)
+        case Closure():
+            return _call_closure(context, function, span, args, keywords)
+        case Macro():
+            return calls.expand_macro(context, span, function, args, keywords)
+        case _ if callable(function):
+            name = next((n for n, f in pytime.BUILTINS.items() if f is function), None)
+            if name is None:
+                return pytime.call_host(function, args, keywords, context, span)
+            args = [_as_range(arg, span) for arg in args]
+            return pytime.call_builtin(name, args, keywords, span)
+        case _:
+            raise span.error(f"{describe(function)} cannot be called")
+
+
+def call_word(context: Context, word: Word, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
+    path = path_of(word)
+    if (reader := WORDS.get(path)) is not None:
+        return call_reader(reader, str(word), context, span, args, keywords)
+    if is_dtype(path):
+        return call_reader(WORDS["<dtype>"], str(word), context, span, [path, *args], keywords)
+    raise unknown_word(word, span)
+
+
+def _call_closure(
+    context: Context, closure: Closure, span: Span, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    with context.nested(scope=closure.scope):
+        bind_parameters(context, closure.node.params, span, args, keywords)
+        return evaluate(context, closure.node.body)
+
+
+def bind_parameters(
+    context: Context, params: tuple[syntax.Param, ...], span: Span, args: list[Value], keywords: dict[str, Value]
+) -> None:
+    """Names of a lambda's or a macro's parameters for the arguments of a call."""
+    rest, named = list(args), dict(keywords)
+    for param in params:
+        if param.kind is syntax.ParamKind.VARARGS:
+            value: Value = tuple(rest)
+            rest = []
+        elif param.kind is syntax.ParamKind.KWARGS:
+            value, named = named, {}
+        elif rest and param.kind is not syntax.ParamKind.KEYWORD_ONLY:
+            value = rest.pop(0)
+        elif param.name in named:
+            value = named.pop(param.name)
+        elif param.default is not None:
+            value = evaluate(context, param.default)
+        else:
+            raise span.error(f"missing argument {param.name!r}")
+        context.scope.names[param.name] = value
+    if rest or named:
+        what = f"unknown argument {next(iter(named))!r}" if named else f"{len(rest)} arguments too many"
+        raise span.error(what)
+
+
+def _misplaced(what: str) -> Callable[[Context, syntax.Expr], Value]:
+    def refuse(context: Context, node: syntax.Expr) -> Value:
+        raise node.span.error(f"{what} has no place here")
+
+    return refuse
+
+
+_EVALUATORS: dict[type[syntax.Expr], Callable[[Context, Any], Value]] = {
+    syntax.Name: _name,
+    syntax.Constant: _constant,
+    syntax.Tuple: _tuple,
+    syntax.List: _list,
+    syntax.Set: _list,
+    syntax.Dict: _dict,
+    syntax.FString: _fstring,
+    syntax.Lambda: _lambda,
+    syntax.Comprehension: _comprehension,
+    syntax.Attribute: _attribute,
+    syntax.Subscript: _subscript,
+    syntax.Binary: _binary,
+    syntax.Unary: _unary,
+    syntax.Compare: _compare,
+    syntax.BoolOp: _bool_op,
+    syntax.IfExp: _if_exp,
+    syntax.Call: _call,
+    syntax.Slice: _misplaced("a slice"),
+    syntax.Starred: _misplaced("a starred expression"),
+}
+
+__all__ = ["BufferSpec", "Scope", "apply", "binary", "cast_to", "evaluate", "if_then_else", "unary"]

@@ -1,0 +1,426 @@
+"""The words of the vocabulary that compute values: types, operators, math, vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import SSAValue
+
+from ...core import dtypes
+from ...core.diagnostics import Span
+from ...core.dtypes import DType, dtype_of, parse_dtype, type_of
+from ...dialects.tir import (
+    FLOAT_UNARY,
+    INT_UNARY,
+    INTRINSICS,
+    HandleType,
+    Operand,
+    ShuffleOp,
+    TargetAttr,
+)
+from . import pytime, syntax
+from .context import Context
+from .expressions import binary, cast_to, common_dtype, evaluate, if_then_else, logical
+from .values import Alias, Range, TypeAnnotation, Value, Variable, Word
+from .vocabulary import bind_arguments, form, path_of, word
+
+# ---- types
+
+
+@word("<dtype>")
+def _dtype(
+    context: Context, span: Span, name: str, value: Value = None, scope: Value = None, **keywords: Value
+) -> Value:
+    """`T.float32(x)` converts, `T.int32()` makes a variable, `T.handle("float32", "shared")` is a pointer."""
+    if name == "handle":
+        return _handle(context, span, value, scope, **keywords)
+    if keywords:
+        unknown = {"name", "is_size_var"}
+        if extra := set(keywords) - unknown:
+            raise span.error(f"T.{name} has no parameter {sorted(extra)[0]!r}")
+    dtype = parse_dtype(name)
+    if value is None:
+        return Variable(type_of(dtype), span)
+    if isinstance(value, str):
+        return _float_from_text(context, span, dtype, value)
+    return cast_to(context, _fitting(value, dtype, span), dtype, span)
+
+
+def _fitting(value: Value, dtype: DType, span: Span) -> Value:
+    """A literal of a type: integers must fit it, bools and floats convert to it."""
+    if isinstance(value, float) and not dtype.is_float:
+        if value != int(value) if abs(value) < float("inf") else True:
+            raise span.error(f"{value} is not of type {dtype.scalar}")
+        value = int(value)
+    if dtype.is_bool and isinstance(value, int):
+        return bool(value)
+    if isinstance(value, bool) and not dtype.is_bool:
+        return int(value)
+    if isinstance(value, int) and dtype.is_int and not dtypes.int_fits(value, dtype):
+        raise span.error(f"{value} does not fit {dtype.scalar}")
+    return value
+
+
+def _float_from_text(context: Context, span: Span, dtype: DType, text: str) -> SSAValue:
+    """`T.float32("inf")`, `T.float32("nan")`."""
+    try:
+        return context.locate(span).const(float(text), dtype)
+    except (ValueError, OverflowError):
+        raise span.error(f"{text!r} is not a number of type {dtype}") from None
+
+
+def _handle(context: Context, span: Span, dtype: Value, scope: Value, **keywords: Value) -> Value:
+    dtype = keywords.pop("dtype", dtype)
+    scope = keywords.pop("storage_scope", scope)
+    keywords.pop("is_size_var", None)
+    if keywords:
+        raise span.error(f"T.handle has no parameter {next(iter(keywords))!r}")
+    place = "global" if scope is None else context.string(scope, span, "the scope")
+    if pytime.is_symbolic(dtype):
+        return dtype
+    element = None if dtype is None or dtype in ("void", "handle") else type_of(context.dtype(dtype, span))
+    return Variable(HandleType(element, place), span)
+
+
+@word("var")
+def _var(context: Context, span: Span, dtype: Value = "int32", name: Value = "") -> Value:
+    """`T.var("int32")` of v0.8-0.11."""
+    return Variable(context.type(dtype, span), span)
+
+
+@word("type_annotation")
+def _type_annotation(context: Context, span: Span, dtype: Value) -> Value:
+    return TypeAnnotation(context.type(dtype, span))
+
+
+@word("Ptr")
+def _ptr(context: Context, span: Span, dtype: Value, scope: Value = "global") -> Value:
+    """`T.Ptr[T.float32]` of v0.9-0.11."""
+    return TypeAnnotation(HandleType(type_of(context.dtype(dtype, span)), context.string(scope, span, "the scope")))
+
+
+@word("const")
+def _const(context: Context, span: Span, value: Value, dtype: Value = None) -> Value:
+    return context.expr(value, span) if dtype is None else cast_to(context, value, dtype, span)
+
+
+@word("Cast")
+def _cast_dtype_first(context: Context, span: Span, dtype: Value, value: Value) -> Value:
+    return cast_to(context, value, dtype, span)
+
+
+@word("cast")
+def _cast(context: Context, span: Span, value: Value, dtype: Value) -> Value:
+    if isinstance(value, str) and not isinstance(dtype, str):  # written as T.Cast is
+        value, dtype = dtype, value
+    return cast_to(context, value, dtype, span)
+
+
+@word("reinterpret")
+def _reinterpret(context: Context, span: Span, dtype: Value, value: Value) -> Value:
+    if not isinstance(dtype, str | Word | DType | TypeAnnotation):
+        value, dtype = dtype, value
+    operand = context.expr(value, span)
+    return context.locate(span).reinterpret(operand, context.type(dtype, span))
+
+
+@word("target")
+def _target(context: Context, span: Span, config: Value, host: Value = None) -> Value:
+    if host is not None:
+        raise span.error("T.target with a host is not supported")
+    if isinstance(config, str):
+        return TargetAttr(StringAttr(config))
+    return TargetAttr(context.attributes(config, span))
+
+
+# ---- Python's own
+
+
+@form("meta_var")
+def _meta_var(context: Context, node: syntax.Call) -> Value:
+    """A name for an expression, computed anew at each use."""
+    if len(node.args) != 1 or node.keywords:
+        raise node.span.error("T.meta_var takes one argument")
+    scope, argument = context.scope, node.args[0]
+
+    def run() -> Value:
+        saved, context.scope = context.scope, scope
+        try:
+            return evaluate(context, argument)
+        finally:
+            context.scope = saved
+
+    return Alias(run)
+
+
+@word("Range")
+def _range(context: Context, span: Span, low: Value, high: Value = None) -> Value:
+    if high is None:
+        return Range(0, context.index(low, span))
+    first, last = context.index(low, span), context.index(high, span)
+    return Range(first, last if first == 0 else cast(Operand, binary(context, "-", last, first, span)))
+
+
+# ---- operators
+
+_BINARY_WORDS = {
+    "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%", "floordiv": "//", "floormod": "%",
+    "indexdiv": "//", "indexmod": "%", "EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=",
+    "shift_left": "<<", "shift_right": ">>", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+}  # fmt: skip
+_BINARY_FUNCTIONS = {
+    "Min": "min", "Max": "max", "min": "min", "max": "max", "truncdiv": "truncdiv", "truncmod": "truncmod",
+    "Mod": "truncmod", "pow": "pow", "power": "pow", "atan2": "atan2", "copysign": "copysign",
+}  # fmt: skip
+_UNARY_FUNCTIONS = {**{name: name for name in (*FLOAT_UNARY, *INT_UNARY)}, "fabs": "abs"}
+
+
+def _register_operators() -> None:
+    for name, op in _BINARY_WORDS.items():
+        word(name)(_operator_reader(op))
+    for name, function in _BINARY_FUNCTIONS.items():
+        word(name)(_binary_reader(function))
+    for name, function in _UNARY_FUNCTIONS.items():
+        word(name)(_unary_reader(function))
+    for name in INTRINSICS:
+        word(name)(_intrinsic_reader(name))
+
+
+def _operator_reader(op: str) -> Callable[..., Value]:
+    def read(context: Context, span: Span, a: Value, b: Value) -> Value:
+        return binary(context, op, a, b, span)
+
+    return read
+
+
+def _binary_reader(function: str) -> Callable[..., Value]:
+    def read(context: Context, span: Span, a: Value, b: Value, *rest: Value) -> Value:
+        if rest and function not in ("min", "max"):
+            raise span.error("expected two operands")
+        result: Operand = _number(context, a, span)
+        for value in (b, *rest):
+            left, right = result, _number(context, value, span)
+            result = context.locate(span).binary(function, *_floats(function, left, right))
+        return result
+
+    return read
+
+
+def _floats(function: str, lhs: Operand, rhs: Operand) -> tuple[Operand, Operand]:
+    """What only floats have takes integer literals as floats."""
+    if function not in ("pow", "atan2", "copysign"):
+        return lhs, rhs
+    if not isinstance(lhs, SSAValue) and not isinstance(rhs, SSAValue):
+        return float(lhs), float(rhs)
+    return lhs, rhs
+
+
+def _number(context: Context, value: Value, span: Span) -> Operand:
+    operand = context.operand(value, span)
+    if isinstance(operand, SSAValue) and isinstance(operand.type, HandleType):
+        raise span.error("expected a number, got a pointer")
+    return operand
+
+
+def _unary_reader(function: str) -> Callable[..., Value]:
+    def read(context: Context, span: Span, x: Value) -> Value:
+        return context.locate(span).unary(function, _number(context, x, span))
+
+    return read
+
+
+def _intrinsic_reader(name: str) -> Callable[..., Value]:
+    arity, _ = INTRINSICS[name]
+
+    def read(context: Context, span: Span, *args: Value) -> Value:
+        if len(args) != arity:
+            raise span.error(f"T.{name} takes {arity} arguments, got {len(args)}")
+        operands = [context.operand(arg, span) for arg in args]
+        return context.locate(span).intrinsic(name, *_intrinsic_operands(context, name, operands, span))
+
+    return read
+
+
+def _intrinsic_operands(context: Context, name: str, operands: Sequence[Operand], span: Span) -> Sequence[Operand]:
+    """sigmoid and exp10 are functions of floats; hypot and its like of two of one type."""
+    pointers = [isinstance(x, SSAValue) and isinstance(x.type, HandleType) for x in operands]
+    if name == "isnullptr":
+        if not all(pointers):
+            raise span.error("T.isnullptr takes a pointer")
+        return operands
+    if any(pointers):
+        raise span.error("expected a number, got a pointer")
+    first = operands[0]
+    if name in ("sigmoid", "exp10", "isnan", "isinf", "isfinite"):
+        dtype = dtype_of(first.type) if isinstance(first, SSAValue) else None
+        if dtype is None or not dtype.is_float:
+            return [context.locate(span).cast(first, DType("float", 32, 1 if dtype is None else dtype.lanes))]
+    if name in ("hypot", "nextafter", "fmod", "ldexp") and not isinstance(first, SSAValue):
+        return [float(first), *operands[1:]]
+    return operands
+
+
+_register_operators()
+
+
+@word("fma")
+def _fma(context: Context, span: Span, a: Value, b: Value, c: Value) -> Value:
+    return context.locate(span).fma(*(_number(context, x, span) for x in (a, b, c)))
+
+
+@word("Div", "div")
+def _div(context: Context, span: Span, a: Value, b: Value) -> Value:
+    """TIR's Div: the quotient of floats, and that of integers rounded towards zero."""
+    left, right = _number(context, a, span), _number(context, b, span)
+    floats = [isinstance(x, float) or (isinstance(x, SSAValue) and dtype_of(x.type).is_float) for x in (left, right)]
+    return context.locate(span).binary("div" if any(floats) else "truncdiv", left, right)
+
+
+@word("ceildiv")
+def _ceildiv(context: Context, span: Span, a: Value, b: Value) -> Value:
+    return binary(context, "//", binary(context, "+", a, binary(context, "-", b, 1, span), span), b, span)
+
+
+@word("Not")
+def _not(context: Context, span: Span, a: Value) -> Value:
+    return context.locate(span).logical_not(context.condition(a, span))
+
+
+@word("bitwise_not")
+def _bitwise_not(context: Context, span: Span, x: Value) -> Value:
+    operand = context.number(x, span)
+    if dtype_of(operand.type).is_float:
+        raise span.error("T.bitwise_not needs an integer")
+    return context.locate(span).bitwise_not(operand)
+
+
+@form("And", "Or")
+def _and_or(context: Context, node: syntax.Call) -> Value:
+    """`T.And(a, b)`: b is computed only if a does not decide, as with `and`."""
+    name = _word_of(context, node)
+    if len(node.args) < 2 or node.keywords:
+        raise node.span.error(f"T.{name} takes two arguments")
+    result = evaluate(context, node.args[0])
+    if isinstance(result, bool):
+        result = context.expr(result, node.span)
+    for part in node.args[1:]:
+        result = logical(context, name.lower(), result, lambda part=part: evaluate(context, part), part.span)
+    return result
+
+
+def _word_of(context: Context, node: syntax.Call) -> str:
+    return path_of(cast(Word, evaluate(context, node.func)))
+
+
+@word("Select")
+def _select(context: Context, span: Span, condition: Value, true_value: Value, false_value: Value) -> Value:
+    test = context.condition(condition, span)
+    then, orelse = context.operand(true_value, span), context.operand(false_value, span)
+    if common_dtype(then, orelse, span) is None:
+        raise span.error("T.Select cannot choose between pointers")
+    return context.locate(span).select(test, then, orelse)
+
+
+@form("if_then_else")
+def _if_then_else(context: Context, node: syntax.Call) -> Value:
+    bound = bind_arguments(_if_then_else_parameters, "T.if_then_else", node.span, node.args, _nodes(node))
+    condition, then, orelse = bound.args
+    test = evaluate(context, condition)
+    return if_then_else(context, context.condition(test, condition.span), then, orelse, node.span)
+
+
+def _if_then_else_parameters(context: Any, span: Any, cond: Any, t: Any, f: Any) -> None:
+    """The parameters of `T.if_then_else`."""
+
+
+def _nodes(node: syntax.Call) -> dict[str, syntax.Expr]:
+    if any(keyword.name is None for keyword in node.keywords):
+        raise node.span.error("** is not supported here")
+    return {keyword.name or "": keyword.value for keyword in node.keywords}
+
+
+@form("Let", "let")
+def _let(context: Context, node: syntax.Call) -> Value:
+    """`T.Let(x + 1, where={x: 3})`, and v0.8's `T.let(x, 3, x + 1)`; with two arguments the statement `T.let(x, 3)`."""
+    from .statements import let_frame
+
+    keywords = _nodes(node)
+    if "where" in keywords:
+        where = keywords["where"]
+        if len(node.args) != 1 or not isinstance(where, syntax.Dict):
+            raise node.span.error("expected T.Let(body, where={variable: value})")
+        pairs = [(item.key, item.value) for item in where.items]
+        return _let_in(context, node, pairs, node.args[0])
+    if len(node.args) == 3:
+        return _let_in(context, node, [(node.args[0], node.args[1])], node.args[2])
+    if len(node.args) == 2:
+        return let_frame(context, node.span, node.args[0], node.args[1])
+    raise node.span.error("expected T.Let(body, where={variable: value})")
+
+
+def _let_in(
+    context: Context, node: syntax.Call, pairs: Sequence[tuple[syntax.Expr | None, syntax.Expr]], body: syntax.Expr
+) -> Value:
+    with context.nested():
+        for key, value in pairs:
+            if not isinstance(key, syntax.Name):
+                raise node.span.error("expected the name of a variable in T.Let")
+            bound = context.expr(evaluate(context, value), value.span)
+            context.scope.names[key.id] = context.locate(node.span).let(key.id, bound)
+        return context.operand(evaluate(context, body), body.span)
+
+
+# ---- vectors
+
+
+@word("Ramp", "ramp")
+def _ramp(context: Context, span: Span, base: Value, stride: Value, lanes: Value) -> Value:
+    low, step = context.index(base, span), context.index(stride, span)
+    return context.locate(span).ramp(low, step, context.lanes(lanes, span))
+
+
+@word("Broadcast", "broadcast")
+def _broadcast(context: Context, span: Span, value: Value, lanes: Value) -> Value:
+    scalar = context.number(value, span)
+    if dtype_of(scalar.type).lanes != 1:
+        raise span.error("T.Broadcast takes a scalar")
+    return context.locate(span).broadcast(scalar, context.lanes(lanes, span))
+
+
+@word("Shuffle")
+def _shuffle(context: Context, span: Span, vectors: Value, indices: Value) -> Value:
+    if not isinstance(vectors, list | tuple) or not isinstance(indices, list | tuple) or not vectors or not indices:
+        raise span.error("T.Shuffle takes a list of vectors and a list of lanes")
+    parts = [context.number(vector, span) for vector in cast("list[Value]", vectors)]
+    lanes = [context.integer(index, span, "a lane") for index in cast("list[Value]", indices)]
+    if len({dtype_of(part.type).scalar for part in parts}) != 1:
+        raise span.error("T.Shuffle: the vectors have different element types")
+    total = sum(dtype_of(part.type).lanes for part in parts)
+    if not all(0 <= lane < total for lane in lanes):
+        raise span.error(f"T.Shuffle: a lane is not in [0, {total})")
+    return context.locate(span).insert(ShuffleOp(parts, lanes)).result
+
+
+# ---- limits of types
+
+
+@word("min_value")
+def _min_value(context: Context, span: Span, dtype: Value) -> Value:
+    type = context.dtype(dtype, span)
+    return context.locate(span).const(dtypes.min_value(type.scalar), type)
+
+
+@word("max_value")
+def _max_value(context: Context, span: Span, dtype: Value) -> Value:
+    type = context.dtype(dtype, span)
+    return context.locate(span).const(dtypes.max_value(type.scalar), type)
+
+
+@word("infinity")
+def _infinity(context: Context, span: Span, dtype: Value) -> Value:
+    type = context.dtype(dtype, span)
+    if not type.is_float:
+        raise span.error(f"there is no infinity of type {type}")
+    return context.locate(span).const(float("inf"), type)

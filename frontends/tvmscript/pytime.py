@@ -1,0 +1,287 @@
+"""Evaluation of what is Python's own: arithmetic on numbers, strings and lists, some builtins, functions of the caller.
+
+Nothing here runs text as code, and nothing can be made to take unbounded time or memory by a small program.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...core.diagnostics import Span
+from .values import Element, PendingCall, Value, Variable, describe
+
+if TYPE_CHECKING:
+    from .context import Context
+
+MAX_BITS = 4096
+MAX_ITEMS = 100_000
+
+PYTHON_TYPES = (bool, int, float, complex, str, bytes, tuple, list, dict, set, type(None), range, np.generic)
+
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda a, b: a in b,
+    "not in": lambda a, b: a not in b,
+    "is": operator.is_,
+    "is not": operator.is_not,
+}
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "+": operator.pos,
+    "-": operator.neg,
+    "~": operator.invert,
+    "not": operator.not_,
+}
+
+OPERATORS: dict[str, str] = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "//": "floordiv",
+    "%": "floormod",
+    "<<": "shl",
+    ">>": "shr",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+    "==": "eq",
+    "!=": "ne",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+}
+"""The operator of `TirBuilder.binary` that a Python operator is."""
+
+
+def is_python(value: Value) -> bool:
+    """Whether a value is Python's, all of it."""
+    if isinstance(value, tuple | list):
+        return all(map(is_python, value))  # pyright: ignore[reportUnknownArgumentType]
+    return isinstance(value, PYTHON_TYPES)
+
+
+def is_symbolic(value: Value) -> bool:
+    """Whether a value is, or becomes, an expression of the program."""
+    return isinstance(value, SSAValue | Element | Variable | PendingCall)
+
+
+def binary(op: str, lhs: Any, rhs: Any, span: Span) -> Value:
+    """An operator on two Python values."""
+    _check_size(op, lhs, rhs, span)
+    try:
+        return _BINARY[op](lhs, rhs)
+    except ZeroDivisionError:
+        raise span.error("division by zero") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise span.error(f"cannot compute {_spell(lhs)} {op} {_spell(rhs)}: {error}") from None
+
+
+def unary(op: str, value: Any, span: Span) -> Value:
+    try:
+        return _UNARY[op](value)
+    except TypeError:
+        raise span.error(f"cannot compute {op} of {describe(value)}") from None
+
+
+def _check_size(op: str, lhs: Any, rhs: Any, span: Span) -> None:
+    size = 0
+    if op in ("**", "<<") and isinstance(lhs, int) and isinstance(rhs, int):
+        size = lhs.bit_length() * rhs if op == "**" else lhs.bit_length() + rhs
+    elif op == "*" and isinstance(lhs, int) and isinstance(rhs, int):
+        size = lhs.bit_length() + rhs.bit_length()
+    elif op in "*+%":
+        size = _length(lhs, rhs, op)
+    if size > MAX_BITS:
+        raise span.error(f"the result of {op!r} is too large")
+
+
+def _length(lhs: Any, rhs: Any, op: str) -> int:
+    sequences = [x for x in (lhs, rhs) if isinstance(x, str | bytes | list | tuple)]
+    if not sequences or op == "%":
+        return 0 if not sequences else MAX_BITS + 1  # formatting by % is not needed, and can be made arbitrarily long
+    factor = next((x for x in (lhs, rhs) if isinstance(x, int)), 1)
+    return sum(map(len, sequences)) * max(factor, 1)
+
+
+def _spell(value: Any) -> str:
+    text = repr(value) if isinstance(value, bool | int | float | str) else describe(value)
+    return text if len(text) < 40 else describe(value)
+
+
+def getattr_of(value: Any, name: str, span: Span) -> Value:
+    """An attribute of one of the caller's objects; Python's own types lend none, and no object its private ones."""
+    if isinstance(value, PYTHON_TYPES) and not isinstance(value, np.generic):
+        raise span.error(f"{describe(value)} has no attribute {name!r} here")
+    if name.startswith("_") or not hasattr(value, name):
+        raise span.error(f"{describe(value)} has no attribute {name!r}")
+    return getattr(value, name)
+
+
+def subscript(value: Any, index: Any, span: Span) -> Value:
+    try:
+        return value[index]
+    except (TypeError, IndexError, KeyError, ValueError) as error:
+        raise span.error(f"cannot take item {_spell(index)} of {describe(value)}: {error}") from None
+
+
+def iterate(value: Any, span: Span) -> list[Value]:
+    """The items of a Python iterable."""
+    if isinstance(value, range | tuple | list | dict | set | str | np.ndarray):
+        if len(value) > MAX_ITEMS:  # pyright: ignore[reportUnknownArgumentType]
+            raise span.error(f"more than {MAX_ITEMS} items")
+        return list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    raise span.error(f"expected something to iterate over, got {describe(value)}")
+
+
+# ---- builtins
+
+
+def _numbers(name: str, values: Sequence[Any]) -> Sequence[Any]:
+    if any(map(is_symbolic, values)):
+        raise TypeError(f"{name} is computed while the program is read; in the program it is T.{name}")
+    return values
+
+
+def _extremum(function: Callable[..., Any]) -> Callable[..., Any]:
+    name: str = function.__name__
+
+    def run(*values: Any) -> Any:
+        return function(_numbers(name, values if len(values) != 1 else list(values[0])))
+
+    return run
+
+
+def _zip(*iterables: Iterable[Any]) -> list[Any]:
+    return list(zip(*iterables, strict=False))
+
+
+BUILTINS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "all": all,
+    "any": any,
+    "bool": bool,
+    "dict": dict,
+    "divmod": divmod,
+    "enumerate": lambda items: list(enumerate(items)),
+    "float": float,
+    "int": int,
+    "len": len,
+    "list": list,
+    "max": _extremum(max),
+    "min": _extremum(min),
+    "reversed": lambda items: list(reversed(items)),
+    "round": round,
+    "sorted": lambda items: sorted(items),
+    "str": str,
+    "sum": sum,
+    "tuple": tuple,
+    "zip": _zip,
+}
+"""Python's functions that programs may call while they are read."""
+
+
+def call_builtin(name: str, args: Sequence[Value], keywords: Mapping[str, Value], span: Span) -> Value:
+    symbolic = next((arg for arg in args if is_symbolic(arg)), None)
+    if symbolic is not None and name not in ("len", "list", "tuple"):
+        raise span.error(
+            f"{name}() is computed while the program is read, and this argument is only known when it runs"
+        )
+    try:
+        result = BUILTINS[name](*args, **keywords)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        raise span.error(f"{name}(): {error}") from None
+    return result
+
+
+def call_host(
+    function: Callable[..., Any], args: Sequence[Value], keywords: Mapping[str, Value], context: Context, span: Span
+) -> Value:
+    """A function of the caller: expressions reach it as objects that have Python's operators."""
+    wrapped = [Proxy.wrap(arg, context, span) for arg in args]
+    named = {name: Proxy.wrap(value, context, span) for name, value in keywords.items()}
+    try:
+        result = function(*wrapped, **named)
+    except Exception as error:
+        name = getattr(function, "__name__", "the function")
+        raise span.error(f"{name} failed: {type(error).__name__}: {error}") from error
+    return Proxy.unwrap(result)
+
+
+class Proxy:
+    """An expression in the hands of a Python function: operators on it write the program."""
+
+    def __init__(self, value: Value, context: Context, span: Span):
+        self._value = value
+        self._context = context
+        self._span = span
+
+    @staticmethod
+    def wrap(value: Value, context: Context, span: Span) -> Any:
+        if is_symbolic(value):
+            return Proxy(value, context, span)
+        if isinstance(value, tuple | list):
+            return type(value)(Proxy.wrap(item, context, span) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return value
+
+    @staticmethod
+    def unwrap(value: Any) -> Value:
+        if isinstance(value, Proxy):
+            return value._value
+        if isinstance(value, tuple | list):
+            return type(value)(map(Proxy.unwrap, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return value
+
+    def _combine(self, op: str, other: Any, swapped: bool = False) -> Proxy:
+        from .expressions import binary as combine
+
+        pair = (Proxy.unwrap(other), self._value) if swapped else (self._value, Proxy.unwrap(other))
+        return Proxy(combine(self._context, op, *pair, self._span), self._context, self._span)
+
+    def __neg__(self) -> Proxy:
+        from .expressions import unary as negate
+
+        return Proxy(negate(self._context, "-", self._value, self._span), self._context, self._span)
+
+    def __bool__(self) -> bool:
+        raise TypeError("an expression has no truth value while the program is read")
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+
+def _operator(op: str, swapped: bool = False) -> Callable[[Proxy, Any], Proxy]:
+    def method(self: Proxy, other: Any) -> Proxy:
+        return self._combine(op, other, swapped)  # pyright: ignore[reportPrivateUsage]
+
+    return method
+
+
+for _name, _op in {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "lshift": "<<", "rshift": ">>",
+    "and": "&", "or": "|", "xor": "^",
+}.items():  # fmt: skip
+    setattr(Proxy, f"__{_name}__", _operator(_op))
+    setattr(Proxy, f"__r{_name}__", _operator(_op, swapped=True))
+for _name, _op in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+    setattr(Proxy, f"__{_name}__", _operator(_op))

@@ -1,0 +1,772 @@
+"""Statements: loops, branches, assignments, and what `with` opens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from xdsl.builder import InsertPoint
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ...core.diagnostics import Span
+from ...core.dtypes import DType, dtype_of, int_fits, promote, type_of
+from ...dialects.tir import (
+    AssertOp,
+    AttrOp,
+    EvaluateOp,
+    ForOp,
+    HandleType,
+    IfOp,
+    LaunchThreadOp,
+    Mixed,
+    Operand,
+    ReturnOp,
+    WhileOp,
+    YieldOp,
+)
+from . import blocks, buffers, pytime, syntax
+from .context import Context, normal_key
+from .expressions import binary, call_word, evaluate, split_items
+from .values import (
+    AttrFrame,
+    BlockFrame,
+    BranchFrame,
+    Buffer,
+    BufferSpec,
+    Element,
+    Frame,
+    InitFrame,
+    LaunchFrame,
+    LetFrame,
+    Loop,
+    Loops,
+    Macro,
+    PendingCall,
+    Scope,
+    TypeAnnotation,
+    Until,
+    Value,
+    ValueFrame,
+    Variable,
+    Word,
+    describe,
+)
+from .vocabulary import form, path_of, word
+
+_INT32 = DType("int", 32)
+
+
+def run_statements(context: Context, statements: syntax.Body) -> None:
+    """Write the statements at the present place."""
+    for statement in statements:
+        _STATEMENTS[type(statement)](context, statement)
+
+
+# ---- loops
+
+
+def _loop_reader(kind: str) -> Callable[..., Value]:
+    def read(
+        context: Context, span: Span, start: Value, stop: Value = None, annotations: Value = None, step: Value = 1
+    ) -> Value:
+        return Loops((_loop(context, span, start, stop, kind, step, annotations=annotations),))
+
+    return read
+
+
+def _loop(
+    context: Context, span: Span, start: Value, stop: Value, kind: str, step: Value = 1, thread: str | None = None,
+    annotations: Value = None,
+) -> Loop:  # fmt: skip
+    if annotations is not None and not isinstance(annotations, dict):
+        raise span.error(f"expected a dictionary of annotations, got {describe(annotations)}")
+    stride = context.index(1 if step is None else step, span)
+    if not isinstance(stride, SSAValue) and stride <= 0:
+        raise span.error(f"step {stride} of a loop, expected a positive one")
+    if isinstance(stop, Until):
+        return Loop(context.index(start, span), stop.extent, kind, stride, thread, annotations)
+    if stop is None:
+        return Loop(0, context.index(start, span), kind, stride, thread, annotations)
+    low, high = context.index(start, span), context.index(stop, span)
+    extent = high if low == 0 else context.index(binary(context, "-", high, low, span), span)
+    return Loop(low, extent, kind, stride, thread, annotations)
+
+
+for _name, _kind in {
+    "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled", "unrolled": "unrolled",
+}.items():  # fmt: skip
+    word(_name)(_loop_reader(_kind))
+
+
+@word("thread_binding")
+def _thread_binding(
+    context: Context, span: Span, start: Value, stop: Value = None, thread: Value = None, annotations: Value = None
+) -> Value:
+    if isinstance(stop, str) and thread is None:
+        stop, thread = None, stop
+    if thread is None:
+        raise span.error("T.thread_binding: missing argument 'thread'")
+    tag = context.string(thread, span, "the thread axis")
+    return Loops((_loop(context, span, start, stop, "thread_binding", 1, tag, annotations),))
+
+
+@word("grid")
+def _grid(context: Context, span: Span, *extents: Value) -> Value:
+    if not extents:
+        raise span.error("T.grid: expected an extent")
+    return Loops(tuple(_grid_loop(context, extent, span) for extent in extents), grid=True)
+
+
+def _grid_loop(context: Context, extent: Value, span: Span) -> Loop:
+    if isinstance(extent, tuple | list) and len(extent) == 2:
+        return _loop(context, span, extent[0], extent[1], "serial")
+    return Loop(0, context.index(extent, span))
+
+
+def range_loops(context: Context, span: Span, *bounds: Value) -> Loops:
+    """`range(stop)`, `range(start, stop)`, `range(start, stop, step)`."""
+    if not 1 <= len(bounds) <= 3:
+        raise span.error(f"range takes 1 to 3 arguments, got {len(bounds)}")
+    start, stop = bounds[0], bounds[1] if len(bounds) > 1 else None
+    return Loops((_loop(context, span, start, stop, "serial", bounds[2] if len(bounds) == 3 else 1),))
+
+
+def _for(context: Context, node: syntax.For) -> None:
+    value = _iterable(context, node.iterable)
+    if not isinstance(value, Loops):
+        raise node.iterable.span.error(f"expected loops (range, T.serial, T.grid, ...), got {describe(value)}")
+    names = _loop_names(node.target, value)
+    saved = context.scope
+    context.scope = Scope(context.scope)
+    try:
+        with context.builder.at(context.builder.point):
+            for name, loop in zip(names, value.loops, strict=True):
+                _open_loop(context, loop, name, node.span)
+            run_statements(context, node.body)
+    finally:
+        context.scope = saved
+
+
+def _iterable(context: Context, node: syntax.Expr) -> Value:
+    """`range(x, x + 4)` and `T.serial(x, x + 4)` have extent 4, whatever x is: seen by how they are written."""
+    match node:
+        case syntax.Call(args=(low, syntax.Binary(op="+", lhs=lhs, rhs=rhs), *rest)) if syntax.same(low, lhs):
+            function = evaluate(context, node.func)
+        case _:
+            return evaluate(context, node)
+    if not isinstance(function, Word) or path_of(function) not in _COUNTING:
+        return evaluate(context, node)
+    start = evaluate(context, low)
+    stop = Until(context.index(evaluate(context, rhs), rhs.span))
+    arguments = [start, stop, *(evaluate(context, item) for item in rest)]
+    keywords = {keyword.name or "": evaluate(context, keyword.value) for keyword in node.keywords}
+    return call_word(context, function, node.span, arguments, keywords)
+
+
+_COUNTING = ("range", "serial", "parallel", "vectorized", "unroll", "unrolled", "thread_binding")
+
+
+def _loop_names(target: syntax.Expr, loops: Loops) -> list[str]:
+    targets = target.items if isinstance(target, syntax.Tuple | syntax.List) else (target,)
+    names: list[str] = []
+    for item in targets:
+        if not isinstance(item, syntax.Name):
+            raise item.span.error("expected the name of a loop variable")
+        names.append(item.id)
+    if len(names) != len(loops.loops):
+        raise target.span.error(f"expected {len(loops.loops)} loop variables, got {len(names)}")
+    if len(set(names)) != len(names):
+        raise target.span.error("two loop variables have the same name")
+    return names
+
+
+def _open_loop(context: Context, loop: Loop, name: str, span: Span) -> None:
+    """Write a loop and go on inside it."""
+    dtype = _loop_dtype(loop, span)
+    low, extent, step = (_bound(context, bound, dtype, span) for bound in (loop.low, loop.extent, loop.step))
+    notes = None if loop.annotations is None else context.attributes(loop.annotations, span)
+    op = ForOp(
+        name, low, extent, type_of(dtype), kind=loop.kind, step=step, thread=loop.thread, annotations=notes
+    )  # fmt: skip
+    context.locate(span).insert(op)
+    context.builder.point = InsertPoint.at_end(op.body.block)
+    context.scope.names[name] = op.variable
+
+
+def _loop_dtype(loop: Loop, span: Span) -> DType:
+    """The loop variable's type follows the bounds; Python's numbers are int32 if they fit."""
+    result: DType | None = None
+    for bound in (loop.low, loop.extent, loop.step):
+        if isinstance(bound, SSAValue):
+            dtype = dtype_of(bound.type)
+            result = dtype if result is None else promote(result, dtype)
+    if result is not None:
+        return result
+    last = int(loop.low) + int(loop.extent)  # pyright: ignore[reportArgumentType]
+    if int_fits(last, _INT32) and int_fits(int(loop.low), _INT32):  # pyright: ignore[reportArgumentType]
+        return _INT32
+    if not int_fits(last, DType("int", 64)):
+        raise span.error(f"{last} does not fit int64")
+    return DType("int", 64)
+
+
+def _bound(context: Context, operand: Operand, dtype: DType, span: Span) -> Mixed:
+    number = context.mixed(operand, span)
+    return number if isinstance(number, int) else context.locate(span).cast(number, dtype)
+
+
+def _while(context: Context, node: syntax.While) -> None:
+    _open_while(context, node.test, node.span, lambda: run_statements(context, node.body))
+
+
+def _open_while(context: Context, test: syntax.Expr, span: Span, body: Callable[[], None]) -> None:
+    from xdsl.ir import Region
+
+    condition, inner = Block(), Block()
+    with context.nested(condition):
+        value = context.condition(evaluate(context, test), test.span)
+        context.locate(span).insert(YieldOp(value))
+    op = WhileOp(Region(condition), Region(inner))
+    context.locate(span).insert(op)
+    with context.nested(inner):
+        body()
+
+
+# ---- branches
+
+
+def _if(context: Context, node: syntax.If) -> None:
+    """A condition known while the program is read chooses; another is a branch of the program."""
+    test = evaluate(context, node.test)
+    if pytime.is_python(test):
+        with context.nested():
+            run_statements(context, node.body if test else node.orelse)
+        return
+    op = IfOp(context.condition(test, node.test.span))
+    context.locate(node.span).insert(op)
+    for region, statements in ((op.then, node.body), (op.orelse, node.orelse)):
+        with context.nested(region.block):
+            run_statements(context, statements)
+
+
+def _assert(context: Context, node: syntax.Assert) -> None:
+    message = "" if node.message is None else evaluate(context, node.message)
+    test = evaluate(context, node.test)
+    _write_assert(context, node.span, test, message)
+
+
+def _write_assert(context: Context, span: Span, test: Value, message: Value) -> None:
+    condition = context.condition(test, span)
+    kind = None
+    if isinstance(message, tuple):  # today's ("RuntimeError", ["part", ...])
+        parts = cast("tuple[Value, ...]", message)
+        if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], list | tuple | str):
+            raise span.error('expected a message, or ("RuntimeError", ["message"])')
+        kind = None if parts[0] == "RuntimeError" else parts[0]
+        pieces = [parts[1]] if isinstance(parts[1], str) else cast("list[Value]", parts[1])
+        message = "".join(context.string(piece, span, "the message") for piece in pieces)
+    text = context.string(message, span, "the message")
+    context.locate(span).insert(AssertOp(condition, text, kind))
+
+
+def _return(context: Context, node: syntax.Return) -> None:
+    value = None if node.value is None else evaluate(context, node.value)
+    write_return(context, node.span, value)
+
+
+def write_return(context: Context, span: Span, value: Value) -> None:
+    """`return value`, `T.ret(value)`."""
+    if value is None:
+        if context.result_type is not None:
+            raise span.error(f"expected a result of type {context.result_type}")
+        context.locate(span).insert(ReturnOp())
+        context.returns_nothing = True
+        return
+    expected = context.result_type
+    number = expected is not None and not isinstance(expected, HandleType)
+    result = context.expr(value, span, dtype_of(cast(Attribute, expected)) if number else None)
+    if expected is None and context.returns_nothing:
+        raise span.error("this function returns nothing elsewhere")
+    if expected is not None and result.type != expected:
+        raise span.error(f"the result is {_spell(result.type)}, expected {_spell(expected)}")
+    context.result_type = result.type
+    context.locate(span).insert(ReturnOp(result))
+
+
+def _spell(type: Attribute) -> str:
+    return "a pointer" if isinstance(type, HandleType) else dtype_of(type).name
+
+
+# ---- assignment
+
+
+def _assign(context: Context, node: syntax.Assign) -> None:
+    value = evaluate(context, node.value)
+    for target in node.targets:
+        assign(context, target, value, node.value.span)
+
+
+def assign(context: Context, target: syntax.Expr, value: Value, span: Span) -> None:
+    """`target = value`."""
+    match target:
+        case syntax.Name():
+            bind_name(context, target.id, value, span, target.span)
+        case syntax.Tuple() | syntax.List():
+            if not isinstance(value, list | tuple):
+                raise target.span.error(f"expected one name to bind, got {len(target.items)}")
+            for part, item in split_items(context, target, value):
+                assign(context, part, item, span)
+        case syntax.Subscript():
+            element = evaluate(context, target)
+            if not isinstance(element, Element):
+                raise target.span.error("only elements of buffers can be assigned to")
+            context.store(element, value, span)
+        case _:
+            raise target.span.error("expected a name or an element of a buffer")
+
+
+def bind_name(context: Context, name: str, value: Value, span: Span, target: Span) -> None:
+    """`name = value`: what has no name yet takes it, an expression becomes a let."""
+    match value:
+        case Frame():
+            value = _open(context, value, name)
+        case BufferSpec():
+            value = buffers.declare(context, span, value, name)
+        case Loops():
+            raise span.error("loops have their place in a for statement")
+        case _:
+            pass
+    match value:
+        case Buffer():
+            _name(context, value.value, name, target)
+        case Variable():
+            value = _declared(context, name, value)
+        case SSAValue() if value in context.namers:
+            _name(context, value, name, target)
+        case SSAValue() if isinstance(value.type, HandleType) and value in context.memories:
+            pass
+        case _ if pytime.is_symbolic(value) or isinstance(value, bool | int | float):
+            value = _let(context, name, value, span)
+        case _:
+            pass
+    context.scope.names[name] = value
+
+
+def _name(context: Context, value: SSAValue, name: str, span: Span) -> None:
+    try:
+        context.name_value(value, name)
+    except ValueError as error:
+        raise span.error(str(error)) from None
+
+
+def _declared(context: Context, name: str, variable: Variable) -> Variable:
+    """A size that the signature uses is declared before the signature is read."""
+    known = context.root_scope.names.get(name)
+    if isinstance(known, Variable) and known.thread is None and known.type == variable.type and not variable.name:
+        if known.name == name and variable.thread is None and variable.value is None:
+            return known
+    variable.name = variable.name or name
+    return variable
+
+
+def _let(context: Context, name: str, value: Value, span: Span) -> SSAValue:
+    source = context.expr(value, span)
+    result = context.locate(span).let(name, source)
+    if source in context.memories:
+        context.memories[result] = context.memories[source]
+    return result
+
+
+def _annotated(context: Context, node: syntax.AnnAssign) -> None:
+    if not isinstance(node.target, syntax.Name):
+        raise node.target.span.error("only a name can have an annotation")
+    type = _annotation(context, node.annotation)
+    name = node.target.id
+    if node.value is None:
+        if type is None:
+            raise node.span.error("expected a type and a value")
+        bind_name(context, name, Variable(type, node.span), node.span, node.target.span)
+        return
+    value = evaluate(context, node.value)
+    if isinstance(value, ValueFrame):
+        bind_name(context, name, value, node.value.span, node.target.span)
+        return
+    number = type is not None and not isinstance(type, HandleType)
+    source = context.expr(
+        _as_float(value, type), node.value.span, dtype_of(type) if type is not None and number else None
+    )
+    if type is not None and not _same_type(source.type, type):
+        raise node.value.span.error(f"the value is {_spell(source.type)}, expected {_spell(type)}")
+    context.scope.names[name] = _let(context, name, source, node.span)
+
+
+def _as_float(value: Value, type: Attribute | None) -> Value:
+    if isinstance(value, int) and type is not None and not isinstance(type, HandleType) and dtype_of(type).is_float:
+        return float(value)
+    return value
+
+
+def _same_type(have: Attribute, want: Attribute) -> bool:
+    """An untyped `T.handle` takes any pointer."""
+    return have == want or (isinstance(have, HandleType) and isinstance(want, HandleType) and want == HandleType())
+
+
+def _annotation(context: Context, node: syntax.Expr) -> Attribute | None:
+    """The type of a let: `T.int32`, `T.let[T.int32]`, `T.handle("float32")`; None for `T.let`."""
+    value = evaluate(context, node)
+    match value:
+        case Variable():
+            return value.type
+        case Word() if path_of(value) == "let":
+            return None
+        case Word() | TypeAnnotation() | str():
+            return context.type(value, node.span)
+        case _:
+            raise node.span.error(f"expected a data type, got {describe(value)}")
+
+
+def _augmented(context: Context, node: syntax.AugAssign) -> None:
+    target = evaluate(context, node.target)
+    current = context.load(target) if isinstance(target, Element) else target
+    value = binary(context, node.op, current, evaluate(context, node.value), node.span)
+    if isinstance(target, Element):
+        context.store(target, value, node.span)
+    else:
+        assign(context, node.target, value, node.span)
+
+
+# ---- frames
+
+
+def _with(context: Context, node: syntax.With) -> None:
+    _enter_items(context, node.items, lambda: run_statements(context, node.body))
+
+
+def _enter_items(context: Context, items: Sequence[syntax.WithItem], body: Callable[[], None]) -> None:
+    if not items:
+        body()
+        return
+    first, rest = items[0], items[1:]
+    value = evaluate(context, first.context)
+    _enter(context, value, first, lambda: _enter_items(context, rest, body))
+
+
+def _enter(context: Context, value: Value, item: syntax.WithItem, body: Callable[[], None]) -> None:
+    match value:
+        case BlockFrame():
+            blocks.run_block(context, value, item.target, body)
+        case InitFrame():
+            _no_target(item)
+            blocks.run_init(context, value, body)
+        case BranchFrame():
+            _no_target(item)
+            _BRANCHES[value.part](context, value, body)
+        case Frame():
+            with context.nested():
+                _open_as(context, value, item)
+                body()
+        case _:
+            raise item.context.span.error(f"expected a block or another frame, got {describe(value)}")
+
+
+def _no_target(item: syntax.WithItem) -> None:
+    if item.target is not None:
+        raise item.target.span.error("there is nothing to bind here")
+
+
+def _open_as(context: Context, frame: Frame, item: syntax.WithItem) -> None:
+    match item.target:
+        case None:
+            value = _open(context, frame, "")
+        case syntax.Name(id=name):
+            value = _open(context, frame, name)
+        case target:
+            raise target.span.error("expected one name to bind")
+    if item.target is None:
+        return
+    if value is None:
+        raise item.target.span.error("there is nothing to bind here")
+    context.scope.names[item.target.id] = value
+
+
+def _open(context: Context, frame: Frame, name: str) -> Value:
+    """Open a frame for what is written next; what it declares, if anything."""
+    match frame:
+        case ValueFrame():
+            return frame.declare(name or "buffer")
+        case AttrFrame():
+            return _open_attr(context, frame)
+        case LaunchFrame():
+            return _open_launch(context, frame, name)
+        case LetFrame():
+            return _open_let(context, frame, name)
+        case BranchFrame(part="assert"):
+            _write_assert(context, frame.span, *frame.arguments)
+            return None
+        case _:
+            raise frame.span.error(f"{describe(frame)} has its place in a with statement")
+
+
+def _open_attr(context: Context, frame: AttrFrame) -> Value:
+    node, value = (_attr_operand(context, part, frame.span) for part in (frame.node, frame.value))
+    op = AttrOp(normal_key(frame.key), node, value)
+    context.locate(frame.span).insert(op)
+    context.builder.point = InsertPoint.at_end(op.body.block)
+    return None
+
+
+def _attr_operand(context: Context, value: Value, span: Span) -> SSAValue | Attribute:
+    """A constant is an attribute, anything else a value."""
+    if isinstance(value, Buffer):
+        return buffers.data_of(context, value, span)
+    if pytime.is_symbolic(value):
+        operand = context.expr(value, span)
+        from ...dialects.tir.builder import constant_value
+
+        return operand if constant_value(operand) is None else context.attribute(operand, span)
+    return context.attribute(value, span)
+
+
+def _open_launch(context: Context, frame: LaunchFrame, name: str) -> Value:
+    variable = frame.variable
+    loop = Loop(0, frame.extent)
+    dtype = _loop_dtype(loop, frame.span)
+    extent = _bound(context, frame.extent, dtype, frame.span)
+    op = LaunchThreadOp(variable.name or name or "tx", variable.thread or "", extent, type_of(dtype))
+    context.locate(frame.span).insert(op)
+    context.builder.point = InsertPoint.at_end(op.body.block)
+    variable.value = op.variable
+    return op.variable
+
+
+def _open_let(context: Context, frame: LetFrame, name: str) -> Value:
+    variable = frame.variable
+    if variable is None:
+        return _let(context, name or "v", frame.value, frame.span)
+    if variable.value is not None:
+        raise frame.span.error(f"variable {variable.name!r} already has a value")
+    number = not isinstance(variable.type, HandleType)
+    source = context.expr(frame.value, frame.span, dtype_of(variable.type) if number else None)
+    if not _same_type(source.type, variable.type):
+        raise frame.span.error(f"the value is {_spell(source.type)}, expected {_spell(variable.type)}")
+    variable.value = _let(context, variable.name or name or "v", source, frame.span)
+    return variable.value
+
+
+def let_frame(context: Context, span: Span, variable: syntax.Expr, value: syntax.Expr) -> Value:
+    """`with T.let(x, value):` of v0.8-0.11."""
+    bound = evaluate(context, value)
+    if isinstance(variable, syntax.Name):
+        scope = context.scope.find(variable.id)
+        known = None if scope is None else scope.names[variable.id]
+        if isinstance(known, Variable):
+            return LetFrame(span, known, bound)
+        result = Variable(context.expr(bound, span).type, span, variable.id)
+        context.scope.names[variable.id] = result
+        return LetFrame(span, result, bound)
+    raise variable.span.error("expected the name of a variable")
+
+
+@word("LetStmt", "Bind")
+def _let_stmt(context: Context, span: Span, value: Value, type_annotation: Value = None, var: Value = None) -> Value:
+    if var is not None and not isinstance(var, Variable):
+        raise span.error(f"expected a variable for var=, got {describe(var)}")
+    if type_annotation is not None and var is None:
+        type = type_annotation.type if isinstance(type_annotation, Variable) else context.type(type_annotation, span)
+        var = Variable(type, span)
+    return LetFrame(span, var, value)
+
+
+@word("attr")
+def _attr(context: Context, span: Span, node: Value, attr_key: Value, value: Value) -> Value:
+    key = context.string(attr_key, span, "the key")
+    if isinstance(node, Variable) and node.thread is not None and key == "thread_extent":
+        return LaunchFrame(span, node, context.index(value, span))
+    return AttrFrame(span, node, key, value)
+
+
+@word("env_thread")
+def _env_thread(context: Context, span: Span, thread_tag: Value, dtype: Value = "int32") -> Value:
+    tag = context.string(thread_tag, span, "the thread axis")
+    return Variable(context.type(dtype, span), span, thread=tag)
+
+
+@word("launch_thread")
+def _launch_thread(context: Context, span: Span, thread: Value, extent: Value) -> Value:
+    if isinstance(thread, str):
+        thread = Variable(type_of(_INT32), span, thread=thread)
+    if not isinstance(thread, Variable) or thread.thread is None:
+        raise span.error(f"expected a thread axis, got {describe(thread)}")
+    if thread.value is not None:
+        raise span.error(f"thread axis {thread.name!r} is already launched")
+    return LaunchFrame(span, thread, context.index(extent, span))
+
+
+@word("iter_var")
+def _iter_var(context: Context, span: Span, var: Value, dom: Value, iter_type: Value, thread_tag: Value) -> Value:
+    """`T.iter_var(tx, T.Range(0, 32), "ThreadIndex", "threadIdx.x")`, the node of a thread_extent."""
+    if not isinstance(var, Variable):
+        raise span.error(f"expected a variable, got {describe(var)}")
+    var.thread = context.string(thread_tag, span, "the thread axis")
+    return var
+
+
+# ---- branches as frames
+
+
+@word("If")
+def _if_frame(context: Context, span: Span, condition: Value) -> Value:
+    return BranchFrame(span, "if", (condition,))
+
+
+@word("Then")
+def _then_frame(context: Context, span: Span) -> Value:
+    return BranchFrame(span, "then")
+
+
+@word("Else")
+def _else_frame(context: Context, span: Span) -> Value:
+    return BranchFrame(span, "else")
+
+
+@word("Assert")
+def _assert_frame(context: Context, span: Span, condition: Value, message: Value = "") -> Value:
+    return BranchFrame(span, "assert", (condition, message))
+
+
+@form("While")
+def _while_frame(context: Context, node: syntax.Call) -> Value:
+    if len(node.args) != 1 or node.keywords:
+        raise node.span.error("T.While takes one condition")
+    return BranchFrame(node.span, "while", (node.args[0],))
+
+
+def _run_if(context: Context, frame: BranchFrame, body: Callable[[], None]) -> None:
+    op = IfOp(context.condition(frame.arguments[0], frame.span))
+    context.locate(frame.span).insert(op)
+    context.branches.append(op)
+    try:
+        with context.nested():
+            body()
+    finally:
+        context.branches.pop()
+
+
+def _run_branch(context: Context, frame: BranchFrame, body: Callable[[], None]) -> None:
+    if not context.branches:
+        raise frame.span.error("T.Then and T.Else have their place in a T.If")
+    op = cast(IfOp, context.branches[-1])
+    block = (op.then if frame.part == "then" else op.orelse).block
+    saved, context.branches = context.branches, []
+    try:
+        with context.nested(block):
+            body()
+    finally:
+        context.branches = saved
+
+
+def _run_while(context: Context, frame: BranchFrame, body: Callable[[], None]) -> None:
+    _open_while(context, cast(syntax.Expr, frame.arguments[0]), frame.span, body)
+
+
+def _run_assert(context: Context, frame: BranchFrame, body: Callable[[], None]) -> None:
+    _write_assert(context, frame.span, *frame.arguments)
+    with context.nested():
+        body()
+
+
+_BRANCHES: dict[str, Callable[[Context, BranchFrame, Callable[[], None]], None]] = {
+    "if": _run_if,
+    "then": _run_branch,
+    "else": _run_branch,
+    "while": _run_while,
+    "assert": _run_assert,
+}
+
+
+# ---- the others
+
+
+def _expression(context: Context, node: syntax.ExprStmt) -> None:
+    if isinstance(node.value, syntax.Constant) and (isinstance(node.value.value, str) or node.value.value is ...):
+        return  # a docstring
+    write_value(context, evaluate(context, node.value), node.span)
+
+
+def write_value(context: Context, value: Value, span: Span) -> None:
+    """A value as a statement: computed for what computing it does."""
+    match value:
+        case None:
+            return
+        case PendingCall():
+            value = value.insert(False)
+            if value is None:
+                return
+        case BlockFrame() | InitFrame():
+            raise span.error(f"{describe(value)} has its place in a with statement")
+        case Frame():
+            _open(context, value, "")
+            return
+        case Buffer():
+            return
+        case _ if not pytime.is_symbolic(value) and not isinstance(value, bool | int | float):
+            raise span.error(f"{describe(value)} is not a statement")
+        case _:
+            pass
+    context.locate(span).insert(EvaluateOp(context.expr(value, span)))
+
+
+def _function(context: Context, node: syntax.FunctionDef) -> None:
+    macro = read_macro(context, node)
+    if macro is None:
+        raise node.span.error("a function inside a function must be a @T.macro")
+    context.scope.names[node.name] = macro
+
+
+def read_macro(context: Context, node: syntax.FunctionDef) -> Macro | None:
+    """What `@T.macro`, `@T.macro(hygienic=False)` or `@T.inline` makes of a function; None without such a decorator."""
+    if len(node.decorators) != 1:
+        return None
+    decorator = node.decorators[0]
+    hygienic = True
+    if isinstance(decorator, syntax.Call):
+        for keyword in decorator.keywords:
+            if keyword.name != "hygienic":
+                raise keyword.span.error("T.macro has only the parameter 'hygienic'")
+            hygienic = bool(evaluate(context, keyword.value))
+        decorator = decorator.func
+    word = evaluate(context, decorator)
+    if not isinstance(word, Word) or path_of(word) not in ("macro", "inline"):
+        return None
+    return Macro(node, context.scope, hygienic)
+
+
+def _nothing(context: Context, node: syntax.Stmt) -> None:
+    """`pass`."""
+
+
+def _refuse(what: str) -> Callable[[Context, syntax.Stmt], None]:
+    def refuse(context: Context, node: syntax.Stmt) -> None:
+        raise node.span.error(what)
+
+    return refuse
+
+
+_STATEMENTS: dict[type[syntax.Stmt], Callable[[Context, Any], None]] = {
+    syntax.ExprStmt: _expression,
+    syntax.Assign: _assign,
+    syntax.AnnAssign: _annotated,
+    syntax.AugAssign: _augmented,
+    syntax.For: _for,
+    syntax.While: _while,
+    syntax.If: _if,
+    syntax.With: _with,
+    syntax.Assert: _assert,
+    syntax.Return: _return,
+    syntax.Pass: _nothing,
+    syntax.FunctionDef: _function,
+    syntax.Break: _refuse("break is not supported"),
+    syntax.Continue: _refuse("continue is not supported"),
+    syntax.ClassDef: _refuse("a class has no place in a function"),
+    syntax.Import: _refuse("an import has no place in a function"),
+}

@@ -1,0 +1,163 @@
+"""The words of TVMScript: which function reads `T.axis.spatial(...)`, and how its arguments are matched.
+
+A reader registers with `@word("axis.spatial", "axis.S")`; it takes the context, the call's place, and the call's arguments
+as evaluated, by position and name like any Python function. One registered with `@form(...)` takes the call's syntax
+instead, and evaluates what it needs when it needs it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ...core.diagnostics import Span, did_you_mean
+from ...core.dtypes import parse_dtype
+from ...core.errors import ParseError
+from .values import Value, Word
+
+if TYPE_CHECKING:
+    from . import syntax
+    from .context import Context
+
+Reader = Callable[..., Value]
+ReaderT = TypeVar("ReaderT", bound=Reader)
+Form = Callable[["Context", "syntax.Call"], Value]
+
+WORDS: dict[str, Reader] = {}
+FORMS: dict[str, Form] = {}
+CONSTANTS: dict[str, Value] = {}
+
+_PREFIXES_OF_TVM = ("script.tirx.", "script.tir.", "script.ir.", "script.", "tirx.", "tir.", "ir.", "te.")
+
+
+def word(*names: str) -> Callable[[ReaderT], ReaderT]:
+    """Register the reader of a call to each of these names."""
+
+    def register(reader: ReaderT) -> ReaderT:
+        WORDS.update(dict.fromkeys(names, reader))
+        return reader
+
+    return register
+
+
+def form(*names: str) -> Callable[[Form], Form]:
+    """Register the reader of the syntax of a call to each of these names."""
+
+    def register(reader: Form) -> Form:
+        FORMS.update(dict.fromkeys(names, reader))
+        return reader
+
+    return register
+
+
+def path_of(word: Word) -> str:
+    """The name a word is registered under: `tvm.tir.max` is that of `T.max`."""
+    if word.namespace != "tvm":
+        return word.path
+    for prefix in _PREFIXES_OF_TVM:
+        if word.path.startswith(prefix):
+            return word.path.removeprefix(prefix)
+    return word.path
+
+
+def is_dtype(name: str) -> bool:
+    try:
+        parse_dtype(name)
+    except ValueError:
+        return name == "handle"
+    return True
+
+
+_UNSUPPORTED = frozenset(
+    """
+    realize prefetch vscale get_active_lane_mask undef index_map comm_reducer reduce call_llvm_intrin
+    call_llvm_pure_intrin llvm_lookup_intrinsic_id call_cpacked tvm_call_cpacked tvm_call_packed_lowered
+    tvm_call_cpacked_lowered tvm_call_trace_packed_lowered mma_store mma_fill device_entry cta_id thread_id lane_id
+    warp_id warpgroup_id alloc_shared alloc_local local_scalar shared_scalar TileLayout jit meta_class constexpr arg
+    cluster_id scope_id kernel_id buffer_var block_realize dp4a vectorlow vectorhigh vectorcombine vectorsplit
+    start_profile_intrinsic end_profile_intrinsic dma_copy dma_wait dma_start_group dma_end_group anylist_getitem
+    anylist_resetitem anylist_setitem_call_packed anylist_setitem_call_cpacked tvm_tuple preflattened module_attrs
+    module_global_infos vdevice dummy_global_info decl_function pyfunc get_global_var large_uint_imm create_barriers
+    make_filled_simdgroup_matrix ignore_loop_partition
+    """.split()
+)
+_UNSUPPORTED_PREFIXES = (
+    "ptx_",
+    "ptx.",
+    "cuda.",
+    "nki.",
+    "simdgroup_",
+    "tvm_bmma",
+    "nvshmem",
+    "hexagon",
+    "float8",
+    "e4m3",
+)
+
+
+def unknown_word(word: Word, span: Span) -> ParseError:
+    """The diagnostic about a word nothing reads: one that TVM has and we lack, or one that does not exist."""
+    path = path_of(word)
+    if word.namespace in ("R", "Tx") or path in _UNSUPPORTED or path.startswith(_UNSUPPORTED_PREFIXES):
+        return span.error(f"{word} is not supported")
+    return span.error(
+        f"unknown name {str(word)!r}{did_you_mean(str(word), (f'{word.namespace}.{n}' for n in _all_names()))}"
+    )
+
+
+def is_prefix(word: Word) -> bool:
+    """Whether a longer word may begin with this one: `T.axis`, `tvm.script`."""
+    start = f"{path_of(word)}."
+    return word.namespace == "tvm" or any(name.startswith(start) for name in _all_names())
+
+
+@cache
+def _all_names() -> tuple[str, ...]:
+    dtypes = ("bool", "handle", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+    return (*WORDS, *FORMS, *CONSTANTS, *dtypes)
+
+
+# ---- arguments
+
+
+@cache
+def _signature(reader: Reader) -> inspect.Signature:
+    signature = inspect.signature(reader)
+    return signature.replace(parameters=list(signature.parameters.values())[2:])
+
+
+def bind_arguments(
+    reader: Reader, name: str, span: Span, args: Sequence[Value], keywords: Mapping[str, Value]
+) -> inspect.BoundArguments:
+    """Arguments matched to a reader's parameters; a diagnostic names what is missing, too many or unknown."""
+    signature = _signature(reader)
+    try:
+        return signature.bind(*args, **keywords)
+    except TypeError:
+        raise span.error(_mismatch(signature, name, args, keywords)) from None
+
+
+def _mismatch(signature: inspect.Signature, name: str, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
+    parameters = signature.parameters
+    for keyword in keywords:
+        if keyword not in parameters:
+            return f"{name} has no parameter {keyword!r}{did_you_mean(keyword, parameters)}"
+    plain = [p for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    has_varargs = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
+    if len(args) > len(plain) and not has_varargs:
+        return f"{name} takes at most {len(plain)} arguments, got {len(args)}"
+    for parameter in plain[: len(args)]:
+        if parameter.name in keywords:
+            return f"{name}: {parameter.name!r} is given twice"
+    missing = [p.name for p in plain[len(args) :] if p.default is p.empty and p.name not in keywords]
+    return f"{name}: missing argument {missing[0]!r}" if missing else f"{name}: wrong arguments"
+
+
+def call_reader(
+    reader: Reader, name: str, context: Any, span: Span, args: Sequence[Value], keywords: Mapping[str, Value]
+) -> Value:
+    """Run a reader; what it finds wrong with its arguments is a diagnostic at the call."""
+    bound = bind_arguments(reader, name, span, args, keywords)
+    return reader(context, span, *bound.args, **bound.kwargs)
