@@ -147,10 +147,10 @@ def dtype_of_numpy(dtype: np.dtype[Any]) -> DType:
 
 
 def promote(lhs: DType, rhs: DType) -> DType:
-    """The common type of two operands that are not literals, as TVM's BinaryOpMatchTypes finds it.
+    """The common type of two operands, as TVM's BinaryOpMatchTypes finds it.
 
     A scalar takes the other's lanes. Float beats integer, integer beats bool, wider beats narrower; of int and uint
-    of one width it is uint; float16 and bfloat16 meet in float32. ValueError if the lanes differ and neither is 1.
+    of one width it is uint, of float16 and bfloat16 it is float16. ValueError if the lanes differ and neither is 1.
     """
     if lhs.lanes != rhs.lanes and 1 not in (lhs.lanes, rhs.lanes):
         raise ValueError(f"cannot combine {lhs} and {rhs}: {lhs.lanes} lanes against {rhs.lanes}")
@@ -164,7 +164,7 @@ def promote(lhs: DType, rhs: DType) -> DType:
         if not a.is_float:
             return b.with_lanes(lanes)
         if a.bits == b.bits:
-            return DType("float", 32, lanes)
+            return DType("float", 16, lanes)
         return (a if a.bits > b.bits else b).with_lanes(lanes)
     if a.is_bool or b.is_bool:
         return (b if a.is_bool else a).with_lanes(lanes)
@@ -173,19 +173,27 @@ def promote(lhs: DType, rhs: DType) -> DType:
     return (a if a.bits > b.bits else b).with_lanes(lanes)
 
 
-def literal_dtype(value: bool | int | float, other: DType | None = None) -> DType:
+def literal_dtype(value: bool | int | float, other: DType | None = None, *, bitwise: bool = False) -> DType:
     """The data type of a Python literal, beside an operand of type `other` if there is one.
 
-    Alone: bool, int32 (int64 when it does not fit), float32. Beside another operand an int takes the operand's
-    type (int32 beside a bool), a float takes it if that is a float.
+    Alone: bool, int32 (int64 when it does not fit), float32. Beside another operand it is what the two become, so that
+    nothing is lost by converting it later: `2` is an int8 beside no int8, for both become int32, but a float16 beside a
+    float16; `0.1` is a float64 beside a float64.
+
+    bitwise: the operator is one of `& | ^ << >>`, where an int takes the type of the integer or bool beside it, if it
+    fits.
     """
     if isinstance(value, bool):
-        return DType("bool", 1)
-    if isinstance(value, float):
-        return other.scalar if other is not None and other.is_float else DType("float", 32)
-    if other is not None and not other.is_bool and (other.is_float or int_fits(value, other)):
+        alone = DType("bool", 1)
+    elif isinstance(value, float):
+        alone = DType("float", 32)
+    else:
+        alone = DType("int", 32 if int_fits(value, DType("int", 32)) else 64)
+    if other is None:
+        return alone
+    if bitwise and not other.is_float and not isinstance(value, float) and int_fits(int(value), other):
         return other.scalar
-    return DType("int", 32) if int_fits(value, DType("int", 32)) else DType("int", 64)
+    return promote(alone, other.scalar)
 
 
 def int_range(dtype: DType) -> tuple[int, int]:

@@ -142,6 +142,9 @@ _ORDERED: dict[str, tuple[str, int]] = {
 _SIGNED = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.MinSIOp, arith.MaxSIOp, arith.ShRSIOp)
 _UNSIGNED = (arith.DivUIOp, arith.RemUIOp, arith.MinUIOp, arith.MaxUIOp, arith.ShRUIOp)
 _SIGNED_PREDICATES, _UNSIGNED_PREDICATES = range(2, 6), range(6, 10)
+_TYPED_BUILTINS = ("tvm_struct_get",)
+"""Builtins whose last argument is the type of their result."""
+
 _C_NAMES = {"cbrt": "cbrt", "expm1": "expm1"}
 
 
@@ -313,14 +316,14 @@ class Expressions:
         start = self.mixed(low, type)
         return start.text if extent == 1 else f"{start.text}:{self.sum(low, extent, type).text}"
 
-    def element(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Expression:
-        """`A[i, 0:4]`."""
-        parts = [self._index(index) for index in indices]
+    def element(self, buffer: SSAValue, indices: Sequence[SSAValue], slices: bool = True) -> Expression:
+        """`A[i, 0:4]`; without slices `A[i, T.Ramp(0, 1, 4)]`."""
+        parts = [self._index(index) if slices else self[index] for index in indices]
         return combine(f"{self[buffer].text}[{', '.join(p.text for p in parts) or '()'}]", ATOM, parts)
 
     def _index(self, index: SSAValue) -> Expression:
         ramp = index.owner
-        if not isinstance(ramp, RampOp) or index in self._named or not self.style.has_vector_slices:
+        if not isinstance(ramp, RampOp) or index in self._named:
             return self[index]
         stride, start = self.known(ramp.stride), self[ramp.base]
         if not isinstance(stride, int) or stride <= 0 or start.size > MAX_SIZE // 8:
@@ -370,7 +373,7 @@ class Expressions:
             return inverted
         if self._is_neutral(name, op):
             return call(_CONSTRUCTORS[name], left, right)
-        if dtype.is_bool and name in _LOGIC:
+        if dtype.is_bool and dtype.lanes == 1 and name in _LOGIC:
             return self._infix(*_LOGIC[name], left, right)
         if name in _OPERATORS:
             return self._infix(*_OPERATORS[name], left, right)
@@ -387,7 +390,7 @@ class Expressions:
         if self.known(op.operands[1]) != ones:
             return None
         value = self[op.operands[0]]
-        if dtype.is_bool:
+        if dtype.is_bool and dtype.lanes == 1:
             return combine(f"not {value.at(NOT)}", NOT, (value,))
         return combine(f"~{value.at(UNARY)}", UNARY, (value,))
 
@@ -504,7 +507,7 @@ class Expressions:
 
     def _declare(self, value: SSAValue) -> str:
         name = self.define(value)
-        self.emit(f"{name} = {type_text(value.type)}()")
+        self.emit(f"{name} = {type_text(value.type, self.style)}()")
         return name
 
     @_builds(vector.BroadcastOp)
@@ -519,13 +522,17 @@ class Expressions:
 
     @_builds(LoadOp)
     def _load(self, op: LoadOp) -> Expression:
-        element = self.element(op.buffer, op.indices)
+        element = self.element(op.buffer, op.indices, self.style.has_vector_slices)
         if op.predicate is None:
             return element
         return combine(f"{self[op.buffer].text}.vload({self.predicated(op)})", ATOM, (element, self[op.predicate]))
 
     def predicated(self, op: Any, *values: str) -> str:
         """The arguments of `vload` and `vstore`."""
+        if not self.style.has_predicates:
+            raise UnsupportedError(
+                f"TVMScript of TVM {self.style.name} has no predicates on vector accesses ({op.name})"
+            )
         indices = ", ".join(self[i].text for i in op.indices)
         return ", ".join([f"[{indices}]", *values, f"predicate={self[op.predicate].text}"])
 
@@ -546,7 +553,7 @@ class Expressions:
         """The call that `op` is, with a result or without."""
         return _BUILDERS[type(op)](self, op)
 
-    def _arguments(self, op: CallOp | CallExternOp | CallPackedOp | CallIntrinOp) -> list[Expression]:
+    def _arguments(self, op: CallOp | CallExternOp) -> list[Expression]:
         return [self.argument(v) for v in op.args]
 
     @_builds(CallOp)
@@ -568,10 +575,10 @@ class Expressions:
 
     @_builds(CallIntrinOp)
     def _call_intrin(self, op: CallIntrinOp) -> Expression:
-        name, arguments = op.intrinsic.data, self._arguments(op)
-        if op.result is None:
-            return call(f"T.{name}", *arguments)
-        return call("T.call_intrin", dtype_name(op.result.type), quoted(self.style.key(f"tir.{name}")), *arguments)
+        name, arguments = op.intrinsic.data, [self.argument(v) for v in op.args]
+        if op.result is not None and name in _TYPED_BUILTINS:
+            return call(f"T.{name}", *arguments, dtype_name(op.result.type))
+        return call(f"T.{name}", *arguments)
 
 
 def _cast(value: Expression, dtype: DType) -> Expression:

@@ -56,7 +56,7 @@ def expression_text(value: SSAValue, style: str = "classic") -> str:
 def _function_lines(op: FuncOp, style: Style, indent: int) -> list[str]:
     printer = Statements(style, Names((_MODULE_NAME,)), indent)
     params = ", ".join(_param(printer, name, value) for name, value in op.params)
-    result = "" if op.result_type is None else f" -> {type_text(op.result_type)}"
+    result = "" if op.result_type is None else f" -> {type_text(op.result_type, style)}"
     printer.emit(_decorator(op, style))
     printer.emit(f"def {op.sym_name.data}({params}){result}:")
     with printer.suite():
@@ -78,7 +78,7 @@ def _decorator(op: FuncOp, style: Style) -> str:
 def _param(printer: Statements, name: str, value: SSAValue) -> str:
     name = printer.expressions.define(value, name)
     if not isinstance(value.type, MemRefType):
-        return f"{name}: {type_text(value.type)}"
+        return f"{name}: {type_text(value.type, printer.style)}"
     return f"{name}: T.Buffer({', '.join(_buffer_type(printer, name, value.type))})"
 
 

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
+    f64,
 )
 from xdsl.ir import Attribute
 
@@ -31,6 +32,7 @@ _DECIMAL_DIGITS = {"float32": 6, "float16": 3, "bfloat16": 2}
 """Decimal numbers with so many digits survive the way into the type and back (C's FLT_DIG)."""
 
 _MAX_FLOAT32 = 3.4028234663852886e38
+_MAX_INT64 = 2**63 - 1
 
 
 def quoted(text: str) -> str:
@@ -63,11 +65,13 @@ def number(value: int | float, dtype: DType, style: Style) -> str:
     if dtype.is_bool:
         return f"T.bool({bool(value)})"
     if not dtype.is_float:
+        if not style.has_large_literals and value > _MAX_INT64:
+            return f'T.Cast("{dtype.name}", T.int64({int(value) - 2**64}))'
         return str(value) if dtype == DType("int", 32) else f"T.{dtype.name}({value})"
     value = float(value)
     if not math.isfinite(value):
         return f'T.{dtype.name}("{value}")'
-    if not style.has_large_float64 and abs(value) > _MAX_FLOAT32:
+    if not style.has_large_literals and abs(value) > _MAX_FLOAT32:
         (bits,) = struct.unpack("<q", struct.pack("<d", value))
         return f'T.reinterpret("float64", T.int64({bits}))'
     return f"T.{dtype.name}({float_digits(value, dtype)})"
@@ -80,17 +84,20 @@ def dtype_name(type: Attribute | None) -> str:
     return quoted("handle" if isinstance(type, HandleType) else dtype_of(type).name)
 
 
-def type_text(type: Attribute) -> str:
+def type_text(type: Attribute, style: Style) -> str:
     """A type as an annotation: `T.float32`, `T.handle("float32", "shared")`."""
     if not isinstance(type, HandleType):
         return f"T.{dtype_of(type).name}"
     if isinstance(type.element, NoneAttr):
         return "T.handle"
-    scope = "" if type.scope.data == "global" else f", {quoted(type.scope.data)}"
+    scope = "" if type.scope.data == "global" and not style.always_scope else f", {quoted(type.scope.data)}"
     return f"T.handle({dtype_name(type.element)}{scope})"
 
 
 def _float_attribute(attr: FloatAttr[Any], style: Style) -> str:
+    """A float64 is what a plain Python number becomes."""
+    if attr.type == f64 and math.isfinite(attr.value.data):
+        return float_digits(attr.value.data, dtype_of(f64))
     return number(attr.value.data, dtype_of(attr.type), style)
 
 

@@ -146,7 +146,7 @@ class Statements:
             self._let(value, expression.text, None)
 
     def _let(self, value: SSAValue, text: str, hint: str | None) -> None:
-        annotation = self.style.let.format(type_text(value.type))
+        annotation = self.style.let.format(type_text(value.type, self.style))
         name = self.expressions.define(value, hint)
         self.emit(f"{name}: {annotation} = {text}")
 
@@ -211,12 +211,12 @@ class Statements:
         function = _LOOPS[op.kind.data]
         if op.kind.data == "serial" and op.annotations is None:
             function = "range"
-        if step != 1:
-            arguments.append(("" if function == "range" else "step=") + self.mixed(step, type))
         if op.thread is not None:
             arguments.append(f"thread={quoted(op.thread.data)}")
         if op.annotations is not None:
             arguments.append(f"annotations={self._dictionary(op.annotations)}")
+        if step != 1:
+            arguments.append(("" if function == "range" else "step=") + self.mixed(step, type))
         return f"{function}({', '.join(arguments)})"
 
     def _dictionary(self, attr: DictionaryAttr) -> str:
@@ -338,7 +338,7 @@ class Statements:
 
     @_prints(SymbolOp)
     def _symbol(self, op: SymbolOp) -> None:
-        self.emit(f"{self.expressions.define(op.result)} = {type_text(op.result.type)}()")
+        self.emit(f"{self.expressions.define(op.result)} = {type_text(op.result.type, self.style)}()")
 
     @_prints(MatchBufferOp)
     def _match_buffer(self, op: MatchBufferOp) -> None:

@@ -16,7 +16,8 @@ class Style:
     has_s_tir: functions with blocks say so.  has_allocate: `T.allocate` and `T.allocate_const` exist.
     message_tuples: an assertion says the kind and the parts of its message.  spells_neutral: `x + 0` would be read as
     `x`, so that the addition is spelled `T.Add(x, 0)`.  has_vector_slices: `A[0:4]` is a value.
-    has_void_return: a `return` without a value.  has_large_float64: literals beyond the range of float32.
+    has_void_return: a `return` without a value.  has_large_literals: literals beyond int64 and
+    float32.  has_predicates: `vload` and `vstore` take one.  always_scope: a pointer's type says "global" too.
     """
 
     name: str
@@ -33,7 +34,9 @@ class Style:
     spells_neutral: bool
     has_vector_slices: bool
     has_void_return: bool
-    has_large_float64: bool
+    has_large_literals: bool
+    has_predicates: bool
+    always_scope: bool
 
     def key(self, key: str) -> str:
         """An attribute key: `tir.noalias`, or `tirx.noalias`."""
@@ -55,7 +58,9 @@ CLASSIC = Style(
     spells_neutral=False,
     has_vector_slices=True,
     has_void_return=True,
-    has_large_float64=True,
+    has_large_literals=True,
+    has_predicates=True,
+    always_scope=False,
 )
 """TVM v0.12-0.23."""
 
@@ -78,7 +83,9 @@ TODAY = Style(
     spells_neutral=True,
     has_vector_slices=False,
     has_void_return=False,
-    has_large_float64=False,
+    has_large_literals=False,
+    has_predicates=False,
+    always_scope=True,
 )
 """TVM v0.25-0.27."""
 

@@ -51,6 +51,7 @@ OpT = TypeVar("OpT", bound=Operation)
 
 _BOOL = DType("bool", 1)
 _INT32 = DType("int", 32)
+_BITWISE = ("and", "or", "xor", "shl", "shr")
 
 
 @lru_cache(maxsize=4096)
@@ -152,13 +153,13 @@ class TirBuilder:
     def string(self, value: str) -> SSAValue:
         return self._value(ConstOp(value))
 
-    def value(self, operand: Operand, other: DType | None = None) -> SSAValue:
+    def value(self, operand: Operand, other: DType | None = None, *, bitwise: bool = False) -> SSAValue:
         """`operand` as a value; a literal takes its type from `other`, the operand beside it."""
         if isinstance(operand, SSAValue):
             return operand
-        return self.const(operand, dtypes.literal_dtype(operand, other))
+        return self.const(operand, dtypes.literal_dtype(operand, other, bitwise=bitwise))
 
-    def match(self, lhs: Operand, rhs: Operand) -> tuple[SSAValue, SSAValue]:
+    def match(self, lhs: Operand, rhs: Operand, *, bitwise: bool = False) -> tuple[SSAValue, SSAValue]:
         """Both operands converted to their common type."""
         left = dtype_of(lhs.type) if isinstance(lhs, SSAValue) else None
         right = dtype_of(rhs.type) if isinstance(rhs, SSAValue) else None
@@ -167,7 +168,8 @@ class TirBuilder:
                 (dtypes.literal_dtype(v) for v in (lhs, rhs) if not isinstance(v, SSAValue)),
                 key=lambda d: (d.is_float, d.bits),
             )
-        a, b = self.value(lhs, right or left), self.value(rhs, left or right)
+        a = self.value(lhs, right or left, bitwise=bitwise)
+        b = self.value(rhs, left or right, bitwise=bitwise)
         common = dtypes.promote(dtype_of(a.type), dtype_of(b.type))
         return self.cast(a, common), self.cast(b, common)
 
@@ -175,7 +177,9 @@ class TirBuilder:
         """`value` as `dtype`; a scalar is broadcast to its lanes. A known integer is converted at once."""
         if isinstance(dtype, str):
             dtype = dtypes.parse_dtype(dtype)
-        value = self.value(value, dtype)
+        if not isinstance(value, SSAValue):
+            exact = dtype.is_float or (not isinstance(value, float) and dtypes.int_fits(int(value), dtype))
+            value = self.const(value, dtype.scalar) if exact else self.value(value)
         have = dtype_of(value.type)
         if have.scalar != dtype.scalar:
             known = constant_value(value)
@@ -206,7 +210,7 @@ class TirBuilder:
 
         Arithmetic on bools is done in int32. Known integers are folded.
         """
-        a, b = self.match(lhs, rhs)
+        a, b = self.match(lhs, rhs, bitwise=name in _BITWISE)
         dtype = dtype_of(a.type)
         if name in COMPARISONS:
             return self._value(comparison(name, a, b))
@@ -281,7 +285,9 @@ class TirBuilder:
         known = constant_value(value)
         if known is not None and not dtype.is_bool and dtype.lanes == 1:
             return self.const(-known if dtype.is_float else dtypes.wrap_int(int(-known), dtype), dtype)
-        return self.mul(value, -1.0 if dtype.is_float else -1)
+        if dtype.is_bool:
+            return self.mul(value, -1)
+        return self.mul(value, self.const(-1 if dtype.is_float else dtypes.wrap_int(-1, dtype), dtype))
 
     def logical_not(self, value: Operand) -> SSAValue:
         value = self.cast(value, _BOOL.with_lanes(dtype_of(self.value(value).type).lanes))
