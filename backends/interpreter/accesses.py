@@ -1,0 +1,265 @@
+"""Python text for access to elements of buffers: addresses, and the checks in front of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import SSAValue
+
+from ...core.dtypes import DType, numpy_dtype
+from ...dialects.tir import LoadOp, Mixed, StoreOp
+from .expressions import PRODUCT, SUM, Expr, infix
+from .ranges import Interval, Ranges
+from .writer import Writer
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A buffer as generated code knows it.
+
+    data, memory: Python names of its memory's elements, and of the memory.  shape, strides, offset: in elements.
+    extents: the shape as the IR has it.  written, writers: names of the memory's records, None where nothing needs to
+    be looked up.  entries: of the record, per element.  length: name of the number of elements there are, where an
+    index within the shape may still lie outside of the memory.  source, mins: the buffer it is a box of.
+    """
+
+    name: str
+    dtype: DType
+    data: str
+    memory: str
+    shape: Sequence[Expr]
+    strides: Sequence[Expr]
+    offset: Expr
+    extents: Sequence[Mixed]
+    written: str | None = None
+    writers: str | None = None
+    entries: int = 1
+    length: str | None = None
+    constant: bool = False
+    source: Buffer | None = None
+    mins: Sequence[Mixed] = ()
+    min_exprs: Sequence[Expr] = ()
+
+    @property
+    def itemsize(self) -> int:
+        return numpy_dtype(self.dtype).itemsize
+
+    def view(self) -> Expr:
+        """The buffer as it is passed to a call."""
+        shape, strides = (_tuple(self.shape), _tuple(self.strides))
+        return Expr(f'View({self.memory}, "{self.dtype.name}", {shape}, {strides}, {self.offset.text})')
+
+
+def _tuple(exprs: Sequence[Expr]) -> str:
+    return f"({''.join(f'{e.text}, ' for e in exprs)})".replace(", )", ")" if len(exprs) > 1 else ",)")
+
+
+def as_tuple(exprs: Sequence[Expr]) -> Expr:
+    """A Python tuple of the values."""
+    return Expr(_tuple(exprs))
+
+
+def plus(a: Expr, b: Expr) -> Expr:
+    if a.text == "0":
+        return b
+    return a if b.text == "0" else infix(a, "+", b, SUM)
+
+
+def times(a: Expr, b: Expr) -> Expr:
+    if "0" in (a.text, b.text):
+        return Expr("0")
+    if a.text == "1":
+        return b
+    if b.text == "1":
+        return a
+    if a.text.isdigit() and b.text.isdigit():
+        return Expr(str(int(a.text) * int(b.text)))
+    return infix(a, "*", b, PRODUCT)
+
+
+def row_major(shape: Sequence[Expr]) -> list[Expr]:
+    """The strides of a compact row-major buffer."""
+    strides = [Expr("1")]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, times(extent, strides[0]))
+    return strides[: len(shape)]
+
+
+def address(buffer: Buffer, index: Sequence[Expr]) -> Expr:
+    """The position of an element in its memory."""
+    result = Expr("0")
+    for i, stride in zip(index, buffer.strides, strict=True):
+        result = plus(result, times(stride, i))
+    return plus(result, buffer.offset)
+
+
+@dataclass(frozen=True)
+class _Index:
+    """One index of an access: its text, and what is known of it."""
+
+    expr: Expr
+    interval: Interval
+    below: SSAValue | None = None
+
+    def is_in(self, extent: Mixed) -> bool:
+        """Whether it is known to lie in [0, extent)."""
+        if isinstance(extent, int):
+            return 0 <= self.interval[0] and self.interval[1] < extent
+        return self.below is extent
+
+
+class Accesses:
+    """Writes loads and stores. check: look for what is excluded.  strand: the text of the current strand, None outside
+    of concurrent loops."""
+
+    def __init__(self, writer: Writer, ranges: Ranges, check: bool):
+        self.writer, self.ranges, self.check = writer, ranges, check
+        self.strand: str | None = None
+
+    def load(self, op: LoadOp, buffer: Buffer) -> None:
+        hint = buffer.name.lower() if buffer.name.lower() != buffer.name else f"{buffer.name}_value"
+        if not isinstance(op.result.type, VectorType):
+            index = [self._index(i) for i in op.indices]
+            self.writer.bind(op.result, self._element(buffer, index), hint)
+            return
+        w = self.writer
+        result = w.name(hint)
+        w.line(f"{result} = []")
+        zero = "0.0" if buffer.dtype.is_float else "False" if buffer.dtype.is_bool else "0"
+        with self._lanes(op) as (lane, _):
+            if op.predicate is not None:
+                with w.block("if not on:"):
+                    w.line(f"{result}.append({zero})")
+                    w.line("continue")
+            w.line(f"{result}.append({self._element(buffer, self._lane_index(op, lane)).text})")
+        w.set(op.result, Expr(result))
+
+    def store(self, op: StoreOp, buffer: Buffer) -> None:
+        w = self.writer
+        if not isinstance(op.value.type, VectorType):
+            index = [self._index(i) for i in op.indices]
+            self._assign(buffer, index, w.value(op.value))
+            return
+        with self._lanes(op, w.value(op.value)) as (lane, element):
+            if op.predicate is not None:
+                with w.block("if not on:"):
+                    w.line("continue")
+            self._assign(buffer, self._lane_index(op, lane), Expr(element))
+
+    @contextmanager
+    def _lanes(self, op: LoadOp | StoreOp, values: Expr | None = None) -> Iterator[tuple[str, str]]:
+        """A loop over the lanes of a vector access: names of the lane's last index and value."""
+        w = self.writer
+        lane, element = w.name("lane"), w.name("element")
+        columns = {lane: w.value(op.indices[-1]).text}
+        if values is not None:
+            columns[element] = values.text
+        if op.predicate is not None:
+            columns["on"] = w.value(op.predicate).text
+        rows = ", ".join(columns.values())
+        with w.loop(f"for {', '.join(columns)} in {rows if len(columns) == 1 else f'zip({rows})'}:"):
+            yield lane, element
+
+    def _index(self, value: SSAValue) -> _Index:
+        return _Index(self.writer.value(value), self.ranges.of(value), self.ranges.below(value))
+
+    def _lane_index(self, op: LoadOp | StoreOp, lane: str) -> list[_Index]:
+        *outer, last = op.indices
+        return [*(self._index(i) for i in outer), replace(self._index(last), expr=Expr(lane))]
+
+    def _element(self, buffer: Buffer, index: list[_Index]) -> Expr:
+        """The value of an element; its checks are written in front."""
+        at, exprs = self._checked(buffer, index)
+        if self.check:
+            if buffer.written is not None:
+                covered = _span(buffer.written, at, buffer.entries)
+                missing = f"not {covered}" if buffer.entries == 1 else f"0 in {covered}"
+                with self.writer.block(f"if {missing}:"):
+                    self.writer.line(f"uninitialized({buffer.name!r}, {_tuple(exprs)})")
+            self._record(buffer, at, exprs, "read")
+        text = f"{buffer.data}[{at.text}]"
+        table = {"float16": "F16", "bfloat16": "BF16"}.get(buffer.dtype.name)
+        return Expr(text if table is None else f"{table}[{text}]")
+
+    def _assign(self, buffer: Buffer, index: list[_Index], value: Expr) -> None:
+        w = self.writer
+        at, exprs = self._checked(buffer, index)
+        if self.check:
+            if buffer.constant:
+                w.line(f"write_to_constant({buffer.name!r})")
+                return
+            self._record(buffer, at, exprs, "write")
+        exact = value.unrounded or value
+        bits = {"float16": "f16_bits", "bfloat16": "bf16_bits"}.get(buffer.dtype.name)
+        w.line(f"{buffer.data}[{at.text}] = {exact.text if bits is None else f'{bits}({exact.text})'}")
+        if self.check and buffer.written is not None:
+            ones = "1" if buffer.entries == 1 else repr(b"\1" * buffer.entries)
+            w.line(f"{_span(buffer.written, at, buffer.entries)} = {ones}")
+
+    def _record(self, buffer: Buffer, at: Expr, exprs: Sequence[Expr], verb: str) -> None:
+        if buffer.writers is None or self.strand is None:
+            return
+        what = f"{buffer.name!r}, {_tuple(exprs)}"
+        if buffer.entries == 1:
+            call = f"run.races.{verb}({buffer.memory}, {at.text}, {self.strand}, {what})"
+            with self.writer.block(f"if {buffer.writers}[{at.text}] != {self.strand}:"):
+                self.writer.line(call)
+        else:
+            start = times(Expr(str(buffer.entries)), at).text
+            call = f"run.races.{verb}({buffer.memory}, {start}, {self.strand}, {what}, {buffer.entries})"
+            self.writer.line(call)
+
+    def _checked(self, buffer: Buffer, index: list[_Index]) -> tuple[Expr, list[Expr]]:
+        """The address of an element, and its indices; that it exists is checked in front."""
+        if not self.check:
+            exprs = [i.expr for i in index]
+            return address(buffer, exprs), exprs
+        index = [replace(i, expr=self.writer.simple(i.expr, "i")) for i in index]
+        self._check_bounds(buffer, index)
+        exprs = [i.expr for i in index]
+        at = address(buffer, exprs)
+        if buffer.written is not None or buffer.writers is not None or buffer.length is not None:
+            at = self.writer.simple(at, "k")
+        if buffer.length is not None:
+            self._guard(buffer, exprs, [f"0 <= {at.text} < {buffer.length}"])
+        return at, exprs
+
+    def _check_bounds(self, buffer: Buffer, index: list[_Index]) -> None:
+        conditions = [
+            f"0 <= {i.expr.text} < {extent.text}"
+            for i, extent, mixed in zip(index, buffer.shape, buffer.extents, strict=True)
+            if not i.is_in(mixed)
+        ]
+        self._guard(buffer, [i.expr for i in index], conditions)
+        if buffer.source is not None:
+            self._check_bounds(buffer.source, self._in_source(buffer, index))
+
+    def _in_source(self, buffer: Buffer, index: list[_Index]) -> list[_Index]:
+        """The index into the buffer that `buffer` is a box of; leading dimensions of extent 1 may be missing."""
+        missing = len(buffer.mins) - len(index)
+        result: list[_Index] = []
+        for d, (low, expr) in enumerate(zip(buffer.mins, buffer.min_exprs, strict=True)):
+            own = index[d - missing] if d >= missing else _Index(Expr("0"), (0, 0))
+            interval = self.ranges.of(low)
+            total = interval[0] + own.interval[0], interval[1] + own.interval[1]
+            below = own.below if low == 0 else self.ranges.below(low) if own.interval == (0, 0) else None
+            result.append(_Index(self.writer.simple(plus(expr, own.expr), "i"), total, below))
+        return result
+
+    def _guard(self, buffer: Buffer, exprs: Sequence[Expr], conditions: Sequence[str]) -> None:
+        if not conditions:
+            return
+        text = conditions[0] if len(conditions) == 1 else f"({' and '.join(conditions)})"
+        with self.writer.block(f"if not {text}:"):
+            self.writer.line(f"out_of_bounds({buffer.name!r}, {_tuple(exprs)}, {_tuple(buffer.shape)})")
+
+
+def _span(record: str, at: Expr, entries: int) -> str:
+    """The entries of a record that belong to the element at an address."""
+    if entries == 1:
+        return f"{record}[{at.text}]"
+    start = times(Expr(str(entries)), at)
+    return f"{record}[{start.text} : {plus(start, Expr(str(entries))).text}]"

@@ -1,0 +1,275 @@
+"""Handlers for statements that hold statements, and for those that leave them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from xdsl.ir import Operation, Region, SSAValue
+
+from ...dialects.tir import (
+    AssertOp,
+    AttrOp,
+    BlockOp,
+    EvaluateOp,
+    ForOp,
+    IfOp,
+    IfThenElseOp,
+    InitOp,
+    LaunchThreadOp,
+    Mixed,
+    ReturnOp,
+    WhileOp,
+    YieldOp,
+)
+from .accesses import plus
+from .aliases import is_concurrent
+from .expressions import NOT, OR, TERNARY, Expr
+
+if TYPE_CHECKING:
+    from .functions import FunctionCompiler
+
+_LONGEST_GRID = 4096  # itertools.product keeps every range in memory
+
+
+# Loops
+
+
+def _for(f: FunctionCompiler, op: ForOp) -> None:
+    thread = op.thread.data if op.thread is not None else None
+    if thread is not None and _is_same_thread(f, op, thread, op.variable, *op.mixed_bounds[:2]):
+        return
+    grid = [op] if is_concurrent(op) and f.program.check else _grid(op)
+    if len(grid) > 1:
+        _write_grid(f, grid)
+        return
+    low, extent, step = op.mixed_bounds
+    _check_step(f, step)
+    with _loop(f, op, op.loop_var.data, op.variable, _range(f, low, extent, step), thread):
+        _assume_range(f, op)
+        f.block(op.body.block)
+
+
+def _launch_thread(f: FunctionCompiler, op: LaunchThreadOp) -> None:
+    thread = op.thread.data
+    if _is_same_thread(f, op, thread, op.variable, 0, op.mixed_extent):
+        return
+    with _loop(f, op, op.var_name.data, op.variable, _range(f, 0, op.mixed_extent, 1), thread):
+        _assume(f, op.variable, 0, op.mixed_extent)
+        f.block(op.body.block)
+
+
+@contextmanager
+def _loop(
+    f: FunctionCompiler, op: Operation, name: str, variable: SSAValue, values: str, thread: str | None
+) -> Iterator[None]:
+    """A loop, each of whose iterations is a strand of its own if it is concurrent."""
+    w, outer = f.writer, f.accesses.strand
+    tracked = f.program.check and is_concurrent(op)
+    run = w.name("run_of_loop") if tracked else ""
+    if tracked:
+        w.line(f"{run} = run.races.run()")
+    python = w.name(name)
+    w.set(variable, Expr(python))
+    with w.loop(f"for {python} in {values}:"):
+        if tracked:
+            strand = w.name("strand")
+            w.line(f"{strand} = run.races.strand({outer or 0}, {run}, {f.loops[op]}, {python})")
+            f.accesses.strand = strand
+        if thread is not None:
+            f.threads[thread] = Expr(python)
+        yield
+        if thread is not None:
+            del f.threads[thread]
+    f.accesses.strand = outer
+
+
+def _is_same_thread(
+    f: FunctionCompiler, op: ForOp | LaunchThreadOp, thread: str, variable: SSAValue, low: Mixed, extent: Mixed
+) -> bool:
+    """Write a loop inside of another over the same thread: it runs for the thread that is there."""
+    outer = f.threads.get(thread)
+    if outer is None or thread.startswith("vthread"):
+        return False
+    f.writer.set(variable, outer)
+    _assume(f, variable, low, extent)
+    high = plus(f.writer.value(low), f.writer.value(extent))
+    with f.writer.block(f"if {f.writer.value(low).at(OR)} <= {outer.text} < {high.at(OR)}:"):
+        f.block(op.body.block)
+    return True
+
+
+def _range(f: FunctionCompiler, low: Mixed, extent: Mixed, step: Mixed) -> str:
+    start, length, stride = (f.writer.value(n) for n in (low, extent, step))
+    if isinstance(low, int) and isinstance(extent, int):
+        stop = Expr(str(low + extent))
+    else:
+        stop = plus(start, length)
+    if stride.text != "1":
+        return f"range({start.text}, {stop.text}, {stride.text})"
+    return f"range({stop.text})" if low == 0 else f"range({start.text}, {stop.text})"
+
+
+def _check_step(f: FunctionCompiler, step: Mixed) -> None:
+    if f.program.check and not isinstance(step, int):
+        with f.writer.block(f"if {f.writer.value(step).at(OR)} <= 0:"):
+            f.writer.line("fault('the step of a loop is not positive')")
+
+
+def _assume_range(f: FunctionCompiler, op: ForOp) -> None:
+    low, extent, _ = op.mixed_bounds
+    _assume(f, op.variable, low, extent)
+
+
+def _assume(f: FunctionCompiler, variable: SSAValue, low: Mixed, extent: Mixed) -> None:
+    first, length = f.ranges.of(low), f.ranges.of(extent)
+    below = extent if isinstance(extent, SSAValue) and low == 0 else None
+    f.ranges.assume(variable, (first[0], first[1] + max(length[1], 1) - 1), below)
+
+
+def _grid(op: ForOp) -> list[ForOp]:
+    """The longest nest of loops with known bounds that `op` starts, each the only op of the one around it."""
+    nest = [op]
+    while True:
+        bounds = nest[-1].mixed_bounds
+        if not all(isinstance(n, int) for n in bounds) or bounds[1] > _LONGEST_GRID:  # pyright: ignore[reportOperatorIssue]
+            return nest[:-1]
+        inner = list(nest[-1].body.block.ops)
+        if len(inner) != 1 or not isinstance(inner[0], ForOp) or inner[0].thread is not None:
+            return nest
+        nest.append(inner[0])
+
+
+def _write_grid(f: FunctionCompiler, nest: list[ForOp]) -> None:
+    w = f.writer
+    names: list[str] = []
+    for op in nest:
+        names.append(w.name(op.loop_var.data))
+        w.set(op.variable, Expr(names[-1]))
+        _assume_range(f, op)
+    ranges = ", ".join(_range(f, *op.mixed_bounds) for op in nest)
+    with w.loop(f"for {', '.join(names)} in product({ranges}):"):
+        f.block(nest[-1].body.block)
+
+
+def _while(f: FunctionCompiler, op: WhileOp) -> None:
+    w = f.writer
+    with w.loop("while True:"):
+        f.block(op.condition.block)
+        with w.block(f"if not {_yielded(f, op.condition).at(NOT)}:"):
+            w.line("break")
+        w.line("run.another_round()")
+        f.block(op.body.block)
+
+
+# Blocks
+
+
+def _block(f: FunctionCompiler, op: BlockOp) -> None:
+    w = f.writer
+    bound: list[str] = []
+    for axis, variable in zip(op.axes, op.variables, strict=True):
+        value = w.value(axis.binding)
+        f.ranges.same(variable, axis.binding)
+        if value.is_simple:
+            w.set(variable, value)
+            bound.append(f"{axis.name} = {value.text}")
+        else:
+            w.bind(variable, value, axis.name)
+    w.line(f"# block {op.block_name.data}{': ' if bound else ''}{', '.join(bound)}".replace("\n", " "))
+    if op.predicate is None:
+        f.block(op.body.block)
+        return
+    with w.block(f"if {w.value(op.predicate).text}:"):
+        f.block(op.body.block)
+
+
+def _init(f: FunctionCompiler, op: InitOp) -> None:
+    block = op.parent_op()
+    assert isinstance(block, BlockOp)
+    first = [
+        f"{f.writer.value(variable).at(OR)} == {f.writer.value(axis.low).at(OR)}"
+        for axis, variable in zip(block.axes, block.variables, strict=True)
+        if axis.kind == "reduce"
+    ]
+    if not first:
+        f.block(op.body.block)
+        return
+    with f.writer.block(f"if {' and '.join(first)}:"):
+        f.block(op.body.block)
+
+
+# Branches
+
+
+def _if(f: FunctionCompiler, op: IfOp) -> None:
+    with f.writer.block(f"if {f.writer.value(op.condition).text}:"):
+        f.block(op.then.block)
+    if op.orelse.block.ops:
+        with f.writer.block("else:"):
+            f.block(op.orelse.block)
+
+
+def _if_then_else(f: FunctionCompiler, op: IfThenElseOp) -> None:
+    w = f.writer
+    condition = w.value(op.condition)
+    result = w.name(op.result.name_hint or "t")
+    branches: list[tuple[Sequence[Any], Expr]] = []
+    for region in op.regions:
+        with w.apart() as lines:
+            f.block(region.block)
+            value = _yielded(f, region)
+        branches.append((lines, value))
+    (then_lines, then), (else_lines, orelse) = branches
+    if not then_lines and not else_lines:
+        text = f"{then.at(TERNARY + 1)} if {condition.at(TERNARY + 1)} else {orelse.at(TERNARY + 1)}"
+        w.define(op, Expr(text, TERNARY))
+        return
+    for header, lines, value in ((f"if {condition.text}:", then_lines, then), ("else:", else_lines, orelse)):
+        with w.block(header):
+            w.paste(list(lines))
+            w.line(f"{result} = {value.text}")
+    w.set(op.result, Expr(result))
+
+
+def _yielded(f: FunctionCompiler, region: Region) -> Expr:
+    last = region.block.last_op
+    assert isinstance(last, YieldOp)
+    return f.writer.value(last.value)
+
+
+def _attr(f: FunctionCompiler, op: AttrOp) -> None:
+    f.block(op.body.block)
+
+
+# Statements
+
+
+def _assert(f: FunctionCompiler, op: AssertOp) -> None:
+    with f.writer.block(f"if not {f.writer.value(op.condition).at(NOT)}:"):
+        f.writer.line(f"failed({op.message.data!r})")
+
+
+def _return(f: FunctionCompiler, op: ReturnOp) -> None:
+    value = "None" if op.value is None else f.writer.value(op.value).text
+    f.writer.line(f"return ({value},)" if f.writer.is_nested else f"return {value}")
+
+
+def _evaluate(f: FunctionCompiler, op: EvaluateOp) -> None:
+    """What has an effect is an op of its own."""
+
+
+HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
+    ForOp: _for,
+    LaunchThreadOp: _launch_thread,
+    WhileOp: _while,
+    BlockOp: _block,
+    InitOp: _init,
+    IfOp: _if,
+    IfThenElseOp: _if_then_else,
+    AttrOp: _attr,
+    AssertOp: _assert,
+    ReturnOp: _return,
+    EvaluateOp: _evaluate,
+}

@@ -1,0 +1,528 @@
+"""Python text for every pure scalar op, and for vectors lane by lane.
+
+Each rule takes the texts of the operands of one lane and gives the text of the result. What a rule needs beyond Python
+is in `numerics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, StringAttr
+from xdsl.ir import Attribute, Operation
+
+from ...core.dtypes import DType, dtype_of, int_range, wrap_int
+from ...core.errors import UnsupportedError
+from ...dialects.tir import (
+    CastOp,
+    ConstOp,
+    FloormodOp,
+    HandleType,
+    IntrinsicOp,
+    MaxOp,
+    MinOp,
+)
+from . import numerics
+
+# How tightly a text binds, from Python's grammar.
+TERNARY, NOT, COMPARE, OR, XOR, AND, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(11)
+
+
+@dataclass(frozen=True)
+class Expr:
+    """A Python expression. unrounded: the same before the last rounding to its float type, if there is one."""
+
+    text: str
+    binding: int = ATOM
+    unrounded: Expr | None = None
+
+    def at(self, binding: int) -> str:
+        """The text where an operand binds at least so tightly."""
+        return self.text if self.binding >= binding else f"({self.text})"
+
+    @property
+    def is_simple(self) -> bool:
+        """A name or a literal: can be repeated."""
+        return self.text.replace("_", "").replace(".", "").isalnum()
+
+
+def infix(lhs: Expr, operator: str, rhs: Expr, binding: int) -> Expr:
+    """`lhs operator rhs` for an operator that associates to the left."""
+    return Expr(f"{lhs.at(binding)} {operator} {rhs.at(binding + 1)}", binding)
+
+
+def call(function: str, *args: Expr | str) -> Expr:
+    return Expr(f"{function}({', '.join(a if isinstance(a, str) else a.text for a in args)})")
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One lane of a pure op: the op, its operands, the scalar types of operands and result, and whether an integer
+    result is known to fit its type."""
+
+    op: Operation
+    args: Sequence[Expr]
+    sources: Sequence[DType]
+    dtype: DType
+    fits: bool = False
+
+    def wrap(self, exact: Expr) -> Expr:
+        """An integer brought into the range of the result type."""
+        return exact if self.fits else wrap(exact, self.dtype)
+
+    def unsigned(self, i: int) -> Expr:
+        """Integer operand `i` as the unsigned number with its bits."""
+        dtype = self.sources[i]
+        if dtype.kind != "int":
+            return self.args[i]
+        return Expr(f"{self.args[i].at(AND)} & {2**dtype.bits - 1:#x}", AND)
+
+    def round(self, exact: Expr) -> Expr:
+        """A float rounded to the result type."""
+        return rounded(exact, self.dtype)
+
+
+Rule: TypeAlias = Callable[[Lane], Expr]
+
+
+def wrap(exact: Expr, dtype: DType) -> Expr:
+    """An integer of any size modulo 2**bits, in the range of `dtype`."""
+    if dtype.is_bool:
+        return Expr(f"({exact.at(AND)} & 1) != 0", COMPARE)
+    if dtype.kind == "uint":
+        return Expr(f"{exact.at(AND)} & {2**dtype.bits - 1:#x}", AND)
+    half = 2 ** (dtype.bits - 1)
+    return Expr(f"({exact.at(SUM)} + {half:#x} & {2 * half - 1:#x}) - {half:#x}", SUM)
+
+
+def rounded(exact: Expr, dtype: DType) -> Expr:
+    """A float rounded to `dtype`; f64 is what Python computes in."""
+    match dtype.scalar.name:
+        case "float64":
+            return exact
+        case "float32":
+            return Expr(f"f32({exact.text}).value", ATOM, exact)
+        case name:
+            return Expr(f"{_SHORT[name]}({exact.text})", ATOM, exact)
+
+
+_SHORT = {"float16": "f16", "bfloat16": "bf16"}
+
+
+def by_way_of_f32(exact: Expr, dtype: DType) -> Expr:
+    """A float computed in f32 (f64 for f64) and rounded to `dtype`."""
+    if dtype.bits == 16:
+        return rounded(Expr(f"f32({exact.text}).value"), dtype)
+    return rounded(exact, dtype)
+
+
+# Integers
+
+
+def _wrapping(operator: str, binding: int) -> Rule:
+    return lambda lane: lane.wrap(infix(lane.args[0], operator, lane.args[1], binding))
+
+
+def _bitwise(operator: str, binding: int) -> Rule:
+    return lambda lane: infix(lane.args[0], operator, lane.args[1], binding)
+
+
+def _plain_call(function: str) -> Rule:
+    return lambda lane: call(function, *lane.args)
+
+
+def _wrapping_call(function: str) -> Rule:
+    return lambda lane: lane.wrap(call(function, *lane.args))
+
+
+def _unsigned(rule: Callable[[Expr, Expr], Expr]) -> Rule:
+    """A rule on unsigned operands, whose result is that of the same bits in the result type."""
+
+    def unsigned(lane: Lane) -> Expr:
+        result = rule(lane.unsigned(0), lane.unsigned(1))
+        return result if lane.dtype.kind != "int" else wrap(result, lane.dtype)
+
+    return unsigned
+
+
+def _ceil_quotient(lhs: Expr, rhs: Expr) -> Expr:
+    return Expr(f"-(-{lhs.at(UNARY)} // {rhs.at(UNARY)})", UNARY)
+
+
+def _shift_right_logically(lhs: Expr, rhs: Expr) -> Expr:
+    return infix(lhs, ">>", rhs, SHIFT)
+
+
+def _bit_length(lane: Lane) -> Expr:
+    bits = lane.sources[0].bits
+    return lane.wrap(Expr(f"{bits} - ({lane.unsigned(0).text}).bit_length()", SUM))
+
+
+def _bit_count(lane: Lane) -> Expr:
+    return lane.wrap(Expr(f"({lane.unsigned(0).text}).bit_count()"))
+
+
+def _trailing_zeros(lane: Lane) -> Expr:
+    return lane.wrap(call("trailing_zeros", lane.unsigned(0), str(lane.sources[0].bits)))
+
+
+# Floats
+
+
+def _float_infix(operator: str, binding: int) -> Rule:
+    return lambda lane: lane.round(infix(lane.args[0], operator, lane.args[1], binding))
+
+
+def _float_exact(function: str) -> Rule:
+    """A function whose result needs no rounding."""
+    return lambda lane: call(function, *lane.args)
+
+
+def _float_function(function: str) -> Rule:
+    return lambda lane: by_way_of_f32(call(function, *lane.args), lane.dtype)
+
+
+def _choice(operator: str) -> Rule:
+    def choice(lane: Lane) -> Expr:
+        a, b = lane.args
+        return Expr(f"{a.at(COMPARE)} if {a.at(OR)} {operator} {b.at(OR)} else {b.at(COMPARE)}", TERNARY)
+
+    return choice
+
+
+def _power(lane: Lane) -> Expr:
+    return by_way_of_f32(call("power", *lane.args), lane.dtype)
+
+
+def _fma(lane: Lane) -> Expr:
+    return call("fma", *lane.args, repr(lane.dtype.name))
+
+
+# Comparisons
+
+_CMPI = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+_FIRST_UNSIGNED = 6
+_CMPF = (
+    "False",
+    "{a} == {b}",
+    "{a} > {b}",
+    "{a} >= {b}",
+    "{a} < {b}",
+    "{a} <= {b}",
+    "{a} < {b} or {a} > {b}",
+    "{a} == {a} and {b} == {b}",
+    "not ({a} < {b} or {a} > {b})",
+    "not {a} <= {b}",
+    "not {a} < {b}",
+    "not {a} >= {b}",
+    "not {a} > {b}",
+    "{a} != {b}",
+    "{a} != {a} or {b} != {b}",
+    "True",
+)
+
+
+def _compare_integers(lane: Lane) -> Expr:
+    assert isinstance(lane.op, arith.CmpiOp)
+    predicate = lane.op.predicate.value.data
+    args = lane.args
+    if predicate >= _FIRST_UNSIGNED:
+        args = [lane.unsigned(0), lane.unsigned(1)]
+    elif predicate > 1 and lane.sources[0].kind != "int":
+        args = [_as_signed(a, lane.sources[0]) for a in args]
+    return Expr(f"{args[0].at(OR)} {_CMPI[predicate]} {args[1].at(OR)}", COMPARE)
+
+
+def _as_signed(value: Expr, dtype: DType) -> Expr:
+    if dtype.is_bool:
+        return Expr(f"-{value.at(UNARY)}", UNARY)
+    return wrap(value, DType("int", dtype.bits))
+
+
+def _compare_floats(lane: Lane) -> Expr:
+    assert isinstance(lane.op, arith.CmpfOp)
+    a, b = (x.at(OR) for x in lane.args)
+    text = _CMPF[lane.op.predicate.value.data].format(a=a, b=b)
+    return Expr(text, COMPARE if text.count(" ") == 2 else TERNARY)
+
+
+def _select(lane: Lane) -> Expr:
+    condition, then, orelse = lane.args
+    return Expr(f"{then.at(NOT)} if {condition.at(NOT)} else {orelse.at(NOT)}", TERNARY)
+
+
+# Conversions
+
+
+def convert(value: Expr, source: DType, target: DType, fits: bool) -> Expr:
+    """`tir.cast`."""
+    if source == target:
+        return value
+    if target.is_bool:
+        return Expr(f"{value.at(OR)} != 0", COMPARE)
+    if not source.is_float and not target.is_float:
+        if source.is_bool:
+            return Expr(f"+{value.at(UNARY)}", UNARY)
+        return value if fits else wrap(value, target)
+    if not target.is_float:
+        low, high = int_range(target)
+        return call("to_int", value, str(low), str(high))
+    if not source.is_float:
+        return _int_to_float(value, source, target)
+    if source.bits < target.bits:
+        return value
+    return by_way_of_f32(value, target) if source.bits == 64 else rounded(value, target)
+
+
+def _int_to_float(value: Expr, source: DType, target: DType) -> Expr:
+    """Once to f64 and f32; to f16 and bf16 by way of f32."""
+    if target.bits == 64:
+        return call("float", value)
+    single = call("int_to_f32", value) if source.bits == 64 else Expr(f"f32({value.text}).value")
+    return single if target.bits == 32 else rounded(single, target)
+
+
+def _cast(lane: Lane) -> Expr:
+    return convert(lane.args[0], lane.sources[0], lane.dtype, lane.fits)
+
+
+def _signed_cast(lane: Lane) -> Expr:
+    """arith's casts that take a signless operand as signed: i1 is 0 or -1."""
+    source = lane.sources[0]
+    if source.is_bool:
+        return convert(Expr(f"-{lane.args[0].at(UNARY)}", UNARY), DType("int", 8), lane.dtype, True)
+    return convert(lane.args[0], source, lane.dtype, False)
+
+
+def _unsigned_cast(lane: Lane) -> Expr:
+    source = DType("uint", lane.sources[0].bits)
+    return convert(lane.unsigned(0), lane.sources[0] if lane.sources[0].is_bool else source, lane.dtype, False)
+
+
+def _truncate_integer(lane: Lane) -> Expr:
+    return wrap(lane.args[0], lane.dtype)
+
+
+def _float_to_unsigned(lane: Lane) -> Expr:
+    number = call("to_int", lane.args[0], "0", str(2**lane.dtype.bits - 1))
+    return wrap(number, lane.dtype) if lane.dtype.kind == "int" else number
+
+
+def _float_to_signed(lane: Lane) -> Expr:
+    half = 2 ** (lane.dtype.bits - 1)
+    return wrap(call("to_int", lane.args[0], str(-half), str(half - 1)), lane.dtype)
+
+
+def _round_once(lane: Lane) -> Expr:
+    return lane.round(lane.args[0])
+
+
+# tir.intrinsic
+
+
+def _q_multiply_shift(lane: Lane) -> Expr:
+    return lane.wrap(call("q_multiply_shift", *lane.args))
+
+
+def _classify(function: str, of_integer: str) -> Rule:
+    return lambda lane: call(function, *lane.args) if lane.sources[0].is_float else Expr(of_integer)
+
+
+def _ldexp(lane: Lane) -> Expr:
+    exponent = lane.args[1]
+    if lane.sources[1].is_float:
+        exponent = call("to_int", exponent, "-100000", "100000")
+    return lane.round(call("ldexp", lane.args[0], exponent))
+
+
+def _fmod(lane: Lane) -> Expr:
+    if lane.dtype.is_float:
+        return call("fmod", *lane.args)
+    raise UnsupportedError(f"tir.intrinsic fmod on {lane.dtype}, expected floats")
+
+
+_INTRINSICS: dict[str, Rule] = {
+    "exp10": _float_function("exp10"),
+    "sigmoid": _float_function("sigmoid"),
+    "hypot": _float_function("hypot"),
+    "ldexp": _ldexp,
+    "nextafter": lambda lane: call("next_after", *lane.args, repr(lane.dtype.name)),
+    "fmod": _fmod,
+    "isnan": _classify("isnan", "False"),
+    "isinf": _classify("isinf", "False"),
+    "isfinite": _classify("isfinite", "True"),
+    "isnullptr": lambda lane: Expr(f"{lane.args[0].at(OR)} is None", COMPARE),
+    "likely": lambda lane: lane.args[0],
+    "q_multiply_shift": _q_multiply_shift,
+}
+
+
+def _intrinsic(lane: Lane) -> Expr:
+    assert isinstance(lane.op, IntrinsicOp)
+    return _INTRINSICS[lane.op.intrinsic.data](lane)
+
+
+RULES: dict[type[Operation], Rule] = {
+    arith.AddiOp: _wrapping("+", SUM),
+    arith.SubiOp: _wrapping("-", SUM),
+    arith.MuliOp: _wrapping("*", PRODUCT),
+    arith.FloorDivSIOp: _wrapping("//", PRODUCT),
+    FloormodOp: _bitwise("%", PRODUCT),
+    arith.DivSIOp: _wrapping_call("trunc_div"),
+    arith.RemSIOp: _plain_call("trunc_mod"),
+    arith.CeilDivSIOp: lambda lane: lane.wrap(_ceil_quotient(*lane.args)),
+    arith.DivUIOp: _unsigned(lambda a, b: infix(a, "//", b, PRODUCT)),
+    arith.RemUIOp: _unsigned(lambda a, b: infix(a, "%", b, PRODUCT)),
+    arith.CeilDivUIOp: _unsigned(_ceil_quotient),
+    arith.MinSIOp: _plain_call("min"),
+    arith.MaxSIOp: _plain_call("max"),
+    arith.MinUIOp: _unsigned(lambda a, b: call("min", a, b)),
+    arith.MaxUIOp: _unsigned(lambda a, b: call("max", a, b)),
+    arith.AndIOp: _bitwise("&", AND),
+    arith.OrIOp: _bitwise("|", OR),
+    arith.XOrIOp: _bitwise("^", XOR),
+    arith.ShLIOp: _wrapping("<<", SHIFT),
+    arith.ShRSIOp: _bitwise(">>", SHIFT),
+    arith.ShRUIOp: _unsigned(_shift_right_logically),
+    math.AbsIOp: _wrapping_call("abs"),
+    math.CtPopOp: _bit_count,
+    math.CountLeadingZerosOp: _bit_length,
+    math.CountTrailingZerosOp: _trailing_zeros,
+    math.IPowIOp: _wrapping_call("int_power"),
+    arith.AddfOp: _float_infix("+", SUM),
+    arith.SubfOp: _float_infix("-", SUM),
+    arith.MulfOp: _float_infix("*", PRODUCT),
+    arith.DivfOp: lambda lane: lane.round(call("divide", *lane.args)),
+    arith.NegfOp: lambda lane: Expr(f"-{lane.args[0].at(UNARY)}", UNARY),
+    MinOp: _choice("<"),
+    MaxOp: _choice(">"),
+    arith.MinimumfOp: _float_exact("minimum"),
+    arith.MaximumfOp: _float_exact("maximum"),
+    arith.MinnumfOp: _float_exact("min_num"),
+    arith.MaxnumfOp: _float_exact("max_num"),
+    math.AbsFOp: _float_exact("fabs"),
+    math.CeilOp: _float_exact("ceil"),
+    math.CopySignOp: _float_exact("copysign"),
+    math.FloorOp: _float_exact("floor"),
+    math.RoundOp: _float_exact("round_away"),
+    math.RoundEvenOp: _float_exact("round_even"),
+    math.TruncOp: _float_exact("trunc"),
+    math.SqrtOp: lambda lane: lane.round(call("sqrt", *lane.args)),
+    math.AcosOp: _float_function("acos"),
+    math.AcoshOp: _float_function("acosh"),
+    math.AsinOp: _float_function("asin"),
+    math.AsinhOp: _float_function("asinh"),
+    math.AtanOp: _float_function("atan"),
+    math.Atan2Op: _float_function("atan2"),
+    math.AtanhOp: _float_function("atanh"),
+    math.CbrtOp: _float_function("cbrt"),
+    math.CosOp: _float_function("cos"),
+    math.CoshOp: _float_function("cosh"),
+    math.ErfOp: _float_function("erf"),
+    math.ExpOp: _float_function("exp"),
+    math.Exp2Op: _float_function("exp2"),
+    math.ExpM1Op: _float_function("expm1"),
+    math.LogOp: _float_function("log"),
+    math.Log10Op: _float_function("log10"),
+    math.Log1pOp: _float_function("log1p"),
+    math.Log2Op: _float_function("log2"),
+    math.RsqrtOp: _float_function("rsqrt"),
+    math.SinOp: _float_function("sin"),
+    math.SinhOp: _float_function("sinh"),
+    math.TanOp: _float_function("tan"),
+    math.TanhOp: _float_function("tanh"),
+    math.PowFOp: _power,
+    math.FPowIOp: _power,
+    math.FmaOp: _fma,
+    vector.FMAOp: _fma,
+    arith.CmpiOp: _compare_integers,
+    arith.CmpfOp: _compare_floats,
+    arith.SelectOp: _select,
+    CastOp: _cast,
+    arith.ExtFOp: _cast,
+    arith.TruncFOp: _round_once,
+    arith.TruncIOp: _truncate_integer,
+    arith.ExtSIOp: _signed_cast,
+    arith.SIToFPOp: _signed_cast,
+    arith.IndexCastOp: _signed_cast,
+    arith.ExtUIOp: _unsigned_cast,
+    arith.UIToFPOp: _unsigned_cast,
+    arith.FPToSIOp: _float_to_signed,
+    arith.FPToUIOp: _float_to_unsigned,
+    IntrinsicOp: _intrinsic,
+}
+"""What each pure op is in Python, lane by lane."""
+
+REPEATS = (MinOp, MaxOp, arith.CmpfOp, arith.CeilDivUIOp)
+"""Ops whose rule writes an operand more than once: operands must be names."""
+
+
+# What semantics excludes of an op: a text that is true when it happens, and what happened
+
+Exclusion: TypeAlias = Callable[[Expr, DType], str]
+
+
+def _is_zero(divisor: Expr, dtype: DType) -> str:
+    return f"{divisor.at(OR)} == 0"
+
+
+def _is_no_shift(amount: Expr, dtype: DType) -> str:
+    return f"not 0 <= {amount.at(OR)} < {dtype.bits}"
+
+
+_DIVISIONS = (
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+    arith.FloorDivSIOp,
+    arith.CeilDivSIOp,
+    arith.CeilDivUIOp,
+    FloormodOp,
+)
+_SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
+
+EXCLUSIONS: dict[type[Operation], tuple[Exclusion, str]] = {
+    **dict.fromkeys(_DIVISIONS, (_is_zero, "division by zero")),
+    **dict.fromkeys(_SHIFTS, (_is_no_shift, "shift amount out of range")),
+}
+"""For ops with an excluded second operand: how to find it, and what to call it."""
+
+
+# Constants
+
+
+def literal(value: bool | int | float, dtype: DType) -> Expr:
+    """A number of a scalar type."""
+    if dtype.is_bool:
+        return Expr(str(bool(value & 1 if isinstance(value, int) else value)))
+    if dtype.is_float:
+        text = repr(numerics.round_to(dtype, float(value)))
+        return Expr(text, UNARY if text.startswith("-") else ATOM)
+    text = str(wrap_int(int(value), dtype))
+    return Expr(text, UNARY if text.startswith("-") else ATOM)
+
+
+def constant(op: arith.ConstantOp | ConstOp) -> Expr:
+    """A constant op."""
+    value, type = op.value, op.results[0].type
+    match value:
+        case StringAttr():
+            return Expr(repr(value.data))
+        case IntegerAttr() | FloatAttr():
+            return literal(value.value.data, dtype_of(type))
+        case DenseIntOrFPElementsAttr():
+            dtype = dtype_of(type)
+            lanes = list(value.get_values())
+            lanes = lanes * dtype.lanes if len(lanes) == 1 else lanes
+            return Expr(f"[{', '.join(literal(v, dtype.scalar).text for v in lanes)}]")
+        case _:
+            raise UnsupportedError(f"{op.name} of {value}")
+
+
+def scalar_dtype(type: Attribute) -> DType:
+    """The scalar type of a value; a handle counts as uint64."""
+    return DType("uint", 64) if isinstance(type, HandleType) else dtype_of(type).scalar

@@ -1,0 +1,297 @@
+"""Arithmetic that Python lacks, on the numbers that generated code holds.
+
+A value of any float type is a Python float that the type can represent; integers are Python integers in the range of
+their type; bools are Python bools. Rounding goes through `f32(x).value`, `f16(x)` and `bf16(x)`.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from ctypes import c_float as f32
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ...core.dtypes import DType, numpy_dtype, parse_dtype
+
+_DOUBLE, _QUAD = struct.Struct("=f"), struct.Struct("=I")
+_HALF, _BITS = struct.Struct("=e"), struct.Struct("=H")
+
+
+def _decoded(dtype: type) -> list[float]:
+    return np.arange(65536, dtype=np.uint16).view(dtype).astype(np.float64).tolist()
+
+
+with np.errstate(all="ignore"):
+    F16 = _decoded(np.float16)
+    """The value of each bit pattern of a float16."""
+    BF16 = _decoded(ml_dtypes.bfloat16)
+    """The value of each bit pattern of a bfloat16."""
+
+
+def f16_bits(x: float) -> int:
+    """The bits of the float16 nearest to `x`."""
+    try:
+        return _BITS.unpack(_HALF.pack(x))[0]
+    except OverflowError:
+        return 0x7C00 if x > 0 else 0xFC00
+
+
+def f16(x: float) -> float:
+    """`x` rounded to float16."""
+    try:
+        return _HALF.unpack(_HALF.pack(x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def bf16_bits(x: float) -> int:
+    """The bits of the bfloat16 nearest to `x`."""
+    near = f32(x).value
+    bits = _QUAD.unpack(_DOUBLE.pack(near))[0]
+    if near != x:
+        if x != x:
+            return bits >> 16 | 0x40
+        bits = bits - (abs(near) > abs(x)) | 1  # rounded to odd: rounding that again is rounding once
+    return bits + 0x7FFF + (bits >> 16 & 1) >> 16
+
+
+def bf16(x: float) -> float:
+    """`x` rounded to bfloat16."""
+    return BF16[bf16_bits(x)]
+
+
+def _f32(x: float) -> float:
+    return f32(x).value
+
+
+_ROUND: dict[str, Callable[[float], float]] = {"float16": f16, "bfloat16": bf16, "float32": _f32, "float64": float}
+
+
+def round_to(dtype: DType, x: float) -> float:
+    """`x` rounded to a float type."""
+    return _ROUND[dtype.scalar.name](x)
+
+
+# Conversions
+
+
+def int_to_f32(i: int) -> float:
+    """The float32 nearest to an integer of any size."""
+    if -(1 << 53) <= i <= 1 << 53:
+        return f32(i).value
+    # Keep 53 bits, the last of which says whether something was lost.
+    shift = i.bit_length() - 53
+    kept = (abs(i) >> shift | bool(abs(i) & (1 << shift) - 1)) << shift
+    return f32(kept if i > 0 else -kept).value
+
+
+def to_int(x: float, low: int, high: int) -> int:
+    """A float towards zero, in [low, high]; NaN is 0."""
+    if x != x:
+        return 0
+    if x <= low:
+        return low
+    return high if x >= high else int(x)
+
+
+def reinterpret(lanes: Sequence[Any], source: str, target: str) -> list[Any]:
+    """The bits of values of one type as values of another."""
+    array = np.array(lanes, numpy_dtype(source)).view(numpy_dtype(target))
+    return (array.astype(np.float64) if parse_dtype(target).is_float else array).tolist()
+
+
+# Integers
+
+
+def trunc_div(a: int, b: int) -> int:
+    """`a / b` towards zero."""
+    q = abs(a) // abs(b)
+    return q if (a < 0) == (b < 0) else -q
+
+
+def trunc_mod(a: int, b: int) -> int:
+    """`a - trunc_div(a, b) * b`, of the sign of a."""
+    r = abs(a) % abs(b)
+    return -r if a < 0 else r
+
+
+def trailing_zeros(a: int, bits: int) -> int:
+    return (a & -a).bit_length() - 1 if a else bits
+
+
+def int_power(base: int, power: int) -> int:
+    """`base ** power` on integers, towards zero when the power is negative."""
+    if power >= 0:
+        return base**power
+    return base if base == 1 or (base == -1 and power % 2) else int(base == -1)
+
+
+def q_multiply_shift(x: int, y: int, q: int, s: int) -> int:
+    """`x * y * 2**(s - q)`, half up: the product of two fixed-point numbers of q fractional bits, shifted left by s."""
+    right = q + max(-s, 0)
+    product = (x << max(s, 0)) * y
+    return product + (1 << right - 1) >> right if right > 0 else product
+
+
+# Floats: what `math` refuses to compute has IEEE's result instead
+
+
+def divide(a: float, b: float) -> float:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        if a != a or a == 0:
+            return math.nan
+        return math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def _total(function: Callable[..., float], ieee: Callable[..., Any]) -> Callable[..., float]:
+    """`function`, or numpy's `ieee` where it raises."""
+
+    def total(*args: float) -> float:
+        try:
+            return function(*args)
+        except (ValueError, OverflowError):
+            with np.errstate(all="ignore"):
+                return float(ieee(*args))
+
+    return total
+
+
+acos = _total(math.acos, np.arccos)
+acosh = _total(math.acosh, np.arccosh)
+asin = _total(math.asin, np.arcsin)
+asinh = _total(math.asinh, np.arcsinh)
+atan = _total(math.atan, np.arctan)
+atan2 = _total(math.atan2, np.arctan2)
+atanh = _total(math.atanh, np.arctanh)
+cbrt = _total(math.cbrt, np.cbrt)
+copysign = math.copysign
+cos = _total(math.cos, np.cos)
+cosh = _total(math.cosh, np.cosh)
+erf = math.erf
+erfc = math.erfc
+exp = _total(math.exp, np.exp)
+exp2 = _total(math.exp2, np.exp2)
+expm1 = _total(math.expm1, np.expm1)
+fabs = math.fabs
+fmod = _total(math.fmod, np.fmod)
+hypot = _total(math.hypot, np.hypot)
+log = _total(math.log, np.log)
+log10 = _total(math.log10, np.log10)
+log1p = _total(math.log1p, np.log1p)
+log2 = _total(math.log2, np.log2)
+power = _total(math.pow, np.power)
+sin = _total(math.sin, np.sin)
+sinh = _total(math.sinh, np.sinh)
+sqrt = _total(math.sqrt, np.sqrt)
+tan = _total(math.tan, np.tan)
+tanh = math.tanh
+inf, nan = math.inf, math.nan
+isnan, isinf, isfinite = math.isnan, math.isinf, math.isfinite
+
+
+def exp10(x: float) -> float:
+    return power(10.0, x)
+
+
+def rsqrt(x: float) -> float:
+    return divide(1.0, sqrt(x))
+
+
+def sigmoid(x: float) -> float:
+    return divide(1.0, 1.0 + exp(-x))
+
+
+def floor(x: float) -> float:
+    return math.copysign(math.floor(x), x) if math.isfinite(x) else x
+
+
+def ceil(x: float) -> float:
+    return math.copysign(math.ceil(x), x) if math.isfinite(x) else x
+
+
+def trunc(x: float) -> float:
+    return math.copysign(math.trunc(x), x) if math.isfinite(x) else x
+
+
+def round_even(x: float) -> float:
+    """To the nearest integer, half to even."""
+    return math.copysign(round(x), x) if math.isfinite(x) else x
+
+
+def round_away(x: float) -> float:
+    """To the nearest integer, half away from zero."""
+    whole = trunc(x)
+    return math.copysign(abs(whole) + 1, x) if abs(x - whole) >= 0.5 else whole
+
+
+def ldexp(x: float, exponent: int) -> float:
+    try:
+        return math.ldexp(x, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def next_after(x: float, y: float, dtype: str) -> float:
+    """The neighbour of `x` towards `y` among the numbers of a float type."""
+    scalar = numpy_dtype(dtype).type
+    with np.errstate(all="ignore"):
+        return float(np.nextafter(scalar(x), scalar(y)))
+
+
+def _signed_less(a: float, b: float) -> bool:
+    return a < b or (a == b and math.copysign(1.0, a) < math.copysign(1.0, b))
+
+
+def minimum(a: float, b: float) -> float:
+    """The lesser, -0 below 0; NaN if either is."""
+    if a != a or b != b:
+        return math.nan
+    return a if _signed_less(a, b) else b
+
+
+def maximum(a: float, b: float) -> float:
+    """The greater, -0 below 0; NaN if either is."""
+    if a != a or b != b:
+        return math.nan
+    return b if _signed_less(a, b) else a
+
+
+def min_num(a: float, b: float) -> float:
+    """The lesser, -0 below 0; the other one if one is NaN."""
+    return b if a != a else a if b != b else minimum(a, b)
+
+
+def max_num(a: float, b: float) -> float:
+    """The greater, -0 below 0; the other one if one is NaN."""
+    return b if a != a else a if b != b else maximum(a, b)
+
+
+def _round_to_odd(exact: Fraction) -> float:
+    """A number next to `exact`, such that rounding it to fewer bits is rounding `exact`."""
+    near = float(exact)
+    if math.isinf(near) or Fraction(near) == exact:
+        return near
+    if struct.unpack("=Q", struct.pack("=d", near))[0] & 1:
+        return near
+    return math.nextafter(near, math.inf if Fraction(near) < exact else -math.inf)
+
+
+def fma(a: float, b: float, c: float, dtype: str) -> float:
+    """`a * b + c` rounded once to f32 and f64; to f64 and from there to f16 and bf16."""
+    plain = a * b + c
+    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+        return plain
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if not exact:
+        return plain
+    try:
+        return f32(_round_to_odd(exact)).value if dtype == "float32" else _ROUND[dtype](float(exact))
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf

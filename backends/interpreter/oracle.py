@@ -1,0 +1,253 @@
+"""Programs at the `tir` landing as Python functions: compiled, called, and their faults told with the line."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any, NoReturn, cast
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...core.diagnostics import did_you_mean
+from ...core.dtypes import dtype_of
+from ...core.errors import ArgumentError, UndefinedBehaviorError, UnsupportedError
+from ...dialects.tir import DYNAMIC, FuncOp, HandleType, MatchBufferOp
+from ...module import FunctionNotFoundError, Module
+from ..runtime.arguments import ArgumentPacker
+from ..runtime.library import Library
+from ..runtime.signature import BufferParameter, FunctionSignature, HandleParameter, Parameter, ScalarParameter
+from . import checks, numerics
+from .aliases import Writes
+from .calls import promises_noalias
+from .checks import Packed, Run
+from .functions import FunctionCompiler
+from .memory import Fault, view_of_array
+from .program import Program, location_of
+from .writer import Line
+
+_FILE = "<oracle>"
+
+
+def compile_oracle(
+    program: Module | ModuleOp | FuncOp,
+    *,
+    check: bool = True,
+    uninitialized: Sequence[str] = (),
+    packed: Packed | None = None,
+) -> PythonLibrary:
+    """The functions of a program at the `tir` landing as Python functions with exact semantics.
+
+    check: find what is excluded; without, such a program does anything but crash.  uninitialized: names of buffer
+    parameters whose elements count as never written at the start of a call, as those of outputs should.  packed: what
+    `tir.call_packed` finds, by name; the registered functions by default.
+    Raises `UnsupportedError` for what only a target can do.
+    """
+    functions = _functions(program)
+    compiled = Program.of(functions, check, frozenset(uninitialized))
+    text, namespace = _Text(compiled), dict(vars(numerics)) | checks.NAMESPACE | {"product": product}
+    namespace |= text.constants
+    exec(compile(text.source, _FILE, "exec"), namespace)
+    writes = Writes(functions)
+    public = [n for n, f in functions.items() if f.private is None]
+    made = {
+        name: PythonFunction(functions[name], compiled, writes, namespace[compiled.names[name]], text, packed)
+        for name in functions
+    }
+    return PythonLibrary({n: made[n] for n in public or made}, made, text.source)
+
+
+def run_oracle(
+    program: Module | ModuleOp | FuncOp,
+    entry: str,
+    arguments: Sequence[Any],
+    *,
+    packed: Packed | None = None,
+    check: bool = True,
+    uninitialized: Sequence[str] = (),
+) -> Any:
+    """Call function `entry` of a program; arrays are written in place. Returns what it returns.
+
+    See `compile_oracle` for the options. Raises `UndefinedBehaviorError` when the program does something excluded,
+    and what a compiled function raises.
+    """
+    library = compile_oracle(program, check=check, uninitialized=uninitialized, packed=packed)
+    if entry not in library.all_functions:
+        known = ", ".join(library.all_functions) or "none"
+        raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, library.all_functions)} (has: {known})")
+    return library.all_functions[entry](*arguments)
+
+
+def _functions(program: Module | ModuleOp | FuncOp) -> dict[str, FuncOp]:
+    if isinstance(program, FuncOp):
+        return {program.sym_name.data: program}
+    module = program.op if isinstance(program, Module) else program
+    functions: dict[str, FuncOp] = {}
+    for op in module.body.block.ops:
+        if not isinstance(op, FuncOp):
+            raise UnsupportedError(f"{location_of(op)}the oracle runs the tir landing, got {op.name}")
+        functions[op.sym_name.data] = op
+    return functions
+
+
+class _Text:
+    """The source of all functions, and the op behind each line."""
+
+    def __init__(self, program: Program):
+        self.constants: dict[str, np.ndarray[Any, Any]] = {}
+        lines: list[Line] = []
+        for func in program.functions.values():
+            lines += FunctionCompiler(func, program, self.constants).compile()
+        self.source = "".join(f"{'    ' * indent}{text}\n" for indent, text, _ in lines)
+        self._ops = [op for _, _, op in lines]
+
+    def op_at(self, error: BaseException) -> Operation | None:
+        """The op whose code raised `error`."""
+        frames = [line for frame, line in traceback.walk_tb(error.__traceback__) if _is_ours(frame)]
+        return self._ops[frames[-1] - 1] if frames else None
+
+
+def _is_ours(frame: Any) -> bool:
+    return frame.f_code.co_filename == _FILE
+
+
+class PythonFunction:
+    """One function of a program, run by Python. Arrays are written in place."""
+
+    def __init__(
+        self,
+        func: FuncOp,
+        program: Program,
+        writes: Writes,
+        call: Callable[..., Any],
+        text: _Text,
+        packed: Packed | None,
+    ):
+        self.signature = signature_of(func, writes)
+        self._packer = ArgumentPacker(self.signature)
+        self._call, self._text, self._packed = call, text, packed
+        self._takes_strand = program.check and self.name in program.concurrent
+        self._units = [
+            program.unit_of(_element(param)) if isinstance(p, BufferParameter) else 0
+            for p, (_, param) in zip(self.signature.parameters, func.params, strict=True)
+        ]
+        self._fresh = [not program.uninitialized.isdisjoint(_names(name, param)) for name, param in func.params]
+
+    @property
+    def name(self) -> str:
+        """The name of the function in its module."""
+        return self.signature.name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the function; returns what it returns. Raises as a compiled function does, and
+        `UndefinedBehaviorError`."""
+        _, arrays = self._packer.pack(arguments)
+        values = [
+            self._inside(i, parameter, argument, array)
+            for i, (parameter, argument, array) in enumerate(
+                zip(self.signature.parameters, arguments, arrays, strict=True)
+            )
+        ]
+        run = Run(self._packed)
+        try:
+            return self._outside(self._call(run, *([0] if self._takes_strand else []), *values))
+        except Fault as error:
+            self._report(error, str(error))
+        except (IndexError, ZeroDivisionError, ValueError, TypeError) as error:
+            # What Python itself notices of an unchecked program, or of a read-only memory.
+            if isinstance(error, ArgumentError) or not _raised_by_generated_code(error):
+                raise
+            self._report(error, str(error))
+
+    def _inside(self, i: int, parameter: Parameter, argument: Any, array: np.ndarray[Any, Any] | None) -> Any:
+        """An argument, which is right, as generated code takes it."""
+        match parameter:
+            case ScalarParameter():
+                return checks.inside(argument, parameter.dtype, parameter.name)
+            case HandleParameter():
+                return argument
+            case BufferParameter():
+                assert array is not None
+                return view_of_array(parameter.name, array, parameter.dtype, self._units[i], not self._fresh[i])
+
+    def _outside(self, value: Any) -> Any:
+        return checks.outside(value) if self.signature.result == "handle" else value
+
+    def _report(self, error: BaseException, message: str) -> NoReturn:
+        op = self._text.op_at(error)
+        where = location_of(op) or f"{self.name}: "
+        what = f"{op.name}: " if op is not None else ""
+        raise UndefinedBehaviorError(f"{where}{what}{message}") from None
+
+    def __repr__(self) -> str:
+        return f"<python function {self.name}({', '.join(p.name for p in self.signature.parameters)})>"
+
+
+def _raised_by_generated_code(error: BaseException) -> bool:
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return _is_ours(frame)
+
+
+class PythonLibrary(Library):
+    """The functions of a program as Python functions: `lib["main"]` gives one, `lib(...)` calls the only one,
+    `lib.source("python")` is their text."""
+
+    def __init__(
+        self, functions: Mapping[str, PythonFunction], all_functions: Mapping[str, PythonFunction], source: str
+    ):
+        super().__init__(cast(Any, functions), {"python": lambda: source})
+        self.all_functions = dict(all_functions)
+
+
+# Signatures
+
+
+def signature_of(func: FuncOp, writes: Writes) -> FunctionSignature:
+    """What callers of a `tir.func` must pass, as for compiled functions."""
+    parameters = tuple(
+        _parameter(name, value, writes.parameter(func, i)) for i, (name, value) in enumerate(func.params)
+    )
+    result = func.result_type
+    dtype = None if result is None else "handle" if isinstance(result, HandleType) else dtype_of(result).name
+    return FunctionSignature(func.sym_name.data, parameters, dtype, promises_noalias(func))
+
+
+def _match_of(value: SSAValue) -> MatchBufferOp | None:
+    """The first buffer that a handle parameter is looked at as."""
+    return next((use.operation for use in value.uses if isinstance(use.operation, MatchBufferOp)), None)
+
+
+def _buffer_type(value: SSAValue) -> MemRefType[Attribute] | None:
+    if isinstance(value.type, MemRefType):
+        return value.type
+    match = _match_of(value)
+    return None if match is None else match.type
+
+
+def _element(value: SSAValue) -> Any:
+    type = _buffer_type(value)
+    assert type is not None
+    return dtype_of(type.element_type)
+
+
+def _names(name: str, value: SSAValue) -> list[str]:
+    """What a user may call a parameter."""
+    match = _match_of(value)
+    return [name] if match is None else [name, match.buffer_name.data]
+
+
+def _parameter(name: str, value: SSAValue, written: bool) -> Parameter:
+    type = _buffer_type(value)
+    if type is None:
+        return (
+            HandleParameter(name)
+            if isinstance(value.type, HandleType)
+            else ScalarParameter(name, dtype_of(value.type).name)
+        )
+    match = _match_of(value)
+    shape = tuple(None if n == DYNAMIC else n for n in type.get_shape())
+    strides = None if isinstance(type.layout, NoneAttr) else tuple(type.get_strides() or ())
+    dtype = dtype_of(type.element_type).name
+    return BufferParameter(name if match is None else match.buffer_name.data, dtype, shape, strides, 0, written)

@@ -1,0 +1,148 @@
+"""Intervals of integer values, so that generated code wraps and checks only where something can go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+from ...core.dtypes import DType, dtype_of, int_range
+from ...dialects.tir import CastOp, ConstOp, FloormodOp, HandleType, IntrinsicOp, LetOp, Mixed, RampOp
+
+Interval: TypeAlias = tuple[int, int]
+"""Least and greatest value."""
+
+
+def _hull(*numbers: int) -> Interval:
+    return min(numbers), max(numbers)
+
+
+def _product(a: Interval, b: Interval) -> Interval:
+    return _hull(a[0] * b[0], a[0] * b[1], a[1] * b[0], a[1] * b[1])
+
+
+def _floor_quotient(a: Interval, b: Interval) -> Interval | None:
+    if b[0] <= 0:
+        return None
+    return _hull(a[0] // b[0], a[0] // b[1], a[1] // b[0], a[1] // b[1])
+
+
+def _floor_remainder(a: Interval, b: Interval) -> Interval | None:
+    if b[0] <= 0:
+        return None
+    return a if 0 <= a[0] and a[1] < b[0] else (0, b[1] - 1)
+
+
+def _truncating(rule: Callable[[Interval, Interval], Interval | None]) -> Callable[..., Interval | None]:
+    return lambda a, b: rule(a, b) if a[0] >= 0 else None
+
+
+def _both(a: Interval, b: Interval) -> Interval | None:
+    return (0, min(a[1], b[1])) if a[0] >= 0 and b[0] >= 0 else None
+
+
+def _shifted_right(a: Interval, b: Interval) -> Interval | None:
+    return _hull(a[0] >> b[0], a[0] >> b[1], a[1] >> b[0], a[1] >> b[1]) if 0 <= b[0] and b[1] < 64 else None
+
+
+def _shifted_left(a: Interval, b: Interval) -> Interval | None:
+    return _product(a, (1 << b[0], 1 << b[1])) if 0 <= b[0] and b[1] < 64 else None
+
+
+_BINARY: dict[type[Operation], Callable[[Interval, Interval], Interval | None]] = {
+    arith.AddiOp: lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    arith.SubiOp: lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    arith.MuliOp: _product,
+    arith.FloorDivSIOp: _floor_quotient,
+    arith.DivUIOp: _truncating(_floor_quotient),
+    arith.DivSIOp: _truncating(_floor_quotient),
+    FloormodOp: _floor_remainder,
+    arith.RemUIOp: _truncating(_floor_remainder),
+    arith.RemSIOp: _truncating(_floor_remainder),
+    arith.MinSIOp: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    arith.MaxSIOp: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
+    arith.AndIOp: _both,
+    arith.ShLIOp: _shifted_left,
+    arith.ShRSIOp: _shifted_right,
+}
+
+
+class Ranges:
+    """What is known of integer values. `assume` tells what cannot be seen from an op."""
+
+    def __init__(self) -> None:
+        self._known: dict[SSAValue, Interval] = {}
+        self._below: dict[SSAValue, SSAValue] = {}
+
+    def assume(self, value: SSAValue, interval: Interval, below: SSAValue | None = None) -> None:
+        """`value` lies in `interval`, and in [0, below) if there is a `below`."""
+        low, high = int_range(dtype_of(value.type).scalar)
+        if low <= interval[0] and interval[1] <= high:
+            self._known[value] = interval
+        if below is not None:
+            self._below[value] = below
+
+    def same(self, value: SSAValue, other: SSAValue) -> None:
+        """`value` is `other`."""
+        self._known[value] = self.of(other)
+        if other in self._below:
+            self._below[value] = self._below[other]
+
+    def of(self, value: Mixed) -> Interval:
+        """Where `value` lies; for a vector, each of its lanes."""
+        if isinstance(value, int):
+            return value, value
+        if value not in self._known:
+            low, high = int_range(dtype_of(value.type).scalar)
+            exact = self.exact(value.owner) if isinstance(value.owner, Operation) else None
+            fits = exact is not None and low <= exact[0] and exact[1] <= high
+            self._known[value] = exact if exact is not None and fits else (low, high)
+        return self._known[value]
+
+    def fits(self, op: Operation) -> bool:
+        """Whether the result of an integer op needs no wrapping."""
+        exact = self.exact(op)
+        if exact is None:
+            return False
+        low, high = int_range(dtype_of(op.results[0].type).scalar)
+        return low <= exact[0] and exact[1] <= high
+
+    def below(self, value: Mixed) -> SSAValue | None:
+        """A value that `value` is known to lie below, from 0 on."""
+        return None if isinstance(value, int) else self._below.get(value)
+
+    def exact(self, op: Operation) -> Interval | None:
+        """Where the result of an op lies before it is wrapped; None if nothing is known."""
+        if type(op) in _BINARY and not _is_unsigned_view(op):
+            return _BINARY[type(op)](self.of(op.operands[0]), self.of(op.operands[1]))
+        match op:
+            case arith.ConstantOp(value=IntegerAttr() as attr) | ConstOp(value=IntegerAttr() as attr):
+                number = attr.value.data & 1 if dtype_of(op.results[0].type).is_bool else attr.value.data
+                return number, number
+            case CastOp() | LetOp() | vector.BroadcastOp():
+                return self._of_integer(op.operands[0])
+            case IntrinsicOp() if op.intrinsic.data == "likely":
+                return self._of_integer(op.operands[0])
+            case RampOp():
+                base, stride = self.of(op.base), self.of(op.stride)
+                low, high = _product(stride, (0, op.lanes - 1))
+                return base[0] + low, base[1] + high
+            case arith.SelectOp() if self._of_integer(op.lhs) is not None:
+                return _hull(*self.of(op.lhs), *self.of(op.rhs))
+            case _:
+                return None
+
+    def _of_integer(self, value: SSAValue) -> Interval | None:
+        if isinstance(value.type, HandleType):
+            return None
+        dtype: DType = dtype_of(value.type)
+        return None if dtype.is_float else self.of(value)
+
+
+def _is_unsigned_view(op: Operation) -> bool:
+    """An unsigned op on signless operands: its operands are not the numbers that it computes with."""
+    unsigned = isinstance(op, arith.DivUIOp | arith.RemUIOp)
+    return unsigned and dtype_of(op.operands[0].type).kind == "int"

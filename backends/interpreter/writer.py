@@ -1,0 +1,193 @@
+"""The text of one generated Python function while it is being written: lines, names, what each SSA value is called."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from xdsl.dialects import vector
+from xdsl.ir import Operation, SSAValue
+
+from ...core.dtypes import DType, dtype_of
+from ...dialects.tir import AccessOp, HandleType, LetOp, RampOp, ShuffleOp
+from . import checks, numerics
+from .expressions import RULES, Expr, literal
+
+Line = tuple[int, str, Operation | None]
+"""Indentation, text, and the op that it is there for."""
+
+_INT64 = DType("int", 64)
+_INLINE_LENGTH = 80
+_LOOPS_PER_FRAME = 15  # CPython allows 20 statically nested blocks, lanes of vectors among them
+_LEVELS_PER_FRAME = 60  # and 100 levels of indentation
+
+PURE = (*RULES, LetOp, RampOp, ShuffleOp, vector.BroadcastOp)
+"""Ops that only compute: not written where nobody needs them."""
+
+_RESERVED = {*keyword.kwlist, *dir(builtins), *vars(numerics), *checks.NAMESPACE, "run", "strand", "product"}
+
+
+@dataclass
+class _Frame:
+    """A Python function: nested functions that its body calls, and its body."""
+
+    indent: int
+    nested: list[Line] = field(default_factory=list[Line])
+    body: list[Line] = field(default_factory=list[Line])
+    loops: int = 0
+
+
+class Writer:
+    """Writes the body of one function. reserved: names that it must not use.  dead: pure ops that nobody needs."""
+
+    def __init__(self, reserved: Iterable[str], dead: set[Operation]):
+        self._taken = {*_RESERVED, *reserved}
+        self._values: dict[SSAValue, Expr] = {}
+        self._frames = [_Frame(1)]
+        self._indent = 1
+        self.op: Operation | None = None
+        self._dead = dead
+
+    # Lines
+
+    def line(self, text: str) -> None:
+        self._frames[-1].body.append((self._indent, text, self.op))
+
+    @contextmanager
+    def block(self, header: str) -> Iterator[None]:
+        """Write `header`, and indented below it what is written meanwhile."""
+        self.line(header)
+        start = len(self._frames[-1].body)
+        self._indent += 1
+        yield
+        if not any(not text.startswith("#") for _, text, _ in self._frames[-1].body[start:]):
+            self.line("pass")
+        self._indent -= 1
+
+    @contextmanager
+    def loop(self, header: str) -> Iterator[None]:
+        """A block that runs repeatedly, in a nested function of its own when too many are nested."""
+        frame = self._frames[-1]
+        if frame.loops < _LOOPS_PER_FRAME and self._indent - frame.indent < _LEVELS_PER_FRAME:
+            frame.loops += 1
+            with self.block(header):
+                yield
+            frame.loops -= 1
+            return
+        name = self.name("part")
+        with self._nested(name), self.loop(header):
+            yield
+        self.line(f"returned = {name}()")
+        with self.block("if returned is not None:"):
+            self.line("return returned" if self.is_nested else "return returned[0]")
+
+    @contextmanager
+    def _nested(self, name: str) -> Iterator[None]:
+        outer, indent = self._frames[-1], self._indent
+        inner = _Frame(outer.indent + 1)
+        self._frames.append(inner)
+        self._indent = inner.indent
+        yield
+        self._frames.pop()
+        self._indent = indent
+        outer.nested += [(outer.indent, f"def {name}():", None), *inner.nested, *inner.body]
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether the current lines are those of a nested function, which returns a tuple for a return."""
+        return len(self._frames) > 1
+
+    @property
+    def lines(self) -> list[Line]:
+        """What was written."""
+        (frame,) = self._frames
+        return [*frame.nested, *(frame.body or [(1, "pass", None)])]
+
+    @contextmanager
+    def apart(self) -> Iterator[list[Line]]:
+        """Collect what is written meanwhile, one level deeper, instead of writing it."""
+        frame = self._frames[-1]
+        saved, frame.body = frame.body, []
+        collected: list[Line] = []
+        self._indent += 1
+        yield collected
+        self._indent -= 1
+        collected += frame.body
+        frame.body = saved
+
+    def paste(self, lines: list[Line]) -> None:
+        self._frames[-1].body += lines
+
+    # Names and values
+
+    def name(self, hint: str) -> str:
+        """A Python name that is still free, like `hint`."""
+        base = re.sub(r"\W", "_", hint, flags=re.ASCII) or "t"
+        if base[0].isdigit():
+            base = f"t{base}"
+        name, number = base, 0
+        while name in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        self._taken.add(name)
+        return name
+
+    def value(self, value: SSAValue | int) -> Expr:
+        """What `value` is in Python."""
+        if isinstance(value, int):
+            return literal(value, _INT64)
+        return self._values[value]
+
+    def knows(self, value: SSAValue) -> bool:
+        """Whether `value` has a text already."""
+        return value in self._values
+
+    def set(self, value: SSAValue, expr: Expr) -> None:
+        self._values[value] = expr
+
+    def bind(self, value: SSAValue, expr: Expr, hint: str | None = None) -> Expr:
+        """Write an assignment; the name is what `value` is from here on."""
+        name = self.name(hint or value.name_hint or "t")
+        self.line(f"{name} = {expr.text}")
+        self._values[value] = Expr(name)
+        return self._values[value]
+
+    def simple(self, expr: Expr, hint: str = "t") -> Expr:
+        """`expr` as something that may be repeated."""
+        if expr.is_simple:
+            return expr
+        name = self.name(hint)
+        self.line(f"{name} = {expr.text}")
+        return Expr(name)
+
+    def define(self, op: Operation, expr: Expr) -> None:
+        """The result of a pure op: left to its only user beside it to write, when short; else assigned."""
+        result = op.results[0]
+        users = [use.operation for use in result.uses if not self.is_dead(use.operation)]
+        beside = len(users) == 1 and users[0].parent is op.parent
+        if expr.is_simple or (beside and len(expr.text) <= _INLINE_LENGTH and not _is_vector(result)):
+            self.set(result, expr)
+        else:
+            self.bind(result, expr)
+
+    def is_dead(self, op: Operation) -> bool:
+        """Whether nobody needs `op`."""
+        return op in self._dead
+
+
+def dead_ops(root: Operation) -> set[Operation]:
+    """The ops inside `root` that nobody needs: what only speaks of memory, and pure ops that only such ops use."""
+    dead: set[Operation] = set()
+    for op in reversed(list(root.walk())):
+        pure = isinstance(op, PURE) and all(use.operation in dead for use in op.results[0].uses)
+        if pure or isinstance(op, AccessOp):
+            dead.add(op)
+    return dead
+
+
+def _is_vector(value: SSAValue) -> bool:
+    return not isinstance(value.type, HandleType) and dtype_of(value.type).lanes != 1
