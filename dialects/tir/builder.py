@@ -29,7 +29,6 @@ from .expressions import (
     INT_UNARY,
     INTRINSICS,
     CastOp,
-    CompareOp,
     ConstOp,
     FloormodOp,
     IfThenElseOp,
@@ -39,7 +38,6 @@ from .expressions import (
     MinOp,
     RampOp,
     ReinterpretOp,
-    SelectOp,
     comparison,
 )
 from .memory import LoadOp, StoreOp
@@ -305,11 +303,9 @@ class TirBuilder:
         a, b = self.match(then, orelse)
         condition = self.value(condition)
         lanes = dtype_of(condition.type).lanes
-        if lanes == 1:
-            return self._value(arith.SelectOp(condition, a, b))
-        if dtype_of(a.type).lanes == 1:
+        if dtype_of(a.type).lanes == 1 < lanes:
             a, b = self.broadcast(a, lanes), self.broadcast(b, lanes)
-        return self._value(SelectOp(condition, a, b))
+        return self._value(arith.SelectOp(condition, a, b))
 
     def if_then_else(
         self, condition: SSAValue, type: Attribute, then: Callable[[], SSAValue], orelse: Callable[[], SSAValue]
@@ -362,7 +358,7 @@ class TirBuilder:
 
 
 _DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, FloormodOp)
-_PURE = (ConstOp, CastOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp, CompareOp, SelectOp)
+_PURE = (ConstOp, CastOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp)
 
 
 def is_speculatable(op: Operation) -> bool:

@@ -219,126 +219,6 @@ class MaxOp(_BinaryOp):
 
 
 @irdl_op_definition
-class CompareOp(TirOp):
-    """Compare two vectors lane by lane: what arith.cmpi and arith.cmpf of xDSL 0.74 cannot say.
-
-    predicate: `eq`, `ne`, `lt`, `le`, `gt` or `ge`, by the sign of the type; NaN is unequal to everything and neither
-    less nor greater.
-
-    Constraints
-        (C1) both operands are vectors of one type.
-        (C2) the result is a vector of bools with as many lanes.
-        (C3) predicate is one of the six.
-
-    Example
-        %m = tir.compare lt %a, %b : vector<4xf32>
-
-    Source: `a < b` on vectors (LT, ...)
-    """
-
-    name = "tir.compare"
-
-    predicate = prop_def(StringAttr)
-    lhs = operand_def(VectorType)
-    rhs = operand_def(VectorType)
-    result = result_def(VectorType)
-
-    traits = traits_def(Pure())
-
-    def __init__(self, predicate: str, lhs: SSAValue, rhs: SSAValue):
-        super().__init__(
-            operands=[lhs, rhs],
-            properties={"predicate": StringAttr(predicate)},
-            result_types=[type_of(DType("bool", 1, dtype_of(lhs.type).lanes))],
-        )
-
-    def verify_(self) -> None:
-        require(self.lhs.type == self.rhs.type, f"(C1) operands of types {self.lhs.type} and {self.rhs.type}")
-        expected = type_of(DType("bool", 1, dtype_of(self.lhs.type).lanes))
-        require(self.result.type == expected, f"(C2) result of type {self.result.type}, expected {expected}")
-        require(self.predicate.data in COMPARISONS, f"(C3) predicate {self.predicate.data!r}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.predicate.data} ")
-        printer.print_ssa_value(self.lhs)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.rhs)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.lhs.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        predicate = parser.parse_identifier()
-        lhs = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        rhs = parser.parse_unresolved_operand()
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        op = cls(predicate, parser.resolve_operand(lhs, type), parser.resolve_operand(rhs, type))
-        op.attributes = attributes
-        return op
-
-
-@irdl_op_definition
-class SelectOp(TirOp):
-    """Take each lane from one of two vectors: what arith.select of xDSL 0.74 cannot say. Both are computed.
-
-    Constraints
-        (C1) both values and the result have one vector type.
-        (C2) the condition is a vector of bools with as many lanes.
-
-    Example
-        %v = tir.select %m, %a, %b : vector<4xf32>
-
-    Source: `T.Select(m, a, b)` on vectors (Select)
-    """
-
-    name = "tir.select"
-
-    condition = operand_def(VectorType)
-    then = operand_def(VectorType)
-    orelse = operand_def(VectorType)
-    result = result_def(VectorType)
-
-    traits = traits_def(Pure())
-
-    def __init__(self, condition: SSAValue, then: SSAValue, orelse: SSAValue):
-        super().__init__(operands=[condition, then, orelse], result_types=[then.type])
-
-    def verify_(self) -> None:
-        require(self.then.type == self.orelse.type == self.result.type, "(C1) values and result have different types")
-        expected = type_of(DType("bool", 1, dtype_of(self.then.type).lanes))
-        require(self.condition.type == expected, f"(C2) condition of type {self.condition.type}, expected {expected}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        condition = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        then = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        orelse = parser.parse_unresolved_operand()
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        if not isinstance(type, VectorType):
-            parser.raise_error(f"expected a vector type, got {type}")
-        mask = type_of(DType("bool", 1, dtype_of(type).lanes))
-        values = [parser.resolve_operand(then, type), parser.resolve_operand(orelse, type)]
-        op = cls(parser.resolve_operand(condition, mask), *values)
-        op.attributes = attributes
-        return op
-
-
-@irdl_op_definition
 class CastOp(TirOp):
     """Convert a value to another type, as C does, lane by lane.
 
@@ -840,15 +720,13 @@ COMPARISONS: tuple[str, ...] = tuple(_CMPF)
 """The comparison operators."""
 
 
-Comparison: TypeAlias = arith.CmpiOp | arith.CmpfOp | CompareOp
-"""The ops that compare: arith's on scalars, our own on vectors."""
+Comparison: TypeAlias = arith.CmpiOp | arith.CmpfOp
+"""The ops that compare."""
 
 
 def comparison(name: str, lhs: SSAValue, rhs: SSAValue) -> Comparison:
     """The op that compares two values of one type; NaN is unequal to everything and neither less nor greater."""
     dtype = dtype_of(lhs.type)
-    if dtype.lanes != 1:
-        return CompareOp(name, lhs, rhs)
     if dtype.is_float:
         return arith.CmpfOp(lhs, rhs, _CMPF[name])
     return arith.CmpiOp(lhs, rhs, _CMPI[name][0 if dtype.kind == "int" else 1])
@@ -856,8 +734,6 @@ def comparison(name: str, lhs: SSAValue, rhs: SSAValue) -> Comparison:
 
 def comparison_name(op: Comparison) -> str | None:
     """The operator (`eq`, `lt`, ...) that a comparison is, or None for one that no TIR operator says."""
-    if isinstance(op, CompareOp):
-        return op.predicate.data
     predicate = op.predicate.value.data
     if isinstance(op, arith.CmpfOp):
         text = _CMPF_PREDICATES[predicate]

@@ -296,12 +296,12 @@ tir.func @attributes() attributes {mine = 1 : i32, target = #tir.target<"cuda">}
 
 // Lanes are compared and chosen one by one.
 tir.func @lanes("m" %a: vector<4xf32>, "n" %b: vector<4xf32>) {
-  %m = tir.compare lt %a, %b : vector<4xf32>
-  %v = tir.select %m, %a, %b : vector<4xf32>
+  %m = arith.cmpf olt, %a, %b : vector<4xf32>
+  %v = arith.select %m, %a, %b : vector<4xi1>, vector<4xf32>
   tir.evaluate %v : vector<4xf32>
 }
 // CHECK-LABEL: tir.func @lanes("m" %a: vector<4xf32>, "n" %b: vector<4xf32>) {
-// CHECK-NEXT:    %m = tir.compare lt %a, %b : vector<4xf32>
-// CHECK-NEXT:    %v = tir.select %m, %a, %b : vector<4xf32>
+// CHECK-NEXT:    %m = arith.cmpf olt, %a, %b : vector<4xf32>
+// CHECK-NEXT:    %v = arith.select %m, %a, %b : vector<4xi1>, vector<4xf32>
 // CHECK-NEXT:    tir.evaluate %v : vector<4xf32>
 // CHECK-NEXT:  }
