@@ -27,7 +27,6 @@ from ...dialects.tir import (
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
-    buffer_type,
     memory_space,
     row_major_strides,
 )
@@ -35,7 +34,7 @@ from . import syntax
 from .context import Context
 from .reader import read_expression
 from .values import Box, Buffer, BufferSpec, Element, Memory, TypeAnnotation, Value, ValueFrame, Variable, describe
-from .vocabulary import word
+from .vocabulary import call_reader, word
 
 _DEFAULT_ALIGNMENTS = (-1, 0, 64)  # TVM's own allocations are aligned to 64 bytes
 
@@ -85,9 +84,8 @@ def _offset(context: Context, value: Value, factor: int, name: Value, span: Span
         return dimension(context, value, span)
     if factor == 0:
         return None
-    return context.variable(
-        Variable(type_of(DType("int", 32)), span, "elem_offset" if name is None else f"{name}_elem_offset")
-    )
+    variable = "elem_offset" if name is None else f"{name}_elem_offset"
+    return context.variable(Variable(type_of(DType("int", 32)), span, variable))
 
 
 def read_shape(context: Context, value: Value, span: Span, what: str = "shape") -> tuple[Mixed, ...]:
@@ -262,8 +260,22 @@ def _check_region_shape(shape: Sequence[Mixed], extents: Sequence[Mixed], span: 
             raise span.error(f"extent {i} of the region is {have}, that of the shape {want}")
 
 
-@word("alloc_buffer", "sblock_alloc_buffer")
-def _alloc_buffer(
+@word("alloc_buffer")
+def _alloc_buffer(context: Context, span: Span, *args: Value, **keywords: Value) -> Value:
+    """Until v0.23 a buffer of the enclosing block; today what T.allocate was."""
+    if context.module.today:
+        return call_reader(_allocate_today, "T.alloc_buffer", context, span, args, keywords)
+    return call_reader(_alloc_block_buffer, "T.alloc_buffer", context, span, args, keywords)
+
+
+def _allocate_today(
+    context: Context, span: Span, shape: Value, dtype: Value = "float32", scope: Value = "global"
+) -> Value:
+    return _allocate(context, span, shape, dtype, scope)
+
+
+@word("sblock_alloc_buffer")
+def _alloc_block_buffer(
     context: Context, span: Span, shape: Value, dtype: Value = "float32", data: Value = None, strides: Value = None,
     elem_offset: Value = None, scope: Value = "global", align: Value = -1, offset_factor: Value = 0,
     buffer_type: Value = "default", axis_separators: Value = None, layout: Value = None,
@@ -382,26 +394,23 @@ def _preflattened_buffer(
     spec = read_spec(context, span, shape, dtype, None, strides, elem_offset, scope, align)
     if list(spec.shape) == flat.shape and dtype_of(spec.element) == flat.dtype and spec.strides is None:
         return None
-    index = next((i for i, arg in enumerate(context.block.args) if arg is flat.value), None)
-    if index is None:
+    old = flat.value.owner
+    if not isinstance(old, MatchBufferOp):
         raise span.error("T.preflattened_buffer needs a buffer that is a parameter")
-    type = buffer_type_of(spec)
-    new = replace_param(context, index, type)
-    pointer = context.locate(span).insert(BufferDataOp(new)).pointer
-    view = DeclBufferOp(flat.name, pointer, type_of(flat.dtype), flat.shape, space=memory_space(flat.scope))
-    context.builder.insert(view)
+    layout = {**_layout(spec), "space": memory_space(flat.scope)}
+    with context.builder.at(InsertPoint.before(old)):
+        builder = context.locate(span)
+        whole = builder.insert(MatchBufferOp(flat.name, old.source, spec.element, spec.shape, **layout)).buffer
+        pointer = builder.insert(BufferDataOp(whole)).pointer
+        view = DeclBufferOp(flat.name, pointer, type_of(flat.dtype), flat.shape, space=memory_space(flat.scope))
+        builder.insert(view)
     flat.value.replace_all_uses_with(view.buffer)
-    context.block.erase_arg(cast(BlockArgument, flat.value))
     del context.buffers[flat.value]
+    old.detach()
+    old.erase()
     flat.value = view.buffer
     context.buffers[view.buffer] = flat
     return None
-
-
-def buffer_type_of(spec: BufferSpec) -> Any:
-    return buffer_type(
-        spec.element, spec.shape, strides=spec.strides, offset=spec.offset or 0, space=memory_space(spec.scope)
-    )
 
 
 def replace_param(context: Context, index: int, type: Any) -> BlockArgument:
@@ -503,26 +512,31 @@ def _tvm_access_ptr(
     return _pointer(context, span, source, offset, extent, _mask(context, rw_mask, span), type)
 
 
-def _vload(context: Context, span: Span, buffer: Buffer, begin: Value, dtype: Value = None) -> Value:
-    return context.load(_vector(context, span, buffer, begin, dtype))
+def _vload(
+    context: Context, span: Span, buffer: Buffer, begin: Value, dtype: Value = None, predicate: Value = None
+) -> Value:
+    element = _vector(context, span, buffer, begin, dtype)
+    return context.load(element, _predicate(context, predicate, span))
 
 
-def _vstore(context: Context, span: Span, buffer: Buffer, begin: Value, value: Value) -> Value:
+def _vstore(context: Context, span: Span, buffer: Buffer, begin: Value, value: Value, predicate: Value = None) -> Value:
     operand = context.number(value, span, buffer.dtype)
-    lanes = dtype_of(operand.type).lanes
-    context.store(_vector(context, span, buffer, begin, buffer.dtype.with_lanes(lanes)), operand, span)
+    element = _vector(context, span, buffer, begin, buffer.dtype.with_lanes(dtype_of(operand.type).lanes))
+    context.store(element, operand, span, _predicate(context, predicate, span))
 
 
 def _vector(context: Context, span: Span, buffer: Buffer, begin: Value, dtype: Value) -> Element:
-    """`lanes` elements from `begin` on along the last dimension."""
-    starts = [context.index(i, span) for i in (begin if isinstance(begin, list | tuple) else [begin])]
+    """`lanes` elements from `begin` on along the last dimension; a vector as last index says which itself."""
+    starts = [context.operand(i, span) for i in (begin if isinstance(begin, list | tuple) else [begin])]
     type = buffer.dtype if dtype is None else context.dtype(dtype, span)
     if type.scalar != buffer.dtype.scalar or not starts:
         raise span.error(f"buffer {buffer.name!r} holds {buffer.dtype}, got {type}")
-    last = starts[-1] if type.lanes == 1 else Box(starts[-1], type.lanes)
+    is_vector = isinstance(starts[-1], SSAValue) and dtype_of(starts[-1].type).lanes != 1
+    last = starts[-1] if type.lanes == 1 or is_vector else Box(starts[-1], type.lanes)
     return Element(buffer, (*starts[:-1], last), span)
 
 
+_ATTRIBUTES = ("data", "shape", "strides", "elem_offset", "dtype", "name", "scope", "access_ptr", "vload", "vstore")
 _METHODS: dict[str, Any] = {"access_ptr": _access_ptr, "vload": _vload, "vstore": _vstore}
 
 

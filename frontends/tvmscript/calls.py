@@ -202,9 +202,8 @@ def _call_intrin(context: Context, span: Span, dtype: Value, func_name: Value, *
     """`T.call_intrin("float32", "tir.exp", x)`: an operator by its name."""
     name = context.string(func_name, span, "the name of the builtin").removeprefix("tirx.").removeprefix("tir.")
     if name in _INTERNAL or name not in WORDS:
-        raise span.error(
-            f"builtin {name!r} is not supported{did_you_mean(name, [w for w in WORDS if w not in _INTERNAL])}"
-        )
+        known = [word for word in WORDS if word not in _INTERNAL]
+        raise span.error(f"builtin {name!r} is not supported{did_you_mean(name, known)}")
     result = apply(context, Word("T", name), span, list(args), {})
     if not pytime.is_symbolic(result):
         return result

@@ -132,9 +132,8 @@ class Context:
     def lookup(self, name: str, span: Span) -> Value:
         scope = self.scope.find(name)
         if scope is None:
-            raise span.error(
-                f"undefined name {name!r}{self._where_it_is(name) or did_you_mean(name, self.scope.all_names())}"
-            )
+            hint = self._where_it_is(name) or did_you_mean(name, self.scope.all_names())
+            raise span.error(f"undefined name {name!r}{hint}")
         value = scope.names[name]
         if isinstance(value, Lazy):
             return self._evaluate_lazily(name, value, span)
@@ -312,12 +311,12 @@ class Context:
 
     # ---- elements
 
-    def load(self, element: Element) -> SSAValue:
+    def load(self, element: Element, predicate: SSAValue | None = None) -> SSAValue:
         """The element's value, or the vector of several along the last dimension."""
         indices = self.vector_indices(element)
-        return self.locate(element.span).load(element.buffer.value, indices)
+        return self.locate(element.span).load(element.buffer.value, indices, predicate)
 
-    def store(self, element: Element, value: Value, span: Span) -> None:
+    def store(self, element: Element, value: Value, span: Span, predicate: SSAValue | None = None) -> None:
         indices = self.vector_indices(element)
         operand = self.operand(value, span)
         if isinstance(operand, SSAValue) and isinstance(operand.type, HandleType):

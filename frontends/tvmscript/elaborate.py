@@ -61,9 +61,13 @@ def parse_tvmscript(text: str, filename: str = "<string>", extra_vars: Mapping[s
 
 def elaborate(tree: syntax.File, names: dict[str, Value]) -> Module:
     """The module of a syntax tree; `names` are values that the text may use."""
-    scope = Scope(_builtin_scope(), {name: _captured(value) for name, value in names.items()})
-    reader = _ModuleReader(Scope(scope), tree.span.source)
+    reader = _ModuleReader(Scope(captured_scope(names)), tree.span.source)
     return reader.read_file(tree)
+
+
+def captured_scope(names: Mapping[str, Value]) -> Scope:
+    """The outermost scope: the vocabularies, and values from outside."""
+    return Scope(_builtin_scope(), {name: _captured(value) for name, value in names.items()})
 
 
 def _builtin_scope() -> Scope:

@@ -249,11 +249,10 @@ def _expression_attribute(context: Context, value: Value, node: syntax.Attribute
         return "handle" if isinstance(operand.type, HandleType) else dtype_of(operand.type).name
     if node.attr == "astype":
         return lambda dtype: cast_to(context, value, dtype, node.span)
-    if node.attr in ("var",):
-        return value
-    raise node.attr_span.error(
-        f"an expression has no attribute {node.attr!r}{did_you_mean(node.attr, ['dtype', 'astype'])}"
-    )
+    if node.attr == "data" and isinstance(value, SSAValue) and isinstance(value.type, HandleType):
+        return value  # of what T.alloc_buffer gives today
+    hint = did_you_mean(node.attr, ["dtype", "astype"])
+    raise node.attr_span.error(f"an expression has no attribute {node.attr!r}{hint}")
 
 
 def _subscript(context: Context, node: syntax.Subscript) -> Value:
@@ -315,10 +314,10 @@ def _indices(context: Context, buffer: Buffer, node: syntax.Expr) -> tuple[Opera
 def _index(context: Context, value: Value, span: Span) -> Operand:
     operand = context.operand(value, span)
     if isinstance(operand, SSAValue):
-        if isinstance(operand.type, HandleType) or dtype_of(operand.type).is_float:
-            raise span.error(
-                f"expected an integer index, got {'a pointer' if isinstance(operand.type, HandleType) else dtype_of(operand.type)}"
-            )
+        if isinstance(operand.type, HandleType):
+            raise span.error("expected an integer index, got a pointer")
+        if dtype_of(operand.type).is_float:
+            raise span.error(f"expected an integer index, got {dtype_of(operand.type)}")
         if dtype_of(operand.type).is_bool:
             return context.locate(span).cast(operand, DType("int", 32, dtype_of(operand.type).lanes))
         return operand

@@ -93,7 +93,8 @@ def _loop(
 
 
 for _name, _kind in {
-    "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled", "unrolled": "unrolled",
+    "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled",
+    "unrolled": "unrolled",
 }.items():  # fmt: skip
     word(_name)(_loop_reader(_kind))
 
@@ -329,7 +330,8 @@ def bind_name(context: Context, name: str, value: Value, span: Span, target: Spa
     """`name = value`: what has no name yet takes it, an expression becomes a let."""
     match value:
         case Frame():
-            value = _open(context, value, name)
+            context.scope.names[name] = _opened(context, value, name, span)
+            return
         case BufferSpec():
             value = buffers.declare(context, span, value, name)
         case Loops():
@@ -343,13 +345,21 @@ def bind_name(context: Context, name: str, value: Value, span: Span, target: Spa
             value = _declared(context, name, value)
         case SSAValue() if value in context.namers:
             _name(context, value, name, target)
-        case SSAValue() if isinstance(value.type, HandleType) and value in context.memories:
-            pass
         case _ if pytime.is_symbolic(value) or isinstance(value, bool | int | float):
             value = _let(context, name, value, span)
         case _:
             pass
     context.scope.names[name] = value
+
+
+def _opened(context: Context, frame: Frame, name: str, span: Span) -> Value:
+    """What a frame declares under a name."""
+    value = _open(context, frame, name)
+    if value is None:
+        raise span.error("there is nothing to bind here")
+    if isinstance(value, Buffer):
+        _name(context, value.value, name, span)
+    return value
 
 
 def _name(context: Context, value: SSAValue, name: str, span: Span) -> None:
@@ -391,19 +401,15 @@ def _annotated(context: Context, node: syntax.AnnAssign) -> None:
     if isinstance(value, ValueFrame):
         bind_name(context, name, value, node.value.span, node.target.span)
         return
-    number = type is not None and not isinstance(type, HandleType)
-    source = context.expr(
-        _as_float(value, type), node.value.span, dtype_of(type) if type is not None and number else None
-    )
+    dtype = None if type is None or isinstance(type, HandleType) else dtype_of(type)
+    source = context.expr(_as_float(value, dtype), node.value.span, dtype)
     if type is not None and not _same_type(source.type, type):
         raise node.value.span.error(f"the value is {_spell(source.type)}, expected {_spell(type)}")
     context.scope.names[name] = _let(context, name, source, node.span)
 
 
-def _as_float(value: Value, type: Attribute | None) -> Value:
-    if isinstance(value, int) and type is not None and not isinstance(type, HandleType) and dtype_of(type).is_float:
-        return float(value)
-    return value
+def _as_float(value: Value, dtype: DType | None) -> Value:
+    return float(value) if isinstance(value, int) and dtype is not None and dtype.is_float else value
 
 
 def _same_type(have: Attribute, want: Attribute) -> bool:
@@ -477,16 +483,11 @@ def _no_target(item: syntax.WithItem) -> None:
 def _open_as(context: Context, frame: Frame, item: syntax.WithItem) -> None:
     match item.target:
         case None:
-            value = _open(context, frame, "")
+            _open(context, frame, "")
         case syntax.Name(id=name):
-            value = _open(context, frame, name)
+            context.scope.names[name] = _opened(context, frame, name, item.target.span)
         case target:
             raise target.span.error("expected one name to bind")
-    if item.target is None:
-        return
-    if value is None:
-        raise item.target.span.error("there is nothing to bind here")
-    context.scope.names[item.target.id] = value
 
 
 def _open(context: Context, frame: Frame, name: str) -> Value:

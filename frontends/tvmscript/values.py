@@ -1,7 +1,7 @@
 """What an expression of TVMScript can be while a program is read.
 
-Beside these: Python's own numbers, strings, tuples, lists, dicts, None and functions (evaluated at once, as Python would),
-and `SSAValue`, an expression of the program that is being written.
+Beside these: Python's own numbers, strings, tuples, lists, dicts, None and functions (evaluated at once, as Python
+would), and `SSAValue`, an expression of the program that is being written.
 """
 
 from __future__ import annotations
@@ -297,8 +297,8 @@ class BlockState:
     """A block while its body is read.
 
     body: the future region.  outside, point: the names and the place in front of the block, where bindings are
-    evaluated.  signature: which of T.reads, T.writes, T.where, ... came.  pending: axes of a v0.8 block without a binding
-    yet.
+    evaluated.  signature: which of T.reads, T.writes, T.where, ... came.  pending: axes of a v0.8 block that have no
+    binding yet.
     """
 
     frame: BlockFrame

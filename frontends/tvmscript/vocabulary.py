@@ -1,8 +1,8 @@
 """The words of TVMScript: which function reads `T.axis.spatial(...)`, and how its arguments are matched.
 
-A reader registers with `@word("axis.spatial", "axis.S")`; it takes the context, the call's place, and the call's arguments
-as evaluated, by position and name like any Python function. One registered with `@form(...)` takes the call's syntax
-instead, and evaluates what it needs when it needs it.
+A reader registers with `@word("axis.spatial", "axis.S")`; it takes the context, the call's place, and the call's
+arguments as evaluated, by position and name like any Python function. One registered with `@form(...)` takes the call's
+syntax instead, and evaluates what it needs when it needs it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,192 @@
+"""`T.prim_func` and `I.ir_module` on Python functions and classes: their source is read, their bodies never run.
+
+    from stepwell.frontends.tvmscript.decorators import I, T
+
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            B[i] = A[i] + 1.0
+
+Names around the definition are values that the program may use.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, overload
+
+from ...core.diagnostics import SourceFile, did_you_mean
+from ...core.errors import ParseError
+from ...module import Module
+from .elaborate import elaborate
+from .reader import read_module
+from .values import Macro
+from .vocabulary import CONSTANTS, FORMS, WORDS, is_dtype
+
+Definition = types.FunctionType | type
+
+
+class _Word:
+    """`T.Buffer((8,), "float32")` where Python evaluates it, in the annotations of a signature: it stands for itself."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __call__(self, *args: object, **keywords: object) -> _Word:
+        return self
+
+    def __getitem__(self, items: object) -> _Word:
+        return self
+
+    def __getattr__(self, name: str) -> _Word:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Word(f"{self._name}.{name}")
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(f"{self._name} has a meaning in TVMScript only")
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+class _Vocabulary:
+    """The namespace of a vocabulary, with its decorators as attributes; all its other words stand for themselves."""
+
+    def __init__(self, namespace: str, **decorators: Callable[..., Any]):
+        self.__tvmscript_namespace__ = namespace
+        self._decorators = decorators
+
+    def __getattr__(self, name: str) -> Any:
+        decorators: Mapping[str, Callable[..., Any]] = self.__dict__["_decorators"]
+        if name in decorators:
+            return decorators[name]
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if not _is_word(name):
+            raise AttributeError(f"T has no {name!r}{did_you_mean(name, (*WORDS, *FORMS, *decorators))}")
+        return _Word(f"{self.__dict__['__tvmscript_namespace__']}.{name}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__["_decorators"], *(name for name in (*WORDS, *FORMS) if name.isidentifier())})
+
+
+def _is_word(name: str) -> bool:
+    known = {path.partition(".")[0] for path in (*WORDS, *FORMS, *CONSTANTS)}
+    return name in known or name == "let" or is_dtype(name)
+
+
+@overload
+def prim_func(function: types.FunctionType, /) -> Module: ...
+@overload
+def prim_func(
+    *, private: bool = False, check_well_formed: bool = True, s_tir: bool = False
+) -> Callable[[types.FunctionType], Module]: ...
+def prim_func(
+    function: types.FunctionType | None = None,
+    /,
+    *,
+    private: bool = False,
+    check_well_formed: bool = True,
+    s_tir: bool = False,
+) -> Any:
+    """The module of one function, from its source; inside a class, the function itself for `ir_module` to read.
+
+    The options are read from the source too. Raises `ParseError` at the user's line.
+    """
+    if function is None:
+        return lambda definition: _read_function(definition)
+    return _read_function(function)
+
+
+def _read_function(function: types.FunctionType) -> Any:
+    outer = function.__qualname__.rpartition(".")[0]
+    if outer and not outer.endswith("<locals>"):
+        return function  # a method: the class is read as a whole
+    return _read(function, _captured_by(function))
+
+
+@overload
+def ir_module(cls: type, /) -> Module: ...
+@overload
+def ir_module(*, check_well_formed: bool = True) -> Callable[[type], Module]: ...
+def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> Any:
+    """The module of a class's functions, from its source. Raises `ParseError` at the user's line."""
+    if cls is None:
+        return lambda definition: _read_class(definition)
+    return _read_class(cls)
+
+
+def _read_class(cls: type) -> Module:
+    captured: dict[str, Any] = {}
+    for member in vars(cls).values():
+        if isinstance(member, types.FunctionType):
+            captured.update(_captured_by(member))
+    return _read(cls, captured)
+
+
+def macro(function: types.FunctionType | None = None, /, *, hygienic: bool = True) -> Any:
+    """A function whose body stands for its call in the functions that use it."""
+    if function is None:
+        return lambda definition: _read_macro(definition, hygienic)
+    return _read_macro(function, hygienic)
+
+
+def _read_macro(function: types.FunctionType, hygienic: bool) -> Any:
+    from . import syntax
+    from .elaborate import captured_scope
+
+    tree = read_module(_source_of(function))
+    names = {**_frame_names(), **_captured_by(function)}
+    match tree.body:
+        case (syntax.FunctionDef() as node,):
+            return Macro(node, captured_scope(names), hygienic)
+        case _:
+            raise ParseError(f"cannot find the definition of {function.__qualname__} in its source")
+
+
+def _read(definition: Definition, captured: dict[str, Any]) -> Module:
+    tree = read_module(_source_of(definition))
+    return elaborate(tree, {**_frame_names(), **captured})
+
+
+def _source_of(definition: Definition) -> SourceFile:
+    try:
+        lines, first = inspect.getsourcelines(definition)
+        file = inspect.getsourcefile(definition)
+    except (OSError, TypeError) as error:
+        name = definition.__qualname__
+        raise ParseError(f"cannot read the source of {name}: {error}; parse_tvmscript reads text") from None
+    return SourceFile(file or "<unknown>", "".join(lines), max(first, 1))
+
+
+def _captured_by(function: types.FunctionType) -> dict[str, Any]:
+    """The globals and the free variables of a function."""
+    names: dict[str, Any] = dict(function.__globals__)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            names[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    return names
+
+
+def _frame_names() -> dict[str, Any]:
+    """What is visible where the decorator stands: names used only in annotations are in no closure."""
+    frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]
+    here = frame.f_code.co_filename
+    while frame.f_back is not None and frame.f_code.co_filename == here:
+        frame = frame.f_back
+    names = {**frame.f_globals, **frame.f_locals}
+    return {name: value for name, value in names.items() if getattr(builtins, name, names) is not value}
+
+
+T = _Vocabulary("T", prim_func=prim_func, macro=macro, inline=macro)
+"""TIR's vocabulary: `T.prim_func` and all words that a function uses."""
+
+I = _Vocabulary("I", ir_module=ir_module)  # noqa: E741
+"""The vocabulary of modules: `I.ir_module`."""
