@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.builder import InsertPoint
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import DType, dtype_of
 from ...core.errors import PassError
@@ -133,8 +133,10 @@ def _copy(builder: TirBuilder, op: Operation) -> SSAValue:
     mapping: dict[SSAValue, SSAValue] = {}
     for operand in op.operands:
         owner = operand.owner
-        shared = not isinstance(owner, Operation) or isinstance(owner, LetOp | BufferOp) or operand in mapping
-        mapping[operand] = operand if shared else _copy(builder, owner)
+        if isinstance(owner, Operation) and not isinstance(owner, LetOp | BufferOp):
+            mapping[operand] = mapping[operand] if operand in mapping else _copy(builder, owner)
+        else:
+            mapping[operand] = operand
     return builder.insert(op.clone(mapping)).results[0]
 
 

@@ -1,0 +1,37 @@
+"""The normal form of integer index expressions: import from SSA, simplify by ranges, compare, write back.
+
+`Analyzer` knows the program; `Lin` is a sum; `export` writes one back and `isl_text` prints it for isl. Nothing here is
+stored in the program, and nothing changes it but `export`, which adds ops.
+
+    analyzer = Analyzer()
+    lin = analyzer.lin(value)               # 4*i + j, from whatever arithmetic computes it
+    analyzer.bounds(lin)                    # (0, 31)
+    analyzer.is_provably("lt", lin, 32)     # True
+    export(analyzer, lin, builder, i32)     # new ops
+"""
+
+from .analyzer import Analyzer, is_index_arithmetic
+from .export import cost, export, tree_cost
+from .isl import isl_text
+from .ranges import Interval, type_range
+from .terms import Atom, Compound, Div, Lin, Max, Min, Mod, Product, render
+
+__all__ = [
+    "Analyzer",
+    "Atom",
+    "Compound",
+    "Div",
+    "Interval",
+    "Lin",
+    "Max",
+    "Min",
+    "Mod",
+    "Product",
+    "cost",
+    "export",
+    "is_index_arithmetic",
+    "isl_text",
+    "render",
+    "tree_cost",
+    "type_range",
+]

@@ -1,0 +1,40 @@
+"""Sums as text that isl reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import SSAValue
+
+from .terms import Atom, Div, Extremum, Lin, Mod
+
+
+def isl_text(lin: Lin, name: Callable[[SSAValue], str]) -> str | None:
+    """`lin` as a quasi-affine expression of isl, or None if it is none: a product of values, or a quotient by one.
+
+    name: what a value is called; it must be an identifier to isl.
+    """
+    parts: list[str] = []
+    for atom, k in lin.terms.items():
+        text = _atom_text(atom, name)
+        if text is None:
+            return None
+        parts.append(text if k == 1 else f"{k}*{text}")
+    if lin.const or not parts:
+        parts.append(str(lin.const))
+    return " + ".join(parts).replace("+ -", "- ")
+
+
+def _atom_text(atom: Atom, name: Callable[[SSAValue], str]) -> str | None:
+    if isinstance(atom, SSAValue):
+        return name(atom)
+    if isinstance(atom, Extremum):
+        texts = [isl_text(s, name) for s in atom.sums]
+        known = [t for t in texts if t is not None]
+        return f"{atom.symbol}({', '.join(known)})" if len(known) == len(texts) else None
+    if not isinstance(atom, Div | Mod):
+        return None
+    dividend, c = isl_text(atom.dividend, name), atom.divisor.constant
+    if dividend is None or c is None or c <= 0:
+        return None
+    return f"floor(({dividend})/{c})" if isinstance(atom, Div) else f"(({dividend}) mod {c})"

@@ -1,0 +1,294 @@
+"""Linear sums over atoms: the data of the index normal form, with exact integer meaning and no ranges.
+
+`Lin` is `constant + sum of coefficient * atom`. An atom is an SSA value (its number, signed or unsigned as its type
+says) or a compound one: a floor division or remainder, a minimum or maximum, a product of atoms. Everything here is an
+integer of any size; what a machine type does to it is the business of those who import and export.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import ClassVar, TypeAlias
+
+from xdsl.ir import SSAValue
+
+MAX_TERMS = 64
+"""The most terms of a sum that is worth to be one: longer ones are kept as the value they were imported from."""
+MAX_DEPTH = 32
+"""How deep compound atoms may nest, for the same reason (and for Python's stack)."""
+MAX_FACTORS = 8
+"""The most factors of a product."""
+
+
+class Compound:
+    """An atom that is computed from others. `args` are in the order they were written; equality knows what commutes."""
+
+    __slots__ = ("_hash", "_key", "args", "depth")
+
+    symbol: ClassVar[str]
+
+    def __init__(self, *args: Lin | Atom):
+        self.args = args
+        self.depth: int = 1 + max((depth_of(a) for a in args), default=0)
+        self._key: Hashable = self._identity()
+        self._hash = hash((type(self), self._key))
+
+    def _identity(self) -> Hashable:
+        return self.args
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return type(other) is type(self) and other._hash == self._hash and other._key == self._key
+
+    def __repr__(self) -> str:
+        return render_atom(self)
+
+
+class _Quotient(Compound):
+    """What division and remainder share: `args` are two sums, the second is never zero."""
+
+    __slots__ = ()
+
+    def __init__(self, dividend: Lin, divisor: Lin):
+        super().__init__(dividend, divisor)
+
+    @property
+    def dividend(self) -> Lin:
+        dividend = self.args[0]
+        assert isinstance(dividend, Lin)
+        return dividend
+
+    @property
+    def divisor(self) -> Lin:
+        divisor = self.args[1]
+        assert isinstance(divisor, Lin)
+        return divisor
+
+
+class Div(_Quotient):
+    """`floor(dividend / divisor)`."""
+
+    __slots__ = ()
+    symbol = "//"
+
+
+class Mod(_Quotient):
+    """`dividend - floor(dividend / divisor) * divisor`."""
+
+    __slots__ = ()
+    symbol = "%"
+
+
+class Extremum(Compound):
+    """A minimum or maximum of two or more sums."""
+
+    __slots__ = ()
+
+    def __init__(self, *sums: Lin):
+        super().__init__(*sums)
+
+    def _identity(self) -> Hashable:
+        return frozenset(self.args)
+
+    @property
+    def sums(self) -> tuple[Lin, ...]:
+        return self.args  # pyright: ignore[reportReturnType]
+
+
+class Min(Extremum):
+    """The least of some sums."""
+
+    __slots__ = ()
+    symbol = "min"
+
+
+class Max(Extremum):
+    """The greatest of some sums."""
+
+    __slots__ = ()
+    symbol = "max"
+
+
+class Product(Compound):
+    """A product of two or more atoms, none of which is a product."""
+
+    __slots__ = ()
+    symbol = "*"
+
+    def __init__(self, *factors: Atom):
+        super().__init__(*factors)
+
+    def _identity(self) -> Hashable:
+        return frozenset(Counter(self.args).items())
+
+    @property
+    def factors(self) -> tuple[Atom, ...]:
+        return self.args  # pyright: ignore[reportReturnType]
+
+
+Atom: TypeAlias = SSAValue | Compound
+"""What a sum is made of."""
+
+
+def depth_of(term: Lin | Atom) -> int:
+    """How deep compound atoms nest in `term`; 0 for an SSA value."""
+    return 0 if isinstance(term, SSAValue) else term.depth
+
+
+class Lin:
+    """`const + sum of coefficient * atom`. Immutable; equal whatever the order of the terms.
+
+    terms: coefficient of each atom, none of them 0, in the order in which they were first added: that is the order in
+    which they are written back.
+    """
+
+    __slots__ = ("_hash", "const", "depth", "terms")
+
+    def __init__(self, const: int = 0, terms: Mapping[Atom, int] | None = None):
+        self.const = const
+        self.terms: dict[Atom, int] = {a: k for a, k in terms.items() if k} if terms else {}
+        self.depth: int = max((depth_of(a) for a in self.terms), default=0)
+        self._hash: int | None = None
+
+    @staticmethod
+    def of(atom: Atom, coefficient: int = 1) -> Lin:
+        return Lin(0, {atom: coefficient})
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.const, frozenset(self.terms.items())))
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Lin) and self.const == other.const and self.terms == other.terms)
+
+    def __repr__(self) -> str:
+        return render(self)
+
+    def __add__(self, other: Lin | int) -> Lin:
+        if isinstance(other, int):
+            return Lin(self.const + other, self.terms)
+        terms = dict(self.terms)
+        for atom, k in other.terms.items():
+            terms[atom] = terms.get(atom, 0) + k
+        return Lin(self.const + other.const, terms)
+
+    def __sub__(self, other: Lin | int) -> Lin:
+        return self + (-other)
+
+    def __neg__(self) -> Lin:
+        return self * -1
+
+    def __mul__(self, factor: int) -> Lin:
+        return Lin(self.const * factor, {a: k * factor for a, k in self.terms.items()})
+
+    def times(self, other: Lin) -> Lin:
+        """The product of two sums, multiplied out."""
+        terms: dict[Atom, int] = {}
+        for a, k in self.terms.items():
+            for b, m in other.terms.items():
+                atom = product(a, b)
+                terms[atom] = terms.get(atom, 0) + k * m
+            terms[a] = terms.get(a, 0) + k * other.const
+        for b, m in other.terms.items():
+            terms[b] = terms.get(b, 0) + m * self.const
+        return Lin(self.const * other.const, terms)
+
+    @property
+    def constant(self) -> int | None:
+        """The number this is, or None."""
+        return None if self.terms else self.const
+
+    @property
+    def atom(self) -> Atom | None:
+        """The atom this is, or None."""
+        if self.const or len(self.terms) != 1:
+            return None
+        ((atom, k),) = self.terms.items()
+        return atom if k == 1 else None
+
+    def leaves(self) -> Iterator[SSAValue]:
+        """The SSA values this is made of, also inside of compound atoms, each as often as it appears."""
+        for atom in self.terms:
+            yield from _leaves(atom)
+
+    def evaluate(self, number: Callable[[SSAValue], int]) -> int:
+        """The number this is when each SSA value has the number that `number` gives. ZeroDivisionError as it comes."""
+        return self.const + sum(k * _evaluate(atom, number) for atom, k in self.terms.items())
+
+
+def product(a: Atom, b: Atom) -> Product:
+    """The product of two atoms as one atom."""
+    return Product(*_factors(a), *_factors(b))
+
+
+def _factors(atom: Atom) -> tuple[Atom, ...]:
+    return atom.factors if isinstance(atom, Product) else (atom,)
+
+
+def _leaves(term: Lin | Atom) -> Iterator[SSAValue]:
+    if isinstance(term, SSAValue):
+        yield term
+    elif isinstance(term, Lin):
+        yield from term.leaves()
+    else:
+        for arg in term.args:
+            yield from _leaves(arg)
+
+
+_EVALUATE: dict[type[Compound], Callable[[list[int]], int]] = {
+    Div: lambda n: n[0] // n[1],
+    Mod: lambda n: n[0] % n[1],
+    Min: min,
+    Max: max,
+    Product: math.prod,
+}
+
+
+def _evaluate(term: Lin | Atom, number: Callable[[SSAValue], int]) -> int:
+    if isinstance(term, SSAValue):
+        return number(term)
+    if isinstance(term, Lin):
+        return term.evaluate(number)
+    return _EVALUATE[type(term)]([_evaluate(arg, number) for arg in term.args])
+
+
+# Text, for messages and for people who debug
+
+
+def name_of(value: SSAValue) -> str:
+    """The hint of a value, or what stands for one without."""
+    return value.name_hint or "_"
+
+
+def render(lin: Lin, name: Callable[[SSAValue], str] = name_of) -> str:
+    """The sum as Python text: `4*i + j//2 - 1`."""
+    text = ""
+    for atom, k in lin.terms.items():
+        factor = "" if abs(k) == 1 else f"{abs(k)}*"
+        text += _signed(k, factor + render_atom(atom, name), first=not text)
+    if lin.const or not text:
+        text += _signed(lin.const, str(abs(lin.const)), first=not text)
+    return text
+
+
+def _signed(number: int, text: str, *, first: bool) -> str:
+    if first:
+        return f"-{text}" if number < 0 else text
+    return f" - {text}" if number < 0 else f" + {text}"
+
+
+def render_atom(atom: Atom, name: Callable[[SSAValue], str] = name_of) -> str:
+    """The atom as Python text."""
+    if isinstance(atom, SSAValue):
+        return name(atom)
+    parts = [render(arg, name) if isinstance(arg, Lin) else render_atom(arg, name) for arg in atom.args]
+    if isinstance(atom, Extremum):
+        return f"{atom.symbol}({', '.join(parts)})"
+    return atom.symbol.join(p if p.isidentifier() or p.isdigit() else f"({p})" for p in parts)
