@@ -332,12 +332,14 @@ def _copy_elements(f: FunctionEmitter, type: Attribute, source: MemRef, target: 
 
 
 def _conversion_cast(f: FunctionEmitter, op: UnrealizedConversionCastOp) -> None:
+    if len(op.operands) != 1 or len(op.results) != 1:
+        raise unsupported(op, "only one value can be turned into one")
     (source,), (result,) = op.operands, op.results
     if isinstance(source.type, MemRefType) and isinstance(result.type, LLVMPointerType):
         f.bind(result, start(f, source))
     elif isinstance(source.type, LLVMPointerType) and isinstance(result.type, MemRefType):
         f.bind(result, _behind_pointer(f, op, f.operand(source), result.type))
-    elif register_type(source.type) == register_type(result.type):
+    elif not isinstance(source.type, MemRefType) and register_type(source.type) == register_type(result.type):
         f.bind(result, f.operand(source))
     else:
         raise unsupported(op, f"cannot turn {source.type} into {result.type}")

@@ -111,10 +111,7 @@ def _int_bits(where: str, dtype: str, limits: tuple[int, int], value: Any) -> in
 
 
 def _float_bits(where: str, dtype: str, _: None, value: Any) -> int:
-    is_number = isinstance(value, int | float | np.number | np.bool_) or (
-        isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiubV"
-    )
-    if not is_number or isinstance(value, complex | np.complexfloating):
+    if not isinstance(value, int | float) and not _is_real(value):
         raise ArgumentError(f"{where}: expected {dtype}, got {describe(value)}")
     try:
         number = float(value)
@@ -122,9 +119,16 @@ def _float_bits(where: str, dtype: str, _: None, value: Any) -> int:
         number = math.inf
     with np.errstate(over="ignore"):
         stored = np.array(number, numpy_dtype(dtype))
-    if math.isinf(float(stored)) and not (isinstance(value, float | np.number) and math.isinf(number)):
+    if math.isinf(float(stored)) and not (not isinstance(value, int) and math.isinf(number)):
         raise ArgumentError(f"{where}: expected {dtype}, got {value}, which is out of its range")
     return int.from_bytes(stored.tobytes(), "little")
+
+
+def _is_real(value: Any) -> bool:
+    """Whether `value` is one number of numpy's, bfloat16 included."""
+    if not isinstance(value, np.generic | np.ndarray) or value.shape != ():
+        return False
+    return value.dtype.kind in "fiub" or value.dtype == numpy_dtype("bfloat16")
 
 
 # handles

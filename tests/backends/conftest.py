@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from stepwell.backends.llvm import Target, compile_module
-from stepwell.backends.runtime import Library
-from stepwell.transforms.legalize_half_floats import LegalizeHalfFloatsPass
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
+
+from stepwell.backends.llvm import Target, compile_module
+from stepwell.backends.runtime import Library
+from stepwell.transforms.legalize_half_floats import LegalizeHalfFloatsPass
 
 
 def _parse(text: str) -> ModuleOp:

@@ -431,8 +431,9 @@ def test_arithmetic_on_half_floats_asks_for_the_pass(parse_upstream) -> None:
 
 @given(st.floats(width=32) | st.sampled_from([float(2**-149), 3.4028234663852886e38]))
 def test_float_constants_are_exact(value: float) -> None:
-    from stepwell.backends.llvm.types import float_literal
     from xdsl.dialects.builtin import f32
+
+    from stepwell.backends.llvm.types import float_literal
 
     bits = int(float_literal(value, f32), 16).to_bytes(8, "big")
     np.testing.assert_array_equal(np.frombuffer(bits, ">f8")[0], value)

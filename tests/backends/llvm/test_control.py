@@ -1,0 +1,294 @@
+"""Loops, branches and assertions."""
+
+import numpy as np
+import pytest
+
+from stepwell.core.errors import ExecutionError, UnsupportedError
+
+
+@pytest.mark.parametrize("kind", ["index", "i32", "i8"])
+def test_loops_run_from_lower_to_below_upper(compile_text, kind: str) -> None:
+    lib = compile_text(f"""func.func @main(%a: {kind}, %b: {kind}, %s: {kind}) -> i64 {{
+      %zero = arith.constant 0 : i64
+      %ten = arith.constant 100 : i64
+      %r = scf.for %i = %a to %b step %s iter_args(%acc = %zero) -> (i64) {"" if kind == "index" else ": " + kind} {{
+        %x = {"arith.index_cast %i : index to i64" if kind == "index" else f"arith.extsi %i : {kind} to i64"}
+        %m = arith.muli %acc, %ten : i64
+        %n = arith.addi %m, %x : i64
+        scf.yield %n : i64
+      }}
+      func.return %r : i64
+    }}""")
+
+    def expected(a: int, b: int, s: int) -> int:
+        result = 0
+        for i in range(a, b, s):
+            result = result * 100 + i
+        return result
+
+    for bounds in [(0, 3, 1), (3, 3, 1), (5, 3, 1), (1, 10, 4), (-3, 2, 2), (0, 1, 100)]:
+        assert lib(*bounds) == expected(*bounds)
+
+
+@pytest.mark.parametrize(("lower", "upper", "result"), [(0, 4, 6), (4, 4, 0), (5, 0, 0)])
+def test_loops_with_known_bounds(compile_text, lower: int, upper: int, result: int) -> None:
+    lib = compile_text(f"""func.func @main() -> index {{
+      %l = arith.constant {lower} : index
+      %u = arith.constant {upper} : index
+      %one = arith.constant 1 : index
+      %z = arith.constant 0 : index
+      %r = scf.for %i = %l to %u step %one iter_args(%acc = %z) -> (index) {{
+        %n = arith.addi %acc, %i : index
+        scf.yield %n : index
+      }}
+      func.return %r : index
+    }}""")
+    assert lib() == result
+
+
+def test_loops_carry_several_values_and_buffers(compile_text) -> None:
+    lib = compile_text("""func.func @main(%a: memref<?xf32>, %b: memref<?xf32>, %n: index) -> f32 {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %one = arith.constant 1.0 : f32
+      %r:3 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a, %y = %b, %s = %one)
+          -> (memref<?xf32>, memref<?xf32>, f32) {
+        %d = memref.dim %x, %c0 : memref<?xf32>
+        %last = arith.subi %d, %c1 : index
+        %v = memref.load %x[%last] : memref<?xf32>
+        %t = arith.addf %s, %v : f32
+        scf.yield %y, %x, %t : memref<?xf32>, memref<?xf32>, f32
+      }
+      %z = memref.load %r#0[%c0] : memref<?xf32>
+      %q = arith.addf %r#2, %z : f32
+      func.return %q : f32
+    }""")
+    a, b = np.array([1, 2], np.float32), np.array([10, 20, 30], np.float32)
+    assert lib(a, b, 0) == 1 + 1
+    assert lib(a, b, 3) == 1 + 2 + 30 + 2 + 10
+
+
+def test_branches_give_values(compile_text) -> None:
+    lib = compile_text("""func.func @main(%c: i1, %d: i1, %a: memref<4xi32>) -> i32 {
+      %c0 = arith.constant 0 : index
+      %one = arith.constant 1 : i32
+      %two = arith.constant 2 : i32
+      %three = arith.constant 3 : i32
+      %r = scf.if %c -> (i32) {
+        %s = scf.if %d -> (i32) {
+          scf.yield %one : i32
+        } else {
+          scf.yield %two : i32
+        }
+        scf.yield %s : i32
+      } else {
+        scf.yield %three : i32
+      }
+      scf.if %d {
+        memref.store %r, %a[%c0] : memref<4xi32>
+      }
+      func.return %r : i32
+    }""")
+    for c, d, expected in [(1, 1, 1), (1, 0, 2), (0, 1, 3), (0, 0, 3)]:
+        a = np.zeros(4, np.int32)
+        assert lib(c, d, a) == expected
+        assert a[0] == (expected if d else 0)
+
+
+def test_while_tests_before_each_round(compile_text) -> None:
+    lib = compile_text("""func.func @main(%n: i64) -> i64 {
+      %zero = arith.constant 0 : i64
+      %one = arith.constant 1 : i64
+      %two = arith.constant 2 : i64
+      %three = arith.constant 3 : i64
+      %r:2 = scf.while (%x = %n, %k = %zero) : (i64, i64) -> (i64, i64) {
+        %more = arith.cmpi ne, %x, %one : i64
+        scf.condition(%more) %x, %k : i64, i64
+      } do {
+      ^bb0(%x: i64, %k: i64):
+        %bit = arith.andi %x, %one : i64
+        %odd = arith.cmpi eq, %bit, %one : i64
+        %next = scf.if %odd -> (i64) {
+          %t = arith.muli %x, %three : i64
+          %u = arith.addi %t, %one : i64
+          scf.yield %u : i64
+        } else {
+          %h = arith.divsi %x, %two : i64
+          scf.yield %h : i64
+        }
+        %k1 = arith.addi %k, %one : i64
+        scf.yield %next, %k1 : i64, i64
+      }
+      func.return %r#1 : i64
+    }""")
+    assert [lib(n) for n in (1, 2, 6, 27)] == [0, 1, 8, 111]
+
+
+def test_parallel_loops_visit_every_point(compile_text) -> None:
+    lib = compile_text("""func.func @main(%a: memref<?x?xi32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c2 = arith.constant 2 : index
+      %n = memref.dim %a, %c0 : memref<?x?xi32>
+      %m = memref.dim %a, %c1 : memref<?x?xi32>
+      "scf.parallel"(%c0, %c1, %n, %m, %c1, %c2) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
+      ^bb0(%i: index, %j: index):
+        %x = arith.addi %i, %j : index
+        %y = arith.index_cast %x : index to i32
+        memref.store %y, %a[%i, %j] : memref<?x?xi32>
+        scf.reduce
+      }) : (index, index, index, index, index, index) -> ()
+      func.return
+    }""")
+    a = np.full((3, 6), -1, np.int32)
+    lib(a)
+    expected = np.full((3, 6), -1)
+    i, j = np.meshgrid(range(3), range(1, 6, 2), indexing="ij")
+    expected[i, j] = i + j
+    np.testing.assert_array_equal(a, expected)
+
+
+def test_parallel_reductions_are_refused(compile_text) -> None:
+    with pytest.raises(UnsupportedError, match=r"scf\.parallel.*reductions"):
+        compile_text("""func.func @main(%n: index, %x: f32) {
+          %r = "scf.parallel"(%n, %n, %n, %x) <{operandSegmentSizes = array<i32: 1, 1, 1, 1>}> ({
+          ^bb0(%i: index):
+            "scf.reduce"(%x) ({
+            ^bb1(%a: f32, %b: f32):
+              "scf.reduce.return"(%a) : (f32) -> ()
+            }) : (f32) -> ()
+          }) : (index, index, index, f32) -> f32
+          func.return
+        }""")
+
+
+def test_a_failed_assertion_is_an_error_with_its_message_and_the_arguments(compile_text) -> None:
+    lib = compile_text("""func.func @main(%n: i32 {stepwell.name = "n"}, %a: memref<?xf32> {stepwell.name = "A"}) {
+      %zero = arith.constant 0 : i32
+      %two = arith.constant 2 : i32
+      %ok = arith.cmpi sgt, %n, %zero : i32
+      cf.assert %ok, "n must be positive"
+      %small = arith.cmpi slt, %n, %two : i32
+      cf.assert %small, "n must be \\"small\\""
+      func.return
+    }""")
+    a = np.zeros(3, np.float32)
+    lib(1, a)
+    with pytest.raises(ExecutionError, match=r"main: assertion failed: n must be positive \(called with n: int 0, "
+                                             r"A: float32\[3\]\)"):  # fmt: skip
+        lib(0, a)
+    with pytest.raises(ExecutionError, match='n must be "small"'):
+        lib(2, a)
+
+
+def test_nothing_after_a_failed_assertion_runs(compile_text) -> None:
+    lib = compile_text("""func.func @main(%a: memref<4xi32>, %limit: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c4 = arith.constant 4 : index
+      %one = arith.constant 1 : i32
+      scf.for %i = %c0 to %c4 step %c1 {
+        %ok = arith.cmpi slt, %i, %limit : index
+        cf.assert %ok, "too far"
+        memref.store %one, %a[%i] : memref<4xi32>
+      }
+      func.return
+    }""")
+    a = np.zeros(4, np.int32)
+    with pytest.raises(ExecutionError, match="too far"):
+        lib(a, 2)
+    np.testing.assert_array_equal(a, [1, 1, 0, 0])
+
+
+class Heap:
+    """C's allocator, counted: pass `symbols` to `compile_text`."""
+
+    def __init__(self) -> None:
+        import ctypes
+
+        self.live: set[int] = set()
+        self.allocated = 0
+        self._libc = ctypes.CDLL(None)
+        self._libc.aligned_alloc.restype = ctypes.c_void_p
+        self._libc.aligned_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
+        self._libc.free.argtypes = [ctypes.c_void_p]
+        self._alloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)(self._allocate)
+        self._free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._release)
+        self.symbols = {
+            "aligned_alloc": ctypes.cast(self._alloc, ctypes.c_void_p).value,
+            "free": ctypes.cast(self._free, ctypes.c_void_p).value,
+        }
+
+    def _allocate(self, alignment: int, size: int) -> int:
+        pointer = self._libc.aligned_alloc(alignment, size)
+        self.live.add(pointer)
+        self.allocated += 1
+        return pointer
+
+    def _release(self, pointer: int | None) -> None:
+        if pointer is not None:
+            self.live.remove(pointer)
+            self._libc.free(pointer)
+
+
+NESTED = """
+func.func private @inner(%n: index, %k: index, %out: memref<1xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %t = memref.alloc(%n) : memref<?xf32>
+  %x = memref.load %out[%c0] : memref<1xf32>
+  memref.store %x, %t[%c0] : memref<?xf32>
+  func.call @use(%t) : (memref<?xf32>) -> ()
+  %two = arith.constant 2 : index
+  %ok = arith.cmpi ne, %k, %two : index
+  cf.assert %ok, "inner"
+  %y = memref.load %t[%c0] : memref<?xf32>
+  memref.dealloc %t : memref<?xf32>
+  func.return %y : f32
+}
+func.func @main(%n: index, %fail: index, %out: memref<1xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %a = memref.alloc(%n) : memref<?xf32>
+  func.call @use(%a) : (memref<?xf32>) -> ()
+  scf.for %k = %c0 to %c4 step %c1 {
+    %b = memref.alloc(%n) : memref<?xf32>
+    func.call @use(%b) : (memref<?xf32>) -> ()
+    %ok = arith.cmpi ne, %k, %fail : index
+    cf.assert %ok, "loop"
+    %far = arith.addi %fail, %c4 : index
+    %even = arith.cmpi slt, %k, %c1 : index
+    scf.if %even {
+      memref.dealloc %b : memref<?xf32>
+      %sum = arith.addi %k, %fail : index
+      %good = arith.cmpi ne, %sum, %far : index
+      cf.assert %good, "unreachable"
+    } else {
+      %i = arith.subi %k, %fail : index
+      %y = func.call @inner(%n, %i, %out) : (index, index, memref<1xf32>) -> f32
+      memref.store %y, %out[%c0] : memref<1xf32>
+      memref.dealloc %b : memref<?xf32>
+    }
+  }
+  memref.dealloc %a : memref<?xf32>
+  func.return
+}
+func.func private @use(memref<?xf32>)
+"""
+
+
+@pytest.mark.parametrize(("fail", "message"), [(0, "loop"), (3, "loop"), (1, "loop"), (-1, "inner"), (-9, None)])
+def test_assertions_free_what_is_allocated_wherever_they_fail(compile_text, fail: int, message: str | None) -> None:
+    import ctypes
+
+    heap = Heap()
+    use = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda pointer: None)
+    lib = compile_text(NESTED, symbols={**heap.symbols, "use": ctypes.cast(use, ctypes.c_void_p).value})
+    out = np.zeros(1, np.float32)
+    if message is None:
+        lib(10, fail, out)
+    else:
+        with pytest.raises(ExecutionError, match=message):
+            lib(10, fail, out)
+    assert heap.allocated >= 2
+    assert not heap.live

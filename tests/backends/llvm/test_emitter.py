@@ -1,0 +1,118 @@
+"""What the emitter makes of whole modules, and what it refuses."""
+
+import pytest
+
+from stepwell.backends.llvm import emit_module
+from stepwell.backends.runtime import BufferParameter, FunctionSignature, HandleParameter, ScalarParameter
+from stepwell.core.errors import UnsupportedError
+
+
+def test_signatures_tell_names_types_and_what_is_written(parse_upstream) -> None:
+    emitted = emit_module(
+        parse_upstream("""
+    func.func private @copy(%from: memref<4xf32>, %to: memref<4xf32>) {
+      "memref.copy"(%from, %to) : (memref<4xf32>, memref<4xf32>) -> ()
+      func.return
+    }
+    func.func @main(%a: memref<4xf32> {stepwell.name = "A"}, %b: memref<4xf32> {stepwell.name = "B"},
+                    %c: memref<?x3xi8, strided<[?, 2], offset: 5>> {stepwell.name = "C", stepwell.dtype = "uint8"},
+                    %n: i32 {stepwell.name = "n"}, %h: !llvm.ptr, %t: memref<f64>) -> f32
+        attributes {stepwell.noalias} {
+      %c0 = arith.constant 0 : index
+      %s = memref.subview %b[0] [4] [1] : memref<4xf32> to memref<4xf32>
+      func.call @copy(%a, %s) : (memref<4xf32>, memref<4xf32>) -> ()
+      %x = memref.load %a[%c0] : memref<4xf32>
+      func.return %x : f32
+    }""")
+    )
+    assert emitted.functions == (
+        FunctionSignature(
+            "main",
+            (
+                BufferParameter("A", "float32", (4,), written=False),
+                BufferParameter("B", "float32", (4,), written=True),
+                BufferParameter("C", "uint8", (None, 3), (None, 2), 5, written=False),
+                ScalarParameter("n", "int32"),
+                HandleParameter("arg4"),
+                BufferParameter("arg5", "float64", (), written=False),
+            ),
+            "float32",
+            noalias=True,
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "written"),
+    [
+        ("memref.store %x, %a[%i] : memref<4xf32>", True),
+        ("%v = vector.load %a[%i] : memref<4xf32>, vector<4xf32>", False),
+        ("%v = vector.broadcast %x : f32 to vector<4xf32>\nvector.store %v, %a[%i] : memref<4xf32>, vector<4xf32>",
+         True),
+        ('%p = "memref.extract_aligned_pointer_as_index"(%a) : (memref<4xf32>) -> index', True),
+        ("func.call @main(%a, %i, %x, %c) : (memref<4xf32>, index, f32, i1) -> ()", True),
+        ("%s = arith.select %c, %a, %a : memref<4xf32>\nmemref.store %x, %s[%i] : memref<4xf32>", True),
+        ("%s = arith.select %c, %a, %a : memref<4xf32>\n%y = memref.load %s[%i] : memref<4xf32>", False),
+        ("%d = memref.dim %a, %i : memref<4xf32>", False),
+    ],
+)  # fmt: skip
+def test_buffers_only_read_are_known(parse_upstream, body: str, written: bool) -> None:
+    text = f"func.func @main(%a: memref<4xf32>, %i: index, %x: f32, %c: i1) {{ {body}\n func.return }}"
+    ((parameter, *_),) = [f.parameters for f in emit_module(parse_upstream(text)).functions]
+    assert parameter.written is written
+
+
+def test_static_layouts_leave_constants_in_addresses(parse_upstream) -> None:
+    text = emit_module(
+        parse_upstream("""func.func @main(%a: memref<8x16x4xf32>, %i: index) -> f32 {
+      %c0 = arith.constant 0 : index
+      %c3 = arith.constant 3 : index
+      %x = memref.load %a[%c3, %i, %c0] : memref<8x16x4xf32>
+      func.return %x : f32
+    }""")
+    ).text
+    function = text[text.index("@fn.main") : text.index("@entry.main")]
+    assert function.count("mul nsw") == 1
+    assert "add nsw i64 192," in function
+    assert "noalias" not in function.split("{")[0]
+
+
+def test_emitting_twice_gives_the_same_text(parse_upstream) -> None:
+    text = """func.func @main(%a: memref<?xf32>, %n: index) {
+      %b = memref.alloc(%n) : memref<?xf32>
+      "memref.copy"(%a, %b) : (memref<?xf32>, memref<?xf32>) -> ()
+      memref.dealloc %b : memref<?xf32>
+      func.return
+    }"""
+    assert emit_module(parse_upstream(text)) == emit_module(parse_upstream(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func @f(%x: index) { scf.index_switch %x default { scf.yield }\n func.return }", "index_switch.*no LLVM"),
+        ("func.func @f(%x: tensor<4xf32>) { func.return }", "has no LLVM equivalent"),
+        ("func.func @f(%x: vector<4xf32>) { func.return }", "a vector cannot be passed"),
+        ("func.func @f(%x: f128) { func.return }", "has no LLVM equivalent"),
+        ('func.func @f(%x: i32 {stepwell.dtype = "uint8"}) { func.return }', "uint8, but the type is i32"),
+        ("func.func @f() { cf.br ^bb1 ^bb1: func.return }", "must be structured"),
+        ("func.func @f(%x: i32) -> (i32, i32) { func.return %x, %x : i32, i32 }", "most one result"),
+        ("arith.constant 1 : i32", "at the top of a module"),
+        ('"memref.global"() <{sym_name = "g", sym_visibility = "private", type = memref<?xf32>, initial_value}>'
+         " : () -> ()", "static shape"),
+        ("func.func @f() { func.call @g() : () -> ()\n func.return }", "no function called 'g'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compiled_is_refused(parse_upstream, text: str, message: str) -> None:
+    with pytest.raises(UnsupportedError, match=message):
+        emit_module(parse_upstream(text))
+
+
+def test_refusals_say_where(parse_upstream) -> None:
+    from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+
+    module = parse_upstream('func.func @f(%a: i32) { "vector.print"(%a) : (i32) -> ()\n func.return }')
+    for op in module.walk():
+        op.location = FileLineColLoc(StringAttr("k.py"), IntAttr(3), IntAttr(5))
+    with pytest.raises(UnsupportedError, match=r"vector\.print at k\.py:3:5: no LLVM lowering"):
+        emit_module(module)

@@ -1,0 +1,137 @@
+"""Native code: life times, threads, texts, targets."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+from stepwell.backends.llvm import Target
+from stepwell.backends.llvm.engine import InvalidCodeError, NativeModule
+from stepwell.backends.runtime import register_func
+from stepwell.core.errors import ArgumentError, LinkError
+
+ADD = """func.func @main(%a: memref<?xf32>, %b: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %x = memref.load %a[%i] : memref<?xf32>
+    %y = arith.addf %x, %x : f32
+    memref.store %y, %b[%i] : memref<?xf32>
+  }
+  func.return
+}"""
+
+
+def test_a_function_outlives_its_library(compile_text) -> None:
+    main = compile_text(ADD)["main"]
+    gc.collect()
+    others = [compile_text(ADD) for _ in range(3)]
+    del others
+    gc.collect()
+    a, b = np.ones(4, np.float32), np.zeros(4, np.float32)
+    main(a, b)
+    np.testing.assert_array_equal(b, [2] * 4)
+
+
+def test_libraries_are_compiled_and_called_in_threads(compile_text) -> None:
+    errors: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        try:
+            lib = compile_text(ADD)
+            for _ in range(20):
+                a, b = np.full(100, seed, np.float32), np.zeros(100, np.float32)
+                lib(a, b)
+                np.testing.assert_array_equal(b, 2 * a)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+
+
+def test_python_runs_while_native_code_does(compile_text) -> None:
+    """Native code waits for a value that only another Python thread stores: it never would if it kept the lock."""
+    lib = compile_text("""
+    func.func private @sched_yield() -> i32
+    func.func @main(%flag: memref<1xi32>) -> i32 {
+      %c0 = arith.constant 0 : index
+      %zero = arith.constant 0 : i32
+      %r = scf.while (%x = %zero) : (i32) -> i32 {
+        %y = func.call @sched_yield() : () -> i32
+        %v = memref.load %flag[%c0] : memref<1xi32>
+        %again = arith.cmpi eq, %v, %zero : i32
+        scf.condition(%again) %v : i32
+      } do {
+      ^bb0(%x: i32):
+        scf.yield %x : i32
+      }
+      func.return %r : i32
+    }""")
+    flag = np.zeros(1, np.int32)
+    timer = threading.Timer(0.05, lambda: flag.__setitem__(0, 7))
+    timer.start()
+    assert lib(flag) == 7
+    timer.join()
+
+
+def test_exceptions_stay_in_their_thread(compile_text) -> None:
+    barrier = threading.Barrier(2)
+
+    def packed(x):
+        barrier.wait(10)
+        raise ValueError(str(x))
+
+    register_func("test.engine.raises", packed)
+    lib = compile_text("""
+    func.func private @p(i32) attributes {stepwell.packed = "test.engine.raises"}
+    func.func @main(%x: i32) {
+      func.call @p(%x) : (i32) -> ()
+      func.return
+    }""")
+    seen: dict[int, str] = {}
+
+    def call(x: int) -> None:
+        try:
+            lib(x)
+        except Exception as error:
+            seen[x] = str(error.__cause__)
+
+    threads = [threading.Thread(target=call, args=(x,)) for x in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {1: "1", 2: "2"}
+
+
+def test_texts_of_the_program(compile_text) -> None:
+    lib = compile_text(ADD)
+    assert "define internal i32 @fn.main" in lib.source("llvm")
+    assert "define" in lib.source("llvm-optimized")
+    assert "entry.main" in lib.source("asm")
+    with pytest.raises(ArgumentError, match=r"no source called 'ams'.*did you mean 'asm'"):
+        lib.source("ams")
+
+
+def test_code_is_made_for_the_target(compile_text, plain_target) -> None:
+    assert "ymm" not in compile_text(ADD, target=plain_target).source("asm")
+    assert not plain_target.has_half_conversions
+    assert Target("x86-64", "+avx,+f16c").has_half_conversions
+
+
+def test_text_that_llvm_refuses_is_a_defect_of_ours() -> None:
+    with pytest.raises(InvalidCodeError, match="defect of stepwell"):
+        NativeModule("define void @f() { ret i32 0 }", Target.host(), ["f"], [], {})
+
+
+def test_what_does_not_link_is_an_error_of_ours() -> None:
+    text = "declare void @nobody()\ndefine void @f() { call void @nobody()\n ret void }"
+    with pytest.raises(LinkError, match="does not link"):
+        NativeModule(text, Target.host(), ["f"], [], {})
