@@ -26,16 +26,16 @@ class TvmscriptTarget(Target):
 
 @dataclass(frozen=True)
 class StepwellLlvmTarget(Target):
-    """LLVM IR of a module at any landing, optimised for this machine; `stepwell-llvm{optimize=false}`: as emitted."""
+    """LLVM IR of a module at any landing, as emitted; `stepwell-llvm{optimize=true}`: optimised for this machine."""
 
     name = "stepwell-llvm"
 
-    optimize: bool = True
+    optimize: bool = False
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         from ..backends.build import build
 
-        output.write(build(Module(module)).source("llvm" if self.optimize else "llvm-unoptimized"))
+        output.write(build(Module(module)).source("llvm-optimized" if self.optimize else "llvm"))
 
 
 @dataclass(frozen=True)

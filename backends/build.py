@@ -1,0 +1,51 @@
+"""`build`: a module at any landing into something to call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..core.diagnostics import did_you_mean
+from ..core.errors import StepwellError
+from ..module import Module
+from ..transforms.pipelines import lower
+
+if TYPE_CHECKING:
+    from .runtime.library import Library
+
+
+def _build_llvm(module: Module) -> Library:
+    from .llvm import compile_module
+
+    return compile_module(lower(module).op)
+
+
+def _build_python(module: Module) -> Any:
+    from .interpreter import compile_oracle
+
+    return compile_oracle(module.op)
+
+
+TARGETS = {"llvm": _build_llvm, "python": _build_python}
+"""What a module can be built for: native code of this machine, or the oracle."""
+
+
+class TargetError(StepwellError, ValueError):
+    """There is no such target."""
+
+
+def build(mod: Module | ModuleOp, target: str = "llvm") -> Library:
+    """Compile `mod`, which stays as it is, for `target`: `llvm` (this machine) or `python` (the oracle).
+
+    The result is called like a function when the module has one, else by name: `lib["main"](a, b, out)`. Arguments are
+    numpy arrays or anything with DLPack, written in place; numbers for scalars.
+
+    Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for what the target cannot do,
+    `LinkError` for a C symbol nobody provides, `TargetError` for an unknown target.
+    """
+    if target not in TARGETS:
+        raise TargetError(f"unknown target {target!r}{did_you_mean(target, TARGETS)} (there are {', '.join(TARGETS)})")
+    module = Module(mod) if isinstance(mod, ModuleOp) else mod
+    module.verify()
+    return TARGETS[target](module)

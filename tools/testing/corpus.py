@@ -1,0 +1,116 @@
+"""The programs of the corpus: texts that a real compiler printed, their inputs, and the outputs it computed.
+
+The corpus lies in `tests/data/corpus`, or beside the repository in `shared/corpus`; its README.md says how it is made.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...core.dtypes import numpy_dtype
+
+_ROOT = Path(__file__).parents[2]
+_PLACES = (_ROOT / "tests/data/corpus", _ROOT.parent / "shared/corpus")
+
+TOLERANCES = {"float16": (2e-2, 2e-2), "float32": (1e-4, 1e-5), "float64": (1e-4, 1e-5)}
+"""rtol and atol against the recorded outputs; integers are exact."""
+
+
+@cache
+def corpus() -> Path | None:
+    """The folder of the corpus, if it is there."""
+    return next((p for p in _PLACES if p.is_dir()), None)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a program of the corpus computes: its parameters, and what its outputs must be. `parameters`: shape, dtype
+    and recipe; without a recipe it is an output."""
+
+    seed: int
+    parameters: tuple[tuple[tuple[int, ...], str, str | None], ...]
+    outputs: Path
+
+    @classmethod
+    def load(cls, stem: Path) -> Problem:
+        """The problem of `STEM.json` and `STEM.npz`."""
+        text = json.loads(stem.with_suffix(".json").read_text())
+        parameters = tuple((tuple(p["shape"]), p["dtype"], p["recipe"]) for p in text["params"])
+        return cls(text["seed"], parameters, stem.with_suffix(".npz"))
+
+    def arguments(self) -> list[np.ndarray[Any, Any]]:
+        """An array for each parameter, outputs zero."""
+        rng = np.random.default_rng(self.seed)
+        return [_make(rng, shape, recipe).astype(numpy_dtype(dtype)) for shape, dtype, recipe in self.parameters]
+
+    def output_positions(self) -> list[int]:
+        """Which parameters are outputs."""
+        return [i for i, (_, _, recipe) in enumerate(self.parameters) if recipe is None]
+
+    def check(self, arguments: list[np.ndarray[Any, Any]]) -> None:
+        """Raise AssertionError unless the outputs among `arguments` are the recorded ones."""
+        recorded = np.load(self.outputs)
+        for number, position in enumerate(self.output_positions()):
+            got, expected = arguments[position], recorded[f"out{number}"]
+            if got.dtype.name in TOLERANCES:
+                rtol, atol = TOLERANCES[got.dtype.name]
+                np.testing.assert_allclose(got.astype(np.float64), expected.astype(np.float64), rtol, atol)
+            else:
+                np.testing.assert_array_equal(got, expected)
+
+
+def _make(rng: np.random.Generator, shape: tuple[int, ...], recipe: str | None) -> np.ndarray[Any, Any]:
+    match recipe.split(":") if recipe is not None else None:
+        case None:
+            return np.zeros(shape)
+        case ["normal"]:
+            return rng.standard_normal(shape)
+        case ["positive"]:
+            return np.abs(rng.standard_normal(shape)) + 0.1
+        case ["int", low, high]:
+            return rng.integers(int(low), int(high), shape)
+        case _:
+            raise ValueError(f"unknown recipe {recipe!r}")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A text of the corpus and the problem it solves. `right`: whether it computes the recorded outputs."""
+
+    name: str
+    text: str
+    problem: Problem
+    right: bool = True
+
+
+def script_programs(syntax: str = "classic") -> list[Program]:
+    """The TVMScript cases in one of their syntaxes: `classic` or `tvm`."""
+    folder = corpus()
+    if folder is None:
+        return []
+    stems = sorted(p.with_suffix("") for p in (folder / "tvmscript").glob("*.json"))
+    return [
+        Program(stem.name, stem.with_name(f"{stem.name}.{syntax}.py").read_text(), Problem.load(stem))
+        for stem in stems
+    ]
+
+
+def scheduled_programs(side: str) -> list[Program]:
+    """The different programs in front of (`in`) or behind (`out`) the schedules, named by their first line."""
+    folder = corpus()
+    if folder is None:
+        return []
+    programs: dict[str, Program] = {}
+    for number, line in enumerate((folder / "schedules/schedules.jsonl").read_text().splitlines()):
+        case = json.loads(line)
+        if case[side] not in programs:
+            problem = Problem.load(folder / "schedules" / case["program"])
+            right = side == "in" or case["tvm_ok"] is True
+            programs[case[side]] = Program(f"{case['program']}-{number}", case[side], problem, right)
+    return list(programs.values())
