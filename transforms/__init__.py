@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 PASSES: dict[str, str] = {
     "convert-tir-to-scf": "ConvertTirToScfPass",
     "legalize-half-floats": "LegalizeHalfFloatsPass",
+    "tir-lower-match-buffers": "TirLowerMatchBuffersPass",
+    "tir-plan-allocations": "TirPlanAllocationsPass",
     "tir-resolve-blocks": "TirResolveBlocksPass",
+    "tir-unroll-loops": "TirUnrollLoopsPass",
 }
 """Every pass of Stepwell: its name, and its class in the module of that name (with underscores)."""
 

@@ -24,11 +24,15 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from ..core.errors import PassError
-from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp
+from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, MatchRegionOp
 from ..module import Module
 from .convert_tir_to_scf import ConvertTirToScfPass
+from .legalize_half_floats import LegalizeHalfFloatsPass
 from .lowering.types import where
+from .tir_lower_match_buffers import TirLowerMatchBuffersPass
+from .tir_plan_allocations import TirPlanAllocationsPass
 from .tir_resolve_blocks import TirResolveBlocksPass
+from .tir_unroll_loops import TirUnrollLoopsPass
 
 AfterPass: TypeAlias = Callable[[str, Module], None]
 """Called behind each pass with its name and the module it has left."""
@@ -36,12 +40,17 @@ AfterPass: TypeAlias = Callable[[str, Module], None]
 
 def resolve_tir() -> list[ModulePass]:
     """From programs as people write and schedule them to loops, branches and accesses of buffers."""
-    return [TirResolveBlocksPass()]
+    return [TirResolveBlocksPass(), TirLowerMatchBuffersPass(), TirUnrollLoopsPass(), TirPlanAllocationsPass()]
 
 
 def tir_to_upstream() -> list[ModulePass]:
     """From `tir` to func, scf, memref, arith, math and vector."""
     return [ConvertTirToScfPass()]
+
+
+def clean_upstream() -> list[ModulePass]:
+    """What the LLVM emitter asks for beyond plain MLIR."""
+    return [LegalizeHalfFloatsPass()]
 
 
 @dataclass(frozen=True)
@@ -85,7 +94,7 @@ def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | N
 
 
 def check_resolved(module: ModuleOp) -> None:
-    """Raise `PassError` if a block or what belongs to one is left."""
+    """Raise `PassError` if a block, what belongs to one, or a named box of a buffer is left."""
     for op in module.walk():
         if isinstance(op, _BLOCKS):
             raise PassError(f"{where(op)}{op.name} is left behind the passes that resolve blocks")
@@ -101,7 +110,7 @@ def check_upstream(module: ModuleOp) -> None:
                 raise PassError(f"{where(op)}{op.name} with type {type_} is left behind convert-tir-to-scf")
 
 
-_BLOCKS = (BlockOp, InitOp, AccessOp)
+_BLOCKS = (BlockOp, InitOp, AccessOp, MatchRegionOp)
 
 _UPSTREAM: frozenset[type[Operation]] = frozenset(
     (
@@ -139,5 +148,6 @@ def _is_upstream(type: Attribute) -> bool:
 LANDINGS = [
     Landing("tir", resolve_tir, check_resolved),
     Landing("upstream", tir_to_upstream, check_upstream),
+    Landing("legal upstream", clean_upstream, check_upstream),
 ]
 """The way down to what the LLVM emitter takes."""

@@ -222,7 +222,7 @@ class _Collector:
                 joint = "and" if isinstance(op, arith.AndIOp) else "or"
                 return None if a is None or b is None else f"(({a}) {joint} ({b}))"
             case _:
-                return None
+                return f"{self._name(value, context)} != 0" if self._is_fixed(value) else None
 
     def _comparison(self, op: arith.CmpiOp, context: _Context) -> str | None:
         name, dtype = comparison_name(op), dtype_of(op.lhs.type)

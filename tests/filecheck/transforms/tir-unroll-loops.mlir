@@ -1,0 +1,77 @@
+// RUN: stepwell-opt %s -p tir-unroll-loops | filecheck %s
+// RUN: stepwell-opt %s -p "tir-unroll-loops{max-extent=2}" | filecheck %s --check-prefix=EXTENT
+// RUN: stepwell-opt %s -p "tir-unroll-loops{max-ops=4}" | filecheck %s --check-prefix=OPS
+
+// Inner loops first; names of values inside are those of each copy; steps count.
+tir.func @nested("A" %A: memref<8x8xf32>, "n" %n: i32, "x" %x: f32) {
+  tir.for unrolled "i" %i : i32 in [1 +: 2] annotations {a = 1 : i32} {
+    tir.for unrolled "j" %j : i32 in [%n +: 5] step 3 {
+      %y = tir.let "y" %x : f32
+      tir.store %y, %A[%i, %j] : memref<8x8xf32>
+    }
+  }
+}
+// CHECK:         tir.func @nested(
+// CHECK-NEXT:      %[[one:\d+]] = arith.constant 1 : i32
+// CHECK-NEXT:      %[[y1:.*]] = tir.let "y" %x : f32
+// CHECK-NEXT:      tir.store %[[y1]], %A[%[[one]], %n] : memref<8x8xf32>
+// CHECK-NEXT:      %[[three:\d+]] = arith.constant 3 : i32
+// CHECK-NEXT:      %[[j:\d+]] = arith.addi %n, %[[three]] : i32
+// CHECK-NEXT:      %[[y2:.*]] = tir.let "y" %x : f32
+// CHECK-NEXT:      tir.store %[[y2]], %A[%[[one]], %[[j]]] : memref<8x8xf32>
+// CHECK-NEXT:      %[[two:\d+]] = arith.constant 2 : i32
+// CHECK-NEXT:      tir.let
+// CHECK-NEXT:      tir.store %{{.*}}, %A[%[[two]], %n] : memref<8x8xf32>
+// CHECK-NEXT:      arith.constant 3 : i32
+// CHECK-NEXT:      arith.addi
+// CHECK-NEXT:      tir.let
+// CHECK-NEXT:      tir.store %{{.*}}, %A[%[[two]], %{{.*}}] : memref<8x8xf32>
+// CHECK-NEXT:    }
+
+// OPS:           tir.func @nested(
+// OPS-NEXT:        tir.for unrolled "i"
+// OPS-NEXT:          tir.let
+
+// Nothing is left of a loop that does not run.
+tir.func @empty("A" %A: memref<8xf32>, "x" %x: f32) {
+  tir.for unrolled "i" %i : i32 in [0 +: 0] {
+    tir.store %x, %A[%i] : memref<8xf32>
+  }
+}
+// CHECK-NEXT:    tir.func @empty(
+// CHECK-NEXT:    }
+
+// Loops of other kinds and loops of unknown length stay.
+tir.func @others("A" %A: memref<8xf32>, "x" %x: f32, "n" %n: i32) {
+  tir.for unrolled "i" %i : i32 in [0 +: %n] {
+    tir.store %x, %A[%i] : memref<8xf32>
+  }
+  tir.for unrolled "i" %i : i32 in [0 +: 8] step %n {
+    tir.store %x, %A[%i] : memref<8xf32>
+  }
+  tir.for serial "i" %i : i32 in [0 +: 2] {
+    tir.store %x, %A[%i] : memref<8xf32>
+  }
+}
+// CHECK-NEXT:    tir.func @others(
+// CHECK-NEXT:      tir.for unrolled "i" %i : i32 in [0 +: %n] {
+// CHECK-NEXT:        tir.store
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tir.for unrolled "i" %{{.*}} : i32 in [0 +: 8] step %n {
+// CHECK-NEXT:        tir.store
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tir.for serial "i"
+
+tir.func @long("A" %A: memref<512xf32>, "x" %x: f32) {
+  tir.for unrolled "i" %i : i32 in [0 +: 3] {
+    tir.store %x, %A[%i] : memref<512xf32>
+  }
+  tir.for unrolled "i" %i : i32 in [0 +: 300] {
+    tir.store %x, %A[%i] : memref<512xf32>
+  }
+}
+// CHECK:         tir.func @long(
+// CHECK-NEXT:      arith.constant 0
+// CHECK:           tir.for unrolled "i" %{{.*}} : i32 in [0 +: 300] {
+// EXTENT:        tir.func @long(
+// EXTENT-NEXT:     tir.for unrolled "i" %i : i32 in [0 +: 3] {
