@@ -8,6 +8,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
@@ -42,11 +43,14 @@ def quoted(text: str) -> str:
 
 def _as_written(value: float, dtype: DType) -> float:
     """The short decimal number that was rounded to `value`, if there is one: 1e-05 for 9.99999974737875e-06."""
+    if value.is_integer() and dtype.bits == 16:
+        return value
     rounded = numpy_dtype(dtype).type
-    for digits in range(1, _DECIMAL_DIGITS.get(dtype.name, 0) + 1):
-        short = float(f"{value:.{digits - 1}e}")
-        if float(rounded(short)) == value:
-            return short
+    with np.errstate(over="ignore"):  # of the largest values the next decimal number up
+        for digits in range(1, _DECIMAL_DIGITS.get(dtype.name, 0) + 1):
+            short = float(f"{value:.{digits - 1}e}")
+            if float(rounded(short)) == value:
+                return short
     return value
 
 

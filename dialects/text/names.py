@@ -13,7 +13,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from ..tir import BlockOp, ForOp, FuncOp, LaunchThreadOp
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
-_RESERVED = frozenset({*keyword.kwlist, "I", "R", "T", "cls", "range", "tvm"})
+_RESERVED = frozenset({*keyword.kwlist, "I", "T", "cls", "range", "tvm"})
 _NAME_PROPERTIES = ("var_name", "buffer_name")
 
 

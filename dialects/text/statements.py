@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StridedLayoutAttr
+from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StridedLayoutAttr, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
@@ -159,11 +159,11 @@ class Statements:
     @_prints(ForOp)
     def _for(self, op: ForOp) -> None:
         header = len(self.lines)
-        indent = self.indent
+        self.emit("for")
         with self.suite():
             loops, rest, named = self._nest(op)
-            line = f"for {', '.join(self.text(loop.variable) for loop in loops)} in {self._iterator(loops)}:"
-            self.lines.insert(header, "    " * indent + line)
+            variables = ", ".join(self.text(loop.variable) for loop in loops)
+            self.lines[header] += f" {variables} in {self._iterator(loops)}:"
             for loop in loops:
                 self._loops[loop.variable] = loop
             self.ops(rest, named)
@@ -317,20 +317,25 @@ class Statements:
             arguments.append(dtype)
         if data is not None:
             arguments.append(f"data={data}")
-        arguments += self.layout_arguments(type, op.mixed_strides, op.mixed_offset)
-        for keyword, number in (("align", op.alignment), ("offset_factor", op.offset_factor)):
-            if number is not None:
-                arguments.append(f"{keyword}={number.value.data}")
+        implied = any(_is_implied(value) for value in op.offset)
+        arguments += self.layout_arguments(type, op.mixed_strides, op.mixed_offset, implied)
+        if op.alignment is not None:
+            arguments.append(f"align={op.alignment.value.data}")
+        if op.offset_factor is not None or implied:
+            arguments.append(f"offset_factor={1 if op.offset_factor is None else op.offset_factor.value.data}")
         return ", ".join(arguments)
 
     def layout_arguments(
-        self, type: MemRefType[Attribute], strides: Sequence[Mixed] | None, offset: Mixed
+        self, type: MemRefType[Attribute], strides: Sequence[Mixed] | None, offset: Mixed, implied: bool = False
     ) -> list[str]:
-        """Strides, offset and scope, as far as they are not what a reader assumes."""
+        """Strides, offset and scope, as far as they are not what a reader assumes.
+
+        implied: the reader makes the offset.
+        """
         arguments: list[str] = []
         if strides is not None and not (offset != 0 and _is_row_major(type, strides)):
             arguments.append(f"strides={self.expressions.sequence(strides)}")
-        if offset != 0:
+        if offset != 0 and not implied:
             arguments.append(f"elem_offset={self.expressions.mixed(offset).text}")
         if (scope := scope_of(type)) != "global":
             arguments.append(f"scope={quoted(scope)}")
@@ -338,7 +343,8 @@ class Statements:
 
     @_prints(SymbolOp)
     def _symbol(self, op: SymbolOp) -> None:
-        self.emit(f"{self.expressions.define(op.result)} = {type_text(op.result.type, self.style)}()")
+        if not _is_implied(op.result):
+            self.emit(f"{self.expressions.define(op.result)} = {type_text(op.result.type, self.style)}()")
 
     @_prints(MatchBufferOp)
     def _match_buffer(self, op: MatchBufferOp) -> None:
@@ -469,6 +475,18 @@ class Statements:
 def _is_plain(loop: ForOp) -> bool:
     low, _, step = loop.mixed_bounds
     return loop.kind.data == "serial" and low == 0 and step == 1 and loop.annotations is None
+
+
+def _is_implied(value: SSAValue) -> bool:
+    """Whether a reader makes the symbol `value` itself: the offset that one buffer with an offset_factor has."""
+    symbol, use = value.owner, value.first_use
+    if not isinstance(symbol, SymbolOp) or use is None or value.has_more_than_one_use() or value.type != i32:
+        return False
+    return (
+        isinstance(use.operation, BufferOp)
+        and value in use.operation.offset
+        and symbol.var_name.data.endswith("elem_offset")
+    )
 
 
 def _depends(inner: ForOp, loops: list[ForOp]) -> bool:
