@@ -128,7 +128,7 @@ def print_landings(module: Module) -> None:
         last = text
         print(f"//===== {title} =====//\n{text.strip()}\n")
 
-    print(f"//===== tir, as TVMScript =====//\n{module.script()}")
+    print(f"//===== tir, as TVMScript =====//\n{module.script()}\n")
     print(f"//===== tir =====//\n{last}\n")
     lowered = lower(module, after=lambda name, left: show(f"after {name}", str(left)))
     show("LLVM IR", build(lowered).source("llvm"))

@@ -8,14 +8,16 @@ landing and run the rest of the default pipeline. A user's mistake is a message 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import TextIOBase
 from typing import IO, ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.arg_spec import ArgSpecParseError
 from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
+from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
@@ -44,7 +46,7 @@ class StepwellOptMain(xDSLOptMain):
         super().register_all_targets()
         ours = universe.get_all_targets()
         for short, name in _SHORT_TARGETS.items():
-            self.available_targets[short] = ours[name]
+            self.available_targets[short] = partial(_named, short, ours[name])
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
@@ -61,6 +63,12 @@ class StepwellOptMain(xDSLOptMain):
         if file_extension in _TVMSCRIPT:
             return self._parse_tvmscript(chunk, start_offset)
         return super().parse_chunk(chunk, file_extension, start_offset)
+
+
+def _named(name: str, load: Callable[[], type[Target]]) -> type[Target]:
+    """A target under another name."""
+    target = load()
+    return type(target.__name__, (target,), {"name": name})
 
 
 def main(args: Sequence[str] | None = None) -> None:

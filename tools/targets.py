@@ -21,7 +21,7 @@ class TvmscriptTarget(Target):
     style: str = "classic"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        output.write(Module(module).script(self.style))
+        output.write(Module(module).script(self.style) + "\n")
 
 
 @dataclass(frozen=True)

@@ -49,14 +49,17 @@ _VOCABULARIES = (blocks, buffers, calls, operators)  # they register their words
 _NAMESPACES = {"T": "T", "I": "I", "R": "R", "tvm": "tvm", "tir": "T", "tirx": "T", "Tx": "Tx", "ir": "I", "relax": "R"}
 
 
-def parse_tvmscript(text: str, filename: str = "<string>", extra_vars: Mapping[str, Any] | None = None) -> Module:
+def parse_tvmscript(
+    text: str, filename: str = "<string>", extra_vars: Mapping[str, Any] | None = None, first_line: int = 1
+) -> Module:
     """The module that TVMScript text says: a class of functions, or functions alone.
 
     All spellings that TVM had since v0.8 are read. What stands beside the decorated definitions, like imports, is not
     looked at, except that names of constants are known. extra_vars: values of names that the text uses and does not
-    define. Raises `ParseError`, with the place, for text that is not a program or that uses what is not supported.
+    define. first_line: number of the text's first line in its file. Raises `ParseError`, with the place, for text that
+    is not a program or that uses what is not supported.
     """
-    return elaborate(read_module(SourceFile(filename, text)), dict(extra_vars or {}))
+    return elaborate(read_module(SourceFile(filename, text, first_line)), dict(extra_vars or {}))
 
 
 def elaborate(tree: syntax.File, names: dict[str, Value]) -> Module:

@@ -96,8 +96,7 @@ def script_programs(syntax: str = "classic") -> list[Program]:
         return []
     stems = sorted(p.with_suffix("") for p in (folder / "tvmscript").glob("*.json"))
     return [
-        Program(stem.name, stem.with_name(f"{stem.name}.{syntax}.py").read_text(), Problem.load(stem))
-        for stem in stems
+        Program(stem.name, stem.with_name(f"{stem.name}.{syntax}.py").read_text(), Problem.load(stem)) for stem in stems
     ]
 
 
