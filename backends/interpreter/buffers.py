@@ -259,7 +259,8 @@ def _match_region(f: FunctionCompiler, op: MatchRegionOp) -> None:
     extents = _exprs(f, [extent for _, extent in op.region[missing:]])
     strides = list(source.strides[missing:])
     _bind(f, op.mixed_shape, extents)
-    _bind(f, op.mixed_strides or [], strides)
+    if op.mixed_strides is not None:
+        _bind(f, op.mixed_strides, strides)
     _bind(f, [op.mixed_offset], [offset])
     shape = _exprs(f, op.mixed_shape)
     differ = [f"{a.text} != {b.text}" for a, b in zip(shape, extents, strict=True) if a.text != b.text]

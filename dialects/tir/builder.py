@@ -247,6 +247,12 @@ class TirBuilder:
         """A function of `FLOAT_UNARY` or `INT_UNARY`; an integer is converted to float32 where only floats go."""
         value = self.value(value)
         dtype = dtype_of(value.type)
+        if name in INT_UNARY and dtype.kind == "uint":
+            # math's integer functions take signless operands; the bits are the same.
+            if name == "abs":
+                return value
+            result = self.unary(name, self.cast(value, DType("int", dtype.bits, dtype.lanes)))
+            return result if name == "clz" else self.cast(result, dtype)
         if name in INT_UNARY and dtype.is_int:
             result = self._value(INT_UNARY[name](value))  # pyright: ignore[reportCallIssue]
             return self.cast(result, _INT32.with_lanes(dtype.lanes)) if name == "clz" else result

@@ -1,0 +1,46 @@
+"""The oracle computes what a real compiler recorded for its own programs."""
+
+from typing import Any
+
+import pytest
+
+from stepwell.backends.interpreter import run_oracle
+from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.tools.testing.corpus import Program, corpus, scheduled_programs, script_programs
+
+pytestmark = pytest.mark.skipif(corpus() is None, reason="the corpus is not there")
+
+
+def _cases(programs: list[Program]) -> Any:
+    return pytest.mark.parametrize("program", programs, ids=lambda p: p.name)
+
+
+def _check(program: Program) -> None:
+    """Run it with outputs that hold nothing at first: reading one before it is written is found."""
+    module = parse_tvmscript(program.text, filename=f"{program.name}.py")
+    (entry,) = module.functions
+    names = [name for name, _ in module.functions[entry].params]
+    outputs = [names[i] for i in program.problem.output_positions()]
+    arguments = program.problem.arguments()
+    run_oracle(module, entry, arguments, uninitialized=outputs)
+    program.problem.check(arguments)
+
+
+@_cases(script_programs("classic"))
+def test_a_script_in_classic_syntax_computes_the_recorded_outputs(program: Program) -> None:
+    _check(program)
+
+
+@_cases(script_programs("tvm"))
+def test_a_script_in_todays_syntax_computes_the_recorded_outputs(program: Program) -> None:
+    _check(program)
+
+
+@_cases(scheduled_programs("in"))
+def test_a_program_computes_the_recorded_outputs_before_its_schedule(program: Program) -> None:
+    _check(program)
+
+
+@_cases([p for p in scheduled_programs("out") if p.right])
+def test_a_program_computes_the_recorded_outputs_behind_its_schedule(program: Program) -> None:
+    _check(program)
