@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloatConstr, IntegerType, VectorType, container_of, i1
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, container_of, i1
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.irdl import AttrConstraint, BaseAttr, EqAttrConstraint, IRDLOperation
+from xdsl.irdl import AttrConstraint, BaseAttr, EqAttrConstraint, IRDLOperation, VarConstraint
 from xdsl.irdl.operations import single_range_constr_coercion
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -112,6 +112,12 @@ def _allow_vectors() -> None:
     for cls in (arith.CmpiOp, arith.CmpfOp):
         cls.get_irdl_definition().results[0][1].constr = single_range_constr_coercion(bools)
         _compare_lane_by_lane(cls)
+    # On `tir`, unsigned integers too, as in arith.
+    any_sign = VarConstraint("T", container_of(BaseAttr(IntegerType) | BaseAttr(IndexType)))
+    for cls in (math.AbsIOp, math.CtPopOp, math.CountLeadingZerosOp, math.CountTrailingZerosOp):
+        definition = cls.get_irdl_definition()
+        definition.operands[0][1].constr = single_range_constr_coercion(any_sign)
+        definition.results[0][1].constr = single_range_constr_coercion(any_sign)
     arith.SelectOp.get_irdl_definition().operands[0][1].constr = single_range_constr_coercion(bools)
     arith.SelectOp.print = _print_select
     arith.SelectOp.parse = staticmethod(_parse_select)  # pyright: ignore[reportAttributeAccessIssue]

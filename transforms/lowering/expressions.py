@@ -45,12 +45,12 @@ def _later(w: Writer, op: Operation) -> None:
 
 def _bitcast(w: Writer, op: arith.BitcastOp) -> None:
     """Between `ui8` and `i8` there is nothing left to do."""
-    w.bind(op.result, reinterpret(w, w.value(op.input), lower_type(op.result.type)))
+    w.bind(op.result, reinterpret(w, w.value(op.operands[0]), lower_type(op.result.type)))
 
 
 def _abs(w: Writer, op: math.AbsIOp) -> None:
-    if dtype_of(op.input.type).kind == "uint":
-        w.bind(op.result, w.value(op.input))
+    if dtype_of(op.operands[0].type).kind == "uint":
+        w.bind(op.result, w.value(op.operands[0]))
     else:
         _copy(w, op)
 
