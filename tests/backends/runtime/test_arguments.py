@@ -175,7 +175,7 @@ def test_strides_that_the_type_fixes_are_checked(compile_text) -> None:
     with pytest.raises(ArgumentError, match=r"argument A: expected stride 1 to be 2 elements, got 4 bytes"):
         lib(memory[:, :4])
     packed = np.zeros((4, 4), np.dtype([("x", "f4"), ("y", "f4"), ("z", "u1")]))["x"]
-    with pytest.raises(ArgumentError, match="aligned|multiple of 4 bytes|2 elements"):
+    with pytest.raises(ArgumentError, match=r"aligned|2 elements"):
         lib(packed)
 
 

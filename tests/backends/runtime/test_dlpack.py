@@ -1,0 +1,154 @@
+"""Arrays of other libraries, through DLPack."""
+
+import ctypes
+import gc
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from stepwell.backends.runtime.dlpack import _Managed, _Versioned, from_dlpack
+from stepwell.core.errors import ArgumentError
+
+CODES = {"i": 0, "u": 1, "f": 2, "b": 6, "V": 4}
+
+
+class Tensor:
+    """A producer of DLPack capsules that is not numpy: every field can be chosen. `deleted` counts the deleter."""
+
+    def __init__(
+        self,
+        array: np.ndarray,
+        *,
+        versioned: bool = True,
+        device: int = 1,
+        flags: int = 0,
+        major: int = 1,
+        code: int | None = None,
+        lanes: int = 1,
+        strides: bool = True,
+        name: bytes | None = None,
+    ) -> None:
+        self.array, self.versioned, self.device, self.flags, self.major = array, versioned, device, flags, major
+        self.code, self.lanes, self.strides, self.name = code, lanes, strides, name
+        self.deleted = 0
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (self.device, 0)
+
+    def __dlpack__(self, **options):
+        if not self.versioned and "max_version" in options:
+            raise TypeError("unexpected keyword argument 'max_version'")
+        array = self.array
+        managed = _Versioned() if self.versioned else _Managed()
+        if isinstance(managed, _Versioned):
+            managed.major, managed.flags = self.major, self.flags
+        tensor = managed.tensor
+        self.shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+        self.steps = (ctypes.c_int64 * array.ndim)(*(s // array.itemsize for s in array.strides))
+        tensor.data, tensor.byte_offset = array.ctypes.data - 64, 64
+        tensor.device_type, tensor.ndim = self.device, array.ndim
+        tensor.code = CODES[array.dtype.kind] if self.code is None else self.code
+        tensor.bits, tensor.lanes = 8 * array.itemsize, self.lanes
+        tensor.shape = self.shape
+        if self.strides:
+            tensor.strides = self.steps
+        self.managed = managed
+        return self._capsule(self.name or (b"dltensor_versioned" if self.versioned else b"dltensor"))
+
+    def _capsule(self, name: bytes):
+        def destroy(_: int) -> None:
+            self.deleted += 1
+
+        self.name_kept = ctypes.c_char_p(name)
+        self.destructor = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(destroy)
+        new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+            ("PyCapsule_New", ctypes.pythonapi)
+        )
+        return new(ctypes.addressof(self.managed), self.name_kept, ctypes.cast(self.destructor, ctypes.c_void_p))
+
+
+DTYPES = [np.bool_, np.int8, np.uint16, np.int64, np.float16, np.float32, np.float64, ml_dtypes.bfloat16]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("versioned", [True, False])
+def test_tensors_share_their_memory(dtype, versioned: bool) -> None:
+    array = np.arange(6).reshape(2, 3).astype(dtype)
+    seen = from_dlpack(Tensor(array, versioned=versioned))
+    assert (seen.shape, seen.strides, seen.dtype) == (array.shape, array.strides, array.dtype)
+    seen[1, 2] = 1
+    assert array[1, 2] == 1
+    np.testing.assert_array_equal(seen, array)
+
+
+def test_strides_may_be_left_out_and_be_any() -> None:
+    array = np.arange(6, dtype=np.int32).reshape(2, 3)
+    np.testing.assert_array_equal(from_dlpack(Tensor(array, strides=False)), array)
+    np.testing.assert_array_equal(from_dlpack(Tensor(array.T)), array.T)
+    assert from_dlpack(Tensor(np.zeros((0, 3), np.int32))).shape == (0, 3)
+    assert from_dlpack(Tensor(np.array(5, np.int32))) == 5
+
+
+def test_the_memory_lives_as_long_as_the_array() -> None:
+    tensor = Tensor(np.arange(6, dtype=np.int32))
+    seen = from_dlpack(tensor)
+    part = seen[2:]
+    del seen
+    gc.collect()
+    assert tensor.deleted == 0
+    del part
+    gc.collect()
+    assert tensor.deleted == 1
+
+
+def test_read_only_tensors_make_read_only_arrays() -> None:
+    assert not from_dlpack(Tensor(np.zeros(3, np.int32), flags=1)).flags.writeable
+    assert from_dlpack(Tensor(np.zeros(3, np.int32))).flags.writeable
+
+
+def test_tensors_that_cannot_be_shown_are_refused() -> None:
+    array = np.zeros(3, np.float32)
+    with pytest.raises(ArgumentError, match="expected an array in CPU memory, got one on CUDA"):
+        from_dlpack(Tensor(array, device=2))
+    with pytest.raises(ArgumentError, match="type code 5, 32 bits, 1 lanes"):
+        from_dlpack(Tensor(array, code=5))
+    with pytest.raises(ArgumentError, match="type code 2, 32 bits, 4 lanes"):
+        from_dlpack(Tensor(array, lanes=4))
+    with pytest.raises(ArgumentError, match="expected DLPack version 1, got 2"):
+        from_dlpack(Tensor(array, major=2))
+    with pytest.raises(ArgumentError, match="a DLPack capsule, got one called b'used_dltensor'"):
+        from_dlpack(Tensor(array, name=b"used_dltensor"))
+
+
+def test_what_a_producer_raises_is_chained(compile_text) -> None:
+    class Refusing:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **options):
+            raise BufferError("requires grad")
+
+    lib = compile_text('func.func @main(%a: memref<3xf32> {stepwell.name = "A"}) { func.return }')
+    message = "main: argument A: Refusing cannot be exported through DLPack: requires grad"
+    with pytest.raises(ArgumentError, match=message) as info:
+        lib(Refusing())
+    assert isinstance(info.value.__cause__, BufferError)
+
+
+def test_compiled_functions_write_into_tensors(compile_text) -> None:
+    lib = compile_text("""func.func @main(%a: memref<3xbf16> {stepwell.name = "A"}) {
+      %c0 = arith.constant 0 : index
+      %x = arith.constant 1.5 : bf16
+      memref.store %x, %a[%c0] : memref<3xbf16>
+      func.return
+    }""")
+    array = np.zeros(3, ml_dtypes.bfloat16)
+    lib(Tensor(array))
+    assert array[0] == 1.5
+    with pytest.raises(ArgumentError, match="argument A: expected a writeable array, got a read-only one"):
+        lib(Tensor(array, flags=1))
+    with pytest.raises(ArgumentError, match="argument A: expected an array in CPU memory, got one on CUDA"):
+        lib(Tensor(array, device=2))
+    with pytest.raises(ArgumentError, match="argument A: expected elements of type bfloat16, got uint16"):
+        lib(Tensor(array.view(np.uint16)))
