@@ -70,7 +70,7 @@ class Module:
     def script(self, style: str = "classic") -> str:
         """The program as TVMScript: `classic` as TVM v0.12-0.23 prints it, `0.27` as today's TVM reads it.
 
-        Raises `UnsupportedError` if the module holds ops of another landing than `tir`, ValueError on another style.
+        Raises `UnsupportedError` if the module holds ops of another landing than `tir`, `OptionError` on another style.
         """
         return print_tvmscript(self.op, style=style)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 
 from ..core.diagnostics import did_you_mean
-from ..core.errors import StepwellError
+from ..core.errors import OptionError
 from ..module import Module
 from ..transforms.pipelines import lower
 
@@ -31,10 +31,6 @@ TARGETS = {"llvm": _build_llvm, "python": _build_python}
 """What a module can be built for: native code of this machine, or the oracle."""
 
 
-class TargetError(StepwellError, ValueError):
-    """There is no such target."""
-
-
 def build(mod: Module | ModuleOp, target: str = "llvm") -> Library:
     """Compile `mod`, which stays as it is, for `target`: `llvm` (this machine) or `python` (the oracle).
 
@@ -42,10 +38,10 @@ def build(mod: Module | ModuleOp, target: str = "llvm") -> Library:
     numpy arrays or anything with DLPack, written in place; numbers for scalars.
 
     Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for what the target cannot do,
-    `LinkError` for a C symbol nobody provides, `TargetError` for an unknown target.
+    `LinkError` for a C symbol nobody provides, `OptionError` for an unknown target.
     """
     if target not in TARGETS:
-        raise TargetError(f"unknown target {target!r}{did_you_mean(target, TARGETS)} (there are {', '.join(TARGETS)})")
+        raise OptionError(f"unknown target {target!r}{did_you_mean(target, TARGETS)} (there are {', '.join(TARGETS)})")
     module = Module(mod) if isinstance(mod, ModuleOp) else mod
     module.verify()
     return TARGETS[target](module)

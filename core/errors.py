@@ -44,6 +44,10 @@ class ArgumentError(StepwellError, ValueError):
     """An argument of a compiled function that it must not be called with: count, dtype, shape, strides, overlap."""
 
 
+class OptionError(StepwellError, ValueError):
+    """A name given to the API that names nothing: a target, a style, a source."""
+
+
 class LinkError(StepwellError):
     """An external symbol or packed function that nobody provides."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -103,13 +103,7 @@ class InputGenerator:
         if strides is None or (view is not None and view.mixed_strides is None):
             return array
         compact = [prod(array.shape[i + 1 :]) for i in range(array.ndim)]
-        steps = [c if s is None else s for c, s in zip(compact, strides, strict=True)]
-        length = 1 + sum((n - 1) * s for n, s in zip(array.shape, steps, strict=True)) if array.size else 0
-        memory = np.zeros(length, array.dtype)
-        bytes_ = [s * array.itemsize for s in steps]
-        laid_out = np.lib.stride_tricks.as_strided(memory, array.shape, bytes_)
-        laid_out[...] = array
-        return laid_out
+        return strided_copy(array, [c if s is None else s for c, s in zip(compact, strides, strict=True)])
 
     def _number(self, value: Mixed) -> int:
         """What a size is: known, given, default, or computed from such."""
@@ -134,6 +128,15 @@ class InputGenerator:
             case _:
                 names = [n for n, v in self.func.params if v is value]
                 return self._scalar(names[0]) if names else DEFAULT_SIZE
+
+
+def strided_copy(array: np.ndarray[Any, Any], strides: Sequence[int]) -> np.ndarray[Any, Any]:
+    """A copy of `array` over memory of its own in which it has the given strides, in elements and not negative."""
+    length = 1 + sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True)) if array.size else 0
+    memory = np.zeros(length, array.dtype)
+    copy = np.lib.stride_tricks.as_strided(memory, array.shape, [s * array.itemsize for s in strides])
+    copy[...] = array
+    return copy
 
 
 def _fill(rng: np.random.Generator, shape: list[int], dtype: DType, bounds: tuple[int, int]) -> np.ndarray[Any, Any]:

@@ -21,7 +21,7 @@ from ..frontends.mlir import parse_mlir
 from ..frontends.tvmscript import parse_tvmscript
 from ..module import FunctionNotFoundError, Module
 from ..transforms.pipelines import lower
-from .inputs import InputGenerator
+from .inputs import InputGenerator, strided_copy
 from .stepwell_opt import mistakes
 
 TOLERANCES = {"float16": (2e-2, 2e-2), "bfloat16": (4e-2, 4e-2), "float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12)}
@@ -37,9 +37,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="stepwell", description="tensor programs, landing by landing"
-    )
+    parser = argparse.ArgumentParser(prog="stepwell", description="tensor programs, landing by landing")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="parse, lower, build and run a program on made-up inputs, and time it")
     run.set_defaults(command=run_command)
@@ -142,14 +140,13 @@ def _describe(value: Any) -> str:
 
 def _copies(arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments with arrays of their own, laid out as the originals."""
-    return {name: _copy(v) if isinstance(v, np.ndarray) else v for name, v in arguments.items()}
 
+    def copy(value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        return strided_copy(value, [s // value.itemsize for s in value.strides])
 
-def _copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    memory = np.zeros_like(array.base) if isinstance(array.base, np.ndarray) else np.zeros_like(array)
-    copy = np.lib.stride_tricks.as_strided(memory, array.shape, array.strides)
-    copy[...] = array
-    return copy
+    return {name: copy(value) for name, value in arguments.items()}
 
 
 def _differences(expected: dict[str, Any], actual: dict[str, Any]) -> list[str]:

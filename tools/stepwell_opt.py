@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import TextIOBase
-from typing import IO, ClassVar
+from typing import IO, ClassVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.arg_spec import ArgSpecParseError
+from xdsl.utils.arg_spec import ArgSpecParseError, parse_spec
 from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
@@ -74,8 +74,11 @@ def _named(name: str, load: Callable[[], type[Target]]) -> type[Target]:
 def main(args: Sequence[str] | None = None) -> None:
     """Run `stepwell-opt` with `args` (the command line's by default); exits with 1 on a user's mistake."""
     sys.setrecursionlimit(20_000)  # xDSL parses and prints nested regions by recursion
-    with mistakes(ValueError):  # an unknown pass, or a wrong option of one
+    with mistakes(ValueError):  # an unknown pass, or a wrong option of a pass or target
         tool = StepwellOptMain("Stepwell's modular optimiser driver", args)
+        spec = parse_spec(tool.args.target)
+        load_target = cast("Callable[[], type[Target]]", tool.available_targets[spec.name])
+        load_target().from_spec(spec)
     with mistakes():
         extension = tool.args.frontend or (tool.args.input_file or ".mlir").rpartition(".")[2]
         if extension not in tool.available_frontends:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...core.diagnostics import did_you_mean
+from ...core.errors import OptionError
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ STYLES = {style.name: style for style in (CLASSIC, TODAY)}
 
 
 def style_named(name: str) -> Style:
-    """The style called `name`; ValueError if there is none."""
+    """The style called `name`; `OptionError` if there is none."""
     if name not in STYLES:
-        raise ValueError(f"unknown style {name!r}{did_you_mean(name, STYLES)} (known: {', '.join(STYLES)})")
+        raise OptionError(f"unknown style {name!r}{did_you_mean(name, STYLES)} (known: {', '.join(STYLES)})")
     return STYLES[name]
