@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -150,7 +150,7 @@ class Accesses:
             self._assign(buffer, self._lane_index(op, lane), Expr(element))
 
     @contextmanager
-    def _lanes(self, op: LoadOp | StoreOp, values: Expr | None = None) -> Iterator[tuple[str, str]]:
+    def _lanes(self, op: LoadOp | StoreOp, values: Expr | None = None) -> Generator[tuple[str, str]]:
         """A loop over the lanes of a vector access: names of the lane's last index and value."""
         w = self.writer
         lane, element = w.name("lane"), w.name("element")

@@ -21,7 +21,6 @@ from ...dialects.tir import (
     BufferDataOp,
     BufferOp,
     DeclBufferOp,
-    HandleType,
     LetOp,
     LoadOp,
     MatchBufferOp,
@@ -242,12 +241,20 @@ def _fits(op: DeclBufferOp, root: SSAValue) -> bool:
     """Whether a declared buffer is known to lie inside of the memory that it looks at."""
     if not isinstance(root.owner, AllocateOp) or root.owner.condition is not None:
         return False
-    have, want = root.owner.mixed_extents, op.mixed_shape
-    if op.mixed_strides is not None or op.mixed_offset != 0 or not all(isinstance(n, int) for n in (*have, *want)):
+    have, want = _known(root.owner.mixed_extents), _known(op.mixed_shape)
+    if op.mixed_strides is not None or op.mixed_offset != 0 or have is None or want is None:
         return False
-    sizes = (numpy_dtype(dtype_of(t)).itemsize for t in (root.owner.pointer.type.element, op.type.element_type))
-    available, needed = (prod(n) * size for n, size in zip((have, want), sizes, strict=True))  # pyright: ignore[reportArgumentType]
-    return needed <= available
+    return want * _size(op.type.element_type) <= have * _size(root.owner.pointer.type.element)
+
+
+def _known(extents: Sequence[Mixed]) -> int | None:
+    """How many elements a known shape has."""
+    numbers = [n for n in extents if isinstance(n, int)]
+    return prod(numbers) if len(numbers) == len(extents) else None
+
+
+def _size(element: Attribute) -> int:
+    return numpy_dtype(dtype_of(element)).itemsize
 
 
 def _match_region(f: FunctionCompiler, op: MatchRegionOp) -> None:
@@ -316,7 +323,7 @@ def _point(f: FunctionCompiler, pointer: SSAValue, buffer: Buffer, elements: Exp
 
 
 def _access_ptr(f: FunctionCompiler, op: AccessPtrOp) -> None:
-    if not isinstance(op.pointer.type, HandleType) or isinstance(op.pointer.type.element, NoneAttr):
+    if isinstance(op.pointer.type.element, NoneAttr):
         raise unsupported(op, f"a pointer of type {op.pointer.type}, expected one with an element type")
     dtype = dtype_of(op.pointer.type.element)
     end = plus(f.writer.value(op.offset), f.writer.value(op.extent))

@@ -99,8 +99,8 @@ def _dtype(type: Attribute) -> str:
 
 def _call_extern(f: FunctionCompiler, op: CallExternOp) -> None:
     symbol = op.callee.data
-    for name, bits in ((symbol, 64), (symbol.removesuffix("f"), 32)):
-        if name in LIBM and op.result is not None and len(op.args) == LIBM[name]:
+    for name, bits in ((symbol, 64), (symbol[:-1], 32)):
+        if symbol in (name, f"{name}f") and name in LIBM and op.result is not None and len(op.args) == LIBM[name]:
             types = {value.type for value in (*op.args, op.result)}
             dtype = dtype_of(op.result.type) if len(types) == 1 else None
             if dtype is not None and dtype.kind == "float" and dtype.bits == bits and dtype.lanes == 1:

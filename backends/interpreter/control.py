@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,7 @@ def _launch_thread(f: FunctionCompiler, op: LaunchThreadOp) -> None:
 @contextmanager
 def _loop(
     f: FunctionCompiler, op: Operation, name: str, variable: SSAValue, values: str, thread: str | None
-) -> Iterator[None]:
+) -> Generator[None]:
     """A loop, each of whose iterations is a strand of its own if it is concurrent."""
     w, outer = f.writer, f.accesses.strand
     tracked = f.program.check and is_concurrent(op)

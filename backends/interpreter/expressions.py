@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, StringAttr
@@ -516,7 +516,7 @@ def constant(op: arith.ConstantOp | ConstOp) -> Expr:
             return literal(value.value.data, dtype_of(type))
         case DenseIntOrFPElementsAttr():
             dtype = dtype_of(type)
-            lanes = list(value.get_values())
+            lanes = cast("list[int | float]", list(value.get_values()))
             lanes = lanes * dtype.lanes if len(lanes) == 1 else lanes
             return Expr(f"[{', '.join(literal(v, dtype.scalar).text for v in lanes)}]")
         case _:

@@ -89,7 +89,7 @@ class FunctionCompiler:
 
     def _bind_symbols(self) -> None:
         """Bind each symbol by the first buffer parameter that has it as an extent, stride or offset."""
-        order = {value: i for i, (_, value) in enumerate(self.func.params)}
+        order: dict[SSAValue, int] = {value: i for i, (_, value) in enumerate(self.func.params)}
         matches = [op for op in self.func.body.block.ops if isinstance(op, MatchBufferOp)]
         for op in sorted(matches, key=lambda op: order[op.source]):
             self.writer.op = op

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Memory:
         """All of it as elements of a type; float16 and bfloat16 as their bits."""
         step = numpy_dtype(dtype).itemsize
         whole = self.raw[: self.size // step * step]
-        return memoryview(whole.view(_BITS_FORMAT.get(dtype, dtype)))
+        return memoryview(cast(Any, whole.view(_BITS_FORMAT.get(dtype, dtype))))
 
     def track(self) -> list[int]:
         """The writers, recorded from the first call on."""

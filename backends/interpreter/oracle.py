@@ -143,13 +143,8 @@ class PythonFunction:
     def __call__(self, *arguments: Any) -> Any:
         """Run the function; returns what it returns. Raises as a compiled function does, and
         `UndefinedBehaviorError`."""
-        _, arrays = self._packer.pack(arguments)
-        values = [
-            self._inside(i, parameter, argument, array)
-            for i, (parameter, argument, array) in enumerate(
-                zip(self.signature.parameters, arguments, arrays, strict=True)
-            )
-        ]
+        slots, arrays = self._packer.pack(arguments)
+        values = [self._inside(i, arguments[i], slots, array) for i, array in enumerate(arrays)]
         run = Run(self._packed)
         try:
             return self._outside(self._call(run, *([0] if self._takes_strand else []), *values))
@@ -161,13 +156,13 @@ class PythonFunction:
                 raise
             self._report(error, str(error))
 
-    def _inside(self, i: int, parameter: Parameter, argument: Any, array: np.ndarray[Any, Any] | None) -> Any:
+    def _inside(self, i: int, argument: Any, slots: Sequence[int], array: np.ndarray[Any, Any] | None) -> Any:
         """An argument, which is right, as generated code takes it."""
-        match parameter:
+        match parameter := self.signature.parameters[i]:
             case ScalarParameter():
                 return checks.inside(argument, parameter.dtype, parameter.name)
             case HandleParameter():
-                return argument
+                return slots[sum(p.slot_count for p in self.signature.parameters[:i])] % 2**64
             case BufferParameter():
                 assert array is not None
                 return view_of_array(parameter.name, array, parameter.dtype, self._units[i], not self._fresh[i])

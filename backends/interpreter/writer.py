@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -58,7 +58,7 @@ class Writer:
         self._frames[-1].body.append((self._indent, text, self.op))
 
     @contextmanager
-    def block(self, header: str) -> Iterator[None]:
+    def block(self, header: str) -> Generator[None]:
         """Write `header`, and indented below it what is written meanwhile."""
         self.line(header)
         start = len(self._frames[-1].body)
@@ -69,7 +69,7 @@ class Writer:
         self._indent -= 1
 
     @contextmanager
-    def loop(self, header: str) -> Iterator[None]:
+    def loop(self, header: str) -> Generator[None]:
         """A block that runs repeatedly, in a nested function of its own when too many are nested."""
         frame = self._frames[-1]
         if frame.loops < _LOOPS_PER_FRAME and self._indent - frame.indent < _LEVELS_PER_FRAME:
@@ -86,7 +86,7 @@ class Writer:
             self.line("return returned" if self.is_nested else "return returned[0]")
 
     @contextmanager
-    def _nested(self, name: str) -> Iterator[None]:
+    def _nested(self, name: str) -> Generator[None]:
         outer, indent = self._frames[-1], self._indent
         inner = _Frame(outer.indent + 1)
         self._frames.append(inner)
@@ -108,7 +108,7 @@ class Writer:
         return [*frame.nested, *(frame.body or [(1, "pass", None)])]
 
     @contextmanager
-    def apart(self) -> Iterator[list[Line]]:
+    def apart(self) -> Generator[list[Line]]:
         """Collect what is written meanwhile, one level deeper, instead of writing it."""
         frame = self._frames[-1]
         saved, frame.body = frame.body, []
