@@ -52,11 +52,21 @@ _INT32 = DType("int", 32)
 _BITWISE = ("and", "or", "xor", "shl", "shr")
 
 
+def _as_float(value: int | float, dtype: DType) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"an integer of {value.bit_length()} bits does not fit {dtype}") from None  # pyright: ignore[reportAttributeAccessIssue]
+
+
 @lru_cache(maxsize=4096)
 def _constant_attr(value: int | float, zero_sign: bool, dtype: DType) -> Attribute:
     type = type_of(dtype)
     if dtype.is_float:
-        return FloatAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        try:
+            return FloatAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        except OverflowError:
+            raise ValueError(f"{value} does not fit {dtype}") from None
     return IntegerAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
@@ -136,7 +146,7 @@ class TirBuilder:
         if dtype.lanes != 1:
             return self.broadcast(self.const(value, dtype.scalar), dtype.lanes)
         if dtype.is_float:
-            value = float(value)
+            value = _as_float(value, dtype)
         elif isinstance(value, float):
             raise ValueError(f"{value} is not of type {dtype}")
         elif not dtypes.int_fits(value, dtype):

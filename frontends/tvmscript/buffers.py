@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import Any, cast
 
 import numpy as np
-from xdsl.builder import InsertPoint
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span, did_you_mean
 from ...core.dtypes import DType, dtype_of, numpy_dtype, type_of
@@ -33,7 +35,19 @@ from ...dialects.tir import (
 from . import syntax
 from .context import Context
 from .reader import read_expression
-from .values import Box, Buffer, BufferSpec, Element, Memory, TypeAnnotation, Value, ValueFrame, Variable, describe
+from .values import (
+    Box,
+    Buffer,
+    BufferSpec,
+    Element,
+    Memory,
+    Method,
+    TypeAnnotation,
+    Value,
+    ValueFrame,
+    Variable,
+    describe,
+)
 from .vocabulary import call_reader, word
 
 _DEFAULT_ALIGNMENTS = (-1, 0, 64)  # TVM's own allocations are aligned to 64 bytes
@@ -322,8 +336,7 @@ def _decl_buffer(
             return declare(context, span, spec, name)
         allocated = AllocateOp(name, spec.shape, HandleType(spec.element, spec.scope))
         pointer = context.locate(span).insert(allocated).pointer
-        values = {field: getattr(spec, field) for field in spec.__slots__}
-        return declare(context, span, BufferSpec(**{**values, "data": pointer}), name)
+        return declare(context, span, replace(spec, data=pointer), name)
 
     return ValueFrame(span, write)
 
@@ -397,7 +410,7 @@ def _preflattened_buffer(
     old = flat.value.owner
     if not isinstance(old, MatchBufferOp):
         raise span.error("T.preflattened_buffer needs a buffer that is a parameter")
-    layout = {**_layout(spec), "space": memory_space(flat.scope)}
+    layout = _layout(replace(spec, scope=flat.scope))
     with context.builder.at(InsertPoint.before(old)):
         builder = context.locate(span)
         whole = builder.insert(MatchBufferOp(flat.name, old.source, spec.element, spec.shape, **layout)).buffer
@@ -446,7 +459,7 @@ def attribute(context: Context, buffer: Buffer, name: str, span: Span) -> Value:
         case "scope":
             return lambda: buffer.scope
         case "access_ptr" | "vload" | "vstore":
-            return lambda *args, **keywords: _METHODS[name](context, span, buffer, *args, **keywords)
+            return Method(partial(_METHODS[name], context, span, buffer))
         case _:
             known = [
                 "data",

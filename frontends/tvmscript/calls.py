@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -114,7 +113,7 @@ def _call_packed(context: Context, span: Span, *args: Value) -> Value:
 
     def insert(wanted: bool) -> SSAValue | None:
         type = type_of("int32") if wanted else None
-        return cast("SSAValue | None", _result_of(context.locate(span).insert(CallPackedOp(name, operands, type))))
+        return _result_of(context.locate(span).insert(CallPackedOp(name, operands, type)))
 
     return PendingCall(insert, span)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
-from xdsl.builder import InsertPoint
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -23,6 +22,7 @@ from xdsl.dialects.builtin import (
     f64,
 )
 from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ...core import dtypes
 from ...core.diagnostics import Span, did_you_mean
@@ -109,7 +109,7 @@ class Context:
         return self.builder
 
     @contextmanager
-    def nested(self, block: Block | None = None, scope: Scope | None = None) -> Iterator[None]:
+    def nested(self, block: Block | None = None, scope: Scope | None = None) -> Generator[None]:
         """Write at the end of `block` (or on where we are), with a scope of its own for names."""
         saved = self.scope
         self.scope = Scope(self.scope if scope is None else scope)
@@ -120,7 +120,7 @@ class Context:
             self.scope = saved
 
     @contextmanager
-    def outside(self, state: BlockState) -> Iterator[None]:
+    def outside(self, state: BlockState) -> Generator[None]:
         """In front of an open block, with the names that are visible there."""
         saved, point = self.scope, self.builder.point
         self.scope, self.builder.point = state.outside, state.point

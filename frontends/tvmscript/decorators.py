@@ -31,7 +31,7 @@ Definition = types.FunctionType | type
 
 
 class _Word:
-    """`T.Buffer((8,), "float32")` where Python evaluates it, in the annotations of a signature: it stands for itself."""
+    """`T.Buffer((8,), "float32")` where Python evaluates it, in the annotations of a signature: no more than a name."""
 
     def __init__(self, name: str):
         self._name = name

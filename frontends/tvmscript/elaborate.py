@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -96,7 +97,7 @@ class _ModuleReader:
     def __init__(self, scope: Scope, source: SourceFile):
         self.scope = scope
         self.source = source
-        self.state = ModuleState(today="tirx" in source.text or "sblock" in source.text or "s_tir" in source.text)
+        self.state = ModuleState()
         self.private: dict[str, bool] = {}
 
     def context(self, node: syntax.FunctionDef | None = None) -> Context:
@@ -105,6 +106,7 @@ class _ModuleReader:
     # ---- files and classes
 
     def read_file(self, tree: syntax.File) -> Module:
+        self.state.today = _is_of_today(tree)
         functions: list[syntax.FunctionDef] = []
         classes: list[syntax.ClassDef] = []
         for statement in tree.body:
@@ -224,6 +226,23 @@ class _ModuleReader:
                     macro.scope.parent = self.scope
                     self.scope.names[node.name] = macro
         return False
+
+
+_HEADER_OF_TODAY = re.compile(r"^[ \t]*(?:#[ \t]*)?from tvm\.script import (?:.*\b)?tirx\b", re.MULTILINE)
+
+
+def _is_of_today(tree: syntax.File) -> bool:
+    """Whether a text is of TVM v0.24 or later: told by its header, by T.sblock or by s_tir."""
+    if _HEADER_OF_TODAY.search(tree.span.source.text):
+        return True
+    pending: list[syntax.Node] = [tree]
+    while pending:
+        match node := pending.pop():
+            case syntax.Keyword(name="s_tir") | syntax.Attribute(attr="sblock" | "sblock_alloc_buffer" | "sblock_attr"):
+                return True
+            case _:
+                pending.extend(node.children())
+    return False
 
 
 def _is_private(arguments: dict[str, Value], span: Span) -> bool:

@@ -23,9 +23,11 @@ from .values import (
     Functions,
     Loops,
     Macro,
+    Method,
     Scope,
     TypeAnnotation,
     Value,
+    Variable,
     Word,
     describe,
 )
@@ -277,7 +279,8 @@ def _word_subscript(context: Context, word: Word, node: syntax.Subscript) -> Val
     arguments = evaluate_all(context, items)
     path = path_of(word)
     if path == "let" and len(arguments) == 1:
-        return TypeAnnotation(context.type(arguments[0], node.span))
+        (argument,) = arguments
+        return TypeAnnotation(argument.type if isinstance(argument, Variable) else context.type(argument, node.span))
     if path == "Buffer" and _is_flat_shape(arguments):
         arguments = [tuple(arguments)]
     if path not in ("Buffer", "Ptr"):
@@ -405,7 +408,7 @@ def unary(context: Context, op: str, value: Value, span: Span) -> Value:
         case "+":
             return operand
         case "-":
-            return builder.neg(operand)
+            return builder.negate(operand)
         case "~":
             if dtype_of(builder.value(operand).type).is_float:
                 raise span.error("operator '~' needs an integer")
@@ -562,6 +565,8 @@ def apply(context: Context, function: Value, span: Span, args: list[Value], keyw
             return _call_closure(context, function, span, args, keywords)
         case Macro():
             return calls.expand_macro(context, span, function, args, keywords)
+        case Method():
+            return function.run(*args, **keywords)
         case _ if callable(function):
             name = next((n for n, f in pytime.BUILTINS.items() if f is function), None)
             if name is None:

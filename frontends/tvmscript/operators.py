@@ -51,7 +51,7 @@ def _dtype(
 def _fitting(value: Value, dtype: DType, span: Span) -> Value:
     """A literal of a type: integers must fit it, bools and floats convert to it."""
     if isinstance(value, float) and not dtype.is_float:
-        if value != int(value) if abs(value) < float("inf") else True:
+        if not value.is_integer():
             raise span.error(f"{value} is not of type {dtype.scalar}")
         value = int(value)
     if dtype.is_bool and isinstance(value, int):

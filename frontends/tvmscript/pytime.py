@@ -31,6 +31,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "//": operator.floordiv,
     "%": operator.mod,
     "**": operator.pow,
+    "@": operator.matmul,
     "<<": operator.lshift,
     ">>": operator.rshift,
     "&": operator.and_,

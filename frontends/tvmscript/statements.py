@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from xdsl.builder import InsertPoint
 from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span
 from ...core.dtypes import DType, dtype_of, int_fits, promote, type_of
@@ -92,11 +92,11 @@ def _loop(
     return Loop(low, extent, kind, stride, thread, annotations)
 
 
-for _name, _kind in {
+for _word, _kind in {
     "serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled",
     "unrolled": "unrolled",
 }.items():  # fmt: skip
-    word(_name)(_loop_reader(_kind))
+    word(_word)(_loop_reader(_kind))
 
 
 @word("thread_binding")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.builder import InsertPoint
 from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span
 from ...core.dtypes import DType
@@ -84,6 +84,13 @@ class Macro:
     node: syntax.FunctionDef
     scope: Scope
     hygienic: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """`A.vload`: a method of something of the program; `run` takes the arguments of a call."""
+
+    run: Callable[..., Value]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,248 @@
+"""Mutated and random TVMScript: whatever it is, reading it ends in a program or in a diagnostic.
+
+`python -m stepwell.tools.fuzz --count 10000 examples/*.py` reads that many inputs made from the files, and prints each
+that ends in anything else, with the seed that makes it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core.diagnostics import SourceFile
+from ..core.errors import ParseError
+from ..frontends.tvmscript import parse_tvmscript, syntax
+from ..frontends.tvmscript.reader import read_module
+
+_TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|\"[^\"\n]*\"|\*\*|//|<<|>>|[<>=!]=|->|\n[ \t]*|[ \t]+|.", re.DOTALL)
+_NUMBERS = "0 1 -1 2 3 7 8 16 128 0x7fffffff 2147483648 -9223372036854775809 1e400 0.5 1e-5 1_0".split()
+_WORDS = """
+    T I cls i j n A B vi True False None if else for in while with as assert return lambda not and or is def class pass
+    T.grid T.block T.sblock T.axis.remap T.axis.spatial T.axis.reduce T.reads T.writes T.where T.init T.Buffer T.handle
+    T.match_buffer T.alloc_buffer T.allocate T.decl_buffer T.float32 T.int32 T.int64 T.bool T.max T.min T.exp T.Cast
+    T.Select T.if_then_else T.Ramp T.Broadcast T.evaluate T.call_extern T.call_packed T.attr T.launch_thread T.func_attr
+    T.serial T.parallel T.vectorized T.thread_binding T.Let T.let T.load T.store T.address_of T.prim_func T.ret range
+    "float32" "int8x4" "SSR" "threadIdx.x" "handle" "global" \\ $ é ' \"\"\" f"{i}" @ : , ; . ... = += == < ( ) [ ] { }
+    + - * / // % ** << >> & | ^ ~ -> :=
+""".split()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An input that ended in something else than a program or a diagnostic."""
+
+    seed: int
+    text: str
+    error: str
+
+
+def check(text: str) -> str | None:
+    """What is wrong with how `text` ends, or None: it is refused by a `ParseError`, or it verifies, prints, and its
+    print reads back as the same."""
+    try:
+        module = parse_tvmscript(text, "fuzz.py")
+    except ParseError:
+        return None
+    except Exception:
+        return traceback.format_exc(limit=-6)
+    try:
+        module.verify()
+        str(module)
+        printed = module.script()
+        again = parse_tvmscript(printed, "printed.py").script()
+    except Exception:
+        return traceback.format_exc(limit=-6)
+    return None if printed == again else f"printed\n{printed}\nthen\n{again}"
+
+
+def inputs(programs: Sequence[str], count: int, seed: int = 0) -> Iterator[tuple[int, str]]:
+    """`count` inputs, each with the seed that makes it."""
+    for i in range(seed, seed + count):
+        yield i, make_input(programs, i)
+
+
+def make_input(programs: Sequence[str], seed: int) -> str:
+    """One input: a program with some changes, or now and then random words."""
+    rng = random.Random(seed)
+    if not programs or rng.random() < 0.1:
+        return _random_text(rng)
+    text = rng.choice(programs)
+    mutations = [_replace_expression, _rename] if rng.random() < 0.6 else _MUTATIONS
+    for _ in range(rng.choice([1, 1, 1, 1, 2, 2, 3, 6])):
+        text = rng.choice(mutations)(rng, text, programs)
+    return text
+
+
+def run(programs: Sequence[str], count: int, seed: int = 0) -> Iterator[Failure]:
+    """The failures among `count` inputs."""
+    for number, text in inputs(programs, count, seed):
+        error = check(text)
+        if error is not None:
+            yield Failure(number, text, error)
+
+
+# ---- changes to a program
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text)
+
+
+def _random_text(rng: random.Random) -> str:
+    if rng.random() < 0.3:
+        return "".join(chr(rng.choice([rng.randrange(128), rng.randrange(0x3000)])) for _ in range(rng.randrange(200)))
+    words = (rng.choice([*_WORDS, *_NUMBERS, "\n", "\n    ", "\n        "]) for _ in range(rng.randrange(1, 60)))
+    body = " ".join(words)
+    return (
+        body if rng.random() < 0.5 else f"@T.prim_func\ndef f(A: T.Buffer((8,), 'float32'), n: T.int32):\n    {body}\n"
+    )
+
+
+def _replace_token(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+    tokens = _tokens(text)
+    position = rng.randrange(len(tokens)) if tokens else 0
+    old = tokens[position] if tokens else ""
+    alike = [token for token in set(_tokens(rng.choice(programs))) if token[:1].isalpha() == old[:1].isalpha()]
+    pool = _NUMBERS if old[:1].isdigit() else sorted(alike) if rng.random() < 0.6 else _WORDS
+    tokens[position : position + 1] = [rng.choice(pool or _WORDS)]
+    return "".join(tokens)
+
+
+def _replace_expression(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+    """An expression in the place of another: the result is of the grammar more often than not."""
+    other = rng.choice([text, text, rng.choice(programs)])
+    targets, sources = _expressions(text), _expressions(other)
+    if not targets or not sources:
+        return _replace_token(rng, text, programs)
+    start, end, kind = rng.choice(targets)
+    alike = [(a, b, k) for a, b, k in sources if k == kind] if rng.random() < 0.7 else sources
+    first, last, _ = rng.choice(alike or sources)
+    return text[:start] + other[first:last] + text[end:]
+
+
+def _expressions(text: str) -> list[tuple[int, int, type]]:
+    """Beginning, end and kind of each expression on one line."""
+    if "\r" in text:  # counts as a line end
+        return []
+    try:
+        tree = read_module(SourceFile("fuzz.py", text))
+    except ParseError:
+        return []
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    found: list[tuple[int, int, type]] = []
+    pending: list[syntax.Node] = [tree]
+    while pending:
+        node = pending.pop()
+        pending.extend(node.children())
+        if isinstance(node, syntax.Expr) and node.span.line == node.span.end_line:
+            begin = starts[node.span.line - 1]
+            start, end = begin + node.span.column - 1, begin + node.span.end_column - 1
+            found.append((start, end, type(node)))
+    return found
+
+
+def _delete_token(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+    tokens = _tokens(text)
+    if tokens:
+        del tokens[rng.randrange(len(tokens))]
+    return "".join(tokens)
+
+
+def _insert_token(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+    tokens = _tokens(text)
+    tokens.insert(rng.randrange(len(tokens) + 1), rng.choice([*_WORDS, *_NUMBERS]))
+    return "".join(tokens)
+
+
+def _swap_tokens(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+    tokens = _tokens(text)
+    if len(tokens) > 1:
+        i, j = rng.randrange(len(tokens)), rng.randrange(len(tokens))
+        tokens[i], tokens[j] = tokens[j], tokens[i]
+    return "".join(tokens)
+
+
+def _change_lines(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+    lines = text.split("\n")
+    i, j = rng.randrange(len(lines)), rng.randrange(len(lines))
+    match rng.randrange(5):
+        case 0:
+            del lines[i]
+        case 1:
+            lines.insert(j, lines[i])
+        case 2:
+            lines[i], lines[j] = lines[j], lines[i]
+        case 3:
+            lines[i] = rng.choice(["", " ", "    ", "\t"]) + lines[i].lstrip()
+        case _:
+            other = rng.choice(programs).split("\n")
+            lines[i : i + rng.randrange(3)] = other[rng.randrange(len(other)) :][: rng.randrange(1, 4)]
+    return "\n".join(lines)
+
+
+def _change_characters(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+    position = rng.randrange(len(text) + 1)
+    return (
+        text[:position]
+        + rng.choice(["", "\0", "é", "\t", "\r", '"', "(", "9", "x"])
+        + text[position + rng.randrange(3) :]
+    )
+
+
+def _rename(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+    names = sorted({token for token in _tokens(text) if token.isidentifier()})
+    if len(names) < 2:
+        return text
+    old, new = rng.choice(names), rng.choice(names)
+    return re.sub(rf"\b{re.escape(old)}\b", new, text)
+
+
+def _cut(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+    return text[: rng.randrange(len(text) + 1)]
+
+
+_MUTATIONS: list[Callable[[random.Random, str, Sequence[str]], str]] = [
+    _replace_expression,
+    _replace_token,
+    _replace_token,
+    _replace_token,
+    _delete_token,
+    _insert_token,
+    _swap_tokens,
+    _change_lines,
+    _change_lines,
+    _change_characters,
+    _rename,
+    _cut,
+]
+
+
+def _read(paths: Iterable[Path]) -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in paths]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; the exit code is 1 if there was a failure."""
+    parser = argparse.ArgumentParser(
+        prog="python -m stepwell.tools.fuzz", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("programs", nargs="*", type=Path, help="files to make inputs from")
+    parser.add_argument("--count", type=int, default=10_000, help="how many inputs (default: 10000)")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the first input")
+    options = parser.parse_args(arguments)
+    failures = 0
+    for failure in run(_read(options.programs), options.count, options.seed):
+        failures += 1
+        print(f"---- seed {failure.seed}\n{failure.text}\n{failure.error}", file=sys.stderr)
+    print(f"{options.count} inputs, {failures} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
