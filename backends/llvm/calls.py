@@ -7,7 +7,7 @@ result behind a last pointer argument. `entry.NAME` unpacks an array of 8-byte s
 from __future__ import annotations
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from ...core.errors import UnsupportedError
@@ -168,7 +168,7 @@ def _c_type(type: Attribute, dtype: str | None, function: str) -> str:
     """The LLVM type of a C parameter. Small integers are widened by the caller, which must know their sign."""
     if isinstance(type, MemRefType):
         return "ptr"
-    if isinstance(type, Attribute) and "vector" in type.name:
+    if isinstance(type, VectorType):
         raise UnsupportedError(f"{function}: a vector cannot be passed to C, got {type}")
     if is_half(type):
         return halves.native_type(type)

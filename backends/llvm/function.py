@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -41,21 +41,27 @@ class Module(Protocol):
 
     def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
         """Have an external function in the module, once; returns `@"name"`."""
+        ...
 
     def helper(self, name: str, text: Callable[[], str]) -> str:
         """Have the function that `text` writes in the module, once; returns `@"name"`."""
+        ...
 
     def function(self, name: str) -> func.FuncOp:
         """The function or declaration called `name`."""
+        ...
 
     def packed_number(self, declaration: func.FuncOp) -> int:
         """The number by which native code calls a packed function."""
+        ...
 
     def failure(self, message: str) -> int:
         """The status that stands for `message`."""
+        ...
 
     def lowering(self, op: Operation) -> Lowering:
         """What writes `op`; UnsupportedError if nothing does."""
+        ...
 
 
 Lowering = Callable[["FunctionEmitter", Any], None]
@@ -311,7 +317,7 @@ class FunctionEmitter:
         return self.all_components(block.last_op.operands)
 
     @contextmanager
-    def stack_scope(self) -> Iterator[None]:
+    def stack_scope(self) -> Generator[None]:
         """Give back at the end what `use_stack` announced inside: a loop body that runs often must not grow the
         stack."""
         place = self.reserve()
@@ -335,9 +341,8 @@ class FunctionEmitter:
         return "\n".join([*lines, "}"])
 
     def _release(self) -> Iterator[str]:
-        if self._owners:
-            free = self.module.declare(*FREE)
         for slot in self._owners.values():
+            free = self.module.declare(*FREE)
             live = self.fresh("live")
             yield f"  {live} = load ptr, ptr {slot}"
             yield f"  call void {free}(ptr {live})"

@@ -28,7 +28,7 @@ def _type(value: SSAValue) -> MemRefType:
 
 def element(value: SSAValue) -> Attribute:
     """The element type of a buffer."""
-    return cast(Attribute, _type(value).element_type)
+    return _type(value).element_type
 
 
 def linear_index(f: FunctionEmitter, buffer: MemRef, indices: Sequence[str]) -> str:
@@ -242,7 +242,7 @@ def _mixed(f: FunctionEmitter, statics: DenseArrayBase[Any], operands: Sequence[
 
 
 def _subview(f: FunctionEmitter, op: memref.SubviewOp) -> None:
-    source, type = f.memref(op.source), cast(MemRefType, op.result.type)
+    source, type = f.memref(op.source), op.result.type
     offsets = _mixed(f, op.static_offsets, op.offsets)
     sizes = _mixed(f, op.static_sizes, op.sizes)
     strides = [f.multiply(a, b) for a, b in zip(_mixed(f, op.static_strides, op.strides), source.strides, strict=True)]
@@ -281,13 +281,13 @@ def _reinterpret_cast(f: FunctionEmitter, op: memref.ReinterpretCastOp) -> None:
     sizes = _mixed(f, op.static_sizes, op.sizes)
     strides = _mixed(f, op.static_strides, op.strides)
     buffer = MemRef(f.memref(op.source).pointer, offset, tuple(sizes), tuple(strides))
-    f.bind(op.result, as_type(buffer, cast(MemRefType, op.result.type)))
+    f.bind(op.result, as_type(buffer, op.result.type))
 
 
 def _view(f: FunctionEmitter, op: memref.ViewOp) -> None:
     pointer = element_pointer(f, start(f, op.source), element(op.source), f.operand(op.byte_shift))
     dynamic = iter(f.operands(op.sizes))
-    shape = layout_of(cast(MemRefType, op.result.type)).shape
+    shape = layout_of(op.result.type).shape
     sizes = [next(dynamic) if extent is None else str(extent) for extent in shape]
     f.bind(op.result, MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes)))
 

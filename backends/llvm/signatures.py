@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from xdsl.dialects import arith, func, memref, vector
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StringAttr
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, SSAValue, Use
 
@@ -70,7 +70,7 @@ def argument_dtype(function: func.FuncOp, index: int) -> str | None:
 
 def _inputs(function: func.FuncOp) -> list[tuple[Attribute, DictionaryAttr | None]]:
     types = list(function.function_type.inputs)
-    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.arg_attrs)
+    attributes = function.arg_attrs
     return list(zip(types, attributes or [None] * len(types), strict=True))
 
 
@@ -85,7 +85,7 @@ def _result(function: func.FuncOp) -> str | None:
         raise UnsupportedError(f"{function.sym_name.data}: at most one result can be returned, got {len(outputs)}")
     if not outputs:
         return None
-    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.res_attrs)
+    attributes = function.res_attrs
     told = _text(attributes.data[0] if attributes else None, DTYPE)
     return "handle" if isinstance(outputs[0], LLVMPointerType) else _dtype(outputs[0], told, function.sym_name.data)
 

@@ -10,11 +10,12 @@ import ctypes
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ...core.dtypes import int_range, numpy_dtype, parse_dtype
+from ...core.dtypes import DType, int_range, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError
 from .dlpack import from_dlpack
 from .signature import BufferParameter, FunctionSignature, HandleParameter, Parameter, ScalarParameter
@@ -69,7 +70,7 @@ def overlaps(a: Array, b: Array) -> bool:
     if not np.may_share_memory(a, b):
         return False
     try:
-        return np.shares_memory(a, b, max_work=1_000_000)
+        return np.shares_memory(a, b, max_work=1_000_000)  # pyright: ignore[reportArgumentType]
     except np.exceptions.TooHardError:
         return True
 
@@ -90,27 +91,26 @@ def _pack_for(function: str, parameter: Parameter) -> Pack:
 
 def _scalar_pack(where: str, parameter: ScalarParameter) -> Pack:
     dtype = parse_dtype(parameter.dtype)
-    convert = _float_bits if dtype.is_float else _int_bits
-    limits = None if dtype.is_float else int_range(dtype)
-    name = parameter.dtype
+    bits = partial(_float_bits if dtype.is_float else _int_bits, where, dtype)
 
     def pack(value: Any, slots: list[int]) -> None:
-        slots.append(convert(where, name, limits, value))
+        slots.append(bits(value))
 
     return pack
 
 
-def _int_bits(where: str, dtype: str, limits: tuple[int, int], value: Any) -> int:
+def _int_bits(where: str, dtype: DType, value: Any) -> int:
     try:
         number = int(value) if isinstance(value, np.bool_) else operator.index(value)
     except TypeError:
         raise ArgumentError(f"{where}: expected {dtype}, got {describe(value)}") from None
-    if not limits[0] <= number <= limits[1]:
-        raise ArgumentError(f"{where}: expected {dtype}, from {limits[0]} to {limits[1]}, got {number}")
+    low, high = int_range(dtype)
+    if not low <= number <= high:
+        raise ArgumentError(f"{where}: expected {dtype}, from {low} to {high}, got {number}")
     return number if number < 2**63 else number - 2**64
 
 
-def _float_bits(where: str, dtype: str, _: None, value: Any) -> int:
+def _float_bits(where: str, dtype: DType, value: Any) -> int:
     if not isinstance(value, int | float) and not _is_real(value):
         raise ArgumentError(f"{where}: expected {dtype}, got {describe(value)}")
     try:
@@ -119,7 +119,7 @@ def _float_bits(where: str, dtype: str, _: None, value: Any) -> int:
         number = math.inf
     with np.errstate(over="ignore"):
         stored = np.array(number, numpy_dtype(dtype))
-    if math.isinf(float(stored)) and not (not isinstance(value, int) and math.isinf(number)):
+    if math.isinf(float(stored)) and (isinstance(value, int) or not math.isinf(number)):
         raise ArgumentError(f"{where}: expected {dtype}, got {value}, which is out of its range")
     return int.from_bytes(stored.tobytes(), "little")
 
@@ -234,7 +234,7 @@ class _BufferPack:
                 result.append(elements)
         return result
 
-    def _fail(self, expected: str, got: str) -> Any:
+    def _fail(self, expected: str, got: str) -> NoReturn:
         raise ArgumentError(f"{self._where}: expected {expected}, got {got}")
 
 

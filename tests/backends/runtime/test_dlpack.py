@@ -13,6 +13,9 @@ from stepwell.core.errors import ArgumentError
 CODES = {"i": 0, "u": 1, "f": 2, "b": 6, "V": 4}
 
 
+_capsules: list["Tensor"] = []  # a capsule points into its producer, which must outlive it
+
+
 class Tensor:
     """A producer of DLPack capsules that is not numpy: every field can be chosen. `deleted` counts the deleter."""
 
@@ -57,6 +60,8 @@ class Tensor:
         return self._capsule(self.name or (b"dltensor_versioned" if self.versioned else b"dltensor"))
 
     def _capsule(self, name: bytes):
+        _capsules.append(self)
+
         def destroy(_: int) -> None:
             self.deleted += 1
 
