@@ -25,15 +25,18 @@ def mlir_context() -> Context:
 
 def parse_mlir(text: str, filename: str = "<string>") -> Module:
     """The module that MLIR `text` says. Raises `ParseError` at the place that is wrong; does not verify."""
-    parser = Parser(mlir_context(), text, filename)
+    where = 0
     try:
-        return Module(parser.parse_module())
+        parser = Parser(mlir_context(), text, filename)
+        try:
+            return Module(parser.parse_module())
+        finally:
+            where = parser.pos
     except ParseError:
         raise
     except XdslParseError as error:
         raise _at(error.span, text, filename).error(error.msg) from error
     except (VerifyException, UnregisteredConstructException) as error:
-        where = parser.pos
         raise _span(text, filename, where, where).error(str(error)) from error
 
 

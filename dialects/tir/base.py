@@ -287,7 +287,8 @@ def strings(values: Iterable[str]) -> ArrayAttr[StringAttr]:
 
 def indexed_type(buffer: Attribute, indices: Sequence[SSAValue]) -> Attribute:
     """What `buffer[indices]` holds: its element type, or a vector of them when the last index is a vector."""
-    assert isinstance(buffer, MemRefType)
+    if not isinstance(buffer, MemRefType):
+        raise VerifyException(f"expected a buffer, got {buffer}")
     if indices and isinstance(vector := indices[-1].type, VectorType):
         return VectorType(buffer.element_type, vector.get_shape())
     return buffer.element_type

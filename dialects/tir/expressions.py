@@ -81,7 +81,8 @@ class ConstOp(TirOp):
         if isinstance(value, str):
             attr, type = StringAttr(value), HandleType()
         else:
-            assert isinstance(type, IntegerType)
+            if not isinstance(type, IntegerType):
+                raise VerifyException(f"(C1) {value} of type {type}, expected an unsigned integer type")
             attr = IntegerAttr(value, type)
         super().__init__(properties={"value": attr}, result_types=[type])
 
@@ -111,8 +112,6 @@ class ConstOp(TirOp):
         attributes = parse_discardable(parser)
         parser.parse_punctuation(":")
         type = parser.parse_type()
-        if text is None and not isinstance(type, IntegerType):
-            parser.raise_error(f"expected an unsigned integer type, got {type}")
         op = cls(number if text is None else text, type)
         op.attributes = attributes
         return op

@@ -1,0 +1,49 @@
+"""docs/errors.md says what happens: every program and call on it is run, and every message compared."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import stepwell
+
+PAGE = Path(__file__).parents[2] / "docs/errors.md"
+_CASE = re.compile(r"### (?P<title>.*?)\n\n```python\n(?P<code>.*?)```\n\n```text\n(?P<message>.*?)\n```", re.DOTALL)
+_FUNCTION = re.compile(r"```python\n(@T\.prim_func\ndef scale.*?)```", re.DOTALL)
+
+
+def cases(section: str) -> list[Any]:
+    text = PAGE.read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    return [pytest.param(m["code"], m["message"], id=m["title"]) for m in _CASE.finditer(text)]
+
+
+def message_of(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize(("code", "message"), cases("Programs"))
+def test_a_malformed_program_gets_the_message_on_the_page(code: str, message: str) -> None:
+    with pytest.raises(stepwell.StepwellError) as error:
+        stepwell.build(stepwell.parse_tvmscript(code, filename="program.py"))
+    assert message_of(error.value) == message
+
+
+@pytest.fixture(scope="module")
+def scale() -> Any:
+    (function,) = _FUNCTION.findall(PAGE.read_text())
+    return stepwell.build(stepwell.parse_tvmscript(function))
+
+
+@pytest.mark.parametrize(("code", "message"), cases("Calls"))
+def test_a_wrong_call_gets_the_message_on_the_page(scale: Any, code: str, message: str) -> None:
+    with pytest.raises(stepwell.StepwellError) as error:
+        exec(code, {"np": np, "scale": scale})
+    assert message_of(error.value) == message
+
+
+def test_the_page_has_ten_programs_and_every_kind_of_wrong_argument() -> None:
+    assert len(cases("Programs")) >= 10
+    titles = " ".join(case.id for case in cases("Calls"))
+    for kind in ("few", "dtype", "rank", "extent", "strides", "read-only", "overlap"):
+        assert kind in titles

@@ -1,0 +1,42 @@
+"""MLIR text: modules at any landing, and errors at the place."""
+
+import pytest
+import stepwell
+
+GOOD = 'tir.func @f("A" %A: memref<4xf32>) {\n  %c = arith.constant 1.0 : f32\n  %i = arith.constant 0 : i32\n  tir.store %c, %A[%i] : memref<4xf32>\n}\n'
+
+
+def test_text_becomes_a_module_and_text_again() -> None:
+    module = stepwell.parse_mlir(GOOD)
+    assert str(stepwell.parse_mlir(str(module))) == str(module)
+
+
+def test_upstream_landings_parse_too() -> None:
+    module = stepwell.parse_mlir("func.func @f(%A: memref<4xf32>) {\n  func.return\n}\n")
+    assert list(module) == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD.replace("tir.store %c", "tir.store %d"), "values used but not defined: [%d]"),
+        (GOOD.replace("tir.store", "tir.stor"), "4:12: error: Operation tir.stor is not registered"),
+        (GOOD.replace("memref<4xf32>) {", "memref<4xf32> {"), "1:"),
+        (GOOD.replace("1.0 : f32", "1.0 : i32"), "not valid for integer type"),
+        (GOOD[:-3], "error: "),
+        ("@!#$", "1:1: error: "),
+        ("tir.ramp %a : i32", "1:"),
+        ("%0 = tir.const 3 : f32", "1:"),
+        ('tir.for serial "i" %i : i32 in [0 +: 4 {}', "1:"),
+        ("%x = tir.load %a[] : f32", "1:"),
+        ("tir.store %v, %a[] : i32", "1:"),
+        ('%x = tir.intrinsic "exp10"() : () -> ()', ""),
+        ("%s = tir.shuffle %a [0] : memref<4xf32> -> f32", ""),
+        ("\x00", ""),
+        ("func.func @f() { func.return", ""),
+    ],
+)
+def test_an_error_says_where(text: str, message: str) -> None:
+    with pytest.raises(stepwell.ParseError) as error:
+        stepwell.parse_mlir(text, filename="program.mlir")
+    assert str(error.value).startswith("program.mlir:") and message in str(error.value)
