@@ -47,7 +47,7 @@ from .styles import Style
 OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, ADD, MULTIPLY, UNARY, ATOM = range(1, 13)
 """How tightly Python's operators bind."""
 
-MAX_SIZE = 512
+MAX_SIZE = 128
 """A value that is used more than once is printed at each use up to so many operators and operands, else named."""
 
 MAX_DEPTH = 100
@@ -326,7 +326,7 @@ class Expressions:
         if not isinstance(ramp, RampOp) or index in self._named:
             return self[index]
         stride, start = self.known(ramp.stride), self[ramp.base]
-        if not isinstance(stride, int) or stride <= 0 or start.size > MAX_SIZE // 8:
+        if not isinstance(stride, int) or stride <= 0 or start.size > MAX_SIZE:
             return self[index]
         stop = self.sum(ramp.base, ramp.lanes * stride, ramp.base.type)
         step = "" if stride == 1 else f":{stride}"

@@ -1,0 +1,12 @@
+# from tvm.script import ir as I
+# from tvm.script import tir as T
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((16, 16), "float32"), B: T.Buffer((64,), "int32"), C: T.Buffer((64,), "int8"), U: T.Buffer((64,), "uint8"), D: T.Buffer((64,), "float64"), H: T.Buffer((64,), "float16"), P: T.Buffer((64,), "bool"), L: T.Buffer((64,), "int64"), n: T.int32, m: T.int64, x: T.float32, h: T.handle, q: T.handle("float32")):
+        B[0] = B[1] + 0
+        B[0] = B[1] * 1 - 0
+        A[0, 0] = A[0, 1] * T.float32(1.0) / T.float32(1.0)
+        B[0] = B[1] // 1 + 0 % B[2]
+        B[0] = T.min(B[1], B[1])

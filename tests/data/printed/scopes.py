@@ -1,0 +1,18 @@
+# from tvm.script import ir as I
+# from tvm.script import tir as T
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((16, 16), "float32"), B: T.Buffer((64,), "int32"), C: T.Buffer((64,), "int8"), U: T.Buffer((64,), "uint8"), D: T.Buffer((64,), "float64"), H: T.Buffer((64,), "float16"), P: T.Buffer((64,), "bool"), L: T.Buffer((64,), "int64"), n: T.int32, m: T.int64, x: T.float32, h: T.handle, q: T.handle("float32")):
+        T.attr(A.data, "storage_alignment", 16)
+        with T.attr("default", "async", n):
+            B[0] = 1
+        with T.launch_thread("blockIdx.x", 8) as bx:
+            B[bx] = 1
+        with T.launch_thread("blockIdx.x", n) as bx:
+            T.attr(0, "pragma_x", 1)
+            tx = T.launch_thread("threadIdx.x", 4)
+            B[bx * 4 + tx] = 1
+        ty = T.launch_thread("threadIdx.y", 2)
+        B[ty] = 3

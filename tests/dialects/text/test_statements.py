@@ -1,0 +1,44 @@
+"""Statements and expressions print as they are written: the canonical programs of tests/data/printed."""
+
+from pathlib import Path
+
+import pytest
+
+from stepwell.core.errors import UnsupportedError
+from stepwell.frontends.tvmscript import parse_tvmscript
+
+PROGRAMS = {path.stem: path for path in sorted((Path(__file__).parents[2] / "data" / "printed").glob("*.py"))}
+
+NOT_TODAY = {
+    "conditional_memory": "TVMScript of TVM 0.27 has no allocation under a condition",
+    "constants": "TVMScript of TVM 0.27 has no constant arrays (tir.allocate_const)",
+    "early_return": "TVMScript of TVM 0.27 cannot leave a function early without a result",
+    "predicates": "TVMScript of TVM 0.27 has no predicates on vector accesses (tir.load)",
+}
+
+
+def read(name: str):
+    module = parse_tvmscript(PROGRAMS[name].read_text(), filename=f"{name}.py")
+    module.verify()
+    return module
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_read_prints_as_it_was_written(name: str):
+    assert read(name).script() + "\n" == PROGRAMS[name].read_text()
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in NOT_TODAY])
+def test_the_spelling_of_today_reads_back_as_the_same_program(name: str):
+    module = read(name)
+    text = module.script("0.27")
+    again = parse_tvmscript(text)
+    assert again.script("0.27") == text
+    assert again.script() == module.script()
+
+
+@pytest.mark.parametrize("name", NOT_TODAY)
+def test_what_tvm_0_27_lacks_is_refused_in_its_style(name: str):
+    with pytest.raises(UnsupportedError) as error:
+        read(name).script("0.27")
+    assert str(error.value) == NOT_TODAY[name]

@@ -1,0 +1,103 @@
+"""What the real TVM 0.27 thinks of our text in its own spelling."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stepwell.core.errors import UnsupportedError
+from stepwell.frontends.tvmscript import parse_tvmscript
+
+pytestmark = pytest.mark.peer
+
+DATA = Path(__file__).parents[1] / "data"
+
+READ = """
+import json, sys
+from tvm.ir import assert_structural_equal
+from tvm.script import from_source
+
+answers = {}
+for name, (ours, theirs) in json.load(sys.stdin).items():
+    try:
+        module = from_source(ours)
+        if theirs is not None:
+            assert_structural_equal(module, from_source(theirs))
+        answers[name] = None, module.script(show_meta=True)
+    except Exception as error:
+        answers[name] = str(error), ""
+json.dump(answers, sys.stdout)
+"""
+
+
+def ask(python: Path, texts: dict[str, tuple[str, str | None]]) -> dict[str, tuple[str | None, str]]:
+    """For each of our texts, and the text of TVM it comes from: TVM's objection or None, and how TVM prints it."""
+    process = subprocess.run([python, "-c", READ], input=json.dumps(texts), capture_output=True, text=True, check=True)
+    return json.loads(process.stdout)
+
+
+def objections(answers: dict[str, tuple[str | None, str]]) -> dict[str, str]:
+    return {name: objection for name, (objection, _) in answers.items() if objection is not None}
+
+
+def test_tvm_reads_every_program_of_the_corpus_as_the_one_it_printed(tvm_python: Path):
+    theirs = {path.stem: path.read_text() for path in sorted((DATA / "corpus" / "tvmscript").glob("*.tvm.py"))}
+    texts = {name: (parse_tvmscript(text).script("0.27"), text) for name, text in theirs.items()}
+    assert len(texts) == 40
+    assert objections(ask(tvm_python, texts)) == {}
+
+
+def test_tvm_reads_every_scheduled_program_as_the_one_it_printed(tvm_python: Path):
+    lines = (DATA / "corpus" / "schedules" / "schedules.jsonl").read_text().splitlines()
+    theirs = {f"{i} {kind}": json.loads(line)[kind] for i, line in enumerate(lines) for kind in ("in", "out")}
+    texts = {name: (parse_tvmscript(text).script("0.27"), text) for name, text in theirs.items()}
+    assert len(texts) == 282
+    assert objections(ask(tvm_python, texts)) == {}
+
+
+@pytest.fixture(scope="module")
+def printed() -> dict[str, str]:
+    """tests/data/printed in the spelling of today, as far as that can say it."""
+    texts: dict[str, str] = {}
+    for path in sorted((DATA / "printed").glob("*.py")):
+        module = parse_tvmscript(path.read_text(), filename=path.name)
+        try:
+            texts[path.stem] = module.script("0.27")
+        except UnsupportedError:
+            continue
+    return texts
+
+
+def test_tvm_reads_every_kind_of_statement_and_expression(tvm_python: Path, printed: dict[str, str]):
+    assert len(printed) > 20
+    answers = ask(tvm_python, {name: (text, None) for name, text in printed.items()})
+    assert objections(answers) == {}
+
+
+REWRITTEN = {
+    "calls",  # a buffer as an argument becomes a stack array; defaults are added
+    "control",  # an empty suite becomes T.evaluate(0)
+    "loops",  # the same
+    "logic",  # TVM leaves out parentheses that Python needs around compared comparisons
+    "math",  # T.abs and T.isinf are spelled out
+    "memory",  # local memory has a short form, views of it too
+    "scopes",  # an attribute of a number becomes a dictionary
+    "functions",  # methods are sorted by name
+    "symbols",  # symbolic buffers move into the signature
+}
+"""Programs that TVM prints in another way than it was given."""
+
+
+def test_tvm_prints_them_as_we_do(tvm_python: Path, printed: dict[str, str]):
+    answers = ask(tvm_python, {name: (text, None) for name, text in printed.items() if name not in REWRITTEN})
+    assert {name: text for name, (_, text) in answers.items()} == {
+        name: text for name, text in printed.items() if name not in REWRITTEN
+    }
+
+
+def test_we_read_what_tvm_makes_of_our_text(tvm_python: Path, printed: dict[str, str]):
+    answers = ask(tvm_python, {name: (text, None) for name, text in printed.items()})
+    for name, (_, text) in answers.items():
+        if name not in REWRITTEN:
+            assert parse_tvmscript(text).script("0.27") == printed[name]
