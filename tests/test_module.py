@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
+
 import stepwell
 from stepwell.core.errors import OptionError
-from xdsl.dialects.builtin import ModuleOp
 
 TWO = """\
 @I.ir_module
@@ -44,7 +45,8 @@ def test_an_unknown_style_is_refused(module: stepwell.Module) -> None:
 
 def test_a_function_by_name_is_a_module_of_its_own(module: stepwell.Module) -> None:
     g = module["g"]
-    assert list(g) == ["g"] and list(module) == ["f", "g"]
+    assert list(g) == ["g"]
+    assert list(module) == ["f", "g"]
     a, b = np.arange(8, dtype="float32"), np.zeros(8, "float32")
     stepwell.build(g)(a, b)
     assert np.array_equal(b, a + 1)
@@ -58,7 +60,8 @@ def test_an_unknown_function_is_refused(module: stepwell.Module) -> None:
 
 def test_a_bare_function_becomes_a_module() -> None:
     module = stepwell.parse_tvmscript('@T.prim_func\ndef f(A: T.Buffer((8,), "float32")):\n    A[0] = T.float32(1)\n')
-    assert isinstance(module.op, ModuleOp) and list(module) == ["f"]
+    assert isinstance(module.op, ModuleOp)
+    assert list(module) == ["f"]
 
 
 @pytest.mark.parametrize("target", ["llvm", "python"])
@@ -81,7 +84,8 @@ def test_a_clone_shares_the_constants_and_nothing_else(module: stepwell.Module) 
     module.constants["w"] = np.zeros(3)
     clone = module.clone()
     clone.op.body.block.first_op.detach()  # pyright: ignore[reportOptionalMemberAccess]
-    assert list(module) == ["f", "g"] and clone.constants["w"] is module.constants["w"]
+    assert list(module) == ["f", "g"]
+    assert clone.constants["w"] is module.constants["w"]
 
 
 def test_values_used_before_they_are_defined_are_refused() -> None:
@@ -98,7 +102,9 @@ def test_values_used_before_they_are_defined_are_refused() -> None:
 
 
 def test_a_broken_constraint_is_one_of_our_errors() -> None:
-    text = 'tir.func @f("A" %A: memref<4xf32>) {\n  %x = "tir.load"(%A) <{operandSegmentSizes = array<i32: 1, 0, 0>}> : (memref<4xf32>) -> f32\n}\n'
+    segments = "operandSegmentSizes = array<i32: 1, 0, 0>"
+    load = f'%x = "tir.load"(%A) <{{{segments}}}> : (memref<4xf32>) -> f32'
+    text = f'tir.func @f("A" %A: memref<4xf32>) {{\n  {load}\n}}\n'
     with pytest.raises(stepwell.VerifyError, match=r"\(C1\) 0 indices for a buffer of rank 1"):
         stepwell.parse_mlir(text).verify()
 

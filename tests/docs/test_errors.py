@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import stepwell
 
 PAGE = Path(__file__).parents[2] / "docs/errors.md"

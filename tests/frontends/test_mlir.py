@@ -1,9 +1,16 @@
 """MLIR text: modules at any landing, and errors at the place."""
 
 import pytest
+
 import stepwell
 
-GOOD = 'tir.func @f("A" %A: memref<4xf32>) {\n  %c = arith.constant 1.0 : f32\n  %i = arith.constant 0 : i32\n  tir.store %c, %A[%i] : memref<4xf32>\n}\n'
+GOOD = """\
+tir.func @f("A" %A: memref<4xf32>) {
+  %c = arith.constant 1.0 : f32
+  %i = arith.constant 0 : i32
+  tir.store %c, %A[%i] : memref<4xf32>
+}
+"""
 
 
 def test_text_becomes_a_module_and_text_again() -> None:
@@ -39,4 +46,5 @@ def test_upstream_landings_parse_too() -> None:
 def test_an_error_says_where(text: str, message: str) -> None:
     with pytest.raises(stepwell.ParseError) as error:
         stepwell.parse_mlir(text, filename="program.mlir")
-    assert str(error.value).startswith("program.mlir:") and message in str(error.value)
+    assert str(error.value).startswith("program.mlir:")
+    assert message in str(error.value)

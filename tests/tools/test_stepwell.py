@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from stepwell.backends import build as build_module
 from stepwell.tools.stepwell import main
 
@@ -33,12 +34,14 @@ def test_every_landing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_oracle_is_a_target(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, str(ROOT / "examples/vector_add.py"), "--target", "python", "--check")
-    assert code == 0 and "python: computes what the oracle computes" in out
+    assert code == 0
+    assert "python: computes what the oracle computes" in out
 
 
 def test_symbolic_sizes_are_chosen_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, str(ROOT / "examples/softmax.py"), "--size", "m=3", "--size", "n=7", "--check")
-    assert code == 0 and "a: float32[3, 7]" in out
+    assert code == 0
+    assert "a: float32[3, 7]" in out
 
 
 def write(tmp_path: Path, text: str) -> str:
@@ -47,10 +50,14 @@ def write(tmp_path: Path, text: str) -> str:
 
 
 def test_the_oracle_refuses_before_native_code_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    text = '@T.prim_func\ndef main(A: T.Buffer((8,), "float32")):\n    for i in range(9):\n        A[i] = T.float32(0)\n'
+    text = (
+        '@T.prim_func\ndef main(A: T.Buffer((8,), "float32")):\n    for i in range(9):\n        A[i] = T.float32(0)\n'
+    )
     code, out, err = run(capsys, write(tmp_path, text), "--check")
-    assert code == 1 and "llvm" not in out
-    assert "program.py:4" in err and "A" in err
+    assert code == 1
+    assert "llvm" not in out
+    assert "program.py:4" in err
+    assert "A" in err
 
 
 def test_a_wrong_result_is_exit_code_1_under_check(
@@ -89,9 +96,11 @@ def test_the_entry_is_chosen_by_name(capsys: pytest.CaptureFixture[str], tmp_pat
     program = write(tmp_path, TWO)
     assert run(capsys, program, "--entry", "g", "--check")[0] == 0
     code, _, err = run(capsys, program)
-    assert code == 1 and "--entry one of f, g" in err
+    assert code == 1
+    assert "--entry one of f, g" in err
     code, _, err = run(capsys, program, "--entry", "h")
-    assert code == 1 and "no function 'h'" in err
+    assert code == 1
+    assert "no function 'h'" in err
 
 
 def test_index_buffers_hold_indices(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -107,7 +116,8 @@ def test_index_buffers_hold_indices(capsys: pytest.CaptureFixture[str], tmp_path
 def test_a_pointer_parameter_cannot_be_made_up(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = '@T.prim_func\ndef main(p: T.handle):\n    T.evaluate(T.call_extern("int32", "f", p))\n'
     code, _, err = run(capsys, write(tmp_path, text))
-    assert code == 1 and "cannot make up a pointer for parameter p" in err
+    assert code == 1
+    assert "cannot make up a pointer for parameter p" in err
 
 
 def test_inputs_have_the_strides_that_the_type_asks_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -143,4 +153,5 @@ def test_generated_inputs_depend_on_the_seed_alone() -> None:
 
     func = parse_tvmscript(TWO).functions["f"]
     first, again, other = (InputGenerator(func, seed).arguments()["A"] for seed in (1, 1, 2))  # pyright: ignore[reportArgumentType]
-    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from stepwell.tools.stepwell_opt import main
 
 VECTOR_ADD = """\
@@ -50,7 +51,8 @@ def test_tvmscript_comes_out_again(capsys: pytest.CaptureFixture[str], program: 
 
 def test_passes_run_in_order(capsys: pytest.CaptureFixture[str], program: str) -> None:
     out = run(capsys, program, "-p", "tir-resolve-blocks,convert-tir-to-scf")
-    assert "scf.for" in out and "tir." not in out
+    assert "scf.for" in out
+    assert "tir." not in out
 
 
 def test_the_ir_between_passes_is_printed(capsys: pytest.CaptureFixture[str], program: str) -> None:
@@ -66,7 +68,8 @@ def test_machine_targets_take_any_landing(capsys: pytest.CaptureFixture[str], pr
 
 def test_llvm_ir_is_optimised_when_asked(capsys: pytest.CaptureFixture[str], program: str) -> None:
     optimized, emitted = (run(capsys, program, "-t", t) for t in ("llvm{optimize=true}", "llvm"))
-    assert "attributes #0" in optimized and "attributes #0" not in emitted
+    assert "attributes #0" in optimized
+    assert "attributes #0" not in emitted
 
 
 def test_pieces_of_a_file_are_numbered_by_their_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -111,4 +114,5 @@ def test_a_mistake_is_a_message_and_exit_code_1(
     monkeypatch.chdir(tmp_path)
     Path("program.py").write_text(VECTOR_ADD)
     error = mistake(capsys, *args)
-    assert message in error and "Traceback" not in error
+    assert message in error
+    assert "Traceback" not in error
