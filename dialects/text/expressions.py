@@ -173,11 +173,12 @@ def _builds(op: type[Operation]) -> Callable[[BuilderT], BuilderT]:
 class Expressions:
     """The expressions of a function while it is printed, by value.
 
-    emit: writes a line in front of the statement that is being printed.
+    module: the name of the module.  emit: writes a line in front of the statement that is being printed.
     """
 
-    def __init__(self, style: Style, names: Names, emit: Callable[[str], None]):
+    def __init__(self, style: Style, names: Names, module: str, emit: Callable[[str], None]):
         self.style = style
+        self.module = module if style.module is None else style.module
         self.names = names
         self.emit = emit
         self._printed: dict[SSAValue, Expression] = {}
@@ -558,7 +559,7 @@ class Expressions:
 
     @_builds(CallOp)
     def _call(self, op: CallOp) -> Expression:
-        return call(f"cls.{op.callee.string_value()}", *self._arguments(op))
+        return call(f"{self.module}.{op.callee.string_value()}", *self._arguments(op))
 
     @_builds(CallExternOp)
     def _call_extern(self, op: CallExternOp) -> Expression:

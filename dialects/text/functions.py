@@ -14,7 +14,7 @@ from .placement import is_expression, values_to_name
 from .statements import Statements
 from .styles import Style, style_named
 
-_MODULE_NAME = "Module"
+MODULE_NAME = "Module"
 
 
 def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
@@ -24,12 +24,12 @@ def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
     in TVMScript: ops of other landings.
     """
     chosen = style_named(style)
-    name = op.sym_name.data if op.sym_name is not None else _MODULE_NAME
+    name = op.sym_name.data if op.sym_name is not None else MODULE_NAME
     lines = [*chosen.header, "", "@I.ir_module", f"class {name}:"]
     for i, function in enumerate(op.body.block.ops):
         if not isinstance(function, FuncOp):
             raise unsupported(function)
-        lines += ([""] if i else []) + _function_lines(function, chosen, 1)
+        lines += ([""] if i else []) + _function_lines(function, chosen, name, 1)
     if not op.body.block.ops:
         lines.append("    pass")
     return "\n".join(lines)
@@ -38,7 +38,7 @@ def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
 def print_function(op: FuncOp, style: str = "classic") -> str:
     """One function as TVMScript that can be read on its own; as `print_tvmscript`."""
     chosen = style_named(style)
-    return "\n".join([*chosen.header[1:], "", *_function_lines(op, chosen, 0)])
+    return "\n".join([*chosen.header[1:], "", *_function_lines(op, chosen, MODULE_NAME, 0)])
 
 
 def expression_text(value: SSAValue, style: str = "classic") -> str:
@@ -46,15 +46,15 @@ def expression_text(value: SSAValue, style: str = "classic") -> str:
 
     Never fails: what has no form in TVMScript is shown as the name of its op.
     """
-    expressions = Expressions(style_named(style), Names(), lambda _: None)
+    expressions = Expressions(style_named(style), Names(), MODULE_NAME, lambda _: None)
     try:
         return expressions[value].text
     except UnsupportedError:
         return f"<{value.owner.name}>" if isinstance(value.owner, Operation) else "_"
 
 
-def _function_lines(op: FuncOp, style: Style, indent: int) -> list[str]:
-    printer = Statements(style, Names((_MODULE_NAME,)), indent)
+def _function_lines(op: FuncOp, style: Style, module: str, indent: int) -> list[str]:
+    printer = Statements(style, Names((module,)), module, indent)
     params = ", ".join(_param(printer, name, value) for name, value in op.params)
     result = "" if op.result_type is None else f" -> {type_text(op.result_type, style)}"
     printer.emit(_decorator(op, style))

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     NoneAttr,
     StringAttr,
-    SymbolRefAttr,
     UnitAttr,
     f64,
 )
@@ -131,7 +130,6 @@ _ATTRIBUTES: dict[type[Attribute], Callable[[Any, Style], str]] = {
     DenseArrayBase: lambda attr, _: str(list(attr.get_values())),
     DictionaryAttr: lambda attr, style: dictionary(attr.data, style),
     TargetAttr: lambda attr, style: f"T.target({attribute(attr.config, style)})",
-    SymbolRefAttr: lambda attr, _: f"cls.{attr.string_value()}",
 }
 
 

@@ -87,12 +87,12 @@ class _Accesses:
 class Statements:
     """Prints the statements of one function into `lines`."""
 
-    def __init__(self, style: Style, names: Names, indent: int = 0):
+    def __init__(self, style: Style, names: Names, module: str, indent: int = 0):
         self.style = style
         self.names = names
         self.lines: list[str] = []
         self.indent = indent
-        self.expressions = Expressions(style, names, self.emit)
+        self.expressions = Expressions(style, names, module, self.emit)
         self._loops: dict[SSAValue, ForOp] = {}
         self._accesses: list[_Accesses] = []
 

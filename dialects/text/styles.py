@@ -13,11 +13,11 @@ class Style:
     """One spelling.
 
     header: comment lines on top.  block, block_attr, alloc_buffer: their names in `T`.  key_prefix: of TIR's own
-    attribute keys.  let: the annotation of a let of a type.  result: how a function returns one.
-    has_s_tir: functions with blocks say so.  has_allocate: `T.allocate` and `T.allocate_const` exist.
-    message_tuples: an assertion says the kind and the parts of its message.  spells_neutral: `x + 0` would be read as
-    `x`, so that the addition is spelled `T.Add(x, 0)`.  has_vector_slices: `A[0:4]` is a value.
-    has_void_return: a `return` without a value.  has_large_literals: literals beyond int64 and
+    attribute keys.  let: the annotation of a let of a type.  result: how a function returns one.  module: what a
+    function calls its module, if not by its name.  has_s_tir: functions with blocks say so.  has_allocate: `T.allocate`
+    and `T.allocate_const` exist.  message_tuples: an assertion says the kind and the parts of its message.
+    spells_neutral: `x + 0` would be read as `x`, so that the addition is spelled `T.Add(x, 0)`.  has_vector_slices:
+    `A[0:4]` is a value.  has_void_return: a `return` without a value.  has_large_literals: literals beyond int64 and
     float32.  has_predicates: `vload` and `vstore` take one.  always_scope: a pointer's type says "global" too.
     """
 
@@ -29,6 +29,7 @@ class Style:
     key_prefix: str
     let: str
     result: str
+    module: str | None
     has_s_tir: bool
     has_allocate: bool
     message_tuples: bool
@@ -53,6 +54,7 @@ CLASSIC = Style(
     key_prefix="tir.",
     let="{}",
     result="T.ret({})",
+    module="cls",
     has_s_tir=False,
     has_allocate=True,
     message_tuples=False,
@@ -78,6 +80,7 @@ TODAY = Style(
     key_prefix="tirx.",
     let="T.let[{}]",
     result="return {}",
+    module=None,
     has_s_tir=True,
     has_allocate=False,
     message_tuples=True,
