@@ -443,7 +443,8 @@ class Expressions:
         if not isinstance(op.value, DenseIntOrFPElementsAttr) or not isinstance(op.result.type, VectorType):
             raise unsupported(op)
         dtype = dtype_of(op.result.type)
-        numbers = [self.constant(v, dtype.scalar) for v in op.value.get_values()]
+        values: list[Any] = list(op.value.get_values())
+        numbers = [self.constant(v, dtype.scalar) for v in values]
         if len({n.text for n in numbers}) == 1:
             return call("T.Broadcast", numbers[0], str(dtype.lanes))
         texts = ", ".join(n.text for n in numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import StringAttr
@@ -31,7 +31,8 @@ def source_name(value: SSAValue) -> str | None:
             case ForOp(loop_var=name) | LaunchThreadOp(var_name=name):
                 return name.data
             case BlockOp(axis_names=names) | FuncOp(param_names=names):
-                return names.data[value.index].data
+                name = names.data[value.index]
+                return name.data if isinstance(name, StringAttr) else None
             case _:
                 return None
     for key in _NAME_PROPERTIES:
@@ -60,7 +61,7 @@ class Names:
         return name
 
     @contextmanager
-    def scope(self) -> Iterator[None]:
+    def scope(self) -> Generator[None]:
         """Free at the end what is defined inside."""
         start = len(self._defined)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StridedLayoutAttr, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ..tir import (
     AccessOp,
@@ -102,7 +103,7 @@ class Statements:
         self.lines.append("    " * self.indent + line)
 
     @contextmanager
-    def suite(self) -> Iterator[None]:
+    def suite(self) -> Generator[None]:
         """What is printed inside stands one level deeper, in its own scope of names; `pass` if there is nothing."""
         self.indent += 1
         start = len(self.lines)
@@ -394,7 +395,7 @@ class Statements:
     def _allocate_const(self, op: AllocateConstOp) -> None:
         if not self.style.has_allocate:
             raise UnsupportedError(f"TVMScript of TVM {self.style.name} has no constant arrays (tir.allocate_const)")
-        values = ", ".join(_plain(v) for v in op.value.get_values())
+        values = ", ".join(_plain(v, op.value.get_element_type()) for v in op.value.get_values())
         arguments = [f"[{values}]", dtype_name(op.value.get_element_type()), str(list(op.value.get_shape()))]
         if op.annotations is not None:
             arguments.append(f"annotations={self._dictionary(op.annotations)}")
@@ -527,5 +528,7 @@ def _is_function_body(op: Operation) -> bool:
     return parent is not None and parent.name == "tir.func"
 
 
-def _plain(value: int | float) -> str:
-    return repr(value)
+def _plain(value: Any, type: Attribute) -> str:
+    """An element of a constant array."""
+    dtype = dtype_of(type)
+    return repr(float(value)) if dtype.is_float else str(int(value) % 2 if dtype.is_bool else int(value))

@@ -43,7 +43,7 @@ def objections(answers: dict[str, tuple[str | None, str]]) -> dict[str, str]:
 
 def test_tvm_reads_every_program_of_the_corpus_as_the_one_it_printed(tvm_python: Path):
     theirs = {path.stem: path.read_text() for path in sorted((DATA / "corpus" / "tvmscript").glob("*.tvm.py"))}
-    texts = {name: (parse_tvmscript(text).script("0.27"), text) for name, text in theirs.items()}
+    texts: dict[str, tuple[str, str | None]] = {n: (parse_tvmscript(t).script("0.27"), t) for n, t in theirs.items()}
     assert len(texts) == 40
     assert objections(ask(tvm_python, texts)) == {}
 
@@ -51,7 +51,7 @@ def test_tvm_reads_every_program_of_the_corpus_as_the_one_it_printed(tvm_python:
 def test_tvm_reads_every_scheduled_program_as_the_one_it_printed(tvm_python: Path):
     lines = (DATA / "corpus" / "schedules" / "schedules.jsonl").read_text().splitlines()
     theirs = {f"{i} {kind}": json.loads(line)[kind] for i, line in enumerate(lines) for kind in ("in", "out")}
-    texts = {name: (parse_tvmscript(text).script("0.27"), text) for name, text in theirs.items()}
+    texts: dict[str, tuple[str, str | None]] = {n: (parse_tvmscript(t).script("0.27"), t) for n, t in theirs.items()}
     assert len(texts) == 282
     assert objections(ask(tvm_python, texts)) == {}
 
