@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 
 from ...core.diagnostics import did_you_mean
 from ...core.errors import UnsupportedError
-from ..runtime.signature import FunctionSignature, PackedSignature
+from ..runtime.signature import Failure, FunctionSignature, PackedSignature
 from . import arith, calls, control, math, vector
 from . import memref as buffers
 from .function import Lowering, Lowerings, symbol, unsupported
@@ -42,7 +42,7 @@ class EmittedModule:
 
     text: str
     functions: tuple[FunctionSignature, ...]
-    failures: tuple[str, ...]
+    failures: tuple[Failure, ...]
     packed: tuple[PackedSignature, ...]
     externals: tuple[str, ...]
 
@@ -64,7 +64,7 @@ class _ModuleEmitter:
         self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
         self._declared: dict[str, tuple[str, str]] = {}
         self._helpers: dict[str, str] = {}
-        self._failures: dict[str, int] = {}
+        self._failures: dict[Failure, int] = {}
         self._packed: dict[str, int] = {}
 
     def emit(self) -> EmittedModule:
@@ -106,8 +106,8 @@ class _ModuleEmitter:
             self._helpers[name] = text()
         return symbol(name)
 
-    def failure(self, message: str) -> int:
-        return self._failures.setdefault(message, len(self._failures) + 1)
+    def failure(self, failure: Failure) -> int:
+        return self._failures.setdefault(failure, len(self._failures) + 1)
 
     def function(self, name: str) -> func.FuncOp:
         if name not in self._functions:

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import FileLineColLoc, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
+from ..runtime.signature import Failure
 from .types import constant, layout_of, mangle, register_type
 
 
@@ -55,8 +56,8 @@ class Module(Protocol):
         """The number by which native code calls a packed function."""
         ...
 
-    def failure(self, message: str) -> int:
-        """The status that stands for `message`."""
+    def failure(self, failure: Failure) -> int:
+        """The status that stands for a failure."""
         ...
 
     def lowering(self, op: Operation) -> Lowering:

@@ -14,12 +14,13 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, Me
 from xdsl.dialects.llvm import IntToPtrOp, LLVMPointerType, PtrToIntOp, ZeroOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..runtime.signature import Failure
 from .control import loop
 from .function import FREE, FunctionEmitter, Lowerings, MemRef, symbol, unsupported
 from .types import byte_size, constant, is_bool, layout_of, memory_type, register_type
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector
-_OUT_OF_MEMORY = "out of memory"
+_OUT_OF_MEMORY = Failure("out of memory")
 
 
 def _type(value: SSAValue) -> MemRefType:

@@ -190,7 +190,8 @@ class _BufferPack:
         if self._parameter.strides is None and not flags.c_contiguous:
             self._fail("a C-contiguous array", f"strides {array.strides} (bytes) for shape {shape}")
         if not flags.aligned:
-            self._fail(f"elements aligned to {self._dtype.alignment} bytes", f"address {array.ctypes.data:#x}")
+            past = array.ctypes.data % self._dtype.alignment
+            self._fail(f"elements aligned to {self._dtype.alignment} bytes", f"an address {past} past one")
         if self._parameter.written and not flags.writeable:
             self._fail("a writeable array", "a read-only one")
         slots.append(array.ctypes.data - self._bytes_before)

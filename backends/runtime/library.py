@@ -13,7 +13,7 @@ from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError
 from .arguments import ArgumentPacker, describe
 from .packed import PackedCalls
-from .signature import FunctionSignature
+from .signature import Failure, FunctionSignature
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
@@ -26,7 +26,7 @@ class CompiledFunction:
         self,
         signature: FunctionSignature,
         address: int,
-        failures: Sequence[str],
+        failures: Sequence[Failure],
         packed: PackedCalls,
         keep_alive: object,
     ) -> None:
@@ -63,7 +63,9 @@ class CompiledFunction:
             raise self._packed.take()
         names = (parameter.name for parameter in self.signature.parameters)
         called = ", ".join(f"{name}: {describe(value)}" for name, value in zip(names, arguments, strict=True))
-        raise ExecutionError(f"{self.name}: {self._failures[status - 1]} (called with {called or 'no arguments'})")
+        failure = self._failures[status - 1]
+        family = ArgumentError if failure.argument else ExecutionError
+        raise family(f"{self.name}: {failure.message} (called with {called or 'no arguments'})")
 
     def __repr__(self) -> str:
         return f"<compiled function {self.name}({', '.join(p.name for p in self.signature.parameters)})>"

@@ -57,6 +57,14 @@ Parameter = ScalarParameter | HandleParameter | BufferParameter
 
 
 @dataclass(frozen=True)
+class Failure:
+    """What a positive status of native code stands for. `argument`: the caller passed something wrong."""
+
+    message: str
+    argument: bool = False
+
+
+@dataclass(frozen=True)
 class FunctionSignature:
     """A function that Python may call. `result`: dtype of what it returns, "handle" for an address, None for nothing.
     `noalias`: native code relies on written buffers to share no byte with another buffer."""

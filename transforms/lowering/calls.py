@@ -57,9 +57,10 @@ def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType
     if isinstance(base.type, MemRefType) and pointer.offset == 0 and _castable(base.type, type):
         return _fit(w, op, n, base, type)
     shape = type.get_shape()
-    if any(extent == -1 or extent < 0 for extent in shape) or not isinstance(type.layout, NoneAttr):
+    if any(extent < 0 for extent in shape) or not isinstance(type.layout, NoneAttr):
         raise unsupported(op, f"argument {n} is a pointer, whose shape nobody knows, expected {type}")
-    return _fit(w, op, n, view(w, pointer, type, list(shape))[0], type)
+    # A pointer of its own, so that the memref starts where it points.
+    return view(w, Pointer(w.pointer_value(pointer)), type, list(shape))[0]
 
 
 def _castable(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
@@ -137,7 +138,7 @@ def _packed(w: Writer, op: CallPackedOp) -> None:
 def _packed_argument(w: Writer, op: CallPackedOp, n: int, arg: SSAValue) -> SSAValue:
     if isinstance(arg.owner, ConstOp) and isinstance(arg.type, HandleType):
         raise unsupported(
-            op, f"argument {n} of packed function {op.callee.data} is a string, which cannot be passed yet"
+            op, f"argument {n} of packed function {op.callee.data} is a string, which cannot be passed"
         )
     return w.memref(arg) if isinstance(arg.type, MemRefType) else w.value(arg)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import cf, scf
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.tir import (
@@ -120,9 +120,11 @@ def _assert(w: Writer, op: AssertOp) -> None:
     check(w, w.value(op.condition), op.message.data)
 
 
-def check(w: Writer, condition: SSAValue, message: str) -> None:
-    """Fail with a message unless `condition` holds."""
-    w.make(cf.AssertOp, [condition], properties={"msg": StringAttr(message)})
+def check(w: Writer, condition: SSAValue, message: str, *, argument: bool = False) -> None:
+    """Fail with a message unless `condition` holds. argument: the caller is to blame, for what it passed."""
+    op = w.make(cf.AssertOp, [condition], properties={"msg": StringAttr(message)})
+    if argument:
+        op.attributes["stepwell.argument"] = UnitAttr()
 
 
 def _evaluate(w: Writer, op: EvaluateOp) -> None:

@@ -166,7 +166,8 @@ def _parameter_attributes(function: FuncOp) -> ArrayAttr[DictionaryAttr]:
     found = prologue.matches(function)
 
     def describe(name: str, arg: SSAValue) -> DictionaryAttr:
-        type = found[arg].buffer.type if arg in found else arg.type
-        return DictionaryAttr({NAME: StringAttr(name), DTYPE: StringAttr(dtype_name(type))})
+        if arg in found:  # the buffer is what the user sees of a handle
+            name, arg = found[arg].buffer_name.data, found[arg].buffer
+        return DictionaryAttr({NAME: StringAttr(name), DTYPE: StringAttr(dtype_name(arg.type))})
 
     return ArrayAttr([describe(name, arg) for name, arg in function.params])

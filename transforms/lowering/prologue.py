@@ -40,7 +40,7 @@ def bind_parameters(w: Writer) -> None:
         _bind_symbols(w, op)
         w.pointers[old] = Pointer(w.memref(op.buffer))
     for op in w.function.body.walk():
-        if isinstance(op, SymbolOp) and op.result not in w.indices and op.result.has_uses:
+        if isinstance(op, SymbolOp) and op.result not in w.indices and op.result.uses:
             raise unsupported(op, f"symbol {op.var_name.data} is not the extent, stride or offset of any parameter")
 
 
@@ -89,7 +89,8 @@ def _check_fits(w: Writer, op: MatchBufferOp, what: str, symbol: SSAValue, actua
     if symbol.type == I64:
         return
     back = w.to_index(w.value(symbol), symbol.type)
-    check(w, compare(w, "eq", back, actual), f"{op.buffer_name.data}: {what} does not fit {dtype_name(symbol.type)}")
+    message = f"{op.buffer_name.data}: {what} does not fit {dtype_name(symbol.type)}"
+    check(w, compare(w, "eq", back, actual), message, argument=True)
 
 
 def _match_buffer(w: Writer, op: MatchBufferOp) -> None:
@@ -103,7 +104,7 @@ def _match_buffer(w: Writer, op: MatchBufferOp) -> None:
             continue
         text = str(constant_value(value)) if isinstance(expected, int) else describe(value)
         condition = compare(w, "eq", actual, w.index(expected))
-        check(w, condition, f"{op.buffer_name.data}: {what} must be {text}")
+        check(w, condition, f"{op.buffer_name.data}: {what} must be {text}", argument=True)
 
 
 HANDLERS: Handlers = {MatchBufferOp: _match_buffer}

@@ -66,7 +66,7 @@ WRONG = {
     "open rank": (2, np.zeros(3, np.int32), r"argument C: expected 2 dimensions, shape \(\?, 2\), got 1 dimensions"),
     "stride": (0, np.ones(8, F32)[::2], r"argument A: expected a C-contiguous array, got strides \(8,\) \(bytes\)"),
     "order": (2, np.zeros((2, 3), np.int32).T, r"argument C: expected a C-contiguous array"),
-    "alignment": (0, misaligned(), r"argument A: expected elements aligned to 4 bytes, got address 0x"),
+    "alignment": (0, misaligned(), r"argument A: expected elements aligned to 4 bytes, got an address 1 past one"),
     "read-only": (1, read_only(np.ones(4, F32)), r"argument B: expected a writeable array, got a read-only one"),
     "list": (0, [1, 2, 3, 4], r"argument A: expected an array of float32, got list"),
     "number": (0, 1.5, r"argument A: expected an array of float32, got float 1\.5"),
