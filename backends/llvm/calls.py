@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from ...core.errors import UnsupportedError
 from . import halves
 from .function import FunctionEmitter, Lowerings, Module, call, symbol, unsupported
-from .memref import read, start, write
+from .memref import read, start, to_memory, write
 from .signatures import NOALIAS, PACKED, argument_dtype
 from .types import bit_width, byte_size, is_bool, is_half, layout_of, memory_type, register_type
 
@@ -119,12 +119,8 @@ def _call_internal(f: FunctionEmitter, op: func.CallOp) -> None:
 def _call_packed(f: FunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
     fields = [field for value in op.arguments for field in _packed_fields(f, value)]
     slots = f.entry(f"alloca [{len(fields) + 1} x i64], align {SLOT}")
-    for position, (type, value) in enumerate(fields):
-        pointer = _slot(f, slots, position)
-        if type is None:
-            f.emit(f"store i64 {value}, ptr {pointer}, align {SLOT}")
-        else:
-            write(f, type, value, pointer, f", align {SLOT}")
+    for position, (kind, operand) in enumerate(fields):
+        f.emit(f"store {kind} {operand}, ptr {_slot(f, slots, position)}, align {SLOT}")
     dispatch = f.module.declare(CALL_PACKED, "i32", ("i32", "ptr"))
     number = f.module.packed_number(callee)
     f.check_status(f.op(call(dispatch, "i32", [("i32", str(number)), ("ptr", slots)])))
@@ -133,13 +129,12 @@ def _call_packed(f: FunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> No
         f.bind(result, read(f, result.type, pointer, f", align {SLOT}", result.name_hint))
 
 
-def _packed_fields(f: FunctionEmitter, value: SSAValue) -> list[tuple[Attribute | None, str]]:
-    """What fills the slots for an argument: (type, operand), None standing for i64."""
+def _packed_fields(f: FunctionEmitter, value: SSAValue) -> list[tuple[str, str]]:
+    """What fills the slots for an argument: (LLVM type, operand)."""
     if not isinstance(value.type, MemRefType):
-        return [(value.type, f.operand(value))]
+        return [(memory_type(value.type), to_memory(f, value.type, f.operand(value)))]
     buffer = f.memref(value)
-    address = f.op(f"ptrtoint ptr {start(f, value)} to i64")
-    return [(None, part) for part in (address, *buffer.sizes, *buffer.strides)]
+    return [("ptr", start(f, value)), *(("i64", part) for part in buffer.sizes + buffer.strides)]
 
 
 # C

@@ -135,3 +135,10 @@ def test_what_does_not_link_is_an_error_of_ours() -> None:
     text = "declare void @nobody()\ndefine void @f() { call void @nobody()\n ret void }"
     with pytest.raises(LinkError, match="does not link"):
         NativeModule(text, Target.host(), ["f"], [], {})
+
+
+def test_long_blocks_are_compiled_with_less_effort(compile_text) -> None:
+    from stepwell.backends.llvm.engine import _effort
+
+    assert _effort(compile_text(ADD).source("llvm-optimized")) == 3
+    assert _effort("define void @f() {\n" + "  store i8 0, ptr %p\n" * 4001) == 1
