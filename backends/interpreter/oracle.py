@@ -211,7 +211,8 @@ def signature_of(func: FuncOp, writes: Writes) -> FunctionSignature:
 
 def _match_of(value: SSAValue) -> MatchBufferOp | None:
     """The first buffer that a handle parameter is looked at as."""
-    return next((use.operation for use in value.uses if isinstance(use.operation, MatchBufferOp)), None)
+    users = (use.operation for use in value.uses)
+    return next((op for op in users if isinstance(op, MatchBufferOp) and op.source is value), None)
 
 
 def _buffer_type(value: SSAValue) -> MemRefType[Attribute] | None:

@@ -789,9 +789,7 @@ def test_a_refusal_says_where_the_statement_was_written() -> None:
     for op in module.op.walk():
         if op.name == "tir.launch_thread":
             op.location = FileLineColLoc(StringAttr("kernel.py"), IntAttr(7), IntAttr(5))
-    with pytest.raises(
-        UnsupportedError, match=r"^kernel\.py:7:5: error: tir\.launch_thread: target llvm"
-    ):
+    with pytest.raises(UnsupportedError, match=r"^kernel\.py:7:5: error: tir\.launch_thread: target llvm"):
         lower(module)
 
 

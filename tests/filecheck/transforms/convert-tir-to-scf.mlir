@@ -219,7 +219,7 @@ tir.func @symbols("a" %a: !tir.handle, "b" %b: !tir.handle, "k" %k: i64) {
   %x = tir.load %B[%n, %n] : memref<?x?xf32, strided<[?, 1], offset: ?>>
   tir.store %x, %A[%n, %n] : memref<?x?xf32>
 }
-// CHECK:         func.func @symbols(%A: memref<?x?xf32> {stepwell.name = "a", stepwell.dtype = "float32"}, %B: memref<?x?xf32, strided<[?, 1], offset: ?>> {stepwell.name = "b", stepwell.dtype = "float32"}, %k: i64 {stepwell.name = "k", stepwell.dtype = "int64"}) {
+// CHECK:         func.func @symbols(%A: memref<?x?xf32> {stepwell.name = "A", stepwell.dtype = "float32"}, %B: memref<?x?xf32, strided<[?, 1], offset: ?>> {stepwell.name = "B", stepwell.dtype = "float32"}, %k: i64 {stepwell.name = "k", stepwell.dtype = "int64"}) {
 // CHECK-NEXT:        %c0 = arith.constant 0 : index
 // CHECK-NEXT:        %c2_i32 = arith.constant 2 : i32
 // CHECK-NEXT:        %c1 = arith.constant 1 : index
@@ -227,20 +227,20 @@ tir.func @symbols("a" %a: !tir.handle, "b" %b: !tir.handle, "k" %k: i64) {
 // CHECK-NEXT:        %n_1 = arith.index_cast %n : index to i32
 // CHECK-NEXT:        %0 = arith.index_cast %n_1 : i32 to index
 // CHECK-NEXT:        %1 = arith.cmpi eq, %0, %n : index
-// CHECK-NEXT:        cf.assert %1, "B: shape[0] does not fit int32"
+// CHECK-NEXT:        cf.assert %1, "B: shape[0] does not fit int32" {stepwell.argument}
 // CHECK-NEXT:        %2, %o, %3, %4, %s, %5 = memref.extract_strided_metadata %B : memref<?x?xf32, strided<[?, 1], offset: ?>> -> memref<f32>, index, index, index, index, index
 // CHECK-NEXT:        %twice = arith.muli %n_1, %c2_i32 : i32
 // CHECK-NEXT:        %6 = arith.index_cast %twice : i32 to index
 // CHECK-NEXT:        %7 = memref.dim %A, %c0 : memref<?x?xf32>
 // CHECK-NEXT:        %8 = arith.cmpi eq, %7, %6 : index
-// CHECK-NEXT:        cf.assert %8, "A: shape[0] must be n * 2"
+// CHECK-NEXT:        cf.assert %8, "A: shape[0] must be n * 2" {stepwell.argument}
 // CHECK-NEXT:        %9 = arith.index_cast %k : i64 to index
 // CHECK-NEXT:        %10 = memref.dim %A, %c1 : memref<?x?xf32>
 // CHECK-NEXT:        %11 = arith.cmpi eq, %10, %9 : index
-// CHECK-NEXT:        cf.assert %11, "A: shape[1] must be k"
+// CHECK-NEXT:        cf.assert %11, "A: shape[1] must be k" {stepwell.argument}
 // CHECK-NEXT:        %12 = memref.dim %B, %c1 : memref<?x?xf32, strided<[?, 1], offset: ?>>
 // CHECK-NEXT:        %13 = arith.cmpi eq, %12, %n : index
-// CHECK-NEXT:        cf.assert %13, "B: shape[1] must be n"
+// CHECK-NEXT:        cf.assert %13, "B: shape[1] must be n" {stepwell.argument}
 // CHECK-NEXT:        %x = memref.load %B[%n, %n] : memref<?x?xf32, strided<[?, 1], offset: ?>>
 // CHECK-NEXT:        memref.store %x, %A[%n, %n] : memref<?x?xf32>
 // CHECK-NEXT:        func.return
