@@ -112,6 +112,16 @@ def fold_integers(name: str, a: int, b: int, dtype: DType) -> int | None:
     return dtypes.wrap_int(folds[name](), dtype)
 
 
+_MANTISSA_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
+def _holds(dtype: DType, number: int) -> bool:
+    """Whether casting an integer to a type leaves the number as it is."""
+    if dtype.is_float:
+        return abs(number) <= 2 ** _MANTISSA_BITS[dtype.scalar.name]
+    return dtype.is_bool or dtypes.int_fits(number, dtype)
+
+
 class TirBuilder:
     """Inserts ops at a point that moves along behind them; `location` goes on every op it makes."""
 
@@ -191,7 +201,7 @@ class TirBuilder:
         have = dtype_of(value.type)
         if have.scalar != dtype.scalar:
             known = constant_value(value)
-            if isinstance(known, int) and have.lanes == 1 and not (dtype.is_int and not dtypes.int_fits(known, dtype)):
+            if isinstance(known, int) and have.lanes == 1 and _holds(dtype, known):
                 value = self.const(bool(known) if dtype.is_bool else known, dtype.scalar)
             else:
                 value = self._value(CastOp(value, type_of(dtype.with_lanes(have.lanes))))

@@ -1,0 +1,49 @@
+"""Where random programs take their decisions from: hypothesis, or a seeded generator."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from hypothesis import strategies as st
+
+T = TypeVar("T")
+
+
+class Choices(Protocol):
+    """A source of decisions. The first option is the simplest: what programs shrink to."""
+
+    def integer(self, low: int, high: int) -> int:
+        """A number from `low` to `high`, both included."""
+        ...
+
+
+class Drawn:
+    """Decisions that hypothesis takes, and shrinks."""
+
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]):
+        self._draw = draw
+
+    def integer(self, low: int, high: int) -> int:
+        return self._draw(st.integers(low, high))
+
+
+class Seeded:
+    """Decisions of a generator of random numbers, for fuzzing without hypothesis."""
+
+    def __init__(self, seed: int):
+        self._random = random.Random(seed)
+
+    def integer(self, low: int, high: int) -> int:
+        return self._random.randint(low, high)
+
+
+def pick(choices: Choices, options: Sequence[T]) -> T:
+    """One of the options."""
+    return options[choices.integer(0, len(options) - 1)]
+
+
+def flag(choices: Choices, chance: int = 2) -> bool:
+    """True once in `chance` times; False is simpler."""
+    return choices.integer(0, chance - 1) == chance - 1

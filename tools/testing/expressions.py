@@ -1,0 +1,215 @@
+"""Random expressions that do nothing excluded: indices in range, no zero divisors, shifts within the width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import SSAValue
+
+from ...core.dtypes import DType, dtype_of, int_range, parse_dtype, type_of
+from ...dialects.tir import COMPARISONS, Mixed, ShuffleOp, TirBuilder
+from .choices import Choices, flag, pick
+from .environment import Environment, Features, Number, Slot
+
+_INT32 = parse_dtype("int32")
+_BOOL = parse_dtype("bool")
+
+_INT_OPERATORS = ("add", "sub", "mul", "min", "max", "and", "or", "xor")
+_FLOAT_OPERATORS = ("add", "sub", "mul", "div", "min", "max")
+_DIVISIONS = ("floordiv", "floormod", "truncdiv", "truncmod")
+_EXACT_FUNCTIONS = ("abs", "floor", "ceil", "trunc", "nearbyint", "round", "sqrt")
+_LIBM_FUNCTIONS = ("exp", "tanh", "sin", "cos", "log", "erf", "atan", "exp2", "log2", "rsqrt", "tan", "sinh")
+_FLOAT_CONSTANTS = (1.0, 0.0, 0.5, -1.5, 3.0, 100.0, -0.0)
+
+
+class Expressions:
+    """Writes random expressions of wanted types."""
+
+    def __init__(self, choices: Choices, builder: TirBuilder, features: Features):
+        self.choices, self.builder, self.features = choices, builder, features
+
+    # Values
+
+    def value(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        """An expression of a scalar or vector type."""
+        makers: list[Callable[[Environment, DType, int], SSAValue | None]] = [self._constant, self._load, self._name]
+        if depth > 0:
+            makers += [self._operator, self._select, self._cast]
+            if dtype.is_bool:
+                makers = [self._constant, self._load, self._comparison, self._logic]
+            elif dtype.is_float:
+                makers += [self._function, self._fma]
+            else:
+                makers += [self._division, self._shift, self._bits]
+            if dtype.lanes == 1:
+                makers += [self._lazy]
+        made = pick(self.choices, makers)(env, dtype, depth - 1)
+        return self._constant(env, dtype, 0) if made is None else made
+
+    def constant(self, dtype: DType) -> SSAValue:
+        """A constant of a type."""
+        return self._constant(Environment(), dtype, 0)
+
+    def _constant(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        if dtype.is_float:
+            return self.builder.const(pick(self.choices, _FLOAT_CONSTANTS), dtype)
+        if dtype.is_bool:
+            return self.builder.const(flag(self.choices), dtype)
+        low, high = int_range(dtype)
+        number = self.choices.integer(-3, 9)
+        edges = (number, number, number, low, high)
+        return self.builder.const(min(max(pick(self.choices, edges), low), high), dtype)
+
+    def _load(self, env: Environment, dtype: DType, depth: int) -> SSAValue | None:
+        slots = env.reachable(dtype=dtype.scalar)
+        if dtype.lanes != 1:
+            slots = [s for s in slots if self.has_room(s, dtype.lanes)]
+        return self.load(env, pick(self.choices, slots), dtype.lanes) if slots else None
+
+    def load(self, env: Environment, slot: Slot, lanes: int = 1) -> SSAValue:
+        """An element of a buffer, or several one behind the other."""
+        return self.builder.load(slot.buffer, self.indices(env, slot, lanes))
+
+    def _name(self, env: Environment, dtype: DType, depth: int) -> SSAValue | None:
+        known = [v for v, d in env.values if d == dtype]
+        if known:
+            return pick(self.choices, known)
+        if dtype.is_bool or not env.numbers:
+            return None
+        return self.builder.cast(pick(self.choices, env.numbers).value, dtype)
+
+    def _operator(self, env: Environment, dtype: DType, depth: int) -> SSAValue | None:
+        if dtype.is_bool:
+            return self._logic(env, dtype, depth)
+        name = pick(self.choices, _FLOAT_OPERATORS if dtype.is_float else _INT_OPERATORS)
+        return self.builder.binary(name, self.value(env, dtype, depth), self.value(env, dtype, depth))
+
+    def _logic(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        lhs = self.value(env, dtype, depth)
+        match self.choices.integer(0, 2):
+            case 0:
+                return self.builder.logical_not(lhs)
+            case kind if dtype.lanes == 1:
+                return self.builder.logical("and" if kind == 1 else "or", lhs, lambda: self.value(env, dtype, depth))
+            case kind:
+                return self.builder.binary("and" if kind == 1 else "or", lhs, self.value(env, dtype, depth))
+
+    def _comparison(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        other = parse_dtype(pick(self.choices, [d for d in self.features.dtypes if d != "bool"])).with_lanes(
+            dtype.lanes
+        )
+        name = pick(self.choices, COMPARISONS)
+        return self.builder.binary(name, self.value(env, other, depth), self.value(env, other, depth))
+
+    def _select(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        condition = self.value(env, _BOOL.with_lanes(dtype.lanes), depth)
+        return self.builder.select(condition, self.value(env, dtype, depth), self.value(env, dtype, depth))
+
+    def _lazy(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        condition = self.value(env, _BOOL, depth)
+        return self.builder.if_then_else(
+            condition,
+            type_of(dtype),
+            lambda: self.value(env, dtype, depth),
+            lambda: self.value(env, dtype, depth),
+        )
+
+    def _cast(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        source = parse_dtype(pick(self.choices, self.features.dtypes)).with_lanes(dtype.lanes)
+        return self.builder.cast(self.value(env, source, depth), dtype)
+
+    # Integers
+
+    def _division(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        divisor = self.builder.binary("or", self.value(env, dtype, depth), self.builder.const(1, dtype))
+        return self.builder.binary(pick(self.choices, _DIVISIONS), self.value(env, dtype, depth), divisor)
+
+    def _shift(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        mask = self.builder.const(dtype.bits - 1, dtype)
+        amount = self.builder.binary("and", self.value(env, dtype, depth), mask)
+        return self.builder.binary(pick(self.choices, ("shl", "shr")), self.value(env, dtype, depth), amount)
+
+    def _bits(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        name = pick(self.choices, ("abs", "popcount", "clz") if dtype.kind == "int" else ("popcount", "clz"))
+        return self.builder.cast(self.builder.unary(name, self.value(env, dtype, depth)), dtype)
+
+    # Floats
+
+    def _function(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        names = (*_EXACT_FUNCTIONS, *_LIBM_FUNCTIONS) if self.features.libm else _EXACT_FUNCTIONS
+        return self.builder.unary(pick(self.choices, names), self.value(env, dtype, depth))
+
+    def _fma(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        return self.builder.fma(*(self.value(env, dtype, depth) for _ in range(3)))
+
+    # Indices
+
+    def index(self, env: Environment, extent: Mixed) -> SSAValue:
+        """A number in [0, extent); `env.can_index(extent)` must hold."""
+        direct = [n.value for n in env.numbers if n.indexes(extent)]
+        makers: list[Callable[[], SSAValue]] = [lambda v=v: v for v in direct[-2:]]
+        if extent in env.sizes or (isinstance(extent, int) and extent > 0):
+            makers += [lambda: self.builder.const(0, _INT32), lambda: self._remainder(env, extent)]
+        if isinstance(extent, int) and extent > 0:
+            makers += [lambda: self.builder.const(self.choices.integer(0, extent - 1), _INT32)]
+            makers += [lambda: self._clamped(env, extent)]
+            near = [n for n in env.numbers if n.low >= 0 and n.high < extent - 1]
+            makers += [
+                lambda n=n: self.builder.add(n.value, self.choices.integer(1, extent - 1 - n.high)) for n in near[:1]
+            ]
+        if direct:
+            makers += [lambda: self._mirrored(pick(self.choices, direct), extent)]
+        return pick(self.choices, makers)()
+
+    def _offset(self, number: Number, last: int) -> SSAValue:
+        return self.builder.add(number.value, self.choices.integer(1, last - number.high))
+
+    def _remainder(self, env: Environment, extent: Mixed) -> SSAValue:
+        return self.builder.binary("floormod", self._raw(env), extent)
+
+    def _clamped(self, env: Environment, last: int) -> SSAValue:
+        return self.builder.binary("max", self.builder.binary("min", self._raw(env), last), 0)
+
+    def _mirrored(self, index: SSAValue, extent: Mixed) -> SSAValue:
+        """The index counted from the other end."""
+        last = self.builder.sub(self.builder.cast(self.builder.value(extent), dtype_of(index.type)), 1)
+        return self.builder.sub(last, index)
+
+    def _raw(self, env: Environment) -> SSAValue:
+        """An int32 of any size."""
+        if env.numbers and flag(self.choices):
+            total = self.builder.cast(pick(self.choices, env.numbers).value, _INT32)
+            factor = self.choices.integer(1, 5)
+            return self.builder.add(self.builder.mul(total, factor), self.choices.integer(0, 7))
+        return self.value(env, _INT32, 1)
+
+    def indices(self, env: Environment, slot: Slot, lanes: int = 1) -> list[SSAValue]:
+        """Indices of an element; with `lanes`, a ramp in the last dimension, which must have room for it."""
+        indices: list[SSAValue] = []
+        for d, extent in enumerate(slot.shape):
+            fixed = slot.fixed_at(d)
+            if lanes != 1 and d == len(slot.shape) - 1:
+                assert isinstance(extent, int)
+                indices.append(self._ramp(env, extent, lanes))
+            else:
+                indices.append(self.index(env, extent) if fixed is None else fixed)
+        return indices
+
+    def has_room(self, slot: Slot, lanes: int) -> bool:
+        """Whether a ramp fits into the last dimension of a buffer."""
+        last = len(slot.shape) - 1
+        extent = slot.shape[last] if slot.shape else 0
+        return isinstance(extent, int) and extent >= lanes and slot.fixed_at(last) is None
+
+    def _ramp(self, env: Environment, extent: int, lanes: int) -> SSAValue:
+        strides = [s for s in (1, 2, 3) if (lanes - 1) * s < extent]
+        stride = pick(self.choices, strides)
+        base = self.index(env, extent - (lanes - 1) * stride)
+        if flag(self.choices, 4):  # from the end to the start
+            base = self.builder.add(base, (lanes - 1) * stride)
+            stride = -stride
+        return self.builder.ramp(base, self.builder.const(stride, dtype_of(base.type)), lanes)
+
+    def lane(self, vector: SSAValue, lane: int) -> SSAValue:
+        """One lane of a vector."""
+        return self.builder.insert(ShuffleOp([vector], [lane])).result

@@ -1,0 +1,197 @@
+"""Random functions and modules of the `tir` landing, and arguments for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import BoolAttr, ModuleOp
+from xdsl.ir import Attribute, SSAValue
+
+from ...core.dtypes import DType, dtype_of, int_range, numpy_dtype, parse_dtype, type_of
+from ...dialects.tir import (
+    FuncOp,
+    HandleType,
+    MatchBufferOp,
+    Mixed,
+    SymbolOp,
+    TirBuilder,
+    buffer_type,
+    constant_value,
+)
+from ...module import Module
+from .choices import Choices, flag, pick
+from .environment import Environment, Features, Slot
+from .statements import Statements
+
+_EXTENTS = (4, 1, 3, 5, 7, 8, 0)
+_INT32 = parse_dtype("int32")
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """A parameter to be: its name, and its type if it is a scalar, or its shape in terms of the symbol (None)."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int | str, ...] | None
+
+    @property
+    def is_symbolic(self) -> bool:
+        return self.shape is not None and any(isinstance(n, str) for n in self.shape)
+
+    @property
+    def type(self) -> Attribute:
+        if self.shape is None:
+            return type_of(self.dtype)
+        if self.is_symbolic:
+            return HandleType()
+        return buffer_type(type_of(self.dtype), [n for n in self.shape if isinstance(n, int)])
+
+
+def random_module(choices: Choices, features: Features = Features()) -> Module:
+    """A module of one function, `main`, or with others that it calls. It verifies, and does nothing excluded."""
+    functions: list[FuncOp] = []
+    if features.calls and flag(choices, 4):
+        small = replace(features, size=max(2, features.size // 2), symbols=False, calls=False)
+        functions.append(random_function(choices, small, "helper", scalars=False))
+    functions.append(random_function(choices, features, "main", functions))
+    return Module(ModuleOp(functions))  # pyright: ignore[reportArgumentType]
+
+
+def random_function(
+    choices: Choices,
+    features: Features = Features(),
+    name: str = "main",
+    callees: list[FuncOp] | None = None,
+    scalars: bool = True,
+) -> FuncOp:
+    """A function that verifies and does nothing excluded.
+
+    scalars: it may have parameters that are no buffers.
+    """
+    params = _parameters(choices, features, callees or [], scalars)
+    names = [p.name.lower() if p.is_symbolic else p.name for p in params]
+    func = FuncOp(
+        name,
+        list(zip(names, (p.type for p in params), strict=True)),
+        attrs={"tir.noalias": BoolAttr.from_bool(True)} if flag(choices) else None,
+    )
+    builder = TirBuilder(func.body.block)
+    env = _environment(builder, func, params)
+    statements = Statements(choices, builder, features, callees or [])
+    statements.body(statements.allocations(env), 2)
+    return func
+
+
+def _parameters(choices: Choices, features: Features, callees: list[FuncOp], scalars: bool) -> list[_Parameter]:
+    params: list[_Parameter] = []
+    symbolic = features.symbols and flag(choices, 3)
+    for number in range(choices.integer(1, 3)):
+        dtype = parse_dtype(pick(choices, features.dtypes))
+        extents: list[int | str] = [*_EXTENTS]
+        shape = tuple(pick(choices, extents) for _ in range(choices.integer(1, 3 if number == 0 else 2)))
+        if symbolic and (number == 0 or flag(choices)):
+            # The first occurrence binds the symbol; others may compute with it.
+            first = "n" if number == 0 else pick(choices, ("n", "n * 2", "n + 1"))
+            shape = (first, *shape[1:])
+        params.append(_Parameter("ABC"[number], dtype, shape))
+    for callee in callees:  # buffers that they can be called with
+        for i, (_, value) in enumerate(callee.params):
+            dtype = dtype_of(value.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
+            params.append(_Parameter(f"P{i}", dtype, tuple(value.type.get_shape())))  # pyright: ignore[reportAttributeAccessIssue]
+    if scalars and flag(choices, 3):
+        params.append(_Parameter("s", parse_dtype(pick(choices, features.dtypes)), None))
+    return params
+
+
+def _environment(builder: TirBuilder, func: FuncOp, params: list[_Parameter]) -> Environment:
+    """What the body of a function sees first; its buffers are declared on the way."""
+    env = Environment()
+    symbol = None
+    if any(p.is_symbolic for p in params):
+        symbol = builder.insert(SymbolOp("n", type_of(_INT32))).result
+    for param, (_, value) in zip(params, func.params, strict=True):
+        if param.shape is None:
+            env = env.with_value(value, param.dtype)
+            continue
+        buffer, shape = value, param.shape
+        if param.is_symbolic:
+            assert symbol is not None
+            shape = tuple(_size(builder, symbol, n) for n in param.shape)
+            buffer = builder.insert(MatchBufferOp(param.name, value, type_of(param.dtype), shape)).buffer
+        env = env.with_slot(Slot(buffer, shape, param.dtype))  # pyright: ignore[reportArgumentType]
+    return replace(env, outer_values=len(env.values))
+
+
+def _size(builder: TirBuilder, symbol: SSAValue, size: int | str) -> Mixed:
+    match size:
+        case "n":
+            return symbol
+        case "n * 2":
+            return builder.mul(symbol, 2)
+        case "n + 1":
+            return builder.add(symbol, 1)
+        case str():
+            raise ValueError(size)
+        case int():
+            return size
+
+
+# Arguments
+
+_FLOATS = (0.0, -0.0, 1.0, -1.0, 0.1, 1e-3, 3.5, -2.5, 1000.0, 1e30, -1e-30, np.inf, -np.inf, np.nan)
+
+
+def random_arguments(choices: Choices, func: FuncOp) -> dict[str, Any]:
+    """Arguments for a function whose indices do not depend on them: arrays and numbers by name.
+
+    Numbers are those that break things: small ones, the ends of the range, infinities, NaN.
+    """
+    size = pick(choices, (3, 0, 1, 2, 5, 8))
+    rng = np.random.default_rng(choices.integer(0, 2**16))
+    matches = {op.source: op for op in func.body.block.ops if isinstance(op, MatchBufferOp)}
+    arguments: dict[str, Any] = {}
+    for name, value in func.params:
+        if value in matches:
+            match = matches[value]
+            shape = [_evaluate(n, size) for n in match.mixed_shape]
+            arguments[name] = random_array(rng, shape, dtype_of(match.type.element_type))
+        elif hasattr(value.type, "get_shape"):
+            type: Any = value.type
+            arguments[name] = random_array(rng, type.get_shape(), dtype_of(type.element_type))
+        else:
+            arguments[name] = random_array(rng, (), dtype_of(value.type))[()]
+    return arguments
+
+
+def _evaluate(size: Mixed, symbol: int) -> int:
+    if isinstance(size, int):
+        return size
+    known = constant_value(size)
+    if known is not None:
+        return int(known)
+    owner: Any = size.owner
+    if isinstance(owner, SymbolOp):
+        return symbol
+    lhs, rhs = (_evaluate(v, symbol) for v in owner.operands)
+    return lhs * rhs if owner.name == "arith.muli" else lhs + rhs
+
+
+def random_array(rng: np.random.Generator, shape: Any, dtype: DType) -> np.ndarray[Any, Any]:
+    """An array of numbers that break things."""
+    if dtype.is_float:
+        special = rng.choice(_FLOATS, shape)
+        mixed = np.where(rng.random(shape) < 0.3, special, rng.standard_normal(shape) * 4)
+        with np.errstate(all="ignore"):
+            return np.asarray(mixed).astype(numpy_dtype(dtype))
+    low, high = int_range(dtype)
+    whole = rng.integers(low, high, shape, dtype=np.uint64 if high > 2**63 else np.int64, endpoint=True)
+    small = rng.integers(max(low, -9), min(high, 9), shape, endpoint=True).astype(whole.dtype)
+    return np.asarray(np.where(rng.random(shape) < 0.4, whole, small)).astype(numpy_dtype(dtype))
+
+
+def copy_arguments(arguments: dict[str, Any]) -> list[Any]:
+    """The arguments in order, arrays copied."""
+    return [a.copy() if isinstance(a, np.ndarray) else a for a in arguments.values()]

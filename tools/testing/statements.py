@@ -1,0 +1,394 @@
+"""Random statements and functions that do nothing excluded, built with `TirBuilder`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ...core.dtypes import DType, parse_dtype, type_of
+from ...dialects.tir import (
+    AllocateOp,
+    AllocBufferOp,
+    AssertOp,
+    AttrOp,
+    Axis,
+    BlockOp,
+    BufferDataOp,
+    CallOp,
+    DeclBufferOp,
+    EvaluateOp,
+    ForOp,
+    FuncOp,
+    HandleType,
+    IfOp,
+    InitOp,
+    MatchRegionOp,
+    Mixed,
+    TirBuilder,
+    WhileOp,
+    YieldOp,
+)
+from ...transforms.analysis.access_regions import infer_accesses
+from .choices import Choices, flag, pick
+from .environment import Budget, Environment, Features, Number, Slot
+from .expressions import Expressions
+
+_INT32 = parse_dtype("int32")
+_BOOL = parse_dtype("bool")
+_EXTENTS = (4, 1, 3, 5, 7, 2, 8, 0)
+_LANES = (4, 2, 8)
+_CONCURRENT = ("parallel", "vectorized", "thread_binding")
+_THREADS = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y")
+_DEEPEST = 5
+
+
+class Statements:
+    """Writes random statements at the insertion point of its builder.
+
+    functions: those that may be called, with the types of their parameters.
+    """
+
+    def __init__(self, choices: Choices, builder: TirBuilder, features: Features, functions: Sequence[FuncOp] = ()):
+        self.choices, self.builder, self.features, self.functions = choices, builder, features, functions
+        self.expressions = Expressions(choices, builder, features)
+        self.budget = Budget(features.size)
+
+    def _dtype(self) -> DType:
+        return parse_dtype(pick(self.choices, self.features.dtypes))
+
+    @contextmanager
+    def _in(self, block: Block) -> Generator[None]:
+        with self.builder.at(block):
+            yield
+
+    # Sequences
+
+    def body(self, env: Environment, least: int = 1) -> None:
+        """Some statements."""
+        count = max(least, self.choices.integer(1, 3))
+        for _ in range(count):
+            env = self.statement(env)
+
+    def statement(self, env: Environment) -> Environment:
+        """One statement; returns what can be seen behind it."""
+        if not self.budget.take() or env.depth >= _DEEPEST:
+            self._store(env)
+            return env
+        makers: list[Callable[[Environment], Environment | None]] = [
+            self._store,
+            self._loop,
+            self._loop,
+            self._if,
+            self._let,
+            self._nest,
+            self._while,
+            self._allocate,
+            self._remark,
+        ]
+        if self.features.blocks:
+            makers += [self._block, self._block, self._split_block]
+        if self.features.vectors:
+            makers += [self._vector_store]
+        if self.functions and not env.is_concurrent and not env.in_block:
+            makers += [self._call]
+        return pick(self.choices, makers)(env) or env
+
+    def _store(self, env: Environment) -> None:
+        slots = env.reachable(writable=True)
+        if not slots:
+            self.builder.insert(EvaluateOp(self.expressions.value(env, self._dtype(), 2)))
+            return
+        slot = pick(self.choices, slots)
+        indices = self.expressions.indices(env, slot)
+        self.builder.store(self.expressions.value(env, slot.dtype, 3), slot.buffer, indices)
+
+    def _vector_store(self, env: Environment) -> None:
+        lanes = pick(self.choices, _LANES)
+        slots = [s for s in env.reachable(writable=True) if self.expressions.has_room(s, lanes)]
+        if not slots:
+            self._store(env)
+            return
+        slot = pick(self.choices, slots)
+        indices = self.expressions.indices(env, slot, lanes)
+        value = self.expressions.value(env, slot.dtype.with_lanes(lanes), 2)
+        self.builder.store(value, slot.buffer, indices)
+
+    def _let(self, env: Environment) -> Environment:
+        dtype = self._dtype()
+        value = self.builder.let(self.budget.name("x"), self.expressions.value(env, dtype, 2))
+        return env.with_value(value, dtype)
+
+    def _remark(self, env: Environment) -> None:
+        """A statement that only says something."""
+        if flag(self.choices):
+            holds = self.expressions.value(env, _BOOL, 1)
+            always = self.builder.binary("or", holds, self.builder.const(True, _BOOL))
+            self.builder.insert(AssertOp(always, "it always holds"))
+            return
+        key = pick(self.choices, ("pragma_unroll_explicit", "pragma_auto_unroll_max_step"))
+        op = self.builder.insert(AttrOp(key, IntegerAttr(0, i32), IntegerAttr(16, i32)))
+        with self._in(op.body.block):
+            self.body(env.inside())
+
+    def _if(self, env: Environment) -> None:
+        op = self.builder.insert(IfOp(self.expressions.value(env, _BOOL, 2)))
+        with self._in(op.then.block):
+            self.body(env.inside())
+        if flag(self.choices):
+            with self._in(op.orelse.block):
+                self.body(env.inside())
+
+    def _while(self, env: Environment) -> None:
+        """A loop that counts to a few."""
+        name = self.budget.name("count")
+        pointer = self.builder.insert(AllocateOp(f"{name}_data", [1], HandleType(type_of(_INT32)))).pointer
+        cell = self.builder.insert(DeclBufferOp(name, pointer, type_of(_INT32), [1])).buffer
+        self.builder.store(0, cell, [0])
+        condition, body = Region(Block()), Region(Block())
+        with self._in(condition.block):
+            going = self.builder.binary("lt", self.builder.load(cell, [0]), self.choices.integer(0, 3))
+            self.builder.insert(YieldOp(going))
+        with self._in(body.block):
+            self.body(env.inside())
+            self.builder.store(self.builder.add(self.builder.load(cell, [0]), 1), cell, [0])
+        self.builder.insert(WhileOp(condition, body))
+
+    # Loops
+
+    def _extent(self, env: Environment) -> Mixed:
+        sizes = [e for slot in env.slots for e in slot.shape]
+        options: list[Mixed] = [*(e for e in sizes if isinstance(e, int)), *_EXTENTS]
+        options += [e for e in sizes if not isinstance(e, int)]
+        return pick(self.choices, options)
+
+    def _loop(self, env: Environment) -> None:
+        kinds = ["serial", "unrolled", "parallel", "vectorized"]
+        if self.features.threads:
+            kinds.append("thread_binding")
+        kind = pick(self.choices, kinds)
+        extent = self._extent(env)
+        if kind in ("vectorized", "unrolled") and not isinstance(extent, int):
+            kind = "serial"
+        if kind == "serial" and isinstance(extent, int) and flag(self.choices, 3):
+            self._uneven_loop(env, extent)
+            return
+        with self._for(env, extent, kind) as inner:
+            self.body(inner)
+
+    @contextmanager
+    def _for(self, env: Environment, extent: Mixed, kind: str = "serial") -> Generator[Environment]:
+        """A loop over [0, extent)."""
+        type = extent.type if isinstance(extent, SSAValue) else i32
+        thread = pick(self.choices, _THREADS) if kind == "thread_binding" else None
+        annotations: dict[str, Attribute] = {"note": StringAttr("x")} if flag(self.choices, 8) else {}
+        name = self.budget.name("i")
+        op = self.builder.insert(ForOp(name, 0, extent, type, kind=kind, thread=thread, annotations=annotations))
+        with self._in(op.body.block):
+            yield self._inside_loop(env, op, extent, kind in _CONCURRENT)
+
+    def _inside_loop(self, env: Environment, op: ForOp, extent: Mixed, concurrent: bool) -> Environment:
+        if isinstance(extent, int):
+            inner = env.inside().with_number(Number(op.variable, 0, extent - 1))
+        else:
+            inner = env.inside().with_number(Number(op.variable, 0, 2**31 - 2, extent))
+            inner = replace(inner, sizes=(*inner.sizes, extent))
+        if not concurrent:
+            return inner
+        # A box of a buffer and the buffer itself would be kept apart in different ways.
+        whole = [slot for slot in env.slots if not isinstance(slot.buffer.owner, MatchRegionOp)]
+        slots = tuple(self._apart(slot, op.variable, extent) for slot in whole)
+        return replace(inner, slots=slots, is_concurrent=True)
+
+    def _apart(self, slot: Slot, variable: SSAValue, extent: Mixed) -> Slot:
+        """A buffer as iterations of a concurrent loop may use it: each its own part, or all of it to read."""
+        free = [d for d, n in enumerate(slot.shape) if n == extent and slot.fixed_at(d) is None]
+        if not slot.writable or not free:
+            return replace(slot, writable=False)
+        return replace(slot, fixed=(*slot.fixed, (pick(self.choices, free), variable)))
+
+    def _uneven_loop(self, env: Environment, extent: int) -> None:
+        """A loop that starts elsewhere, or counts in steps."""
+        low, step = self.choices.integer(0, 3), self.choices.integer(1, 3)
+        dtype = pick(self.choices, ("int32", "int64"))
+        op = ForOp(self.budget.name("k"), low, extent, type_of(dtype), step=step)
+        self.builder.insert(op)
+        with self._in(op.body.block):
+            self.body(env.inside().with_number(Number(op.variable, low, low + extent - 1)))
+
+    def _nest(self, env: Environment) -> None:
+        """A nest that writes each element of a buffer."""
+        slots = [s for s in env.slots if s.writable]
+        if not slots:
+            self._store(env)
+            return
+        self.fill(env, pick(self.choices, slots))
+
+    def fill(self, env: Environment, slot: Slot, depth: int = 2) -> None:
+        """Write every element of a buffer; it is not read meanwhile."""
+
+        def level(env: Environment, d: int, indices: list[SSAValue]) -> None:
+            if d == len(slot.shape):
+                self.builder.store(self.expressions.value(env, slot.dtype, depth), slot.buffer, indices)
+                return
+            fixed = slot.fixed_at(d)
+            if fixed is not None:
+                level(env, d + 1, [*indices, fixed])
+                return
+            with self._for(env, slot.shape[d]) as inner:
+                level(inner, d + 1, [*indices, inner.numbers[-1].value])
+
+        level(env, 0, [])
+
+    # Memory
+
+    def _shape(self, env: Environment) -> tuple[Mixed, ...]:
+        symbols = [n for slot in env.slots for n in slot.shape if not isinstance(n, int)]
+        extents: list[Mixed] = [*_EXTENTS, *symbols]
+        return tuple(pick(self.choices, extents) for _ in range(self.choices.integer(1, 2)))
+
+    def _allocate(self, env: Environment) -> Environment:
+        """Memory behind a pointer, and a buffer that looks at it."""
+        dtype, shape = self._dtype(), self._shape(env)
+        if not all(isinstance(n, int) for n in shape):
+            shape = (4,)
+        name = self.budget.name("T")
+        pointer = self.builder.insert(AllocateOp(f"{name}_data", shape, HandleType(type_of(dtype)))).pointer
+        buffer = self.builder.insert(DeclBufferOp(name, pointer, type_of(dtype), shape)).buffer
+        slot = Slot(buffer, shape, dtype)
+        self.fill(env, slot, 1)
+        return env.with_slot(slot)
+
+    def allocations(self, env: Environment) -> Environment:
+        """Buffers of a function or a block."""
+        for _ in range(self.choices.integer(0, 1)):
+            dtype, shape = self._dtype(), self._shape(env)
+            op = self.builder.insert(AllocBufferOp(self.budget.name("S"), type_of(dtype), shape))
+            slot = Slot(op.buffer, shape, dtype)
+            self.fill(env, slot, 1)
+            env = env.with_slot(slot)
+        return env
+
+    # Blocks
+
+    def _block(self, env: Environment) -> None:
+        """A block over numbers that are there, or over loops of its own."""
+        fixed = {value for slot in env.slots if slot.writable for _, value in slot.fixed}
+        usable = [n for n in env.numbers if n.low >= 0]
+        chosen = [n for n in usable if n.value in fixed or flag(self.choices)][-3:]
+        missing = fixed - {n.value for n in chosen}
+        chosen = [n for n in usable if n.value in missing] + chosen
+        if not chosen:
+            with self._for(env, self._extent(env)) as inner:
+                self._block_of(inner, [inner.numbers[-1]], fixed)
+        else:
+            self._block_of(env, chosen, fixed)
+
+    def _block_of(self, env: Environment, numbers: Sequence[Number], fixed: set[SSAValue]) -> None:
+        kinds = ["spatial" if n.value in fixed else pick(self.choices, _KINDS) for n in numbers]
+        axes = [self._axis(n, kind) for n, kind in zip(numbers, kinds, strict=True)]
+        predicate = self.expressions.value(env, _BOOL, 1) if flag(self.choices, 4) else None
+        self._write_block(env, numbers, axes, predicate)
+
+    def _axis(self, number: Number, kind: str) -> Axis:
+        extent: Mixed = number.high + 1 if number.below is None else number.below
+        return Axis(self.budget.name("v"), kind, 0, extent, number.value)
+
+    def _split_block(self, env: Environment) -> None:
+        """A block whose loops were split by a factor that need not divide."""
+        slots = [s for s in env.slots if s.writable and s.shape and s.fixed_at(0) is None]
+        extents = [s.shape[0] for s in slots if isinstance(s.shape[0], int)]
+        if not extents or any(s.fixed for s in env.slots if s.writable):
+            self._block(env)
+            return
+        extent, factor = pick(self.choices, extents), self.choices.integer(1, 4)
+        with self._for(env, -(-extent // factor)) as outer, self._for(outer, factor) as inner:
+            high, low = (n.value for n in inner.numbers[-2:])
+            kind = pick(self.choices, ("spatial", "reduce"))
+            position = self.builder.add(self.builder.mul(high, factor), low)
+            axis = Axis(self.budget.name("v"), kind, 0, extent, position)
+            bound = self.builder.add(self.builder.mul(high, factor), low)
+            predicate = self.builder.binary("lt", bound, extent)
+            self._write_block(inner, [Number(position, 0, extent - 1)], [axis], predicate)
+
+    def _write_block(
+        self, env: Environment, numbers: Sequence[Number], axes: Sequence[Axis], predicate: SSAValue | None
+    ) -> None:
+        annotations: dict[str, Attribute] = {"mark": IntegerAttr(1, i32)} if flag(self.choices, 8) else {}
+        op = BlockOp(self.budget.name("B"), axes, predicate=predicate, annotations=annotations)
+        self.builder.insert(op)
+        inner = self._inside_block(env, op, numbers)
+        with self._in(op.body.block):
+            inner = self.allocations(inner)
+            if any(a.kind == "reduce" for a in axes) and flag(self.choices):
+                init = self.builder.insert(InitOp())
+                with self._in(init.body.block):
+                    self._store(self._without_reductions(inner, op))
+            inner = self._region(inner) if flag(self.choices, 3) else inner
+            self.body(inner)
+        infer_accesses(op)
+
+    def _inside_block(self, env: Environment, op: BlockOp, numbers: Sequence[Number]) -> Environment:
+        """What the body of a block sees: its axes in place of the loop variables behind them."""
+        renamed = {n.value: v for n, v in zip(numbers, op.variables, strict=True)}
+        axes = tuple(replace(n, value=v) for n, v in zip(numbers, op.variables, strict=True))
+        slots = tuple(
+            replace(s, fixed=tuple((d, renamed[v]) for d, v in s.fixed))
+            if all(v in renamed for _, v in s.fixed)
+            else replace(s, writable=False, fixed=())
+            for s in env.slots
+        )
+        slots = tuple(s for s, old in zip(slots, env.slots, strict=True) if s.writable or not old.fixed)
+        seen = (*env.numbers[: env.outer_numbers], *axes)
+        values = env.values[: env.outer_values]
+        inner = replace(env.inside(), numbers=seen, values=values, slots=slots)
+        return replace(inner, outer_numbers=len(seen), outer_values=len(values), in_block=True)
+
+    def _without_reductions(self, env: Environment, op: BlockOp) -> Environment:
+        reductions = {v for a, v in zip(op.axes, op.variables, strict=True) if a.kind == "reduce"}
+        return replace(env, numbers=tuple(n for n in env.numbers if n.value not in reductions))
+
+    def _region(self, env: Environment) -> Environment:
+        """A name for a box of a buffer."""
+        slots = [s for s in env.slots if not s.fixed and all(isinstance(n, int) and n > 0 for n in s.shape)]
+        if not slots:
+            return env
+        slot = pick(self.choices, slots)
+        shape = [self.choices.integer(1, n) for n in slot.shape if isinstance(n, int)]
+        lows = [
+            self.expressions.index(env, n - e + 1) for n, e in zip(slot.shape, shape, strict=True) if isinstance(n, int)
+        ]
+        op = MatchRegionOp(self.budget.name("M"), slot.buffer, list(zip(lows, shape, strict=True)), shape)
+        self.builder.insert(op)
+        return env.with_slot(Slot(op.buffer, tuple(shape), slot.dtype, slot.writable))
+
+    # Calls
+
+    def _call(self, env: Environment) -> None:
+        """A call of a function with buffers that do not overlap."""
+        callee = pick(self.choices, self.functions)
+        args: list[SSAValue] = []
+        used: set[SSAValue] = set()
+        for _, param in callee.params:
+            slots = [s for s in env.slots if s.writable and not s.fixed and s.buffer.type == param.type]
+            slots = [s for s in slots if _root(s.buffer) not in used]
+            if not slots:
+                self._store(env)
+                return
+            slot = pick(self.choices, slots)
+            used.add(_root(slot.buffer))
+            args.append(slot.buffer)
+        self.builder.insert(CallOp(callee.sym_name.data, [self.builder.insert(BufferDataOp(a)).pointer for a in args]))
+
+
+_KINDS = ("spatial", "reduce", "spatial", "reduce", "opaque")
+
+
+def _root(buffer: SSAValue) -> SSAValue:
+    """The buffer that a region is a box of."""
+    while isinstance(buffer.owner, MatchRegionOp):
+        buffer = buffer.owner.source
+    return buffer

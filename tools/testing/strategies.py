@@ -1,0 +1,52 @@
+"""Hypothesis strategies for programs of the `tir` landing and arguments for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+from ...dialects.tir import FuncOp
+from ...module import Module
+from .choices import Drawn
+from .environment import Features
+from .programs import random_arguments, random_function, random_module
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+@st.composite
+def tir_modules(draw: Draw, features: Features = Features()) -> Module:
+    """Modules whose function `main` can be called: they verify, and do nothing excluded whatever their arguments are.
+
+    Loops of all kinds with any extent, zero and symbolic ones included, blocks with init, predicate and nested blocks,
+    reductions, vector accesses, concurrent loops without races, branches, `while`, lets, allocations, regions, calls
+    of other functions, expressions of every data type.
+
+    Shrinks to a function with one buffer of four int32 and a store of 1 to its first element.
+    """
+    return random_module(Drawn(draw), features)
+
+
+@st.composite
+def tir_functions(draw: Draw, features: Features = Features()) -> FuncOp:
+    """Functions as in `tir_modules` that call no other. Shrinks to the same one."""
+    return random_function(Drawn(draw), features)
+
+
+@st.composite
+def inputs_for(draw: Draw, func: FuncOp) -> dict[str, Any]:
+    """Arguments by name for a function of these strategies: symbolic sizes that agree, and arrays of numbers that
+    break things (ends of the range, infinities, NaN, zeros of both signs). Shrinks to sizes of 3."""
+    return random_arguments(Drawn(draw), func)
+
+
+@st.composite
+def programs(draw: Draw, features: Features = Features()) -> tuple[Module, dict[str, Any]]:
+    """A module and arguments for its function `main`."""
+    choices = Drawn(draw)
+    module = random_module(choices, features)
+    func = module.functions["main"]
+    assert isinstance(func, FuncOp)
+    return module, random_arguments(choices, func)
