@@ -745,7 +745,7 @@ def _function(body: str, params: str = '"n" %n: i32') -> str:
             "function main must return i32, but may end without",
         ),
         (
-            _function('%s = tir.symbol "s" : i32\n tir.evaluate %s : i32'),
+            _function('%s = tir.symbol "s" : i32\n tir.call_extern "f"(%s) : i32'),
             "symbol s is not the extent, stride or offset of any parameter",
         ),
         (

@@ -1,0 +1,151 @@
+"""The way down: what it leaves alone, what it leaves behind, what it shows."""
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from stepwell.backends.interpreter import run_oracle
+from stepwell.core.errors import PassError
+from stepwell.frontends.mlir import parse_mlir
+from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.tools.testing.corpus import Program, scheduled_programs, script_programs
+from stepwell.transforms import pipelines
+from stepwell.transforms.pipelines import check_resolved, check_upstream, lower, resolve_tir, run_pipeline
+
+TEXT = """
+tir.func @main("A" %A: memref<8xf16>, "B" %B: memref<8xf16>) {
+  tir.for serial "i" %i : i32 in [0 +: 8] {
+    tir.block "B" (spatial "v" %v : i32 in [0 +: 8] = %i) {
+      %x = tir.load %A[%v] : memref<8xf16>
+      %y = arith.addf %x, %x : f16
+      tir.store %y, %B[%v] : memref<8xf16>
+    }
+  }
+}"""
+
+PROGRAMS = [*script_programs()[::3], *scheduled_programs("out")[::9]]
+
+
+def test_the_way_down_leaves_its_input_as_it_is() -> None:
+    module = parse_mlir(TEXT)
+    before = str(module)
+    lowered = lower(module)
+    assert str(module) == before
+    assert "tir." not in str(lowered)
+
+
+def test_the_way_down_is_shown_pass_by_pass() -> None:
+    seen: list[tuple[str, bool]] = []
+    lower(parse_mlir(TEXT), lambda name, module: seen.append((name, "tir.func" in str(module))))
+    names = [name for name, _ in seen]
+    assert names[0] == "tir-resolve-blocks"
+    assert names[-2:] == ["convert-tir-to-scf", "legalize-half-floats"]
+    assert [is_tir for _, is_tir in seen] == [True] * (len(seen) - 2) + [False] * 2
+
+
+def test_the_way_down_can_be_entered_at_any_landing() -> None:
+    lowered = lower(parse_mlir(TEXT))
+    assert str(lower(lowered)) == str(lowered)
+    resolved = run_pipeline(parse_mlir(TEXT), resolve_tir())
+    assert str(lower(resolved)) == str(lowered)
+
+
+def test_functions_of_several_landings_go_down_together() -> None:
+    upstream = """
+    func.func @there(%x: i32) -> i32 {
+      func.return %x : i32
+    }"""
+    lowered = lower(parse_mlir(TEXT + upstream))
+    assert list(lowered) == ["main", "there"]
+
+
+class _Nothing(ModulePass):
+    """A pass that does not keep its promise."""
+
+    name = "nothing"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Leave everything."""
+
+
+def test_a_landing_is_not_left_with_anything_of_it_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    idle = [pipelines.Landing(landing.name, lambda: [_Nothing()], landing.check) for landing in pipelines.LANDINGS]
+    monkeypatch.setattr(pipelines, "LANDINGS", idle)
+    with pytest.raises(PassError, match=r"tir\.block is left behind the passes that resolve blocks"):
+        lower(parse_mlir(TEXT))
+
+
+@pytest.mark.parametrize("op", ["block", "init", "access", "match_region"])
+def test_nothing_of_a_block_is_left_behind_the_tir_passes(op: str) -> None:
+    text = """
+    tir.func @main("A" %A: memref<8xf32>, "i" %i: i32) {
+      tir.block "b" (spatial "v" %v : i32 in [0 +: 8] = %i) {
+        tir.access reads %A[%v] : memref<8xf32>
+        %B = tir.match_region "B" %A[0 +: 8] : memref<8xf32> -> memref<8xf32>
+        tir.init {
+          %x = arith.constant 1.0 : f32
+          tir.store %x, %B[%v] : memref<8xf32>
+        }
+      }
+    }"""
+    module = parse_mlir(text)
+    assert f"tir.{op}" in str(module)
+    assert f"tir.{op}" not in str(run_pipeline(module, resolve_tir()))
+    with pytest.raises(PassError):
+        check_resolved(module.op)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func private @f(%p: i32)\n%x = tir.const 3 : ui8", r"tir\.const is left behind convert-tir-to-scf"),
+        (
+            "func.func @f(%x: memref<4xui8>) {\n func.return\n}",
+            r"func\.func with type memref<4xui8> is left behind",
+        ),
+        ("func.func @f(%x: !tir.handle) {\n func.return\n}", r"func\.func with type !tir\.handle is left behind"),
+    ],
+)
+def test_only_upstream_operations_and_types_are_left_at_the_end(text: str, message: str) -> None:
+    with pytest.raises(PassError, match=message):
+        check_upstream(parse_mlir(text).op)
+
+
+def test_each_pass_is_verified_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class _Breaks(_Nothing):
+        name = "breaks"
+
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            """Erase the loop variable's loop, but not its use."""
+            function = op.body.block.first_op
+            assert function is not None
+            first = function.regions[0].block.first_op
+            last = function.regions[0].block.last_op
+            assert first is not None
+            assert last is not None
+            last.detach()
+            function.regions[0].block.insert_op_before(last, first)
+
+    text = """
+    tir.func @main("A" %A: memref<8xi32>) {
+      %x = arith.constant 1 : i32
+      tir.store %x, %A[%x] : memref<8xi32>
+    }"""
+    monkeypatch.delenv("STEPWELL_VERIFY", raising=False)
+    run_pipeline(parse_mlir(text), [_Breaks()])
+    monkeypatch.setenv("STEPWELL_VERIFY", "1")
+    with pytest.raises(Exception, match="used before it is defined"):
+        run_pipeline(parse_mlir(text), [_Breaks()])
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.right], ids=lambda p: p.name)
+def test_every_tir_pass_preserves_what_programs_compute(program: Program) -> None:
+    module = parse_tvmscript(program.text, filename=program.name)
+    entry = next(iter(module))
+    for step in resolve_tir():
+        module = run_pipeline(module, [step])
+        module.verify()
+    arguments = program.problem.arguments()
+    run_oracle(module, entry, arguments)
+    program.problem.check(arguments)
