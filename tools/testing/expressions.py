@@ -151,12 +151,12 @@ class Expressions:
         if extent in env.sizes or (isinstance(extent, int) and extent > 0):
             makers += [lambda: self.builder.const(0, _INT32), lambda: self._remainder(env, extent)]
         if isinstance(extent, int) and extent > 0:
-            makers += [lambda: self.builder.const(self.choices.integer(0, extent - 1), _INT32)]
-            makers += [lambda: self._clamped(env, extent)]
-            near = [n for n in env.numbers if n.low >= 0 and n.high < extent - 1]
-            makers += [
-                lambda n=n: self.builder.add(n.value, self.choices.integer(1, extent - 1 - n.high)) for n in near[:1]
-            ]
+            last = extent - 1
+            makers += [lambda: self.builder.const(self.choices.integer(0, last), _INT32)]
+            makers += [lambda: self._clamped(env, last)]
+            near = [n for n in env.numbers if n.low >= 0 and n.high < last]
+            if near:
+                makers += [lambda: self._offset(near[0], last)]
         if direct:
             makers += [lambda: self._mirrored(pick(self.choices, direct), extent)]
         return pick(self.choices, makers)()
