@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, StringAttr, VectorType, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, StringAttr, VectorType, f64, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...core.dtypes import DType, dtype_of, int_fits, int_range, type_of, wrap_int
+from ...core.dtypes import DType, dtype_of, int_range, type_of, wrap_int
 from ...core.errors import UnsupportedError
 from ..tir import (
     BINARY_NAMES,
@@ -39,7 +40,7 @@ from ..tir import (
     constant_value,
     fold_integers,
 )
-from .literals import dtype_name, number, quoted, type_text
+from .literals import dtype_name, is_exact, is_large_float, number, quoted, type_text
 from .names import Names, source_name
 from .placement import is_expression, values_to_name
 from .styles import Style
@@ -254,8 +255,12 @@ class Expressions:
             return number
         if isinstance(op, CastOp):
             return self._known_cast(op)
+        if isinstance(op, ReinterpretOp):
+            return self._known_float(op)
         if isinstance(op, vector.BroadcastOp):
             return self.known(op.source)
+        if isinstance(op, IfThenElseOp):
+            return self._known_logic(op)
         operands = [self.known(v) for v in op.operands] if len(op.operands) == 2 else []
         match operands:
             case [int(a), int(b)]:
@@ -266,9 +271,30 @@ class Expressions:
     def _known_cast(self, op: CastOp) -> int | float | None:
         have, want = dtype_of(op.value.type), dtype_of(op.result.type)
         number = self.known(op.value)
-        if not isinstance(number, int) or have.lanes != 1 or (want.is_int and not int_fits(number, want)):
+        if not isinstance(number, int) or have.lanes != 1:
             return None
-        return int(bool(number)) if want.is_bool else float(number) if want.is_float else number
+        if want.is_float:
+            return float(number) if is_exact(number, want) else None
+        return int(bool(number)) if want.is_bool else wrap_int(number, want)
+
+    def _known_float(self, op: ReinterpretOp) -> float | None:
+        """The float64 that only its bits can write in one of the styles."""
+        bits = self.known(op.value)
+        if not isinstance(bits, int) or op.result.type != f64:
+            return None
+        (number,) = struct.unpack("<d", struct.pack("<q", bits))
+        return number if is_large_float(number) else None
+
+    def _known_logic(self, op: IfThenElseOp) -> int | None:
+        """`a and b`, `a or b` of known numbers; not that of other conditional values."""
+        if op.result.type != type_of("bool"):
+            return None
+        condition, then, orelse = self.known(op.condition), self._yields(op.then.block), self._yields(op.orelse.block)
+        if orelse == 0 and condition is not None and then is not None:
+            return int(bool(condition) and bool(then))
+        if then == 1 and condition is not None and orelse is not None:
+            return int(bool(condition) or bool(orelse))
+        return None
 
     def _known_binary(self, op: Operation, a: int, b: int) -> int | None:
         dtype = dtype_of(op.results[0].type)

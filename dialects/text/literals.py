@@ -61,6 +61,17 @@ def float_digits(value: float, dtype: DType) -> str:
     return f"{value:.17g}"
 
 
+def is_exact(value: int, dtype: DType) -> bool:
+    """Whether a float type has the number `value`."""
+    with np.errstate(over="ignore"):
+        return abs(value) < 2**128 and float(numpy_dtype(dtype).type(float(value))) == value
+
+
+def is_large_float(value: float) -> bool:
+    """Whether a finite float64 is beyond the range of float32."""
+    return math.isfinite(value) and abs(value) > _MAX_FLOAT32
+
+
 def number(value: int | float, dtype: DType, style: Style) -> str:
     """A constant: an int32 as it is, anything else with its type. Lanes are broadcast."""
     if dtype.lanes != 1:
@@ -74,7 +85,7 @@ def number(value: int | float, dtype: DType, style: Style) -> str:
     value = float(value)
     if not math.isfinite(value):
         return f'T.{dtype.name}("{value}")'
-    if not style.has_large_literals and abs(value) > _MAX_FLOAT32:
+    if not style.has_large_literals and is_large_float(value):
         (bits,) = struct.unpack("<q", struct.pack("<d", value))
         return f'T.reinterpret("float64", T.int64({bits}))'
     return f"T.{dtype.name}({float_digits(value, dtype)})"

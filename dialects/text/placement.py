@@ -61,9 +61,11 @@ def is_expression(op: Operation) -> bool:
 
 def acts(op: Operation) -> bool:
     """Whether `op` is, or holds, a call that does more than compute its result: it must run once, where it stands."""
-    if isinstance(op, _CALLS):
-        return not (isinstance(op, CallExternOp) and op.pure is not None)
-    return isinstance(op, IfThenElseOp) and any(acts(inner) for inner in op.walk() if inner is not op)
+    return any(_is_effect(inner) for inner in op.walk()) if isinstance(op, IfThenElseOp) else _is_effect(op)
+
+
+def _is_effect(op: Operation) -> bool:
+    return isinstance(op, _CALLS) and not (isinstance(op, CallExternOp) and op.pure is not None)
 
 
 def _clobbers(op: Operation) -> bool:
