@@ -59,7 +59,7 @@ def _nodes(items: Iterable[Item]) -> tuple[Any, ...]:
 
 def _name(token: Token) -> str:
     """The identifier, normalised as Python does."""
-    return str(token) if token.isascii() else unicodedata.normalize("NFKC", token)
+    return str(token) if token.isascii() else unicodedata.normalize("NFKC", str(token))
 
 
 def _is(item: Item, text: str) -> bool:

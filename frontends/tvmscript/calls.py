@@ -23,8 +23,6 @@ from .expressions import apply, bind_parameters
 from .values import Buffer, FunctionRef, Macro, PendingCall, TypeAnnotation, Value, Word
 from .vocabulary import WORDS, word
 
-_MAX_MACRO_DEPTH = 20
-
 
 def argument(context: Context, value: Value, span: Span) -> SSAValue:
     """An argument of a call: a value, a buffer, or a string."""
@@ -261,13 +259,7 @@ def expand_macro(context: Context, span: Span, macro: Macro, args: list[Value], 
     """The statements of a macro at the place of its call."""
     from .statements import run_statements
 
-    if context.macro_depth >= _MAX_MACRO_DEPTH:
-        raise span.error(f"macros are nested more than {_MAX_MACRO_DEPTH} deep")
-    context.macro_depth += 1
-    try:
-        with context.nested(scope=macro.scope if macro.hygienic else None):
-            bind_parameters(context, macro.node.params, span, args, keywords)
-            run_statements(context, macro.node.body)
-    finally:
-        context.macro_depth -= 1
+    with context.expansion(span), context.nested(scope=macro.scope if macro.hygienic else None):
+        bind_parameters(context, macro.node.params, span, args, keywords)
+        run_statements(context, macro.node.body)
     return None

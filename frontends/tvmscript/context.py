@@ -48,6 +48,7 @@ from .values import (
 )
 from .vocabulary import is_dtype, path_of
 
+MAX_EXPANSIONS = 16
 MAX_LANES = 65535  # TVM keeps the number of lanes in 16 bits
 NUMBERS = (bool, int, float)
 
@@ -99,7 +100,7 @@ class Context:
         self.result_type: Attribute | None = None
         self.returns_nothing = False
         self.resolving: set[str] = set()
-        self.macro_depth = 0
+        self.expansions = 0
 
     # ---- places and names
 
@@ -129,6 +130,17 @@ class Context:
         finally:
             self.scope, self.builder.point = saved, point
 
+    @contextmanager
+    def expansion(self, span: Span) -> Generator[None]:
+        """The expansion of a macro, a lambda or an alias: they may call each other, but not without end."""
+        if self.expansions >= MAX_EXPANSIONS:
+            raise span.error(f"macros, lambdas and aliases are nested more than {MAX_EXPANSIONS} deep")
+        self.expansions += 1
+        try:
+            yield
+        finally:
+            self.expansions -= 1
+
     def lookup(self, name: str, span: Span) -> Value:
         scope = self.scope.find(name)
         if scope is None:
@@ -137,7 +149,10 @@ class Context:
         value = scope.names[name]
         if isinstance(value, Lazy):
             return self._evaluate_lazily(name, value, span)
-        return value.evaluate() if isinstance(value, Alias) else value
+        if isinstance(value, Alias):
+            with self.expansion(span):
+                return value.evaluate()
+        return value
 
     def _evaluate_lazily(self, name: str, value: Lazy, span: Span) -> Value:
         from .expressions import evaluate
@@ -322,7 +337,7 @@ class Context:
         if isinstance(operand, SSAValue) and isinstance(operand.type, HandleType):
             raise span.error("a pointer cannot be stored into a buffer of numbers")
         try:
-            self.locate(element.span).store(operand, element.buffer.value, indices)
+            self.locate(element.span).store(operand, element.buffer.value, indices, predicate)
         except ValueError as error:
             raise span.error(str(error)) from None
 

@@ -66,7 +66,10 @@ def parse_tvmscript(
 def elaborate(tree: syntax.File, names: dict[str, Value]) -> Module:
     """The module of a syntax tree; `names` are values that the text may use."""
     reader = _ModuleReader(Scope(captured_scope(names)), tree.span.source)
-    return reader.read_file(tree)
+    try:
+        return reader.read_file(tree)
+    except RecursionError:  # how much of the stack is left is up to the caller
+        raise tree.span.error("nested too deeply") from None
 
 
 def captured_scope(names: Mapping[str, Value]) -> Scope:

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Region, SSAValue
 from ...core.diagnostics import Span, did_you_mean
 from ...core.dtypes import DType, dtype_of, literal_dtype, promote, type_of
 from ...core.errors import ParseError
-from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp
+from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp, constant_value
 from . import buffers, pytime, syntax
 from .context import Context
 from .values import (
@@ -352,7 +352,12 @@ def extent_between(context: Context, low: Operand, low_node: syntax.Expr | None,
         case _:
             high = _known(context, context.index(evaluate(context, high_node), high_node.span), high_node.span)
             low = _known(context, low, high_node.span)
-            return high if low == 0 else binary(context, "-", high, low, high_node.span)
+            return high if is_zero(low) else binary(context, "-", high, low, high_node.span)
+
+
+def is_zero(operand: Operand) -> bool:
+    """Whether an operand is known to be 0."""
+    return (constant_value(operand) if isinstance(operand, SSAValue) else operand) == 0
 
 
 def _known(context: Context, operand: Operand, span: Span) -> Operand:
@@ -510,7 +515,7 @@ def common_dtype(lhs: Operand, rhs: Operand, span: Span) -> DType | None:
 
 def cast_to(context: Context, value: Value, dtype: Value, span: Span) -> SSAValue:
     """`T.Cast(dtype, value)`."""
-    operand = context.operand(value, span)
+    operand = _operand(context, value, "cast", span)
     try:
         return context.locate(span).cast(operand, context.dtype(dtype, span))
     except ValueError as error:
@@ -589,7 +594,7 @@ def call_word(context: Context, word: Word, span: Span, args: list[Value], keywo
 def _call_closure(
     context: Context, closure: Closure, span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    with context.nested(scope=closure.scope):
+    with context.expansion(span), context.nested(scope=closure.scope):
         bind_parameters(context, closure.node.params, span, args, keywords)
         return evaluate(context, closure.node.body)
 

@@ -126,4 +126,4 @@ def _change_of_level(levels: list[int], newline: Token, token: Token) -> Iterato
 
 
 def _synthetic(type: str, near: Token) -> Token:
-    return Token.new_borrow_pos(type, "", near)
+    return Token.new_borrow_pos(type, "\n", near)  # lark takes the place of $END from the last token that is not empty

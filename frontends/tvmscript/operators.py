@@ -36,10 +36,10 @@ def _dtype(
     """`T.float32(x)` converts, `T.int32()` makes a variable, `T.handle("float32", "shared")` is a pointer."""
     if name == "handle":
         return _handle(context, span, value, scope, **keywords)
-    if keywords:
-        unknown = {"name", "is_size_var"}
-        if extra := set(keywords) - unknown:
-            raise span.error(f"T.{name} has no parameter {sorted(extra)[0]!r}")
+    if extra := set(keywords) - {"is_size_var"}:
+        raise span.error(f"T.{name} has no parameter {min(extra)!r}")
+    if scope not in (None, True, False):
+        raise span.error(f"T.{name} takes at most 1 argument, got 2")
     dtype = parse_dtype(name)
     if value is None:
         return Variable(type_of(dtype), span)

@@ -141,6 +141,8 @@ def getattr_of(value: Any, name: str, span: Span) -> Value:
 
 
 def subscript(value: Any, index: Any, span: Span) -> Value:
+    if not hasattr(value, "__getitem__") or isinstance(value, type):
+        raise span.error(f"{describe(value)} has no items")
     try:
         return value[index]
     except (TypeError, IndexError, KeyError, ValueError) as error:

@@ -18,8 +18,10 @@ from .builder import Builder
 from .fstrings import fstring_parts
 from .layout import NEWLINE, SOURCE, Layout, span_of
 
-MAX_NESTING = 200
-"""Levels of nesting, of statements and expressions together, beyond which a program is refused."""
+MAX_NESTING = 600
+"""How deep statements and expressions may be nested, in the frames of Python's stack that elaborating them takes."""
+
+_FRAMES: dict[type[syntax.Node], int] = {syntax.Call: 8, syntax.With: 9, syntax.For: 3, syntax.If: 3, syntax.BoolOp: 5}
 
 
 def read_module(source: SourceFile) -> syntax.File:
@@ -85,11 +87,11 @@ def _check_shape(tree: syntax.Node) -> None:
     while pending:
         node, depth = pending.pop()
         if depth > MAX_NESTING:
-            raise node.span.error(f"nested too deeply: more than {MAX_NESTING} levels")
+            raise node.span.error("nested too deeply")
         for child in node.children():
             if isinstance(child, syntax.WithItem) and not isinstance(node, syntax.With):
                 raise child.span.error("'as' has its place in a with statement")
-            pending.append((child, depth + 1))
+            pending.append((child, depth + _FRAMES.get(type(node), 2)))
 
 
 # ---- messages

@@ -26,7 +26,7 @@ from ...dialects.tir import (
 )
 from . import blocks, buffers, pytime, syntax
 from .context import Context, normal_key
-from .expressions import binary, call_word, evaluate, split_items
+from .expressions import binary, call_word, evaluate, is_zero, split_items
 from .values import (
     AttrFrame,
     BlockFrame,
@@ -88,7 +88,7 @@ def _loop(
     if stop is None:
         return Loop(0, context.index(start, span), kind, stride, thread, annotations)
     low, high = context.index(start, span), context.index(stop, span)
-    extent = high if low == 0 else context.index(binary(context, "-", high, low, span), span)
+    extent = high if is_zero(low) else context.index(binary(context, "-", high, low, span), span)
     return Loop(low, extent, kind, stride, thread, annotations)
 
 

@@ -341,9 +341,22 @@ def describe(value: Value) -> str:
         case None:
             return "None"
         case _:
-            return f"a {type(value).__name__}"
+            return _TYPES.get(type(value), f"a value of type {type(value).__name__}")
 
 
+_TYPES: dict[type, str] = {
+    bool: "a bool",
+    int: "an integer",
+    float: "a float",
+    str: "a string",
+    tuple: "a tuple",
+    list: "a list",
+    dict: "a dictionary",
+    Variable: "a variable",
+    Range: "a range",
+    PendingCall: "a call",
+    TypeAnnotation: "a type",
+}
 _FRAMES: dict[type, str] = {BlockFrame: "a block", InitFrame: "T.init()", AttrFrame: "T.attr(...)"}
 
 
