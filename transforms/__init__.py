@@ -16,6 +16,7 @@ PASSES: dict[str, str] = {
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",
     "tir-plan-allocations": "TirPlanAllocationsPass",
     "tir-resolve-blocks": "TirResolveBlocksPass",
+    "tir-simplify": "TirSimplifyPass",
     "tir-unroll-loops": "TirUnrollLoopsPass",
 }
 """Every pass of Stepwell: its name, and its class in the module of that name (with underscores)."""

@@ -38,45 +38,49 @@ from ...dialects.tir import (
     YieldOp,
 )
 
-_PURE = (
-    AccessPtrOp,
-    AddressOfOp,
-    BufferDataOp,
-    CastOp,
-    ConstOp,
-    FloormodOp,
-    IntrinsicOp,
-    MaxOp,
-    MinOp,
-    RampOp,
-    ReinterpretOp,
-    ShuffleOp,
+_PURE = frozenset(
+    (
+        AccessPtrOp,
+        AddressOfOp,
+        BufferDataOp,
+        CastOp,
+        ConstOp,
+        FloormodOp,
+        IntrinsicOp,
+        MaxOp,
+        MinOp,
+        RampOp,
+        ReinterpretOp,
+        ShuffleOp,
+    )
 )
-_CALLS = (CallOp, CallExternOp, CallPackedOp, CallIntrinOp)
+_CALLS = frozenset((CallOp, CallExternOp, CallPackedOp, CallIntrinOp))
 _DIALECTS = ("arith", "math", "vector")
 
 
 def is_pure_expression(op: Operation) -> bool:
     """Whether `op` computes a value from values and does nothing else: it may be copied and moved anywhere."""
+    kind = type(op)
     if isinstance(op, CallExternOp):
         return op.pure is not None and op.result is not None
     if isinstance(op, IfThenElseOp):
         return all(is_pure_expression(inner) for inner in _inner(op))
-    return isinstance(op, _PURE) or (op.dialect_name() in _DIALECTS and bool(op.results))
+    return kind in _PURE or (bool(op.results) and op.dialect_name() in _DIALECTS)
 
 
 def is_expression(op: Operation) -> bool:
     """Whether `op` computes a value for a statement. A call without result is a statement, and so is `tir.let`."""
-    if isinstance(op, _CALLS):
+    kind = type(op)
+    if kind in _CALLS:
         return bool(op.results)
-    return isinstance(op, LoadOp | IfThenElseOp) or is_pure_expression(op)
+    return kind is LoadOp or kind is IfThenElseOp or kind in _PURE or is_pure_expression(op)
 
 
-def _calls(op: Operation) -> bool:
+def has_effect(op: Operation) -> bool:
     """Whether computing `op` may have an effect."""
     if isinstance(op, IfThenElseOp):
-        return any(_calls(inner) for inner in _inner(op))
-    return isinstance(op, _CALLS) and not is_pure_expression(op)
+        return any(has_effect(inner) for inner in _inner(op))
+    return type(op) in _CALLS and not is_pure_expression(op)
 
 
 def _inner(op: IfThenElseOp) -> Iterator[Operation]:
@@ -158,19 +162,23 @@ def _place(op: Operation, statements: _Statements) -> None:
         _drop(op, statements)
     elif len(users) == 1 and _in_place(op, statement := next(iter(users)), statements):
         statements[op] = statement
-    elif is_pure_expression(op) or ((len(users) == 1 or not _calls(op)) and all(_may_move(op, s) for s in users)):
+    elif is_pure_expression(op) or ((len(users) == 1 or not has_effect(op)) and all(_may_move(op, s) for s in users)):
         _distribute(op, users, statements)
     else:
         _name(op, statements)
 
 
 def _drop(op: Operation, statements: _Statements) -> None:
-    if _calls(op):
-        builder = TirBuilder(InsertPoint.after(op), op.location)
-        statements[op] = builder.insert(EvaluateOp(op.results[0]))
+    if has_effect(op):
+        statements[op] = evaluate_unused(op)
     else:
         op.detach()
         op.erase()
+
+
+def evaluate_unused(op: Operation) -> EvaluateOp:
+    """Give an expression op with an effect, whose value nobody uses, the statement that says so."""
+    return TirBuilder(InsertPoint.after(op), op.location).insert(EvaluateOp(op.results[0]))
 
 
 def _distribute(op: Operation, users: dict[Operation, list[Operation]], statements: _Statements) -> None:
@@ -209,7 +217,7 @@ def _may_move(op: Operation, statement: Operation) -> bool:
     between = op.next_op
     while between is not None and between is not statement:
         harmless = is_pure_expression(between) or isinstance(between, LetOp | AccessOp)
-        if not harmless and (not is_expression(between) or _calls(op) or _calls(between)):
+        if not harmless and (not is_expression(between) or has_effect(op) or has_effect(between)):
             return False
         between = between.next_op
     return between is statement
@@ -227,19 +235,20 @@ def _name(op: Operation, statements: _Statements) -> None:
 
 
 def erase_if_dead(value: SSAValue) -> None:
-    """Erase the expression ops that only `value` was computed for, if nobody uses it any more."""
-    todo = [value.owner]
+    """Erase the expression ops that only `value` was computed for, if nobody uses it any more. Calls stay."""
+    todo = [value]
     while todo:
-        op = todo.pop()
-        if isinstance(op, Block) or any(r.first_use is not None for r in op.results):
+        op = todo.pop().owner
+        if isinstance(op, Block) or op.parent is None or any(r.first_use is not None for r in op.results):
             continue
-        if op.parent is None or not is_expression(op) or _calls(op):
-            continue
-        todo += [o.owner for o in _operands(op)]
-        op.detach()
-        op.erase()
+        if is_expression(op) and not has_effect(op):
+            todo += operands_from_outside(op)
+            op.detach()
+            op.erase()
 
 
-def _operands(op: Operation) -> Iterator[SSAValue]:
-    for inner in op.walk():
-        yield from inner.operands
+def operands_from_outside(op: Operation) -> list[SSAValue]:
+    """The values that `op` and what is inside of it use, without those that are defined inside."""
+    if not op.regions:
+        return list(op.operands)
+    return [o for inner in op.walk() for o in inner.operands if not op.is_ancestor(o.owner)]
