@@ -9,7 +9,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, container_of, i1
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import AttrConstraint, BaseAttr, EqAttrConstraint, IRDLOperation, VarConstraint
-from xdsl.irdl.operations import single_range_constr_coercion
+from xdsl.irdl.attributes import single_range_constr_coercion
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -55,11 +55,17 @@ def _compare_lane_by_lane(cls: type[arith.CmpiOp | arith.CmpfOp]) -> None:
     cls.verify_ = verify  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def _width(type: Attribute) -> int:
+    element = get_element_type_or_self(type)
+    assert isinstance(element, IntegerType)
+    return element.width.data
+
+
 def _resize_lane_by_lane(cls: type[arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp]) -> None:
     grows = cls is not arith.TruncIOp
 
     def verify(self: Any) -> None:
-        have, want = (get_element_type_or_self(v.type).width.data for v in (self.input, self.result))
+        have, want = (_width(v.type) for v in (self.input, self.result))
         if have == want or (have < want) != grows:
             relation = "larger" if grows else "smaller"
             raise VerifyException(f"Destination bit-width must be {relation} than the input bit-width")

@@ -137,9 +137,7 @@ def _packed(w: Writer, op: CallPackedOp) -> None:
 
 def _packed_argument(w: Writer, op: CallPackedOp, n: int, arg: SSAValue) -> SSAValue:
     if isinstance(arg.owner, ConstOp) and isinstance(arg.type, HandleType):
-        raise unsupported(
-            op, f"argument {n} of packed function {op.callee.data} is a string, which cannot be passed"
-        )
+        raise unsupported(op, f"argument {n} of packed function {op.callee.data} is a string, which cannot be passed")
     return w.memref(arg) if isinstance(arg.type, MemRefType) else w.value(arg)
 
 

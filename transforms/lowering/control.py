@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from xdsl.dialects import cf, scf
+from typing import TypeAlias
+
+from xdsl.dialects import cf, llvm, scf
 from xdsl.dialects.builtin import StringAttr, UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...core.dtypes import dtype_of
 from ...dialects.tir import (
     AssertOp,
     AttrOp,
@@ -20,8 +23,12 @@ from ...dialects.tir import (
     WhileOp,
     YieldOp,
 )
-from .types import INDEX, lower_type, unsupported
+from .types import BOOL, INDEX, POINTER, lower_type, unsupported
 from .writer import Handlers, Writer
+
+
+_Outcome: TypeAlias = tuple[SSAValue, SSAValue | None]
+"""Whether the function has been left, and with which result if it has one."""
 
 
 def _body(w: Writer, block: Block, ops: Iterable[Operation], *, parallel: bool = False) -> None:
@@ -140,20 +147,46 @@ def returns(op: Operation) -> bool:
     return any(isinstance(inner, ReturnOp) for inner in op.walk())
 
 
+def _ends(ops: Iterable[Operation]) -> bool | None:
+    """Whether statements always leave the function (True), never (False), or sometimes (None)."""
+    result: bool | None = False
+    for op in ops:
+        match op:
+            case ReturnOp():
+                return True
+            case IfOp() if returns(op):
+                both = {_ends(region.block.ops) for region in op.regions}
+                if both == {True}:
+                    return True
+                result = None
+            case AttrOp() if returns(op):
+                inner = _ends(op.body.block.ops)
+                if inner is True:
+                    return True
+                result = None if inner is None else result
+            case _:
+                pass
+    return result
+
+
 def finish(w: Writer, ops: Sequence[Operation]) -> SSAValue | None:
     """The statements that a function ends with; its result if it has one.
 
-    Behind an `if` that returns, the rest of the function is the rest of the branches that do not.
+    The rest of a function behind a branch that leaves it is the rest of the other branch. Where both branches leave it
+    sometimes, a flag says whether they have.
     """
     for n, op in enumerate(ops):
         w.location = op.location
         if isinstance(op, ReturnOp):
-            return None if op.value is None else w.value(op.value)
+            return _result(w, op)
         rest = ops[n + 1 :]
         if isinstance(op, AttrOp) and returns(op):
             return finish(w, [*op.body.block.ops, *rest])
         if isinstance(op, IfOp) and returns(op):
-            return _final_if(w, op, rest)
+            if True in {_ends(region.block.ops) for region in op.regions}:
+                return _final_if(w, op, rest)
+            left, value = _attempt_if(w, op)
+            return _unless(w, left, value, lambda rest=rest: finish(w, rest))
         w.statements([op])
     if w.function.result_type is not None:
         name = w.function.sym_name.data
@@ -161,20 +194,89 @@ def finish(w: Writer, ops: Sequence[Operation]) -> SSAValue | None:
     return None
 
 
+def _result(w: Writer, op: ReturnOp) -> SSAValue | None:
+    return None if op.value is None else w.value(op.value)
+
+
+def _result_types(w: Writer) -> list[Attribute]:
+    type = w.function.result_type
+    return [] if type is None else [lower_type(type)]
+
+
 def _final_if(w: Writer, op: IfOp, rest: Sequence[Operation]) -> SSAValue | None:
+    """A branch one side of which always leaves the function."""
     condition = w.value(op.condition)
+    blocks = [_block(w, lambda r=region: finish(w, [*r.block.ops, *rest])) for region in op.regions]
+    w.location = op.location
+    return _optional(w.make(scf.IfOp, [condition], _result_types(w), regions=[Region(b) for b in blocks]))
+
+
+def _unless(w: Writer, left: SSAValue, value: SSAValue | None, rest: Callable[[], SSAValue | None]) -> SSAValue | None:
+    """`value` if the function has been left, else what `rest` gives."""
+    blocks = [_block(w, lambda: value), _block(w, rest)]
+    return _optional(w.make(scf.IfOp, [left], _result_types(w), regions=[Region(b) for b in blocks]))
+
+
+def _block(w: Writer, build: Callable[[], SSAValue | None]) -> Block:
+    block = Block()
+    with w.inside(block):
+        value = build()
+        w.end(scf.YieldOp, *([] if value is None else [value]))
+    return block
+
+
+def _optional(op: Operation) -> SSAValue | None:
+    return op.results[0] if op.results else None
+
+
+def _attempt_if(w: Writer, op: IfOp) -> _Outcome:
+    """A branch that may leave the function: whether it has, and with which result."""
+    condition = w.value(op.condition)
+    then, orelse = (list(region.block.ops) for region in op.regions)
+    return _either(w, condition, lambda: _attempt(w, then), lambda: _attempt(w, orelse))
+
+
+def _either(w: Writer, condition: SSAValue, *builds: Callable[[], _Outcome]) -> _Outcome:
+    """One of two outcomes."""
+    location = w.location
     regions: list[Region] = []
-    for region in op.regions:
+    for build in builds:
         block = Block()
         with w.inside(block):
-            value = finish(w, [*region.block.ops, *rest])
-            w.end(scf.YieldOp, *([] if value is None else [value]))
+            left, value = build()
+            w.end(scf.YieldOp, left, *([] if value is None else [value]))
         regions.append(Region(block))
-    result_type = w.function.result_type
-    types = [] if result_type is None else [lower_type(result_type)]
-    w.location = op.location
-    new = w.make(scf.IfOp, [condition], types, regions=regions)
-    return new.results[0] if types else None
+    w.location = location
+    results = w.make(scf.IfOp, [condition], [BOOL, *_result_types(w)], regions=regions).results
+    return results[0], results[1] if len(results) == 2 else None
+
+
+def _attempt(w: Writer, ops: Sequence[Operation]) -> _Outcome:
+    """Statements that may leave the function: whether they have, and with which result."""
+    for n, op in enumerate(ops):
+        w.location = op.location
+        if isinstance(op, ReturnOp):
+            return w.constant(1, BOOL), _result(w, op)
+        rest = ops[n + 1 :]
+        if isinstance(op, AttrOp) and returns(op):
+            return _attempt(w, [*op.body.block.ops, *rest])
+        if isinstance(op, IfOp) and returns(op):
+            left, value = _attempt_if(w, op)
+            if not rest:
+                return left, value
+            return _either(w, left, lambda: (w.constant(1, BOOL), value), lambda: _attempt(w, rest))
+        w.statements([op])
+    return w.constant(0, BOOL), _any_result(w)
+
+
+def _any_result(w: Writer) -> SSAValue | None:
+    """What nobody looks at."""
+    types = _result_types(w)
+    if not types:
+        return None
+    if types[0] == POINTER:
+        return w.make(llvm.ZeroOp, [], types).res
+    return w.constant(0.0 if dtype_of(types[0]).is_float else 0, types[0])
 
 
 HANDLERS: Handlers = {

@@ -51,5 +51,5 @@ def _operator(op: Operation, precedence: int) -> str:
 def _parameter(value: BlockArgument) -> str:
     function = value.owner.parent_op()
     if isinstance(function, FuncOp):
-        return function.param_names.data[value.index].data
+        return function.params[value.index][0]
     return value.name_hint or "..."

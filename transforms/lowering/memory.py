@@ -33,6 +33,7 @@ from ...dialects.tir import (
     BufferDataOp,
     BufferOp,
     DeclBufferOp,
+    HandleType,
     LoadOp,
     RampOp,
     StoreOp,
@@ -69,7 +70,7 @@ def _layout(w: Writer, buffer: SSAValue) -> tuple[list[Index], list[Index], Inde
         return shape, _strides(w, shape, strides), w.index_of(op.mixed_offset)
     type = buffer.type
     assert isinstance(type, MemRefType)
-    shape = list(type.get_shape())
+    shape: list[Index] = list(type.get_shape())
     if isinstance(layout := type.layout, StridedLayoutAttr):
         known = [int(s.data) for s in layout.strides.data if not isinstance(s, NoneAttr)]
         offset = 0 if isinstance(layout.offset, NoneAttr) else layout.offset.data
@@ -184,7 +185,7 @@ def _allocate_const(w: Writer, op: AllocateConstOp) -> None:
     type = lower_type(tensor.element_type)
     shape = tensor.get_shape()
     buffer = MemRefType(type, shape, NoneAttr(), memory_space(op.pointer.type.scope.data))
-    signless = DenseIntOrFPElementsAttr(TensorType(type, shape), value.data)
+    signless = DenseIntOrFPElementsAttr(TensorType(type, shape), value.data)  # pyright: ignore[reportArgumentType]
     name = w.module.fresh_symbol(f"{w.function.sym_name.data}_{op.var_name.data}")
     w.pointers[op.pointer] = Pointer(constant_memory(w, name, buffer, signless))
 
@@ -232,7 +233,9 @@ def _address_of(w: Writer, op: AddressOfOp) -> None:
 def _access_ptr(w: Writer, op: AccessPtrOp) -> None:
     """The offset counts elements of the result's type, of the base's where the result has none."""
     base, offset = w.pointer(op.data), w.index_of(op.offset)
-    types = [t for t in (op.pointer.type.element, op.data.type.element) if not isinstance(t, NoneAttr)]
+    data = op.data.type
+    assert isinstance(data, HandleType)
+    types = [t for t in (op.pointer.type.element, data.element) if not isinstance(t, NoneAttr)]
     size = byte_size(types[0]) if types else 1
     type = base.base.type
     if isinstance(type, MemRefType) and byte_size(type.element_type) == size:

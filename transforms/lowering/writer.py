@@ -6,7 +6,7 @@ written where it is first asked for, and remembered as far as it can be seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
     VectorType,
 )
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core.dtypes import dtype_of
@@ -135,7 +135,7 @@ class Writer:
         return self.make(cls, operands, [operands[0].type if type is None else type]).results[0]
 
     @contextmanager
-    def inside(self, block: Block) -> Iterator[None]:
+    def inside(self, block: Block) -> Generator[None]:
         """Write into `block`, a block of a region of an op being built, until `end`."""
         outer, self.block = self.block, block
         self._scopes.append({})
@@ -169,7 +169,7 @@ class Writer:
         return self._scoped(key)
 
     @contextmanager
-    def own_stack(self, block: Block) -> Iterator[None]:
+    def own_stack(self, block: Block) -> Generator[None]:
         """Put what lives on the stack at the start of `block`: iterations that run at the same time need their own."""
         self._stack_blocks.append(block)
         try:
@@ -204,7 +204,7 @@ class Writer:
         """A constant vector of integers."""
         key = (repr(list(values)), type)
         if key not in self._constants:
-            attr = DenseIntOrFPElementsAttr.from_list(type, list(values))  # pyright: ignore[reportArgumentType]
+            attr = DenseIntOrFPElementsAttr.from_list(type, list(values))  # pyright: ignore[reportArgumentType, reportCallIssue]
             self._constants[key] = self._at_entry(
                 arith.ConstantOp.create(result_types=[type], properties={"value": attr})
             ).results[0]
@@ -245,7 +245,7 @@ class Writer:
         index = self.indices.get(value)
         if index is not None:
             return self.remember((value,), self.from_index(index, value.type))
-        late = self.module.late.get(type(owner)) if isinstance(value, OpResult) else None
+        late = self.module.late.get(type(owner)) if isinstance(owner, Operation) else None
         if late is None:
             raise PassError(f"{_describe(value)} is used before it is defined")
         return self.remember((value,), late(self, owner))
