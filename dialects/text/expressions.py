@@ -122,11 +122,11 @@ _NEUTRAL: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "add": ((0,), (0,)),
     "sub": ((), (0,)),
     "mul": ((0, 1), (0, 1)),
-    "div": ((0,), (1,)),
-    "floordiv": ((0,), (1,)),
-    "floormod": ((0,), (1,)),
+    "div": ((0,), (0, 1)),
+    "floordiv": ((0,), (0, 1)),
+    "floormod": ((0,), (0, 1)),
 }
-"""The left and right operands with which TVM does not build the operator that it reads."""
+"""The left and right operands with which TVM does not build the operator that it reads, or refuses to."""
 
 _ORDERED: dict[str, tuple[str, int]] = {
     "ult": ("not {l} >= {r}", NOT),
@@ -261,8 +261,9 @@ class Expressions:
             return self.known(op.source)
         if isinstance(op, IfThenElseOp):
             return self._known_logic(op)
-        operands = [self.known(v) for v in op.operands] if len(op.operands) == 2 else []
-        match operands:
+        match [self.known(v) for v in op.operands] if len(op.operands) <= 2 else []:
+            case [int(a)] if isinstance(op, math.AbsIOp):
+                return wrap_int(abs(a), dtype_of(value.type))
             case [int(a), int(b)]:
                 return self._known_binary(op, a, b)
             case _:
@@ -447,11 +448,17 @@ class Expressions:
         if name == "neg":
             return self._infix("*", MULTIPLY, self[value], self.constant(-1.0, dtype))
         if name == "clz":
-            clz = call("T.clz", self[value])
+            clz = self._clz(value)
             return clz if dtype.bits == 32 else _cast(clz, dtype)
         if name in _C_NAMES:
             return self._c_function(_C_NAMES[name], value, dtype)
         return call("T.fabs" if name == "abs" and dtype.is_float else f"T.{name}", self[value])
+
+    def _clz(self, value: SSAValue) -> Expression:
+        """The number of leading zeros, an int32."""
+        if dtype_of(value.type).lanes != 1 and not self.style.has_vector_clz:
+            raise UnsupportedError(f"TVMScript of TVM {self.style.name} has no T.clz of vectors")
+        return call("T.clz", self[value])
 
     def _c_function(self, name: str, value: SSAValue, dtype: DType) -> Expression:
         if dtype.lanes != 1:
@@ -489,7 +496,7 @@ class Expressions:
         if isinstance(source, math.CountLeadingZerosOp) and op.value not in self._named:
             dtype = dtype_of(op.result.type)
             if dtype.scalar == DType("int", 32):
-                return call("T.clz", self[source.operands[0]])
+                return self._clz(source.operands[0])
         return _cast(self[op.value], dtype_of(op.result.type))
 
     @_builds(arith.SelectOp)

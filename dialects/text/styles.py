@@ -18,7 +18,8 @@ class Style:
     and `T.allocate_const` exist.  message_tuples: an assertion says the kind and the parts of its message.
     spells_neutral: `x + 0` would be read as `x`, so that the addition is spelled `T.Add(x, 0)`.  has_vector_slices:
     `A[0:4]` is a value.  has_void_return: a `return` without a value.  has_large_literals: literals beyond int64 and
-    float32.  has_predicates: `vload` and `vstore` take one.  always_scope: a pointer's type says "global" too.
+    float32.  has_predicates: `vload` and `vstore` take one.  has_vector_clz: `T.clz` takes vectors.  always_scope: a
+    pointer's type says "global" too.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Style:
     has_void_return: bool
     has_large_literals: bool
     has_predicates: bool
+    has_vector_clz: bool
     always_scope: bool
 
     def key(self, key: str) -> str:
@@ -63,6 +65,7 @@ CLASSIC = Style(
     has_void_return=True,
     has_large_literals=True,
     has_predicates=True,
+    has_vector_clz=True,
     always_scope=False,
 )
 """TVM v0.12-0.23."""
@@ -89,6 +92,7 @@ TODAY = Style(
     has_void_return=False,
     has_large_literals=False,
     has_predicates=False,
+    has_vector_clz=False,
     always_scope=True,
 )
 """TVM v0.25-0.27."""

@@ -8,6 +8,8 @@ import pytest
 
 from stepwell.core.errors import UnsupportedError
 from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.tools.testing.choices import Seeded
+from stepwell.tools.testing.programs import random_module
 
 pytestmark = pytest.mark.peer
 
@@ -101,3 +103,20 @@ def test_we_read_what_tvm_makes_of_our_text(tvm_python: Path, printed: dict[str,
     for name, (_, text) in answers.items():
         if name not in REWRITTEN:
             assert parse_tvmscript(text).script("0.27") == printed[name]
+
+
+ITS_LIMITS = ("Divide by zero", "exceeds range of int")
+"""What TVM says where folding constants, as it reads, leaves what its types hold."""
+
+
+def test_tvm_reads_random_programs(tvm_python: Path):
+    texts: dict[str, tuple[str, str | None]] = {}
+    for seed in range(120):
+        try:
+            texts[str(seed)] = random_module(Seeded(seed)).script("0.27"), None
+        except UnsupportedError:
+            continue
+    assert len(texts) > 100
+    found = objections(ask(tvm_python, texts))
+    assert {name: text for name, text in found.items() if not any(limit in text for limit in ITS_LIMITS)} == {}
+    assert len(found) < 10
