@@ -32,6 +32,7 @@ from .lowering.types import where
 from .tir_lower_match_buffers import TirLowerMatchBuffersPass
 from .tir_plan_allocations import TirPlanAllocationsPass
 from .tir_resolve_blocks import TirResolveBlocksPass
+from .tir_simplify import TirSimplifyPass
 from .tir_unroll_loops import TirUnrollLoopsPass
 
 AfterPass: TypeAlias = Callable[[str, Module], None]
@@ -40,7 +41,13 @@ AfterPass: TypeAlias = Callable[[str, Module], None]
 
 def resolve_tir() -> list[ModulePass]:
     """From programs as people write and schedule them to loops, branches and accesses of buffers."""
-    return [TirResolveBlocksPass(), TirLowerMatchBuffersPass(), TirUnrollLoopsPass(), TirPlanAllocationsPass()]
+    return [
+        TirResolveBlocksPass(),
+        TirLowerMatchBuffersPass(),
+        TirUnrollLoopsPass(),
+        TirSimplifyPass(unit_loops=True),
+        TirPlanAllocationsPass(),
+    ]
 
 
 def tir_to_upstream() -> list[ModulePass]:

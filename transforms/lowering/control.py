@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-
 from typing import TypeAlias
 
 from xdsl.dialects import cf, llvm, scf
@@ -25,7 +24,6 @@ from ...dialects.tir import (
 )
 from .types import BOOL, INDEX, POINTER, lower_type, unsupported
 from .writer import Handlers, Writer
-
 
 _Outcome: TypeAlias = tuple[SSAValue, SSAValue | None]
 """Whether the function has been left, and with which result if it has one."""

@@ -64,9 +64,20 @@ def _let(w: Writer, op: LetOp) -> None:
     w.bind(op.result, w.value(op.value))
 
 
+def _floordiv(w: Writer, op: arith.FloorDivSIOp) -> None:
+    """Without signs it is the plain division."""
+    if w.is_at_least(op.lhs, 0) and w.is_at_least(op.rhs, 1):
+        w.bind(op.result, w.op(arith.DivUIOp, w.value(op.lhs), w.value(op.rhs)))
+    else:
+        _copy(w, op)
+
+
 def _floormod(w: Writer, op: FloormodOp) -> None:
-    """The truncating remainder, moved by the divisor where the signs of both differ."""
+    """The truncating remainder, moved by the divisor where the signs of both differ; without signs the plain one."""
     lhs, rhs = w.value(op.lhs), w.value(op.rhs)
+    if w.is_at_least(op.lhs, 0) and w.is_at_least(op.rhs, 1):
+        w.bind(op.result, w.op(arith.RemUIOp, lhs, rhs))
+        return
     zero = w.constant(0, lhs.type)
     rest = w.op(arith.RemSIOp, lhs, rhs)
     differ = compare(w, "slt", w.op(arith.XOrIOp, rest, rhs), zero)
@@ -287,6 +298,7 @@ HANDLERS: Handlers = {
     arith.BitcastOp: _bitcast,
     math.AbsIOp: _abs,
     LetOp: _let,
+    arith.FloorDivSIOp: _floordiv,
     FloormodOp: _floormod,
     MinOp: _min,
     MaxOp: _max,
@@ -296,7 +308,7 @@ HANDLERS: Handlers = {
         op: _copy
         for dialect in (arith.Arith, math.Math, vector.Vector)
         for op in dialect.operations
-        if op not in (arith.ConstantOp, arith.BitcastOp, math.AbsIOp)
+        if op not in (arith.ConstantOp, arith.BitcastOp, arith.FloorDivSIOp, math.AbsIOp)
     },
 }
 

@@ -29,6 +29,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...core.dtypes import dtype_of
 from ...core.errors import PassError
 from ...dialects.tir import ConstOp, FuncOp, HandleType, Mixed, constant_value
+from ..analysis.index import Analyzer
 from .types import I64, INDEX, POINTER, byte_size, lower_type, unsupported, where
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class Writer:
         self._scopes: list[dict[tuple[object, ...], SSAValue]] = [{}]
         self._heap: list[list[SSAValue]] = []
         self._stack_blocks = [entry]
+        self._analyzer = Analyzer()
 
     # Operations
 
@@ -299,6 +301,12 @@ class Writer:
         result = self.op(arith.IndexCastOp, index, type=lower_type(type))
         result.name_hint = index.name_hint
         return result
+
+    def is_at_least(self, value: SSAValue, number: int) -> bool:
+        """Whether a scalar integer of the `tir` function is provably at least `number`."""
+        if not isinstance(value.type, IntegerType):
+            return False
+        return self._analyzer.bounds(self._analyzer.exact(value))[0] >= number
 
     def add(self, a: Index, b: Index) -> Index:
         if isinstance(a, int) and isinstance(b, int):
