@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stepwell.core.errors import ExecutionError, UnsupportedError
+from stepwell.core.errors import ArgumentError, ExecutionError, UnsupportedError
 
 
 @pytest.mark.parametrize("kind", ["index", "i32", "i8"])
@@ -292,3 +292,15 @@ def test_assertions_free_what_is_allocated_wherever_they_fail(compile_text, fail
             lib(10, fail, out)
     assert heap.allocated >= 2
     assert not heap.live
+
+
+def test_an_assertion_about_an_argument_is_an_argument_error(compile_text) -> None:
+    lib = compile_text("""func.func @main(%n: i32 {stepwell.name = "n"}) {
+      %zero = arith.constant 0 : i32
+      %ok = arith.cmpi sgt, %n, %zero : i32
+      cf.assert %ok, "n must be positive" {stepwell.argument}
+      func.return
+    }""")
+    lib(1)
+    with pytest.raises(ArgumentError, match=r"^main: n must be positive"):
+        lib(0)
