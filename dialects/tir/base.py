@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Iterable, Sequence
-from typing import NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -32,9 +32,13 @@ from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, 
 from xdsl.irdl import IRDLOperation, irdl_attr_definition, param_def
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.traits import HasCanonicalizationPatternsTrait
 from xdsl.utils.exceptions import VerifyException
 
 from ...core.errors import VerifyError
+
+if TYPE_CHECKING:
+    from xdsl.pattern_rewriter import RewritePattern
 
 DYNAMIC = DYNAMIC_INDEX
 """Stands in a static list where an operand gives the number."""
@@ -86,6 +90,21 @@ class TargetAttr(ParametrizedAttribute):
     name = "tir.target"
 
     config: Attribute = param_def()
+
+
+class Canonicalizes(HasCanonicalizationPatternsTrait):
+    """The op has patterns of `canonicalize`, in `transforms.canonicalization.tir`."""
+
+    def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
+        from ...transforms.canonicalization.tir import PATTERNS
+
+        return PATTERNS[op]
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from ...transforms.canonicalization.tir import PATTERNS
+
+        return tuple(pattern for patterns in PATTERNS.values() for pattern in patterns)
 
 
 class TirOp(IRDLOperation, ABC):

@@ -25,6 +25,7 @@ from xdsl.traits import MemoryFreeEffect, NoTerminator, RecursiveMemoryEffect
 
 from ...core.xdsl_compat import hint
 from .base import (
+    Canonicalizes,
     Mixed,
     TirOp,
     annotations_attr,
@@ -103,7 +104,7 @@ class BlockOp(TirOp):
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
 
     def __init__(
         self,
@@ -288,7 +289,7 @@ class AccessOp(TirOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     # Kept by dead-code elimination (a read would go), and does not stop CSE of loads (a write would).
-    traits = traits_def(MemoryFreeEffect())
+    traits = traits_def(MemoryFreeEffect(), Canonicalizes())
 
     def __init__(self, kind: str, buffer: SSAValue, region: Sequence[tuple[Mixed, Mixed]]):
         static_mins, mins = split_mixed(m for m, _ in region)

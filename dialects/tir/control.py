@@ -23,6 +23,7 @@ from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 
 from ...core.xdsl_compat import hint
 from .base import (
+    Canonicalizes,
     Mixed,
     TirOp,
     annotations_attr,
@@ -100,7 +101,7 @@ class ForOp(TirOp):
     bounds = var_operand_def(IntegerType)
     body = region_def("single_block")
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
 
     def __init__(
         self,
@@ -229,7 +230,7 @@ class WhileOp(TirOp):
     condition = region_def("single_block")
     body = region_def("single_block")
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
 
     def __init__(self, condition: Region, body: Region):
         super().__init__(regions=[condition, body])
@@ -273,7 +274,7 @@ class IfOp(TirOp):
     then = region_def("single_block")
     orelse = region_def("single_block")
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
 
     def __init__(self, condition: SSAValue, then: Region | None = None, orelse: Region | None = None):
         super().__init__(operands=[condition], regions=[then or Region(Block()), orelse or Region(Block())])
@@ -400,7 +401,7 @@ class LaunchThreadOp(TirOp):
     extent = var_operand_def(IntegerType)
     body = region_def("single_block")
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
 
     def __init__(self, name: str, thread: str, extent: Mixed, type: Attribute, body: Region | None = None):
         static, operands = split_mixed([extent])
@@ -469,6 +470,7 @@ class AssertOp(TirOp):
     kind = opt_prop_def(StringAttr)
     condition = operand_def(IntegerType(1))
 
+    traits = traits_def(Canonicalizes())
     assembly_format = "$condition `,` $message (`kind` $kind^)? attr-dict"
 
     def __init__(self, condition: SSAValue, message: str, kind: str | None = None):

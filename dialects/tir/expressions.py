@@ -36,6 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...core.dtypes import DType, dtype_of, type_of
 from ...core.xdsl_compat import hint
 from .base import (
+    Canonicalizes,
     HandleType,
     TirOp,
     parse_body,
@@ -124,7 +125,7 @@ class _BinaryOp(TirOp):
     rhs = operand_def()
     result = result_def()
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalizes())
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue):
         super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
@@ -238,7 +239,7 @@ class CastOp(TirOp):
     value = operand_def()
     result = result_def()
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Canonicalizes())
     assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
 
     def __init__(self, value: SSAValue, type: Attribute):
@@ -489,7 +490,7 @@ class IfThenElseOp(TirOp):
     orelse = region_def("single_block")
     result = result_def()
 
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), Canonicalizes())
 
     def __init__(self, condition: SSAValue, type: Attribute, then: Region | None = None, orelse: Region | None = None):
         super().__init__(
@@ -659,7 +660,6 @@ FLOAT_UNARY: dict[str, type[Operation]] = {
     "log1p": math.Log1pOp,
     "log2": math.Log2Op,
     "nearbyint": math.RoundEvenOp,
-    "round": math.RoundOp,
     "rsqrt": math.RsqrtOp,
     "sin": math.SinOp,
     "sinh": math.SinhOp,
