@@ -75,8 +75,9 @@ def lower(mod: Module, after: AfterPass | None = None) -> Module:
     after: is shown the module behind each pass.
     Raises `UnsupportedError` for what cannot be lowered, `PassError` for a pass that left what it promised to remove.
     """
+    mod = mod.clone()
     for landing in LANDINGS:
-        mod = run_pipeline(mod, landing.passes(), after)
+        _apply(mod, landing.passes(), after)
         landing.check(mod.op)
     return mod
 
@@ -87,6 +88,11 @@ def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | N
     With the environment variable STEPWELL_VERIFY set to 1, each pass is followed by the verifier.
     """
     mod = mod.clone()
+    _apply(mod, passes, after)
+    return mod
+
+
+def _apply(mod: Module, passes: Iterable[ModulePass], after: AfterPass | None) -> None:
     context = Context()
     for module_pass in passes:
         module_pass.apply(context, mod.op)
@@ -94,7 +100,6 @@ def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | N
             mod.verify()
         if after is not None:
             after(module_pass.name, mod)
-    return mod
 
 
 # What a landing leaves

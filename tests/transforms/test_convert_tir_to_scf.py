@@ -8,6 +8,7 @@ import pytest
 
 from stepwell.backends.interpreter import run_oracle
 from stepwell.backends.llvm.compile import compile_module
+from stepwell.backends.runtime import register_func
 from stepwell.core.dtypes import SCALAR_DTYPES, int_range, numpy_dtype, parse_dtype, type_of
 from stepwell.core.errors import ArgumentError, ExecutionError, UnsupportedError
 from stepwell.frontends.mlir import parse_mlir
@@ -805,3 +806,39 @@ def test_locations_of_statements_are_those_of_what_they_become() -> None:
             op.location = here
     stores = [op for op in lower(module).op.walk() if op.name == "memref.store"]
     assert [op.location for op in stores] == [here]
+
+
+def test_a_declaration_that_is_there_already_is_used() -> None:
+    upstream = "func.func private @cbrt(f64) -> f64\n"
+    text = _function(
+        '%c0 = arith.constant 0 : i32\n%y = tir.call_extern "cbrt"(%x) : f64 -> f64\n'
+        "tir.store %y, %C[%c0] : memref<1xf64>",
+        '"C" %C: memref<1xf64>, "x" %x: f64',
+    )
+    lowered = lower(parse_mlir(upstream + text))
+    assert str(lowered).count("func.func private @cbrt") == 1
+
+
+def test_python_functions_get_arrays_over_the_same_memory_and_give_numbers() -> None:
+    text = """
+    tir.func @main("A" %A: memref<4x4xui8>, "x" %x: f32) -> i32 {
+      %c0 = arith.constant 0 : i32
+      %row = tir.match_region "row" %A[0 +: 4, 1] : memref<4x4xui8> -> memref<4x1xui8>
+      %r = tir.call_packed "tests.column"(%row, %x) : memref<4x1xui8>, f32 -> i32
+      tir.call_packed "tests.all"(%A) : memref<4x4xui8>
+      tir.call_packed "tests.all"(%x) : f32
+      tir.return %r : i32
+    }"""
+    seen: list[Any] = []
+
+    def column(array: np.ndarray[Any, Any], x: float) -> int:
+        seen.append((array.dtype.name, array.shape, array.reshape(-1).tolist(), x))
+        array[:] = 9
+        return 42
+
+    register_func("tests.column", column, override=True)
+    register_func("tests.all", lambda value: seen.append(np.shape(value)), override=True)
+    a = np.arange(16, dtype="uint8").reshape(4, 4)
+    assert compile_module(lower(parse_mlir(text)).op)["main"](a, 1.5) == 42
+    assert seen == [("uint8", (4, 1), [1, 5, 9, 13], 1.5), (4, 4), ()]
+    np.testing.assert_array_equal(a[:, 1], 9)

@@ -46,6 +46,10 @@ class ModuleLowering:
         }
         self._external: dict[str, tuple[tuple[Attribute, ...], tuple[Attribute, ...]]] = {}
         self._packed: dict[tuple[object, ...], str] = {}
+        for op in module.body.block.ops:
+            if isinstance(op, func.FuncOp) and op.is_declaration and PACKED not in op.attributes:
+                type = op.function_type
+                self._external[op.sym_name.data] = tuple(type.inputs), tuple(type.outputs)
         functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
         self.signatures = {f.sym_name.data: _signature(f) for f in functions}
 
