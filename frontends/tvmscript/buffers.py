@@ -283,9 +283,24 @@ def _alloc_buffer(context: Context, span: Span, *args: Value, **keywords: Value)
 
 
 def _allocate_today(
-    context: Context, span: Span, shape: Value, dtype: Value = "float32", scope: Value = "global"
+    context: Context, span: Span, shape: Value, dtype: Value = "float32", scope: Value = "global",
+    annotations: Value = None,
+) -> Value:  # fmt: skip
+    return _allocate(context, span, shape, dtype, scope, annotations=annotations)
+
+
+@word("alloc_local")
+def _alloc_local(
+    context: Context, span: Span, shape: Value, dtype: Value = "float32", annotations: Value = None
 ) -> Value:
-    return _allocate(context, span, shape, dtype, scope)
+    return _allocate(context, span, shape, dtype, "local", annotations=annotations)
+
+
+@word("alloc_shared")
+def _alloc_shared(
+    context: Context, span: Span, shape: Value, dtype: Value = "float32", annotations: Value = None
+) -> Value:
+    return _allocate(context, span, shape, dtype, "shared", annotations=annotations)
 
 
 @word("sblock_alloc_buffer")
@@ -458,7 +473,7 @@ def attribute(context: Context, buffer: Buffer, name: str, span: Span) -> Value:
             return len(buffer.shape)
         case "scope":
             return lambda: buffer.scope
-        case "access_ptr" | "vload" | "vstore":
+        case "access_ptr" | "vload" | "vstore" | "view":
             return Method(partial(_METHODS[name], context, span, buffer))
         case _:
             known = [
@@ -549,8 +564,25 @@ def _vector(context: Context, span: Span, buffer: Buffer, begin: Value, dtype: V
     return Element(buffer, (*starts[:-1], last), span)
 
 
-_ATTRIBUTES = ("data", "shape", "strides", "elem_offset", "dtype", "name", "scope", "access_ptr", "vload", "vstore")
-_METHODS: dict[str, Any] = {"access_ptr": _access_ptr, "vload": _vload, "vstore": _vstore}
+def _view_of(context: Context, span: Span, buffer: Buffer, *shape: Value) -> Value:
+    """`A.view(64)` of today: the first elements in another shape, of which one extent may be left open by -1."""
+    if buffer.strides is not None or any(isinstance(extent, str) for extent in shape):
+        raise span.error("a view of another type, or of a buffer with strides, is not supported")
+    extents = [context.mixed(extent, span) for extent in shape]
+    total = _known_product(buffer.shape, span) if all(isinstance(x, int) for x in (*buffer.shape, *extents)) else None
+    if -1 in extents:
+        rest = _known_product([x for x in extents if x != -1], span)
+        if total is None or extents.count(-1) > 1 or rest == 0 or total % rest:
+            raise span.error("the open extent of this view cannot be computed")
+        extents[extents.index(-1)] = total // rest
+    if total is not None and _known_product(extents, span) > total:
+        raise span.error(f"a view of {_known_product(extents, span)} elements of a buffer of {total}")
+    spec = BufferSpec(tuple(extents), type_of(buffer.dtype), data_of(context, buffer, span), scope=buffer.scope)
+    return ValueFrame(span, lambda name: declare(context, span, spec, name))
+
+
+_METHODS: dict[str, Any] = {"access_ptr": _access_ptr, "vload": _vload, "vstore": _vstore, "view": _view_of}
+_ATTRIBUTES = ("data", "shape", "strides", "elem_offset", "dtype", "name", "scope", *_METHODS)
 
 
 @word("address_of")
@@ -640,7 +672,7 @@ def _span_of_buffer(context: Context, buffer: Buffer, element: DType, span: Span
 
 def _known_product(extents: Sequence[Mixed], span: Span) -> int:
     if not all(isinstance(extent, int) for extent in extents):
-        raise span.error("T.load and T.store of memory of symbolic size are not supported")
+        raise span.error("this needs a buffer of known size")
     return prod(cast("Sequence[int]", extents))
 
 

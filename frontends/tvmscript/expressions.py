@@ -251,8 +251,10 @@ def _expression_attribute(context: Context, value: Value, node: syntax.Attribute
         return "handle" if isinstance(operand.type, HandleType) else dtype_of(operand.type).name
     if node.attr == "astype":
         return lambda dtype: cast_to(context, value, dtype, node.span)
-    if node.attr == "data" and isinstance(value, SSAValue) and isinstance(value.type, HandleType):
-        return value  # of what T.alloc_buffer gives today
+    if isinstance(value, SSAValue) and value in context.memories:  # what T.alloc_buffer gives today
+        if node.attr == "data":
+            return value
+        return buffers.attribute(context, buffers.buffer_of_pointer(context, value, node.span), node.attr, node.span)
     hint = did_you_mean(node.attr, ["dtype", "astype"])
     raise node.attr_span.error(f"an expression has no attribute {node.attr!r}{hint}")
 

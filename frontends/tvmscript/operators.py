@@ -174,7 +174,7 @@ _BINARY_FUNCTIONS = {
     "Min": "min", "Max": "max", "min": "min", "max": "max", "truncdiv": "truncdiv", "truncmod": "truncmod",
     "Mod": "truncmod", "pow": "pow", "power": "pow", "atan2": "atan2", "copysign": "copysign",
 }  # fmt: skip
-_UNARY_FUNCTIONS = {**{name: name for name in (*FLOAT_UNARY, *INT_UNARY)}, "fabs": "abs"}
+_UNARY_FUNCTIONS = {**{name: name for name in (*FLOAT_UNARY, *INT_UNARY)}, "fabs": "abs", "round": "nearbyint"}
 
 
 def _register_operators() -> None:

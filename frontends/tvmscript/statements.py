@@ -581,6 +581,8 @@ def _let_stmt(context: Context, span: Span, value: Value, type_annotation: Value
 @word("attr")
 def _attr(context: Context, span: Span, node: Value, attr_key: Value, value: Value) -> Value:
     key = context.string(attr_key, span, "the key")
+    if key.startswith("pragma_") and isinstance(node, Variable) and node.value is None and node.thread is None:
+        node = 0  # today's printer names the loop inside, which has no value yet; a pragma is about what it holds
     if isinstance(node, Variable) and node.thread is not None and key == "thread_extent":
         return LaunchFrame(span, node, context.index(value, span))
     return AttrFrame(span, node, key, value)

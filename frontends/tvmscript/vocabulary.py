@@ -75,7 +75,7 @@ _UNSUPPORTED = frozenset(
     realize prefetch vscale get_active_lane_mask undef index_map comm_reducer reduce call_llvm_intrin
     call_llvm_pure_intrin llvm_lookup_intrinsic_id call_cpacked tvm_call_cpacked tvm_call_packed_lowered
     tvm_call_cpacked_lowered tvm_call_trace_packed_lowered mma_store mma_fill device_entry cta_id thread_id lane_id
-    warp_id warpgroup_id alloc_shared alloc_local local_scalar shared_scalar TileLayout jit meta_class constexpr arg
+    warp_id warpgroup_id local_scalar shared_scalar TileLayout jit meta_class constexpr arg
     cluster_id scope_id kernel_id buffer_var block_realize dp4a vectorlow vectorhigh vectorcombine vectorsplit
     start_profile_intrinsic end_profile_intrinsic dma_copy dma_wait dma_start_group dma_end_group anylist_getitem
     anylist_resetitem anylist_setitem_call_packed anylist_setitem_call_cpacked tvm_tuple preflattened module_attrs
