@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, ModuleOp, i32
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -32,7 +32,6 @@ from ..dialects.tir import (
     YieldOp,
     constant_value,
 )
-from ..dialects.tir.base import split_mixed
 from .analysis.fold import fold
 from .analysis.index import Analyzer, cost, export, is_index_arithmetic, tree_cost
 from .analysis.tree import (
@@ -43,6 +42,7 @@ from .analysis.tree import (
     operands_from_outside,
     treeify,
 )
+from .canonicalization.static import drop_predicate, make_static
 
 _BOOL = DType("bool", 1)
 _CONSTANTS = (arith.ConstantOp, ConstOp)
@@ -201,9 +201,8 @@ class _Simplifier:
                 self.block(region.block)
 
     def loop(self, op: ForOp) -> None:
-        low, extent, step = bounds = [self.known(bound) for bound in op.mixed_bounds]
-        if op.operands:
-            op.static_bounds, op.operands = split_mixed(bounds)
+        make_static(op, self.known)
+        low, extent, step = op.mixed_bounds
         if op.kind.data != "thread_binding":
             least, most = self.analyzer.bounds(self.analyzer.exact(extent))
             if most <= 0:
@@ -241,26 +240,18 @@ class _Simplifier:
                 erase(op)
                 return
             if known:
-                predicate = None
-        if op.domains or predicate is not op.predicate:
-            domains = [self.known(bound) for axis in op.axes for bound in (axis.low, axis.extent)]
-            op.static_domains, dynamic = split_mixed(domains)
-            set_operands(op, [op.bindings, dynamic, [] if predicate is None else [predicate]])
-        if predicate is None:
+                drop_predicate(op)
+        make_static(op, self.known)
+        if op.predicate is None:
             self.block(op.body.block)
         else:
             self.regions(op)
 
     def access(self, op: AccessOp) -> None:
-        if not op.mins and not op.extents:
-            return
-        region = [(self.known(low), self.known(extent)) for low, extent in op.region]
-        op.static_mins, mins = split_mixed(low for low, _ in region)
-        op.static_extents, extents = split_mixed(extent for _, extent in region)
-        set_operands(op, [[op.buffer], mins, extents])
+        make_static(op, self.known)
 
     def launch(self, op: LaunchThreadOp) -> None:
-        op.static_extent, op.operands = split_mixed([self.known(op.mixed_extent)])
+        make_static(op, self.known)
         self.block(op.body.block)
 
     def branch(self, op: IfOp) -> None:
@@ -278,9 +269,8 @@ class _Simplifier:
             return
         *inner, last = _inline((op.then if known else op.orelse).block, op)
         assert isinstance(last, YieldOp)
-        value = last.value
+        op.result.replace_all_uses_with(last.value)  # first: a value without uses goes with its last consumer
         erase(last)
-        op.result.replace_all_uses_with(value)
         erase(op)
         self.ops(inner)
 
@@ -331,12 +321,6 @@ def erase(op: Operation) -> None:
     op.erase()
     for value in values:
         erase_if_dead(value)
-
-
-def set_operands(op: Operation, groups: Sequence[Sequence[SSAValue]]) -> None:
-    """Give an op with operand segments other operands."""
-    op.operands = [operand for group in groups for operand in group]
-    op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [len(group) for group in groups])
 
 
 # What nobody needs

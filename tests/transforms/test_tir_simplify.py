@@ -153,3 +153,22 @@ def test_a_program_of_the_corpus_computes_what_is_recorded(program: Program) -> 
     arguments = program.problem.arguments()
     run_oracle(simple, "main", arguments, check=False)
     program.problem.check(arguments)
+
+
+def test_a_choice_that_is_decided_inside_another_keeps_the_chosen_value() -> None:
+    module = parse_tvmscript(
+        "@T.prim_func\n"
+        'def main(D: T.Buffer((2,), "int32"), C: T.Buffer((2,), "int32")):\n'
+        "    for k in range(2):\n"
+        "        C[k] = T.if_then_else(k == 0, D[0], T.if_then_else(k == 1, D[0] % D[1], 0))\n"
+    )
+    before = module.clone()
+    TirSimplifyPass().apply(Context(), module.op)
+    module.verify()
+    assert "D[0] % D[1]" in module.script()
+    results = []
+    for program in (before, module):
+        d, c = np.array([7, 4], "int32"), np.zeros(2, "int32")
+        run_oracle(program, "main", [d, c])
+        results.append(c.tolist())
+    assert results == [[7, 3], [7, 3]]
