@@ -19,6 +19,7 @@ from ..dialects.tir import (
     ForOp,
     FuncOp,
     HandleType,
+    LaunchThreadOp,
     WhileOp,
     constant_value,
 )
@@ -86,7 +87,7 @@ def _sink(alloc: AllocBufferOp) -> None:
         return
     place = alloc
     while (inner := _holder(place.parent, users)) is not None:
-        if isinstance(inner, ForOp | WhileOp) and not is_fresh_in_each_iteration(inner, alloc.buffer):
+        if isinstance(inner, ForOp | LaunchThreadOp | WhileOp) and not is_fresh_in_each_iteration(inner, alloc.buffer):
             break
         block = _block_around(inner, users)
         if block is None:

@@ -61,7 +61,8 @@ def _let(w: Writer, op: LetOp) -> None:
         return
     if op.value in w.indices:
         w.indices[op.result] = w.indices[op.value]
-    w.bind(op.result, w.value(op.value))
+    else:
+        w.bind(op.result, w.value(op.value))
 
 
 def _floordiv(w: Writer, op: arith.FloorDivSIOp) -> None:
