@@ -4,7 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from stepwell.core.errors import UnsupportedError
 from stepwell.dialects.text import print_function, print_tvmscript
@@ -55,6 +59,15 @@ def test_a_scheduled_program_prints_as_tvm_printed_it(part: int):
     for line in SCHEDULES[part::6]:
         for kind in ("in", "out"):
             assert parse_tvmscript(line[kind]).script("0.27") == line[kind].rstrip("\n")
+
+
+@pytest.mark.parametrize("clean_up", [CanonicalizePass, CommonSubexpressionElimination, DeadCodeElimination])
+@pytest.mark.parametrize("name", ["conv2d_nhwc", "gather_nd", "matmul_i8_i32", "reduce_argmax_0", "resize_bilinear"])
+def test_upstream_clean_ups_do_not_change_the_text(name: str, clean_up: type):
+    module = parse_tvmscript((CORPUS / "tvmscript" / f"{name}.tvm.py").read_text())
+    text = module.script()
+    clean_up().apply(Context(), module.op)
+    assert module.script() == text
 
 
 def test_one_function_prints_so_that_it_can_be_read_alone(mlir):
