@@ -30,12 +30,14 @@ from ...dialects.tir import (
     DeclBufferOp,
     FloormodOp,
     ForOp,
+    IfThenElseOp,
     InitOp,
     LaunchThreadOp,
     LetOp,
     LoadOp,
     MatchRegionOp,
     Mixed,
+    Operand,
     RampOp,
     StoreOp,
     TirBuilder,
@@ -94,13 +96,18 @@ class Sum:
         """As a number, or a value written by `builder`."""
         if not self.terms:
             return self.constant
-        result: SSAValue | None = None
+        result: Operand = self.constant if self.terms[0][1] < 0 else 0
+        constant = self.constant - result
         for atom, factor in self.terms:
             value = atom.write(builder, dtype) if isinstance(atom, Atom) else builder.cast(_value(atom), dtype)
-            term = value if factor == 1 else builder.mul(value, factor)
-            result = term if result is None else builder.add(result, term)
-        assert result is not None
-        return builder.add(result, self.constant) if self.constant else result
+            term = value if abs(factor) == 1 else builder.mul(value, abs(factor))
+            if result == 0 and factor > 0:
+                result = term
+            else:
+                result = builder.add(result, term) if factor > 0 else builder.sub(result, term)
+        if constant == 0:
+            return builder.value(result)
+        return builder.add(result, constant) if constant > 0 else builder.sub(result, -constant)
 
 
 def _value(atom: object) -> SSAValue:
@@ -111,11 +118,12 @@ def _value(atom: object) -> SSAValue:
 @dataclass(frozen=True)
 class Atom:
     """An operator on sums that is no sum itself: `floordiv`, `floormod`, `mul`, `min`, `max`, or `op`, an operation on
-    values that is copied as it is."""
+    values that is copied as it is; `key` tells it from others."""
 
     name: str
     operands: tuple[Sum, ...]
-    op: Operation | None = field(default=None, compare=True)
+    op: Operation | None = field(default=None, compare=False)
+    key: object = None
 
     def write(self, builder: TirBuilder, dtype: DType) -> SSAValue:
         if self.op is not None:
@@ -126,6 +134,15 @@ class Atom:
         for value in values[1:]:
             result = builder.binary(self.name, result, value)
         return result
+
+
+def _key_of(value: Operation | SSAValue) -> object:
+    """Equal for expressions that compute the same."""
+    op = value.owner if isinstance(value, SSAValue) else value
+    if not isinstance(op, Operation) or op.regions or isinstance(op, LetOp | BufferOp):
+        return value
+    results = tuple(result.type for result in op.results)
+    return op.name, results, tuple(sorted(op.properties.items())), tuple(_key_of(operand) for operand in op.operands)
 
 
 def _copy(builder: TirBuilder, op: Operation) -> SSAValue:
@@ -184,6 +201,7 @@ class _Collector:
 
     def __init__(self, block: BlockOp):
         self.block = block
+        self.seen: set[Operation] = set()
         self.ranges: dict[SSAValue, Side] = {}
         self.replaced: dict[SSAValue, Sum] = {}
         self.reads: dict[SSAValue, list[Side]] = {}
@@ -204,8 +222,24 @@ class _Collector:
         return sides
 
     def _block(self, block: Block) -> None:
+        """Statements in order, each with the expressions it uses from the outside in, as a reader meets them."""
         for op in block.ops:
-            self._op(op)
+            if not op.results or op.regions or isinstance(op, LetOp):
+                self._op(op)
+                for operand in op.operands:
+                    self._expression(operand)
+        for op in block.ops:
+            for result in op.results:
+                self._expression(result)
+
+    def _expression(self, value: SSAValue) -> None:
+        op = value.owner
+        if not isinstance(op, Operation) or op in self.seen or not self._is_inside(op):
+            return
+        self.seen.add(op)
+        self._op(op)
+        for operand in op.operands:
+            self._expression(operand)
 
     def _op(self, op: Operation) -> None:
         match op:
@@ -213,6 +247,10 @@ class _Collector:
                 self._touch(self.reads, op.buffer, [self._side(i) for i in op.indices])
             case StoreOp():
                 self._touch(self.writes, op.buffer, [self._side(i) for i in op.indices])
+            case IfThenElseOp():
+                self._expression(op.condition)
+                for region in op.regions:
+                    self._block(region.block)
             case ForOp():
                 self._loop(op.variable, *op.mixed_bounds[:2], op.body.block)
             case LaunchThreadOp():
@@ -363,7 +401,7 @@ class _Collector:
             case LetOp():
                 return self._sum(op.value)
             case _:
-                return Sum(0, ((Atom("op", (), op), 1),))
+                return Sum(0, ((Atom("op", (), op, _key_of(op)), 1),))
 
     def _bounded(self, total: Sum, value: SSAValue) -> Sum:
         return total if len(total.terms) <= _MAX_TERMS else Sum(0, ((value, 1),))

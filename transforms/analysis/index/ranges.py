@@ -84,6 +84,7 @@ class Ranges:
     def __init__(self) -> None:
         self.scope = Scope()
         self._budget = 0
+        self._busy: set[SSAValue] = set()
 
     @contextmanager
     def assumptions(self) -> Generator[None]:
@@ -119,9 +120,16 @@ class Ranges:
 
     def _value(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
         found = self.scope.values.get(value)
-        if found is None:
-            self.scope.values[value] = type_range(value.type), []  # while it is being computed
-            found = self.scope.values[value] = self.value_range(value)
+        if found is not None:
+            return found
+        if value in self._busy:  # a fact about the value is used to find what it can be
+            return type_range(value.type), []
+        self._busy.add(value)
+        try:
+            found = self.value_range(value)
+        finally:
+            self._busy.remove(value)
+        self.scope.values[value] = found
         return found
 
     # Intervals
