@@ -276,7 +276,7 @@ class TirBuilder:
         if name in INT_UNARY and dtype.is_int:
             result = self._value(INT_UNARY[name](value))  # pyright: ignore[reportCallIssue]
             return self.cast(result, _INT32.with_lanes(dtype.lanes)) if name == "clz" else result
-        if name in ("floor", "ceil", "trunc", "round", "nearbyint") and not dtype.is_float:
+        if name in ("floor", "ceil", "trunc", "nearbyint") and not dtype.is_float:
             return value
         if name not in FLOAT_UNARY:
             raise ValueError(f"{name} needs an integer, got {dtype}")

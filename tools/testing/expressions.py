@@ -17,7 +17,7 @@ _BOOL = parse_dtype("bool")
 _INT_OPERATORS = ("add", "sub", "mul", "min", "max", "and", "or", "xor")
 _FLOAT_OPERATORS = ("add", "sub", "mul", "div", "min", "max")
 _DIVISIONS = ("floordiv", "floormod", "truncdiv", "truncmod")
-_EXACT_FUNCTIONS = ("abs", "floor", "ceil", "trunc", "nearbyint", "round", "sqrt")
+_EXACT_FUNCTIONS = ("abs", "floor", "ceil", "trunc", "nearbyint", "sqrt")
 _LIBM_FUNCTIONS = ("exp", "tanh", "sin", "cos", "log", "erf", "atan", "exp2", "log2", "rsqrt", "tan", "sinh")
 _FLOAT_CONSTANTS = (1.0, 0.0, 0.5, -1.5, 3.0, 100.0, -0.0)
 
