@@ -426,6 +426,8 @@ def unary(context: Context, op: str, value: Value, span: Span) -> Value:
 
 def _binary(context: Context, node: syntax.Binary) -> Value:
     lhs = evaluate(context, node.lhs)
+    if isinstance(lhs, Element):  # before the right side is
+        lhs = context.load(lhs)
     return binary(context, node.op, lhs, evaluate(context, node.rhs), node.op_span)
 
 

@@ -505,6 +505,9 @@ class _Collector:
             return b if name == "min" else a
         if greatest is not None and greatest <= 0:
             return a if name == "min" else b
+        for one, other in ((a, b), (b, a)):
+            if _is_among(other, name, one):
+                return one
         return Sum(0, ((Atom(name, (a, b)), 1),))
 
     def _difference(self, a: Sum, b: Sum) -> tuple[int | None, int | None]:
@@ -522,6 +525,15 @@ class _Collector:
             least = None if least is None or first is None else least + factor * first
             greatest = None if greatest is None or last is None else greatest + factor * last
         return least, greatest
+
+
+def _is_among(total: Sum, name: str, extremum: Sum) -> bool:
+    """Whether `extremum` is the `name` (min, max) of `total` and another."""
+    match extremum:
+        case Sum(constant=0, terms=((Atom(name=found, operands=operands), 1),)):
+            return found == name and total in operands
+        case _:
+            return False
 
 
 def _known(total: Sum | None) -> Sum:
