@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, StringAttr, VectorType, f64, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, StringAttr, VectorType, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.dtypes import DType, dtype_of, int_range, type_of, wrap_int
 from ...core.errors import UnsupportedError
 from ..tir import (
     BINARY_NAMES,
-    INT_BINARY,
     UNARY_NAMES,
     AccessPtrOp,
     AddressOfOp,
@@ -26,7 +23,6 @@ from ..tir import (
     CallPackedOp,
     CastOp,
     ConstOp,
-    HandleType,
     IfThenElseOp,
     IntrinsicOp,
     LetOp,
@@ -37,54 +33,30 @@ from ..tir import (
     ShuffleOp,
     YieldOp,
     comparison_name,
-    constant_value,
-    fold_integers,
 )
-from .literals import dtype_name, is_exact, is_large_float, number, quoted, type_text
+from .folding import Numbers, operand_dtype, unsupported
+from .literals import dtype_name, number, quoted, type_text
 from .names import Names, source_name
 from .placement import is_expression, values_to_name
 from .styles import Style
-
-OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, ADD, MULTIPLY, UNARY, ATOM = range(1, 13)
-"""How tightly Python's operators bind."""
-
-MAX_SIZE = 128
-"""A value that is used more than once is printed at each use up to so many operators and operands, else named."""
-
-MAX_DEPTH = 100
-"""A deeper tree is cut by names: readers recurse, and Python itself reads no more than 200 nested parentheses."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """Printed text, how tightly its outermost operator binds, and how many operators and operands it has."""
-
-    text: str
-    precedence: int = ATOM
-    size: int = 1
-    depth: int = 1
-
-    def at(self, precedence: int) -> str:
-        """The text, in parentheses if it binds less tightly."""
-        return self.text if self.precedence >= precedence else f"({self.text})"
-
-    def is_large(self, uses: int) -> bool:
-        """Whether it is better computed once, under a name."""
-        return self.depth > MAX_DEPTH or (uses > 1 and self.size > MAX_SIZE)
-
-
-def combine(text: str, precedence: int, parts: Iterable[Expression]) -> Expression:
-    """An expression made of parts."""
-    parts = tuple(parts)
-    size = 1 + sum(part.size for part in parts)
-    return Expression(text, precedence, size, 1 + max((part.depth for part in parts), default=0))
-
-
-def call(function: str, *arguments: Expression | str) -> Expression:
-    """`function(a, b)`."""
-    texts = ", ".join(a if isinstance(a, str) else a.text for a in arguments)
-    return combine(f"{function}({texts})", ATOM, [a for a in arguments if isinstance(a, Expression)])
-
+from .trees import (
+    ADD,
+    AND,
+    ATOM,
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
+    COMPARE,
+    MAX_SIZE,
+    MULTIPLY,
+    NOT,
+    OR,
+    SHIFT,
+    UNARY,
+    Expression,
+    call,
+    combine,
+)
 
 _OPERATORS: dict[str, tuple[str, int]] = {
     "add": ("+", ADD),
@@ -140,9 +112,6 @@ _ORDERED: dict[str, tuple[str, int]] = {
 }
 """Comparisons of floats that TIR does not have, by those it has; operands bind like those of a comparison."""
 
-_SIGNED = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.MinSIOp, arith.MaxSIOp, arith.ShRSIOp)
-_UNSIGNED = (arith.DivUIOp, arith.RemUIOp, arith.MinUIOp, arith.MaxUIOp, arith.ShRUIOp)
-_SIGNED_PREDICATES, _UNSIGNED_PREDICATES = range(2, 6), range(6, 10)
 _TYPED_BUILTINS = ("tvm_struct_get",)
 """Builtins whose last argument is the type of their result."""
 
@@ -184,7 +153,7 @@ class Expressions:
         self.emit = emit
         self._printed: dict[SSAValue, Expression] = {}
         self._named: set[SSAValue] = set()
-        self._known: dict[SSAValue, int | float | None] = {}
+        self._numbers = Numbers()
 
     # Values
 
@@ -242,72 +211,8 @@ class Expressions:
         raise unsupported(op)
 
     def known(self, value: SSAValue) -> int | float | None:
-        """The number that `value` is known to be; as much is folded as a reader of the text folds."""
-        if value not in self._known:
-            self._known[value] = self._find_known(value)
-        return self._known[value]
-
-    def _find_known(self, value: SSAValue) -> int | float | None:
-        op = value.owner
-        if isinstance(value.type, MemRefType | HandleType) or isinstance(op, Block) or value in self._named:
-            return None
-        if (number := constant_value(value)) is not None:
-            return number
-        if isinstance(op, CastOp):
-            return self._known_cast(op)
-        if isinstance(op, ReinterpretOp):
-            return self._known_float(op)
-        if isinstance(op, vector.BroadcastOp):
-            return self.known(op.source)
-        if isinstance(op, IfThenElseOp):
-            return self._known_logic(op)
-        match [self.known(v) for v in op.operands] if len(op.operands) <= 2 else []:
-            case [int(a)] if isinstance(op, math.AbsIOp):
-                return wrap_int(abs(a), dtype_of(value.type))
-            case [int(a), int(b)]:
-                return self._known_binary(op, a, b)
-            case _:
-                return None
-
-    def _known_cast(self, op: CastOp) -> int | float | None:
-        have, want = dtype_of(op.value.type), dtype_of(op.result.type)
-        number = self.known(op.value)
-        if not isinstance(number, int) or have.lanes != 1:
-            return None
-        if want.is_float:
-            return float(number) if is_exact(number, want) else None
-        return int(bool(number)) if want.is_bool else wrap_int(number, want)
-
-    def _known_float(self, op: ReinterpretOp) -> float | None:
-        """The float64 that only its bits can write in one of the styles."""
-        bits = self.known(op.value)
-        if not isinstance(bits, int) or op.result.type != f64:
-            return None
-        (number,) = struct.unpack("<d", struct.pack("<q", bits))
-        return number if is_large_float(number) else None
-
-    def _known_logic(self, op: IfThenElseOp) -> int | None:
-        """`a and b`, `a or b` of known numbers; not that of other conditional values."""
-        if op.result.type != type_of("bool"):
-            return None
-        condition, then, orelse = self.known(op.condition), self._yields(op.then.block), self._yields(op.orelse.block)
-        if orelse == 0 and condition is not None and then is not None:
-            return int(bool(condition) and bool(then))
-        if then == 1 and condition is not None and orelse is not None:
-            return int(bool(condition) or bool(orelse))
-        return None
-
-    def _known_binary(self, op: Operation, a: int, b: int) -> int | None:
-        dtype = dtype_of(op.results[0].type)
-        if isinstance(op, arith.CmpiOp):
-            name = comparison_name(op)
-            if dtype.lanes != 1 or name is None or self._converted(op) is not None:
-                return None
-            return int({"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[name])
-        name = BINARY_NAMES.get(type(op))
-        if name not in INT_BINARY or self._converted(op) is not None:
-            return None
-        return fold_integers(name, a, b, dtype)
+        """The number that `value` is known to be."""
+        return self._numbers[value]
 
     # Parts
 
@@ -372,21 +277,9 @@ class Expressions:
         low = precedence + 1 if precedence == COMPARE else precedence
         return combine(f"{left.at(low)} {operator} {right.at(precedence + 1)}", precedence, (left, right))
 
-    def _converted(self, op: Operation) -> DType | None:
-        """The type the operands of `op` are converted to first, as it looks at their sign in another way."""
-        dtype = dtype_of(op.operands[0].type)
-        predicate = op.predicate.value.data if isinstance(op, arith.CmpiOp) else None
-        if dtype.kind == "int" and (isinstance(op, _UNSIGNED) or predicate in _UNSIGNED_PREDICATES):
-            return DType("uint", dtype.bits, dtype.lanes)
-        if dtype.kind == "uint" and (isinstance(op, _SIGNED) or predicate in _SIGNED_PREDICATES):
-            return DType("int", dtype.bits, dtype.lanes)
-        if dtype.is_bool and (isinstance(op, (*_SIGNED, *_UNSIGNED)) or predicate in _SIGNED_PREDICATES):
-            raise unsupported(op)
-        return None
-
     def _operands(self, op: Operation) -> tuple[list[Expression], DType | None]:
         """The operands of `op`, converted where it needs them to be, and to which type."""
-        dtype = self._converted(op)
+        dtype = operand_dtype(op)
         operands = [self[v] for v in op.operands]
         return ([_cast(o, dtype) for o in operands] if dtype is not None else operands), dtype
 
@@ -508,15 +401,11 @@ class Expressions:
         condition = self[op.condition]
         then, orelse = self.region(op.then.block), self.region(op.orelse.block)
         if op.result.type == type_of("bool"):
-            if self._yields(op.orelse.block) == 0:
+            if self._numbers.yielded(op.orelse.block) == 0:
                 return self._infix("and", AND, condition, then)
-            if self._yields(op.then.block) == 1:
+            if self._numbers.yielded(op.then.block) == 1:
                 return self._infix("or", OR, condition, orelse)
         return call("T.if_then_else", condition, then, orelse)
-
-    def _yields(self, block: Block) -> int | float | None:
-        last = block.last_op
-        return self.known(last.value) if isinstance(last, YieldOp) else None
 
     def region(self, block: Block) -> Expression:
         """What a region of expressions yields; what needs a name inside becomes `T.Let`."""
@@ -618,8 +507,3 @@ class Expressions:
 
 def _cast(value: Expression, dtype: DType) -> Expression:
     return call("T.Cast", quoted(dtype.name), value)
-
-
-def unsupported(op: Any) -> UnsupportedError:
-    """The error about an op that has no form in TVMScript."""
-    return UnsupportedError(f"{op.name} has no form in TVMScript, which exists for the tir landing only")

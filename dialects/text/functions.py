@@ -7,7 +7,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
 from ..tir import AllocBufferOp, BlockOp, FuncOp, MatchBufferOp, SymbolOp
-from .expressions import Expressions, unsupported
+from .expressions import Expressions
+from .folding import unsupported
 from .literals import dictionary, dtype_name, type_text
 from .names import Names
 from .placement import is_expression, values_to_name

@@ -43,11 +43,13 @@ from ..tir import (
     row_major_strides,
     scope_of,
 )
-from .expressions import ATOM, Expressions, unsupported
+from .expressions import Expressions
+from .folding import unsupported
 from .literals import attribute, dictionary, dtype_name, quoted, type_text
 from .names import Names
 from .placement import acts, is_expression, values_to_name
 from .styles import Style
+from .trees import ATOM
 
 _CALLS = (CallOp, CallExternOp, CallPackedOp, CallIntrinOp)
 _LOOPS = {
