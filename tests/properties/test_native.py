@@ -1,0 +1,74 @@
+"""Native code computes what the oracle computes: exactly for integers and for what IEEE 754 rounds correctly, up to a
+few units in the last place behind a function of the C library."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp
+
+from stepwell.backends.build import build
+from stepwell.backends.interpreter import compile_oracle, run_oracle
+from stepwell.core.dtypes import numpy_dtype, parse_dtype, type_of
+from stepwell.dialects.tir import FLOAT_UNARY, ForOp, FuncOp, TirBuilder
+from stepwell.dialects.tir import buffer_type as memref
+from stepwell.module import Module
+from stepwell.tools.testing.comparison import near, same
+from stepwell.tools.testing.environment import Features
+from stepwell.tools.testing.programs import copy_arguments, random_array
+from stepwell.tools.testing.strategies import programs
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+COUNT = 64
+
+
+@given(program=programs(Features()))
+def test_native_code_computes_exactly_what_the_oracle_computes(program: tuple[Module, dict[str, Any]]) -> None:
+    module, arguments = program
+    expected, got = copy_arguments(arguments), copy_arguments(arguments)
+    run_oracle(module, "main", expected)
+    build(module)["main"](*got)
+    for name, a, b in zip(arguments, got, expected, strict=True):
+        assert same(a, b), name
+
+
+# Functions of the C library, one at a time: behind a comparison or a cast any difference grows
+
+
+@cache
+def elementwise(name: str, dtype: str) -> Module:
+    """B[i] = name(A[i])."""
+    buffer = memref(type_of(dtype), [COUNT])
+    func = FuncOp("main", [("A", buffer), ("B", buffer)])
+    a, b = func.body.block.args
+    builder = TirBuilder(func.body.block)
+    loop = builder.insert(ForOp("i", 0, COUNT, type_of("int32")))
+    with builder.at(loop.body.block):
+        builder.store(builder.unary(name, builder.load(a, [loop.variable])), b, [loop.variable])
+    return Module(ModuleOp([func]))
+
+
+@cache
+def compiled(name: str, dtype: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    module = elementwise(name, dtype)
+    return build(module), compile_oracle(module)
+
+
+EXACT = {"abs", "floor", "ceil", "trunc", "nearbyint", "sqrt"}
+
+
+@pytest.mark.parametrize("name", FLOAT_UNARY)
+@settings(max_examples=20)
+@given(dtype=st.sampled_from(FLOATS), seed=st.integers(0, 2**16))
+def test_float_functions_are_those_of_the_oracle(name: str, dtype: str, seed: int) -> None:
+    native, oracle = compiled(name, dtype)
+    values = random_array(np.random.default_rng(seed), (COUNT,), parse_dtype(dtype))
+    expected, got = (np.zeros(COUNT, numpy_dtype(dtype)) for _ in range(2))
+    oracle(values, expected)
+    native(values, got)
+    compare = same if name in EXACT else near
+    assert compare(got, expected), [(v, g, e) for v, g, e in zip(values, got, expected, strict=True) if not near(g, e)]

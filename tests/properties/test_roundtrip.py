@@ -1,0 +1,60 @@
+"""print -> parse -> print is the identity, in MLIR text and in TVMScript."""
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.printer import Printer
+
+from stepwell.backends.interpreter import run_oracle
+from stepwell.frontends.mlir import parse_mlir
+from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.module import Module
+from stepwell.tools.testing.comparison import same
+from stepwell.tools.testing.environment import Features
+from stepwell.tools.testing.programs import copy_arguments
+from stepwell.tools.testing.strategies import programs, tir_modules
+
+EVERYTHING = Features(threads=True, libm=True)
+
+
+def generic(module: Module) -> str:
+    text = StringIO()
+    Printer(text, print_generic_format=True).print_op(module.op)
+    return text.getvalue()
+
+
+@given(module=tir_modules(EVERYTHING))
+def test_mlir_text_reads_back_as_what_was_printed(module: Module) -> None:
+    text = str(module)
+    again = parse_mlir(text)
+    again.verify()
+    assert str(again) == text
+
+
+@given(module=tir_modules(EVERYTHING))
+def test_generic_mlir_text_reads_back_as_what_was_printed(module: Module) -> None:
+    again = parse_mlir(generic(module))
+    again.verify()
+    assert str(again) == str(module)
+
+
+@pytest.mark.parametrize("style", ["classic", "0.27"])
+@given(module=tir_modules(EVERYTHING))
+def test_tvmscript_reads_back_as_what_was_printed(style: str, module: Module) -> None:
+    script = module.script(style)
+    again = parse_tvmscript(script)
+    again.verify()
+    assert again.script(style) == script
+
+
+@given(program=programs(Features(threads=True)), style=st.sampled_from(["classic", "0.27"]))
+def test_tvmscript_computes_what_the_program_computes(program: tuple[Module, dict[str, Any]], style: str) -> None:
+    module, arguments = program
+    expected, got = copy_arguments(arguments), copy_arguments(arguments)
+    run_oracle(module, "main", expected)
+    run_oracle(parse_tvmscript(module.script(style)), "main", got)
+    for name, a, b in zip(arguments, got, expected, strict=True):
+        assert same(a, b), name
