@@ -36,7 +36,7 @@ from ..tir import (
 )
 from .folding import Numbers, operand_dtype, unsupported
 from .literals import dtype_name, number, quoted, type_text
-from .names import Names, source_name
+from .names import Callees, Names, source_name
 from .placement import is_expression, values_to_name
 from .styles import Style
 from .trees import (
@@ -143,12 +143,12 @@ def _builds(op: type[Operation]) -> Callable[[BuilderT], BuilderT]:
 class Expressions:
     """The expressions of a function while it is printed, by value.
 
-    module: the name of the module.  emit: writes a line in front of the statement that is being printed.
+    callees: the functions it may call.  emit: writes a line in front of the statement that is being printed.
     """
 
-    def __init__(self, style: Style, names: Names, module: str, emit: Callable[[str], None]):
+    def __init__(self, style: Style, names: Names, callees: Callees, emit: Callable[[str], None]):
         self.style = style
-        self.module = module if style.module is None else style.module
+        self.callees = callees
         self.names = names
         self.emit = emit
         self._printed: dict[SSAValue, Expression] = {}
@@ -482,7 +482,7 @@ class Expressions:
 
     @_builds(CallOp)
     def _call(self, op: CallOp) -> Expression:
-        return call(f"{self.module}.{op.callee.string_value()}", *self._arguments(op))
+        return call(self.callees.path(op.callee.string_value()), *self._arguments(op))
 
     @_builds(CallExternOp)
     def _call_extern(self, op: CallExternOp) -> Expression:

@@ -10,7 +10,7 @@ from ..tir import AllocBufferOp, BlockOp, FuncOp, MatchBufferOp, SymbolOp
 from .expressions import Expressions
 from .folding import unsupported
 from .literals import dictionary, dtype_name, type_text
-from .names import Names
+from .names import Callees, Names, legal_name
 from .placement import is_expression, values_to_name
 from .statements import Statements
 from .styles import Style, style_named
@@ -25,12 +25,16 @@ def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
     in TVMScript: ops of other landings.
     """
     chosen = style_named(style)
-    name = op.sym_name.data if op.sym_name is not None else MODULE_NAME
+    name = legal_name(op.sym_name.data) if op.sym_name is not None else MODULE_NAME
     lines = [*chosen.header, "", "@I.ir_module", f"class {name}:"]
-    for i, function in enumerate(op.body.block.ops):
+    functions: list[FuncOp] = []
+    for function in op.body.block.ops:
         if not isinstance(function, FuncOp):
             raise unsupported(function)
-        lines += ([""] if i else []) + _function_lines(function, chosen, name, 1)
+        functions.append(function)
+    callees = Callees(chosen.module or name, [function.sym_name.data for function in functions])
+    for i, function in enumerate(functions):
+        lines += ([""] if i else []) + _function_lines(function, chosen, callees, (name,), 1)
     if not op.body.block.ops:
         lines.append("    pass")
     return "\n".join(lines)
@@ -39,7 +43,9 @@ def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
 def print_function(op: FuncOp, style: str = "classic") -> str:
     """One function as TVMScript that can be read on its own; as `print_tvmscript`."""
     chosen = style_named(style)
-    return "\n".join([*chosen.header[1:], "", *_function_lines(op, chosen, MODULE_NAME, 0)])
+    return "\n".join(
+        [*chosen.header[1:], "", *_function_lines(op, chosen, Callees(chosen.module or MODULE_NAME), (MODULE_NAME,), 0)]
+    )
 
 
 def expression_text(value: SSAValue, style: str = "classic") -> str:
@@ -47,22 +53,26 @@ def expression_text(value: SSAValue, style: str = "classic") -> str:
 
     Never fails: what has no form in TVMScript is shown as the name of its op.
     """
-    expressions = Expressions(style_named(style), Names(), MODULE_NAME, lambda _: None)
+    expressions = Expressions(style_named(style), Names(), Callees(MODULE_NAME), lambda _: None)
     try:
         return expressions[value].text
     except UnsupportedError:
         return f"<{value.owner.name}>" if isinstance(value.owner, Operation) else "_"
 
 
-def _function_lines(op: FuncOp, style: Style, module: str, indent: int) -> list[str]:
-    printer = Statements(style, Names((module,)), module, indent)
+def _function_lines(op: FuncOp, style: Style, callees: Callees, reserved: tuple[str, ...], indent: int) -> list[str]:
+    printer = Statements(style, Names(reserved), callees, indent)
+    name = callees.name(op.sym_name.data)
+    attrs = dict(op.func_attrs.data) if op.func_attrs is not None else {}
+    if name != op.sym_name.data and op.private is None:
+        attrs.setdefault("global_symbol", op.sym_name)
     params = ", ".join(_param(printer, name, value) for name, value in op.params)
     result = "" if op.result_type is None else f" -> {type_text(op.result_type, style)}"
     printer.emit(_decorator(op, style))
-    printer.emit(f"def {op.sym_name.data}({params}){result}:")
+    printer.emit(f"def {name}({params}){result}:")
     with printer.suite():
-        if op.func_attrs is not None and op.func_attrs.data:
-            printer.emit(f"T.func_attr({dictionary(op.func_attrs.data, style)})")
+        if attrs:
+            printer.emit(f"T.func_attr({dictionary(attrs, style)})")
         _body(op, printer, style)
     return printer.lines
 

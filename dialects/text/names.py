@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import StringAttr
@@ -40,6 +40,26 @@ def source_name(value: SSAValue) -> str | None:
         if isinstance(name, StringAttr):
             return name.data
     return None
+
+
+class Callees:
+    """The functions of a module as they are called: `cls.add`, `Module.add`.
+
+    module: what they call it.  symbols: theirs, in order; each gets a legal name of its own.
+    """
+
+    def __init__(self, module: str, symbols: Iterable[str] = ()):
+        self._module = module
+        names = Names()
+        self._names = {symbol: names.define(symbol) for symbol in symbols}
+
+    def name(self, symbol: str) -> str:
+        """The name that a function of the module is defined under."""
+        return self._names.get(symbol) or legal_name(symbol)
+
+    def path(self, symbol: str) -> str:
+        """The name that it is called by."""
+        return f"{self._module}.{self.name(symbol)}"
 
 
 class Names:

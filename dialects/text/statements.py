@@ -46,7 +46,7 @@ from ..tir import (
 from .expressions import Expressions
 from .folding import unsupported
 from .literals import attribute, dictionary, dtype_name, quoted, type_text
-from .names import Names
+from .names import Callees, Names
 from .placement import acts, is_expression, values_to_name
 from .styles import Style
 from .trees import ATOM
@@ -90,12 +90,12 @@ class _Accesses:
 class Statements:
     """Prints the statements of one function into `lines`."""
 
-    def __init__(self, style: Style, names: Names, module: str, indent: int = 0):
+    def __init__(self, style: Style, names: Names, callees: Callees, indent: int = 0):
         self.style = style
         self.names = names
         self.lines: list[str] = []
         self.indent = indent
-        self.expressions = Expressions(style, names, module, self.emit)
+        self.expressions = Expressions(style, names, callees, self.emit)
         self._loops: dict[SSAValue, ForOp] = {}
         self._accesses: list[_Accesses] = []
 
@@ -265,6 +265,8 @@ class Statements:
 
     @_prints(AccessOp)
     def _access(self, op: AccessOp) -> None:
+        if not self._accesses:
+            raise UnsupportedError("tir.access outside of a tir.block has no form in TVMScript")
         accesses = self._accesses[-1]
         box = self.expressions.box(op.buffer, op.region)
         (accesses.writes if op.is_write else accesses.reads).append(box)

@@ -98,3 +98,37 @@ def test_output_does_not_depend_on_what_was_printed_before(mlir):
     text = (CORPUS / "tvmscript" / "matmul.tvm.py").read_text()
     module = parse_tvmscript(text)
     assert module.script() == module.script() == module.clone().script()
+
+
+def test_a_function_with_a_name_that_python_has_no_use_for_keeps_it_as_its_symbol(mlir):
+    module = mlir("""
+        tir.func @"my-fn"() {
+        }
+        tir.func private @lambda() {
+        }
+        tir.func @main() {
+          tir.call @"my-fn"()
+          tir.call @lambda()
+        }""")
+    lines = [line.strip() for line in print_tvmscript(module).split("\n")[4:] if line]
+    assert lines == [
+        "class Module:",
+        "@T.prim_func",
+        "def my_fn():",
+        'T.func_attr({"global_symbol": "my-fn"})',
+        "@T.prim_func(private=True)",
+        "def lambda_1():",
+        "pass",
+        "@T.prim_func",
+        "def main():",
+        "cls.my_fn()",
+        "cls.lambda_1()",
+    ]
+    text = print_tvmscript(module)
+    assert parse_tvmscript(text).script() == text
+
+
+def test_an_access_outside_of_a_block_is_refused(mlir):
+    module = mlir('tir.func @f("A" %A: memref<8xf32>) {\n  tir.access reads %A[0 +: 8] : memref<8xf32>\n}')
+    with pytest.raises(UnsupportedError, match=r"^tir.access outside of a tir.block has no form in TVMScript$"):
+        print_tvmscript(module)
