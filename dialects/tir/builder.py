@@ -196,7 +196,10 @@ class TirBuilder:
         if isinstance(dtype, str):
             dtype = dtypes.parse_dtype(dtype)
         if not isinstance(value, SSAValue):
-            exact = dtype.is_float or (not isinstance(value, float) and dtypes.int_fits(int(value), dtype))
+            if isinstance(value, float):
+                exact = dtype.is_float
+            else:
+                exact = _holds(dtype, int(value)) and (not dtype.is_bool or dtypes.int_fits(int(value), dtype))
             value = self.const(value, dtype.scalar) if exact else self.value(value)
         have = dtype_of(value.type)
         if have.scalar != dtype.scalar:

@@ -130,8 +130,10 @@ class Expressions:
         return self.builder.binary(pick(self.choices, ("shl", "shr")), self.value(env, dtype, depth), amount)
 
     def _bits(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
-        name = pick(self.choices, ("abs", "popcount", "clz") if dtype.kind == "int" else ("popcount", "clz"))
-        return self.builder.cast(self.builder.unary(name, self.value(env, dtype, depth)), dtype)
+        names = ["popcount"]
+        names += ["clz"] if dtype.lanes == 1 else []  # which TVMScript cannot say of vectors
+        names += ["abs"] if dtype.kind == "int" else []
+        return self.builder.cast(self.builder.unary(pick(self.choices, names), self.value(env, dtype, depth)), dtype)
 
     # Floats
 
