@@ -26,7 +26,7 @@ from ...dialects.tir import (
     SymbolOp,
 )
 from ...module import Module
-from . import blocks, buffers, calls, operators, syntax
+from . import blocks, buffers, calls, operators, pytime, syntax
 from .context import Context, ModuleState, location_of
 from .expressions import evaluate
 from .reader import read_expression, read_module
@@ -91,7 +91,7 @@ def _captured(value: Value) -> Value:
     space = getattr(value, "__tvmscript_namespace__", None)
     if value is range:
         return Word("python", "range")
-    return Word(space) if isinstance(space, str) else value
+    return Word(space) if isinstance(space, str) else pytime.plain(value)
 
 
 class _ModuleReader:

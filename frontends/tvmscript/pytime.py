@@ -83,6 +83,11 @@ def is_python(value: Value) -> bool:
     return isinstance(value, PYTHON_TYPES)
 
 
+def plain(value: Value) -> Value:
+    """One of the caller's values as the reader knows them: numpy's numbers are Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def is_symbolic(value: Value) -> bool:
     """Whether a value is, or becomes, an expression of the program."""
     return isinstance(value, SSAValue | Element | Variable | PendingCall)
@@ -137,14 +142,14 @@ def getattr_of(value: Any, name: str, span: Span) -> Value:
         raise span.error(f"{describe(value)} has no attribute {name!r} here")
     if name.startswith("_") or not hasattr(value, name):
         raise span.error(f"{describe(value)} has no attribute {name!r}")
-    return getattr(value, name)
+    return plain(getattr(value, name))
 
 
 def subscript(value: Any, index: Any, span: Span) -> Value:
     if not hasattr(value, "__getitem__") or isinstance(value, type):
         raise span.error(f"{describe(value)} has no items")
     try:
-        return value[index]
+        return plain(value[index])
     except (TypeError, IndexError, KeyError, ValueError) as error:
         raise span.error(f"cannot take item {_spell(index)} of {describe(value)}: {error}") from None
 
@@ -254,7 +259,7 @@ class Proxy:
             return value._value
         if isinstance(value, tuple | list):
             return type(value)(map(Proxy.unwrap, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        return value
+        return plain(value)
 
     def _combine(self, op: str, other: Any, swapped: bool = False) -> Proxy:
         from .expressions import binary as combine

@@ -1,0 +1,54 @@
+"""Mutated and random text ends in a program or in a diagnostic, never in anything else."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stepwell.tools import fuzz
+
+DATA = Path(__file__).parents[2] / "data/tvmscript"
+PROGRAMS = [path.read_text() for path in sorted(DATA.glob("*.py"))]
+_CHUNKS = 20
+_PER_CHUNK = 600 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 25
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("chunk", range(_CHUNKS))
+def test_mutated_programs_end_in_a_program_or_a_diagnostic(chunk: int) -> None:
+    failures = list(fuzz.run(PROGRAMS, _PER_CHUNK, seed=chunk * _PER_CHUNK))
+    assert not failures, "\n\n".join(f"seed {f.seed}\n{f.text}\n{f.error}" for f in failures[:3])
+
+
+def test_a_seed_makes_the_same_input_again() -> None:
+    assert fuzz.make_input(PROGRAMS, 7) == fuzz.make_input(PROGRAMS, 7)
+    assert len({fuzz.make_input(PROGRAMS, seed) for seed in range(50)}) > 40
+
+
+def test_some_inputs_are_programs() -> None:
+    """Otherwise the printing half is not tested."""
+    from stepwell.core.errors import ParseError
+    from stepwell.frontends.tvmscript import parse_tvmscript
+
+    accepted = 0
+    for _, text in fuzz.inputs(PROGRAMS, 100):
+        try:
+            parse_tvmscript(text)
+        except ParseError:
+            continue
+        accepted += 1
+    assert accepted >= 5
+
+
+def test_check_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fuzz.check("x = (") is None
+    assert fuzz.check(PROGRAMS[0]) is None
+    monkeypatch.setattr(fuzz, "parse_tvmscript", lambda *_: 1 / 0)
+    assert "ZeroDivisionError" in (fuzz.check("") or "")
+
+
+def test_the_command_counts_failures(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text(PROGRAMS[0])
+    assert fuzz.main(["--count", "5", "--seed", "3", str(path)]) == 0
+    assert capsys.readouterr().out == "5 inputs, 0 failures\n"
