@@ -82,7 +82,7 @@ class TirSimplifyPass(ModulePass):
 
     Must hold before: nothing; functions of other landings stay as they are.
 
-    Gone after: loops that run not at all, `tir.if` and predicates that are decided.
+    Gone after: loops that run not at all, branches and predicates that are decided.
     """
 
     name = "tir-simplify"
