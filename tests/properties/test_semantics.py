@@ -1,7 +1,7 @@
 """Every registered pass leaves what a program computes as it is, and a module that verifies."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +10,6 @@ from xdsl.context import Context
 from xdsl.passes import ModulePass
 
 from stepwell.backends.interpreter import run_oracle
-from stepwell.dialects import get_all_dialects
 from stepwell.module import Module
 from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.environment import Features
@@ -19,34 +18,45 @@ from stepwell.tools.testing.strategies import programs
 from stepwell.transforms import PASSES, get_all_passes
 from stepwell.transforms.pipelines import LANDINGS, lower
 
-# What a pass must run behind, in the order of the way down.
-BEFORE: dict[str, Sequence[str]] = {
-    "tir-lower-match-buffers": ["tir-resolve-blocks"],
-    "tir-plan-allocations": ["tir-resolve-blocks", "tir-lower-match-buffers"],
+# Passes with options that matter, besides without any.
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "tir-simplify": [{"unit_loops": True}],
+    "tir-plan-allocations": [{"max_stack_bytes": 16}],
+    "tir-unroll-loops": [{"max_extent": 3}],
 }
-# Ops that a pass promises to remove: those its docstring names behind "Gone after".
-GONE = re.compile(r"Gone after:(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
 TIR = [name for name in PASSES if name.startswith("tir-")]
+VARIANTS = [(name, options) for name in TIR for options in ({}, *OPTIONS.get(name, []))]
 Program = tuple[Module, dict[str, Any]]
 
 
-def apply(name: str, module: Module) -> Module:
+def make(name: str, **options: Any) -> ModulePass:
+    return get_all_passes()[name]()(**options)
+
+
+def apply(module: Module, step: ModulePass) -> Module:
     """What a pass makes of a copy of a module; the copy must verify."""
     module = module.clone()
-    _pass(name).apply(Context(), module.op)
+    step.apply(Context(), module.op)
     module.verify()
     return module
 
 
-def _pass(name: str) -> ModulePass:
-    return get_all_passes()[name]()()
+def paragraph(name: str, title: str) -> str:
+    """A paragraph of the docstring of a pass."""
+    match = re.search(rf"{title}:(.*?)(?:\n\s*\n|\Z)", type(make(name)).__doc__ or "", re.DOTALL)
+    return match[1] if match else ""
+
+
+def earlier(name: str) -> list[str]:
+    """The passes that a pass must run behind."""
+    named = set(re.findall(r"`(tir-[a-z-]+)`", paragraph(name, "Must hold before")))
+    return [n for n in ("tir-resolve-blocks", "tir-lower-match-buffers") if n in named]
 
 
 def promised(name: str) -> set[str]:
-    """The tir ops that the docstring of a pass says it removes."""
-    match = GONE.search(type(_pass(name)).__doc__ or "")
-    known = {op.name for op in get_all_dialects()["tir"]().operations}
-    return set(re.findall(r"tir\.[a-z_.]*[a-z]", match[1])) & known if match else set()
+    """The ops that a pass says it removes."""
+    names = re.fullmatch(r"\s*(tir\.[a-z_.]*[a-z](?:,\s+tir\.[a-z_.]*[a-z])*)\.\s*", paragraph(name, "Gone after"))
+    return set(re.split(r",\s+", names[1])) if names else set()
 
 
 def results(module: Module, arguments: dict[str, Any]) -> list[Any]:
@@ -55,31 +65,33 @@ def results(module: Module, arguments: dict[str, Any]) -> list[Any]:
     return values
 
 
-@pytest.mark.parametrize("name", TIR)
+def compare(names: Iterable[str], got: Sequence[Any], expected: Sequence[Any]) -> None:
+    for name, a, b in zip(names, got, expected, strict=True):
+        assert same(a, b), name
+
+
+@pytest.mark.parametrize(("name", "options"), VARIANTS, ids=[f"{n}{o or ''}" for n, o in VARIANTS])
 @given(program=programs(Features(threads=True, libm=True)))
-def test_a_pass_on_tir_leaves_what_is_computed(name: str, program: Program) -> None:
+def test_a_pass_on_tir_leaves_what_is_computed(name: str, options: dict[str, Any], program: Program) -> None:
     module, arguments = program
-    for earlier in BEFORE.get(name, []):
-        module = apply(earlier, module)
+    for before in earlier(name):
+        module = apply(module, make(before))
     text = str(module)
-    after = apply(name, module)
+    after = apply(module, make(name, **options))
     assert str(module) == text
-    for parameter, got, expected in zip(arguments, results(after, arguments), results(module, arguments), strict=True):
-        assert same(got, expected), f"{name} changes {parameter}"
+    compare(arguments, results(after, arguments), results(module, arguments))
     left = {op.name for op in after.op.walk()} & promised(name)
     assert left == set(), f"{name} promises to remove them"
 
 
 @given(program=programs(Features(libm=True)))
-def test_the_whole_way_down_through_tir_leaves_what_is_computed(program: Program) -> None:
+def test_the_way_down_through_tir_leaves_what_is_computed(program: Program) -> None:
     module, arguments = program
-    after = module.clone()
+    after = module
     for step in LANDINGS[0].passes():
-        step.apply(Context(), after.op)
-        after.verify()
+        after = apply(after, step)
     LANDINGS[0].check(after.op)
-    for parameter, got, expected in zip(arguments, results(after, arguments), results(module, arguments), strict=True):
-        assert same(got, expected), f"the passes change {parameter}"
+    compare(arguments, results(after, arguments), results(module, arguments))
 
 
 @given(program=programs(Features(libm=True)))
@@ -93,4 +105,6 @@ def test_what_is_left_below_tir_verifies_and_keeps_its_promises(program: Program
 
 
 def test_the_promises_of_passes_are_found() -> None:
-    assert {"tir.block", "tir.init", "tir.access"} <= promised("tir-resolve-blocks")
+    assert promised("tir-resolve-blocks") == {"tir.block", "tir.init", "tir.access"}
+    assert promised("tir-simplify") == set()
+    assert earlier("tir-unroll-loops") == ["tir-resolve-blocks"]
