@@ -247,7 +247,9 @@ class Expressions:
     def _box_dim(self, low: Mixed, extent: Mixed) -> str:
         type = next((v.type for v in (low, extent) if not isinstance(v, int)), i32)
         start = self.mixed(low, type)
-        return start.text if extent == 1 else f"{start.text}:{self.sum(low, extent, type).text}"
+        if (extent if isinstance(extent, int) else self.known(extent)) == 1:
+            return start.text
+        return f"{start.text}:{self.sum(low, extent, type).text}"
 
     def element(self, buffer: SSAValue, indices: Sequence[SSAValue], slices: bool = True) -> Expression:
         """`A[i, 0:4]`; without slices `A[i, T.Ramp(0, 1, 4)]`."""
