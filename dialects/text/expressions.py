@@ -115,7 +115,8 @@ _ORDERED: dict[str, tuple[str, int]] = {
 _TYPED_BUILTINS = ("tvm_struct_get",)
 """Builtins whose last argument is the type of their result."""
 
-_C_NAMES = {"cbrt": "cbrt", "expm1": "expm1"}
+_C_FUNCTIONS: dict[type[Operation], str] = {math.CbrtOp: "cbrt", math.ExpM1Op: "expm1", math.RoundOp: "round"}
+"""Functions that TIR lacks; its T.round rounds half to even."""
 
 
 Builder = Callable[["Expressions", Any], Expression]
@@ -206,6 +207,8 @@ class Expressions:
             return _BUILDERS[type(op)](self, op)
         if (name := BINARY_NAMES.get(type(op))) is not None:
             return self._binary(op, name)
+        if (name := _C_FUNCTIONS.get(type(op))) is not None:
+            return self._c_function(name, op.operands[0])
         if (name := UNARY_NAMES.get(type(op))) is not None:
             return self._unary(op, name)
         raise unsupported(op)
@@ -345,8 +348,6 @@ class Expressions:
         if name == "clz":
             clz = self._clz(value)
             return clz if dtype.bits == 32 else _cast(clz, dtype)
-        if name in _C_NAMES:
-            return self._c_function(_C_NAMES[name], value, dtype)
         return call("T.fabs" if name == "abs" and dtype.is_float else f"T.{name}", self[value])
 
     def _clz(self, value: SSAValue) -> Expression:
@@ -355,7 +356,8 @@ class Expressions:
             raise UnsupportedError(f"TVMScript of TVM {self.style.name} has no T.clz of vectors")
         return call("T.clz", self[value])
 
-    def _c_function(self, name: str, value: SSAValue, dtype: DType) -> Expression:
+    def _c_function(self, name: str, value: SSAValue) -> Expression:
+        dtype = dtype_of(value.type)
         if dtype.lanes != 1:
             raise unsupported(value.owner)
         if dtype.name == "float64":

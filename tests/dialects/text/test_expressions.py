@@ -170,6 +170,9 @@ def test_every_comparison_of_floats_has_a_form(body, predicate: str, text: str):
 
 def test_functions_that_tir_lacks_are_those_of_c(body):
     assert body(store("a", "%a = math.cbrt %x : f32", "A", "f32")) == 'A[0] = T.call_pure_extern("float32", "cbrtf", x)'
+    assert (
+        body(store("a", "%a = math.round %x : f32", "A", "f32")) == 'A[0] = T.call_pure_extern("float32", "roundf", x)'
+    )
     ops = "%d = tir.cast %x : f32 -> f16\n%b = math.expm1 %d : f16\n%a = tir.cast %b : f16 -> f32"
     assert body(store("a", ops, "A", "f32")) == (
         'A[0] = T.Cast("float32", T.Cast("float16", T.call_pure_extern("float32", "expm1f", '
