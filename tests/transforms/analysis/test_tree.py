@@ -1,13 +1,22 @@
 """Statement-tree form: what `treeify` makes of programs that left it."""
 
+from typing import Any
+
 import pytest
-from xdsl.context import Context
+from hypothesis import given
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from stepwell import Module, parse_mlir, parse_tvmscript
+from stepwell.backends.interpreter import run_oracle
+from stepwell.frontends.mlir import mlir_context
+from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.corpus import Program, scheduled_programs, script_programs
+from stepwell.tools.testing.environment import Features
+from stepwell.tools.testing.programs import copy_arguments
+from stepwell.tools.testing.strategies import programs
 from stepwell.transforms.analysis.tree import is_tree_form, treeify
 
 HEAD = 'tir.func @f("A" %A: memref<8xf32>, "B" %B: memref<8xf32>, "n" %n: i32) {'
@@ -174,6 +183,39 @@ def test_what_is_shared_is_seen() -> None:
         assert not is_tree_form(parse_mlir(text).op)
 
 
+@pytest.mark.parametrize("passes", ["canonicalize", "cse", "dce", "canonicalize,cse"])
+@given(program=programs(Features(libm=True)))
+def test_upstream_passes_and_treeify_leave_what_is_computed(
+    passes: str, program: tuple[Module, dict[str, Any]]
+) -> None:
+    module, arguments = program
+    changed = module.clone()
+    for name in passes.split(","):
+        UPSTREAM[name].apply(mlir_context(), changed.op)
+        changed.verify()
+    _check_same(module, changed, arguments)
+    treeify(changed.op)
+    changed.verify()
+    assert is_tree_form(changed.op)
+    _check_same(module, changed, arguments)
+    assert parse_tvmscript(changed.script()).script() == changed.script()
+
+
+UPSTREAM = {
+    "canonicalize": CanonicalizePass(),
+    "cse": CommonSubexpressionElimination(),
+    "dce": DeadCodeElimination(),
+}
+
+
+def _check_same(module: Module, changed: Module, arguments: dict[str, Any]) -> None:
+    expected, got = copy_arguments(arguments), copy_arguments(arguments)
+    run_oracle(module, "main", expected)
+    run_oracle(changed, "main", got)
+    for name, a, b in zip(arguments, got, expected, strict=True):
+        assert same(a, b), name
+
+
 CORPUS = [*script_programs(), *scheduled_programs("in")]
 
 
@@ -189,7 +231,7 @@ def _check_unchanged(program: Program, passes: list[ModulePass]) -> None:
     assert is_tree_form(module.op), program.name
     changed = Module(module.op.clone())
     for upstream in passes:
-        upstream.apply(Context(), changed.op)
+        upstream.apply(mlir_context(), changed.op)
     assert changed.script() == module.script(), program.name
     treeify(changed.op)
     changed.verify()
