@@ -192,10 +192,10 @@ def declare(context: Context, span: Span, spec: BufferSpec, name: str = "buffer"
 def match_param(context: Context, span: Span, source: SSAValue, spec: BufferSpec, name: str = "buffer") -> Buffer:
     """A buffer over a parameter of the function."""
     if source in context.matched:
-        raise span.error(f"this parameter is already the buffer {context.matched[source]!r}")
-    context.matched[source] = name
+        raise span.error(f"this parameter is already the buffer {context.matched[source].name!r}")
     op = MatchBufferOp(name, source, spec.element, spec.shape, **_layout(spec))
-    return _register(context, context.locate(span).insert(op), spec.scope)
+    context.matched[source] = buffer = _register(context, context.locate(span).insert(op), spec.scope)
+    return buffer
 
 
 @word("match_buffer")

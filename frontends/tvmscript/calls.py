@@ -18,7 +18,7 @@ from ...dialects.tir import (
     HandleType,
 )
 from . import pytime
-from .context import Context
+from .context import Context, spell_type
 from .expressions import apply, bind_parameters
 from .values import Buffer, FunctionRef, Macro, PendingCall, TypeAnnotation, Value, Word
 from .vocabulary import WORDS, word
@@ -206,7 +206,7 @@ def _call_intrin(context: Context, span: Span, dtype: Value, func_name: Value, *
         return result
     value, expected = context.expr(result, span), _result_type(context, dtype, span)
     if expected is not None and value.type != expected:
-        raise span.error(f"builtin {name!r} gives {value.type}, expected {expected}")
+        raise span.error(f"builtin {name!r} gives {spell_type(value.type)}, expected {spell_type(expected)}")
     return value
 
 

@@ -96,7 +96,7 @@ class Context:
         self.buffers: dict[SSAValue, Buffer] = {}
         self.namers: dict[SSAValue, Callable[[str], None]] = {}
         self.symbols: list[tuple[SymbolOp, Variable]] = []
-        self.matched: dict[SSAValue, str] = {}
+        self.matched: dict[SSAValue, Buffer] = {}
         self.result_type: Attribute | None = None
         self.returns_nothing = False
         self.resolving: set[str] = set()
@@ -144,7 +144,8 @@ class Context:
     def lookup(self, name: str, span: Span) -> Value:
         scope = self.scope.find(name)
         if scope is None:
-            hint = self._where_it_is(name) or did_you_mean(name, self.scope.all_names())
+            known = self.scope.all_names() if len(name) > 1 else []
+            hint = self._where_it_is(name) or did_you_mean(name, known)
             raise span.error(f"undefined name {name!r}{hint}")
         value = scope.names[name]
         if isinstance(value, Lazy):
@@ -229,7 +230,7 @@ class Context:
             raise span.error(f"expected an integer, got {operand}")
         if isinstance(operand, SSAValue):
             if isinstance(operand.type, HandleType) or not (dtype := dtype_of(operand.type)).is_int or dtype.lanes != 1:
-                raise span.error(f"expected an integer, got a value of type {_type_name(operand.type)}")
+                raise span.error(f"expected an integer, got a value of type {spell_type(operand.type)}")
             return operand
         return int(operand)
 
@@ -269,7 +270,7 @@ class Context:
     def pointer(self, value: Value, span: Span) -> SSAValue:
         result = self.expr(value, span)
         if not isinstance(result.type, HandleType):
-            raise span.error(f"expected a pointer, got a value of type {_type_name(result.type)}")
+            raise span.error(f"expected a pointer, got a value of type {spell_type(result.type)}")
         return result
 
     def variable(self, variable: Variable) -> SSAValue:
@@ -441,5 +442,6 @@ def _numpy_name(value: Value) -> str | None:
     return None
 
 
-def _type_name(type: Attribute) -> str:
+def spell_type(type: Attribute) -> str:
+    """A type as messages write it."""
     return "handle" if isinstance(type, HandleType) else dtype_of(type).name

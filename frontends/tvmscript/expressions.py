@@ -286,7 +286,7 @@ def _word_subscript(context: Context, word: Word, node: syntax.Subscript) -> Val
     if path == "Buffer" and _is_flat_shape(arguments):
         arguments = [tuple(arguments)]
     if path not in ("Buffer", "Ptr"):
-        raise node.span.error(f"{word} takes its arguments in parentheses")
+        raise node.span.error(f"{word} takes its arguments in parentheses" if path else f"{word} has no items")
     return call_word(context, word, node.span, arguments, {})
 
 

@@ -213,9 +213,7 @@ BUILTINS: dict[str, Callable[..., Any]] = {
 def call_builtin(name: str, args: Sequence[Value], keywords: Mapping[str, Value], span: Span) -> Value:
     symbolic = next((arg for arg in args if is_symbolic(arg)), None)
     if symbolic is not None and name not in ("len", "list", "tuple"):
-        raise span.error(
-            f"{name}() is computed while the program is read, and this argument is only known when it runs"
-        )
+        raise span.error(f"{name}() is computed while the program is read, its argument is only known when it runs")
     try:
         result = BUILTINS[name](*args, **keywords)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:

@@ -70,7 +70,9 @@ def read_expression(text: str, span: Span) -> syntax.Expr:
 def _read_embedded(text: str, span: Span) -> syntax.Expr:
     """An f-string's expression: read as if only blanks stood before it, so that places are right."""
     blanks = " " * (span.column - 2) if span.line == 1 else "\n" * (span.line - 1) + " " * (span.column - 1)
-    match _read(span.source, f"({blanks}{text}\n)\n").body:
+    if "#" in text:  # a comment would hide the parenthesis
+        raise span.error("expected an expression")
+    match _read(span.source, f"({blanks}{text})\n").body:
         case (syntax.ExprStmt(value=value),):
             return value
         case _:

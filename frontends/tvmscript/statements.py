@@ -25,7 +25,7 @@ from ...dialects.tir import (
     YieldOp,
 )
 from . import blocks, buffers, pytime, syntax
-from .context import Context, normal_key
+from .context import Context, normal_key, spell_type
 from .expressions import binary, call_word, evaluate, is_zero, split_items
 from .values import (
     AttrFrame,
@@ -279,7 +279,7 @@ def write_return(context: Context, span: Span, value: Value) -> None:
     """`return value`, `T.ret(value)`."""
     if value is None:
         if context.result_type is not None:
-            raise span.error(f"expected a result of type {context.result_type}")
+            raise span.error(f"expected a result of type {spell_type(context.result_type)}")
         context.locate(span).insert(ReturnOp())
         context.returns_nothing = True
         return
@@ -289,13 +289,9 @@ def write_return(context: Context, span: Span, value: Value) -> None:
     if expected is None and context.returns_nothing:
         raise span.error("this function returns nothing elsewhere")
     if expected is not None and result.type != expected:
-        raise span.error(f"the result is {_spell(result.type)}, expected {_spell(expected)}")
+        raise span.error(f"the result is {spell_type(result.type)}, expected {spell_type(expected)}")
     context.result_type = result.type
     context.locate(span).insert(ReturnOp(result))
-
-
-def _spell(type: Attribute) -> str:
-    return "a pointer" if isinstance(type, HandleType) else dtype_of(type).name
 
 
 # ---- assignment
@@ -404,7 +400,7 @@ def _annotated(context: Context, node: syntax.AnnAssign) -> None:
     dtype = None if type is None or isinstance(type, HandleType) else dtype_of(type)
     source = context.expr(_as_float(value, dtype), node.value.span, dtype)
     if type is not None and not _same_type(source.type, type):
-        raise node.value.span.error(f"the value is {_spell(source.type)}, expected {_spell(type)}")
+        raise node.value.span.error(f"the value is {spell_type(source.type)}, expected {spell_type(type)}")
     context.scope.names[name] = _let(context, name, source, node.span)
 
 
@@ -549,7 +545,7 @@ def _open_let(context: Context, frame: LetFrame, name: str) -> Value:
     number = not isinstance(variable.type, HandleType)
     source = context.expr(frame.value, frame.span, dtype_of(variable.type) if number else None)
     if not _same_type(source.type, variable.type):
-        raise frame.span.error(f"the value is {_spell(source.type)}, expected {_spell(variable.type)}")
+        raise frame.span.error(f"the value is {spell_type(source.type)}, expected {spell_type(variable.type)}")
     variable.value = _let(context, variable.name or name or "v", source, frame.span)
     return variable.value
 

@@ -100,7 +100,7 @@ _UNSUPPORTED_PREFIXES = (
 def unknown_word(word: Word, span: Span) -> ParseError:
     """The diagnostic about a word nothing reads: one that TVM has and we lack, or one that does not exist."""
     path = path_of(word)
-    if word.namespace in ("R", "Tx") or path in _UNSUPPORTED or path.startswith(_UNSUPPORTED_PREFIXES):
+    if word.namespace in ("R", "Tx") or path in _UNSUPPORTED or f"{path}.".startswith(_UNSUPPORTED_PREFIXES):
         return span.error(f"{word} is not supported")
     return span.error(
         f"unknown name {str(word)!r}{did_you_mean(str(word), (f'{word.namespace}.{n}' for n in _all_names()))}"
