@@ -74,7 +74,9 @@ def _block(context: Context, span: Span, *args: Value, name: Value = None, no_re
     if rest:
         raise span.error("T.block takes a name")
     text = "" if name is None else context.string(name, span, "the name of a block")
-    return BlockFrame(span, text, axes, not no_realize)
+    if no_realize:
+        raise span.error("T.block(no_realize=True) is not supported")
+    return BlockFrame(span, text, axes)
 
 
 def _old_axis(context: Context, value: Value, span: Span) -> BlockAxis:

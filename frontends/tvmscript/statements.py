@@ -579,7 +579,7 @@ def _attr(context: Context, span: Span, node: Value, attr_key: Value, value: Val
     key = context.string(attr_key, span, "the key")
     if key.startswith("pragma_") and isinstance(node, Variable) and node.value is None and node.thread is None:
         node = 0  # today's printer names the loop inside, which has no value yet; a pragma is about what it holds
-    if isinstance(node, Variable) and node.thread is not None and key == "thread_extent":
+    if isinstance(node, Variable) and node.thread is not None and key in ("thread_extent", "virtual_thread"):
         return LaunchFrame(span, node, context.index(value, span))
     return AttrFrame(span, node, key, value)
 

@@ -231,7 +231,6 @@ class Frame:
 class BlockFrame(Frame):
     name: str
     axes: tuple[BlockAxis, ...] | None
-    realize: bool
 
 
 @dataclass(frozen=True, slots=True)
