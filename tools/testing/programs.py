@@ -187,9 +187,12 @@ def random_array(rng: np.random.Generator, shape: Any, dtype: DType) -> np.ndarr
         with np.errstate(all="ignore"):
             return np.asarray(mixed).astype(numpy_dtype(dtype))
     low, high = int_range(dtype)
-    whole = rng.integers(low, high, shape, dtype=np.uint64 if high > 2**63 else np.int64, endpoint=True)
-    small = rng.integers(max(low, -9), min(high, 9), shape, endpoint=True).astype(whole.dtype)
-    return np.asarray(np.where(rng.random(shape) < 0.4, whole, small)).astype(numpy_dtype(dtype))
+    wide = np.uint64 if high > 2**63 else np.int64
+    whole = rng.integers(low, high, shape, dtype=wide, endpoint=True)
+    small = rng.integers(max(low, -9), min(high, 9), shape, endpoint=True).astype(wide)
+    ends = np.where(rng.random(shape) < 0.5, np.array(low, wide), np.array(high, wide))
+    kind = rng.random(shape)
+    return np.asarray(np.where(kind < 0.2, ends, np.where(kind < 0.5, whole, small))).astype(numpy_dtype(dtype))
 
 
 def copy_arguments(arguments: dict[str, Any]) -> list[Any]:

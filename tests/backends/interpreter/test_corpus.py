@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from stepwell.backends.interpreter import run_oracle
+from stepwell.dialects.tir import FuncOp
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.tools.testing.corpus import Program, corpus, scheduled_programs, script_programs
 
@@ -19,7 +20,9 @@ def _check(program: Program) -> None:
     """Run it with outputs that hold nothing at first: reading one before it is written is found."""
     module = parse_tvmscript(program.text, filename=f"{program.name}.py")
     (entry,) = module.functions
-    names = [name for name, _ in module.functions[entry].params]
+    func = module.functions[entry]
+    assert isinstance(func, FuncOp)
+    names = [name for name, _ in func.params]
     outputs = [names[i] for i in program.problem.output_positions()]
     arguments = program.problem.arguments()
     run_oracle(module, entry, arguments, uninitialized=outputs)
