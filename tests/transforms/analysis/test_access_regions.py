@@ -83,8 +83,12 @@ def test_only_what_is_missing_is_found() -> None:
 
 @pytest.mark.parametrize(
     "use",
-    ["T.evaluate(T.call_extern('int32', 'f', A.data))", "T.call_packed('f', A)", "T.evaluate(T.address_of(A[vi, 0]))"]
-    + ["M = T.decl_buffer((4096,), data=A.data)\nM[0] = 1.0"],
+    [
+        "T.evaluate(T.call_extern('int32', 'f', A.data))",
+        "T.call_packed('f', A)",
+        "T.evaluate(T.address_of(A[vi, 0]))",
+        "M = T.decl_buffer((4096,), data=A.data)\nM[0] = 1.0",
+    ],
 )
 def test_pointers_hide_what_is_touched(use: str) -> None:
     with pytest.raises(
