@@ -95,7 +95,7 @@ def _is_same_thread(
     f.writer.set(variable, outer)
     _assume(f, variable, low, extent)
     high = plus(f.writer.value(low), f.writer.value(extent))
-    with f.writer.block(f"if {f.writer.value(low).at(OR)} <= {outer.text} < {high.at(OR)}:"):
+    with f.writer.region(f"if {f.writer.value(low).at(OR)} <= {outer.text} < {high.at(OR)}:"):
         f.block(op.body.block)
     return True
 
@@ -181,7 +181,7 @@ def _block(f: FunctionCompiler, op: BlockOp) -> None:
     if op.predicate is None:
         f.block(op.body.block)
         return
-    with w.block(f"if {w.value(op.predicate).text}:"):
+    with w.region(f"if {w.value(op.predicate).text}:"):
         f.block(op.body.block)
 
 
@@ -196,7 +196,7 @@ def _init(f: FunctionCompiler, op: InitOp) -> None:
     if not first:
         f.block(op.body.block)
         return
-    with f.writer.block(f"if {' and '.join(first)}:"):
+    with f.writer.region(f"if {' and '.join(first)}:"):
         f.block(op.body.block)
 
 
@@ -204,10 +204,10 @@ def _init(f: FunctionCompiler, op: InitOp) -> None:
 
 
 def _if(f: FunctionCompiler, op: IfOp) -> None:
-    with f.writer.block(f"if {f.writer.value(op.condition).text}:"):
+    with f.writer.region(f"if {f.writer.value(op.condition).text}:"):
         f.block(op.then.block)
     if op.orelse.block.ops:
-        with f.writer.block("else:"):
+        with f.writer.region("else:"):
             f.block(op.orelse.block)
 
 

@@ -69,17 +69,33 @@ class Writer:
         self._indent -= 1
 
     @contextmanager
+    def region(self, header: str) -> Generator[None]:
+        """A block that holds any statements, in a nested function of their own when too many are nested."""
+        with self.block(header):
+            if self._indent - self._frames[-1].indent < _LEVELS_PER_FRAME:
+                yield
+            else:
+                with self._part():
+                    yield
+
+    @contextmanager
     def loop(self, header: str) -> Generator[None]:
-        """A block that runs repeatedly, in a nested function of its own when too many are nested."""
+        """A region that runs repeatedly."""
         frame = self._frames[-1]
         if frame.loops < _LOOPS_PER_FRAME and self._indent - frame.indent < _LEVELS_PER_FRAME:
             frame.loops += 1
             with self.block(header):
                 yield
             frame.loops -= 1
-            return
+        else:
+            with self._part(), self.loop(header):
+                yield
+
+    @contextmanager
+    def _part(self) -> Generator[None]:
+        """Write what is written meanwhile into a nested function, and call that here."""
         name = self.name("part")
-        with self._nested(name), self.loop(header):
+        with self._nested(name):
             yield
         self.line(f"returned = {name}()")
         with self.block("if returned is not None:"):
