@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, NoneAttr, StringAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -80,16 +80,37 @@ def read_spec(
         raise span.error("buffers of handles are not supported")
     alignment = context.integer(align, span, "the alignment")
     factor = context.integer(offset_factor, span, "offset_factor")
+    extents = read_shape(context, shape, span)
+    offset = _offset(context, elem_offset, factor, name, span)
     return BufferSpec(
-        shape=read_shape(context, shape, span),
+        shape=extents,
         element=element,
         data=None if data is None else context.pointer(data, span),
-        strides=read_shape(context, strides, span, "strides") or None if strides is not None else None,
-        offset=_offset(context, elem_offset, factor, name, span),
+        strides=_strides(context, strides, extents, offset, span),
+        offset=offset,
         scope=context.string(scope, span, "the scope"),
         alignment=None if alignment in _DEFAULT_ALIGNMENTS else alignment,
         offset_factor=None if factor in (0, 1) else factor,
     )
+
+
+def _strides(
+    context: Context, value: Value, shape: tuple[Mixed, ...], offset: Mixed | None, span: Span
+) -> tuple[Mixed, ...] | None:
+    """The strides; none for compact ones, which must be written down where the type needs them beside an offset."""
+    strides = None if value is None else read_shape(context, value, span, "strides") or None
+    if strides is not None or offset is None or all(isinstance(extent, int) for extent in shape[1:]):
+        return strides
+    compact: list[Mixed] = [1]
+    for extent in reversed(shape[1:]):
+        compact.insert(0, _product(context, compact[0], extent, span))
+    return tuple(compact)
+
+
+def _product(context: Context, lhs: Mixed, rhs: Mixed, span: Span) -> Mixed:
+    if isinstance(lhs, int) and isinstance(rhs, int):
+        return lhs * rhs
+    return rhs if lhs == 1 else context.locate(span).mul(lhs, rhs)
 
 
 def _offset(context: Context, value: Value, factor: int, name: Value, span: Span) -> Mixed | None:
@@ -736,3 +757,41 @@ def _buffer_store(
     if predicate is not None:
         raise span.error("T.buffer_store with a predicate is not supported")
     context.store(Element(target, places, span), value, span)
+
+
+# ---- arrays as arguments of packed functions
+
+
+@word("tvm_stack_make_shape")
+def _make_shape(context: Context, span: Span, *extents: Value) -> Value:
+    return read_shape(context, list(extents), span)
+
+
+@word("tvm_stack_make_array")
+def _make_array(
+    context: Context, span: Span, data: Value, shape: Value, strides: Value, ndim: Value, dtype: Value, offset: Value
+) -> Value:
+    """An array over a pointer: the buffer itself if it is all of one, else a buffer declared for it."""
+    pointer = context.pointer(data, span)
+    extents = read_shape(context, shape, span)
+    steps = read_shape(context, strides, span, "strides") if isinstance(strides, list | tuple) else None
+    start = context.mixed(offset, span)
+    match pointer.owner:
+        case BufferDataOp(buffer=buffer) if steps is None and start == 0 and _is_whole(buffer, extents):
+            return Buffer(buffer, "array", _element_of(pointer, span), list(extents))
+        case _:
+            element = type_of(_element_of(pointer, span))
+            op = DeclBufferOp("array", pointer, element, extents, strides=steps, offset=start)
+            return Buffer(context.locate(span).insert(op).buffer, "array", _element_of(pointer, span), list(extents))
+
+
+def _is_whole(buffer: SSAValue, extents: tuple[Mixed, ...]) -> bool:
+    type = buffer.type
+    return isinstance(type, MemRefType) and type.get_shape() == extents
+
+
+def _element_of(pointer: SSAValue, span: Span) -> DType:
+    assert isinstance(pointer.type, HandleType)
+    if isinstance(pointer.type.element, NoneAttr):
+        raise span.error("T.tvm_stack_make_array: expected a pointer that tells what it points to")
+    return dtype_of(pointer.type.element)

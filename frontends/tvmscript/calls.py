@@ -18,6 +18,7 @@ from ...dialects.tir import (
     HandleType,
 )
 from . import pytime
+from .buffers import data_of
 from .context import Context, spell_type
 from .expressions import apply, bind_parameters
 from .values import Buffer, FunctionRef, Macro, PendingCall, TypeAnnotation, Value, Word
@@ -31,6 +32,11 @@ def argument(context: Context, value: Value, span: Span) -> SSAValue:
     if isinstance(value, Buffer):
         return value.value
     return context.expr(value, span)
+
+
+def _data_of(context: Context, value: Value, span: Span) -> SSAValue:
+    """An argument of a C function, which takes a buffer by its pointer."""
+    return data_of(context, value, span) if isinstance(value, Buffer) else argument(context, value, span)
 
 
 def _arguments(context: Context, values: Sequence[Value], span: Span) -> list[SSAValue]:
@@ -81,18 +87,27 @@ def _type_of_result(context: Context, name: str, wanted: bool, span: Span) -> At
 
 
 @word("call_extern")
-def _call_extern(context: Context, span: Span, dtype: Value, func_name: Value, *args: Value) -> Value:
-    return _extern(context, span, dtype, func_name, args, pure=False)
+def _call_extern(context: Context, span: Span, *args: Value, dtype: Value = None) -> Value:
+    return _extern(context, span, args, dtype, pure=False)
 
 
 @word("call_pure_extern")
-def _call_pure_extern(context: Context, span: Span, dtype: Value, func_name: Value, *args: Value) -> Value:
-    return _extern(context, span, dtype, func_name, args, pure=True)
+def _call_pure_extern(context: Context, span: Span, *args: Value, dtype: Value = None) -> Value:
+    return _extern(context, span, args, dtype, pure=True)
 
 
-def _extern(context: Context, span: Span, dtype: Value, func_name: Value, args: Sequence[Value], pure: bool) -> Value:
+def _typed(args: Sequence[Value], dtype: Value, what: str, span: Span) -> tuple[Value, Value, Sequence[Value]]:
+    """Type, name and arguments; the type comes first, or until v0.11 last, as `dtype=`."""
+    if len(args) < (2 if dtype is None else 1):
+        raise span.error(f"{what} takes a type and the name of the function")
+    return (args[0], args[1], args[2:]) if dtype is None else (dtype, args[0], args[1:])
+
+
+def _extern(context: Context, span: Span, args: Sequence[Value], dtype: Value, pure: bool) -> Value:
+    dtype, func_name, args = _typed(args, dtype, "T.call_extern", span)
     name = context.string(func_name, span, "the name of the function")
-    op = CallExternOp(name, _arguments(context, args, span), _result_type(context, dtype, span), pure=pure)
+    operands = [_data_of(context, arg, span) for arg in args]
+    op = CallExternOp(name, operands, _result_type(context, dtype, span), pure=pure)
     return _inserted(context, span, op)
 
 
@@ -131,8 +146,6 @@ _BUILTINS: dict[str, str | None] = {
     "tvm_store_matrix_sync": None,
     "tvm_warp_activemask": "uint32",
     "tvm_struct_set": "int32",
-    "tvm_stack_make_shape": "handle",
-    "tvm_stack_make_array": "handle",
     "tvm_throw_last_error": "handle",
     "tvm_check_return": "int32",
     "TVMBackendAllocWorkspace": "handle",
@@ -161,7 +174,7 @@ def _builtin_arguments(context: Context, args: Sequence[Value], span: Span) -> l
 def _builtin_argument(context: Context, value: Value, span: Span) -> SSAValue:
     if isinstance(value, Word | TypeAnnotation):
         raise span.error("a type cannot be an argument of this call")
-    return argument(context, value, span)
+    return _data_of(context, value, span)
 
 
 for _name, _dtype in _BUILTINS.items():
@@ -195,13 +208,22 @@ def _tvm_struct_get(context: Context, span: Span, arr: Value, index: Value, fiel
 
 
 @word("call_intrin")
-def _call_intrin(context: Context, span: Span, dtype: Value, func_name: Value, *args: Value) -> Value:
+def _call_intrin(context: Context, span: Span, *args: Value, dtype: Value = None) -> Value:
     """`T.call_intrin("float32", "tir.exp", x)`: an operator by its name."""
+    dtype, func_name, operands = _typed(args, dtype, "T.call_intrin", span)
     name = context.string(func_name, span, "the name of the builtin").removeprefix("tirx.").removeprefix("tir.")
     if name in _INTERNAL or name not in WORDS:
         known = [word for word in WORDS if word not in _INTERNAL]
         raise span.error(f"builtin {name!r} is not supported{did_you_mean(name, known)}")
-    result = apply(context, Word("T", name), span, list(args), {})
+    if name == "tvm_call_packed" and operands and isinstance(operands[0], str):
+        values = _arguments(context, operands[1:], span)
+        return _result_of(
+            context.locate(span).insert(CallPackedOp(operands[0], values, _result_type(context, dtype, span)))
+        )
+    if name in _BUILTINS:
+        values = _builtin_arguments(context, operands, span)
+        return _inserted(context, span, CallIntrinOp(name, values, _result_type(context, dtype, span)))
+    result = apply(context, Word("T", name), span, list(operands), {})
     if not pytime.is_symbolic(result):
         return result
     value, expected = context.expr(result, span), _result_type(context, dtype, span)

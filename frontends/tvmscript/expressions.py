@@ -12,7 +12,7 @@ from ...core.dtypes import DType, dtype_of, literal_dtype, promote, type_of
 from ...core.errors import ParseError
 from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp, constant_value
 from . import buffers, pytime, syntax
-from .context import Context
+from .context import Context, spell_type
 from .values import (
     Box,
     Buffer,
@@ -24,6 +24,7 @@ from .values import (
     Loops,
     Macro,
     Method,
+    PendingCall,
     Scope,
     TypeAnnotation,
     Value,
@@ -31,7 +32,17 @@ from .values import (
     Word,
     describe,
 )
-from .vocabulary import CONSTANTS, FORMS, WORDS, call_reader, is_dtype, is_prefix, path_of, unknown_word
+from .vocabulary import (
+    CONSTANTS,
+    FORMS,
+    WORDS,
+    call_reader,
+    is_dtype,
+    is_prefix,
+    path_of,
+    takes_dtype,
+    unknown_word,
+)
 
 MAX_FORMAT = 64
 
@@ -589,10 +600,25 @@ def apply(context: Context, function: Value, span: Span, args: list[Value], keyw
 def call_word(context: Context, word: Word, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
     path = path_of(word)
     if (reader := WORDS.get(path)) is not None:
+        if "dtype" in keywords and not takes_dtype(reader):
+            keywords = dict(keywords)
+            dtype = keywords.pop("dtype")
+            return check_dtype(context, call_reader(reader, str(word), context, span, args, keywords), dtype, span)
         return call_reader(reader, str(word), context, span, args, keywords)
     if is_dtype(path):
         return call_reader(WORDS["<dtype>"], str(word), context, span, [path, *args], keywords)
     raise unknown_word(word, span)
+
+
+def check_dtype(context: Context, value: Value, dtype: Value, span: Span) -> Value:
+    """`T.exp(x, dtype="float32")` of v0.8-0.11: the type is what it would be without, too."""
+    if not pytime.is_symbolic(value) or isinstance(value, PendingCall) or dtype in ("", "void"):
+        return value
+    operand = context.expr(value, span)
+    expected = context.type(dtype, span)
+    if operand.type != expected and not isinstance(operand.type, HandleType):
+        raise span.error(f"this is {spell_type(operand.type)}, got dtype={spell_type(expected)!r}")
+    return operand
 
 
 def _call_closure(

@@ -22,7 +22,7 @@ from ...dialects.tir import (
 )
 from . import pytime, syntax
 from .context import Context
-from .expressions import binary, cast_to, common_dtype, evaluate, if_then_else, logical
+from .expressions import binary, cast_to, check_dtype, common_dtype, evaluate, if_then_else, logical
 from .values import Alias, Range, TypeAnnotation, Value, Variable, Word
 from .vocabulary import bind_arguments, form, path_of, word
 
@@ -119,9 +119,14 @@ def _cast(context: Context, span: Span, value: Value, dtype: Value) -> Value:
 
 
 @word("reinterpret")
-def _reinterpret(context: Context, span: Span, dtype: Value, value: Value) -> Value:
-    if not isinstance(dtype, str | Word | DType | TypeAnnotation):
-        value, dtype = dtype, value
+def _reinterpret(context: Context, span: Span, *args: Value, dtype: Value = None) -> Value:
+    """`T.reinterpret("int32", x)`, and v0.8-0.11's `T.reinterpret(x, dtype="int32")`."""
+    if len(args) != (2 if dtype is None else 1):
+        raise span.error("T.reinterpret takes a type and a value")
+    if dtype is None:
+        dtype, value = args if isinstance(args[0], str | Word | DType | TypeAnnotation) else reversed(args)
+    else:
+        value = args[0]
     operand = context.expr(value, span)
     return context.locate(span).reinterpret(operand, context.type(dtype, span))
 
@@ -326,12 +331,15 @@ def _select(context: Context, span: Span, condition: Value, true_value: Value, f
 @form("if_then_else")
 def _if_then_else(context: Context, node: syntax.Call) -> Value:
     bound = bind_arguments(_if_then_else_parameters, "T.if_then_else", node.span, node.args, _nodes(node))
-    condition, then, orelse = bound.args
+    condition, then, orelse = bound.args[:3]
     test = evaluate(context, condition)
-    return if_then_else(context, context.condition(test, condition.span), then, orelse, node.span)
+    result = if_then_else(context, context.condition(test, condition.span), then, orelse, node.span)
+    if "dtype" in bound.arguments:
+        return check_dtype(context, result, evaluate(context, bound.arguments["dtype"]), node.span)
+    return result
 
 
-def _if_then_else_parameters(context: Any, span: Any, cond: Any, t: Any, f: Any) -> None:
+def _if_then_else_parameters(context: Any, span: Any, cond: Any, t: Any, f: Any, dtype: Any = None) -> None:
     """The parameters of `T.if_then_else`."""
 
 

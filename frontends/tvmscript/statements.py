@@ -505,10 +505,11 @@ def _open(context: Context, frame: Frame, name: str) -> Value:
 
 
 def _open_attr(context: Context, frame: AttrFrame) -> Value:
-    node, value = (_attr_operand(context, part, frame.span) for part in (frame.node, frame.value))
-    op = AttrOp(normal_key(frame.key), node, value)
-    context.locate(frame.span).insert(op)
-    context.builder.point = InsertPoint.at_end(op.body.block)
+    for key, value in frame.entries:
+        operands = (_attr_operand(context, part, frame.span) for part in (frame.node, value))
+        op = AttrOp(normal_key(key), *operands)
+        context.locate(frame.span).insert(op)
+        context.builder.point = InsertPoint.at_end(op.body.block)
     return None
 
 
@@ -575,13 +576,17 @@ def _let_stmt(context: Context, span: Span, value: Value, type_annotation: Value
 
 
 @word("attr")
-def _attr(context: Context, span: Span, node: Value, attr_key: Value, value: Value) -> Value:
+def _attr(context: Context, span: Span, node: Value, attr_key: Value = None, value: Value = None) -> Value:
+    """`T.attr(node, key, value)`; `T.attr({key: value})` is about no node in particular, which is 0 elsewhere."""
+    if isinstance(node, dict) and attr_key is None and value is None:
+        entries = cast("dict[Value, Value]", node).items()
+        return AttrFrame(span, 0, tuple((context.string(key, span, "the key"), entry) for key, entry in entries))
     key = context.string(attr_key, span, "the key")
     if key.startswith("pragma_") and isinstance(node, Variable) and node.value is None and node.thread is None:
         node = 0  # today's printer names the loop inside, which has no value yet; a pragma is about what it holds
     if isinstance(node, Variable) and node.thread is not None and key in ("thread_extent", "virtual_thread"):
         return LaunchFrame(span, node, context.index(value, span))
-    return AttrFrame(span, node, key, value)
+    return AttrFrame(span, node, ((key, value),))
 
 
 @word("env_thread")

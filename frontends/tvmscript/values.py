@@ -241,8 +241,7 @@ class InitFrame(Frame):
 @dataclass(frozen=True, slots=True)
 class AttrFrame(Frame):
     node: Value
-    key: str
-    value: Value
+    entries: tuple[tuple[str, Value], ...]
 
 
 @dataclass(frozen=True, slots=True)

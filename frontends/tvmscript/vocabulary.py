@@ -128,6 +128,11 @@ def _signature(reader: Reader) -> inspect.Signature:
     return signature.replace(parameters=list(signature.parameters.values())[2:])
 
 
+def takes_dtype(reader: Reader) -> bool:
+    """Whether a reader knows the keyword `dtype`, which v0.8-0.11 print on every call of a builtin."""
+    return any(p.name == "dtype" or p.kind is p.VAR_KEYWORD for p in _signature(reader).parameters.values())
+
+
 def bind_arguments(
     reader: Reader, name: str, span: Span, args: Sequence[Value], keywords: Mapping[str, Value]
 ) -> inspect.BoundArguments:

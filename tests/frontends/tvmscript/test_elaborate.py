@@ -86,6 +86,20 @@ def test_expressions(line: str, expected: str | None) -> None:
     says(line, expected)
 
 
+def test_calls_of_v08_name_their_types_last() -> None:
+    says('A[0, 0] = T.exp(A[0, 1], dtype="float32")', "A[0, 0] = T.exp(A[0, 1])")
+    says('J[0] = T.if_then_else(n > 1, n, 2, dtype="int32")', "J[0] = T.if_then_else(n > 1, n, 2)")
+    says('A[0, 0] = T.reinterpret(n, dtype="float32")', 'A[0, 0] = T.reinterpret("float32", n)')
+    says('J[0] = T.call_pure_extern("f", n, dtype="int32")', 'J[0] = T.call_pure_extern("int32", "f", n)')
+    says('T.evaluate(T.tvm_storage_sync("shared", dtype=""))', 'T.tvm_storage_sync("shared")')
+    says('T.evaluate(T.call_packed("f", n, dtype="int32"))', 'T.call_packed("f", n)')
+
+
+def test_packed_calls_and_builtins_may_have_results_of_any_type() -> None:
+    says('A[0, 0] = T.call_intrin("float32", "tir.tvm_call_packed", "f", n)')
+    says('J[0] = T.call_intrin("int32", "tir.tvm_struct_set", A.data, n)')
+
+
 def test_conditions_are_lazy_where_it_matters() -> None:
     assert printed("if n > 0 and J[n] > 1 or not n == 2:\n    J[0] = 1")[0] == "if n > 0 and J[n] > 1 or not n == 2:"
     assert printed("if T.And(n > 0, T.Or(n < 4, T.Not(n > 9))):\n    J[0] = 1")[0].startswith("if n > 0 and (n < 4 or")
@@ -516,3 +530,32 @@ def test_buffers_of_today_are_pointers_and_views() -> None:
     module = parse_tvmscript(text)
     assert parse_tvmscript(module.script("0.27")).script() == module.script()
     assert "D = T.decl_buffer((2, 8), data=A.data)" in module.script()
+
+
+def test_attributes_about_no_node_are_a_dictionary_today() -> None:
+    today, classic = (
+        function(f"T.attr({attr})\nA[0, 0] = 1.0") for attr in ('{"pragma_a": "seq"}', '0, "pragma_a", "seq"')
+    )
+    assert str(today) == str(classic)
+    nested = printed('T.attr({"pragma_a": "seq", "pragma_b": 1})\nA[0, 0] = 1.0')
+    assert nested[:2] == ['T.attr(0, "pragma_a", "seq")', 'T.attr(0, "pragma_b", 1)']
+
+
+def test_a_symbolic_buffer_with_an_offset_of_its_own_is_row_major() -> None:
+    body = "k = T.int32()\nB = T.match_buffer(b, (4, k, 3, k), offset_factor=1)\nB[0, 0, 0, 0] = 1.0"
+    lines = printed(body, params="b: T.handle")
+    assert lines[1] == "B = T.match_buffer(b, (4, k, 3, k), strides=(k * 3 * k, k * 3, k, 1), offset_factor=1)"
+
+
+def test_an_array_over_all_of_a_buffer_is_the_buffer() -> None:
+    shape = "T.tvm_stack_make_shape(16, 16)"
+    array = f"T.tvm_stack_make_array(A.data, {shape}, 0, 2, T.float32(0.0), 0)"
+    says(f'T.call_packed("f", {array}, 1)', 'T.call_packed("f", A, 1)')
+
+
+def test_an_array_over_part_of_a_buffer_is_declared() -> None:
+    shape, strides = "T.tvm_stack_make_shape(4, 4)", "T.tvm_stack_make_shape(16, 1)"
+    array = f"T.tvm_stack_make_array(A.data, {shape}, {strides}, 2, T.float32(0.0), 8)"
+    declared, call = printed(f'T.call_packed("f", {array})')
+    assert declared == "array = T.decl_buffer((4, 4), data=A.data, strides=(16, 1), elem_offset=8)"
+    assert call == 'T.call_packed("f", array)'
