@@ -283,6 +283,7 @@ EXPRESSIONS = [
     ("(lambda a: a)()", "missing argument 'a'"),
     ("(lambda a: a)(1, 2)", "1 arguments too many"),
     ("(lambda a: a)(1, b=2)", "unknown argument 'b'"),
+    ("T.exp(1.0, dtype='float64')", "this is float32, got dtype='float64'"),
     ("T.exp()", "T.exp: missing argument 'x'"),
     ("T.exp(1.0, 2.0)", "T.exp takes at most 1 arguments, got 2"),
     ("T.exp(y=1.0)", "T.exp has no parameter 'y'"),
