@@ -4,6 +4,7 @@ Run as a Python script it compiles the function and calls it on numpy arrays.
 """
 
 import numpy as np
+
 import stepwell
 from stepwell.script import tir as T
 

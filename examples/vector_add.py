@@ -1,4 +1,7 @@
-"""Add one to a vector: the smallest program with a block. `stepwell run examples/vector_add.py --print-landings --check`"""
+"""Add one to a vector: the smallest program with a block.
+
+`stepwell run examples/vector_add.py --print-landings --check`
+"""
 
 from stepwell.script import ir as I
 from stepwell.script import tir as T
