@@ -714,6 +714,8 @@ def _load(context: Context, span: Span, dtype: Value, var: Value, index: Value, 
 def _store(context: Context, span: Span, var: Value, index: Value, value: Value, predicate: Value = True) -> Value:
     pointer = context.pointer(var, span)
     place = context.number(index, span)
+    if not dtype_of(place.type).is_int:
+        raise span.error(f"expected an integer index, got {dtype_of(place.type)}")
     lanes = dtype_of(place.type).lanes
     operand = context.operand(value, span)
     element = dtype_of(operand.type).scalar if isinstance(operand, SSAValue) else _pointee(pointer, span)

@@ -506,8 +506,8 @@ def _open(context: Context, frame: Frame, name: str) -> Value:
 
 def _open_attr(context: Context, frame: AttrFrame) -> Value:
     for key, value in frame.entries:
-        operands = (_attr_operand(context, part, frame.span) for part in (frame.node, value))
-        op = AttrOp(normal_key(key), *operands)
+        node, operand = (_attr_operand(context, part, frame.span) for part in (frame.node, value))
+        op = AttrOp(normal_key(key), node, operand)
         context.locate(frame.span).insert(op)
         context.builder.point = InsertPoint.at_end(op.body.block)
     return None

@@ -97,7 +97,7 @@ def test_calls_of_v08_name_their_types_last() -> None:
 
 def test_packed_calls_and_builtins_may_have_results_of_any_type() -> None:
     says('A[0, 0] = T.call_intrin("float32", "tir.tvm_call_packed", "f", n)')
-    says('J[0] = T.call_intrin("int32", "tir.tvm_struct_set", A.data, n)')
+    says('J[0] = T.call_intrin("int32", "tir.tvm_struct_set", A.data, n)', "J[0] = T.tvm_struct_set(A.data, n)")
 
 
 def test_conditions_are_lazy_where_it_matters() -> None:
