@@ -54,7 +54,7 @@ def _resize_float(w: Writer, value: SSAValue, have: DType, want: DType, type: At
     return w.op(arith.TruncFOp, value, type=type)
 
 
-def _cast(w: Writer, op: CastOp) -> None:
+def lower_cast(w: Writer, op: CastOp) -> None:
     w.bind(op.result, convert(w, w.value(op.value), dtype_of(op.value.type), dtype_of(op.result.type)))
 
 
@@ -92,4 +92,4 @@ def lane(w: Writer, value: SSAValue, n: int) -> SSAValue:
     return w.insert(vector.ExtractOp(value, [n], value.type.element_type)).result
 
 
-HANDLERS: Handlers = {CastOp: _cast, ReinterpretOp: _reinterpret}
+HANDLERS: Handlers = {ReinterpretOp: _reinterpret}

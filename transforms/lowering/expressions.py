@@ -21,6 +21,7 @@ from ...dialects.tir import (
     ShuffleOp,
     SymbolOp,
 )
+from . import casts, indices
 from .casts import compare, convert, lane, reinterpret
 from .types import I64, lower_type
 from .writer import Handlers, Writer
@@ -65,20 +66,9 @@ def _let(w: Writer, op: LetOp) -> None:
         w.bind(op.result, w.value(op.value))
 
 
-def _floordiv(w: Writer, op: arith.FloorDivSIOp) -> None:
-    """Without signs it is the plain division."""
-    if w.is_at_least(op.lhs, 0) and w.is_at_least(op.rhs, 1):
-        w.bind(op.result, w.op(arith.DivUIOp, w.value(op.lhs), w.value(op.rhs)))
-    else:
-        _copy(w, op)
-
-
 def _floormod(w: Writer, op: FloormodOp) -> None:
-    """The truncating remainder, moved by the divisor where the signs of both differ; without signs the plain one."""
+    """The truncating remainder, moved by the divisor where the signs of both differ."""
     lhs, rhs = w.value(op.lhs), w.value(op.rhs)
-    if w.is_at_least(op.lhs, 0) and w.is_at_least(op.rhs, 1):
-        w.bind(op.result, w.op(arith.RemUIOp, lhs, rhs))
-        return
     zero = w.constant(0, lhs.type)
     rest = w.op(arith.RemSIOp, lhs, rhs)
     differ = compare(w, "slt", w.op(arith.XOrIOp, rest, rhs), zero)
@@ -292,6 +282,8 @@ _INTRINSICS: dict[str, Callable[[Writer, IntrinsicOp], SSAValue]] = {
 
 
 HANDLERS: Handlers = {
+    **{op: _copy for dialect in (arith.Arith, math.Math, vector.Vector) for op in dialect.operations},
+    **indices.handlers(_copy, _copy, _floormod, casts.lower_cast),
     arith.ConstantOp: _later,
     ConstOp: _later,
     RampOp: _later,
@@ -299,18 +291,10 @@ HANDLERS: Handlers = {
     arith.BitcastOp: _bitcast,
     math.AbsIOp: _abs,
     LetOp: _let,
-    arith.FloorDivSIOp: _floordiv,
-    FloormodOp: _floormod,
     MinOp: _min,
     MaxOp: _max,
     ShuffleOp: _shuffle,
     IntrinsicOp: _intrinsic,
-    **{
-        op: _copy
-        for dialect in (arith.Arith, math.Math, vector.Vector)
-        for op in dialect.operations
-        if op not in (arith.ConstantOp, arith.BitcastOp, arith.FloorDivSIOp, math.AbsIOp)
-    },
 }
 
 LATE: dict[type[Operation], Callable[[Writer, RampOp], SSAValue]] = {RampOp: _ramp}

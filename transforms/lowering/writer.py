@@ -96,7 +96,7 @@ class Writer:
         self._scopes: list[dict[tuple[object, ...], SSAValue]] = [{}]
         self._heap: list[list[SSAValue]] = []
         self._stack_blocks = [entry]
-        self._analyzer = Analyzer()
+        self.analyzer = Analyzer()
 
     # Operations
 
@@ -306,7 +306,7 @@ class Writer:
         """Whether a scalar integer of the `tir` function is provably at least `number`."""
         if not isinstance(value.type, IntegerType):
             return False
-        return self._analyzer.bounds(self._analyzer.exact(value))[0] >= number
+        return self.analyzer.bounds(self.analyzer.exact(value))[0] >= number
 
     def add(self, a: Index, b: Index) -> Index:
         if isinstance(a, int) and isinstance(b, int):

@@ -48,21 +48,18 @@ tir.func @loops("A" %A: memref<8x8xf32>, "n" %n: i32, "m" %m: i64, "x" %x: f32) 
 // CHECK-NEXT:        %c2 = arith.constant 2 : index
 // CHECK-NEXT:        %c6 = arith.constant 6 : index
 // CHECK-NEXT:        %c1 = arith.constant 1 : index
-// CHECK-NEXT:        %c1_i32 = arith.constant 1 : i32
 // CHECK-NEXT:        %c0 = arith.constant 0 : index
 // CHECK-NEXT:        scf.for %i = %c2 to %c6 step %c1 {
 // CHECK-NEXT:          %0 = arith.index_cast %n : i32 to index
 // CHECK-NEXT:          %1 = arith.addi %0, %0 : index
 // CHECK-NEXT:          scf.for %j = %0 to %1 step %c2 {
-// CHECK-NEXT:            %i_1 = arith.index_cast %i : index to i32
-// CHECK-NEXT:            %k = arith.addi %i_1, %c1_i32 : i32
-// CHECK-NEXT:            %2 = arith.index_cast %k : i32 to index
-// CHECK-NEXT:            memref.store %x, %A[%2, %j] : memref<8x8xf32>
-// CHECK-NEXT:            memref.store %x, %A[%j, %2] : memref<8x8xf32>
+// CHECK-NEXT:            %k = arith.addi %i, %c1 : index
+// CHECK-NEXT:            memref.store %x, %A[%k, %j] : memref<8x8xf32>
+// CHECK-NEXT:            memref.store %x, %A[%j, %k] : memref<8x8xf32>
 // CHECK-NEXT:          }
 // CHECK-NEXT:        }
-// CHECK-NEXT:        %3 = arith.index_cast %m : i64 to index
-// CHECK-NEXT:        scf.for %v = %c0 to %3 step %c1 {
+// CHECK-NEXT:        %2 = arith.index_cast %m : i64 to index
+// CHECK-NEXT:        scf.for %v = %c0 to %2 step %c1 {
 // CHECK-NEXT:          memref.store %x, %A[%v, %c1] : memref<8x8xf32>
 // CHECK-NEXT:        }
 // CHECK-NEXT:        scf.for %t = %c0 to %c2 step %c1 {
@@ -527,5 +524,76 @@ tir.func @pointers("A" %A: memref<8x8xf32>, "h" %h: !tir.handle, "n" %n: i32, "z
 // CHECK-NEXT:        %x = memref.load %B[%0] : memref<?xf32, strided<[1], offset: ?>>
 // CHECK-NEXT:        memref.store %x, %F[%0] : memref<8xf32, "local">
 // CHECK-NEXT:        memref.dealloc %7 : memref<?x4xf32>
+// CHECK-NEXT:        func.return
+// CHECK-NEXT:      }
+
+// Arithmetic on loop variables that does not wrap is done in index, what may wrap or comes from data in its own type.
+tir.func @indices("A" %A: memref<64xf32>, "I" %I: memref<64xi32>, "n" %n: i32, "x" %x: f32) {
+  %c4 = arith.constant 4 : i32
+  %c40 = arith.constant 40 : i32
+  tir.for serial "i" %i : i32 in [0 +: 8] {
+    tir.for serial "j" %j : i32 in [0 +: 4] {
+      %0 = arith.muli %i, %c4 : i32
+      %1 = arith.addi %0, %j : i32
+      %2 = arith.floordivsi %1, %c4 : i32
+      %3 = tir.floormod %1, %c4 : i32
+      %4 = arith.maxsi %2, %3 : i32
+      %5 = arith.cmpi slt, %4, %c40 : i32
+      tir.if %5 {
+        tir.store %x, %A[%4] : memref<64xf32>
+      }
+      tir.store %4, %I[%1] : memref<64xi32>
+      %6 = arith.addi %n, %i : i32
+      %7 = tir.load %I[%6] : memref<64xi32>
+      %8 = arith.addi %7, %j : i32
+      tir.store %x, %A[%8] : memref<64xf32>
+      %9 = arith.subi %j, %i : i32
+      %10 = tir.floormod %9, %c4 : i32
+      tir.store %x, %A[%10] : memref<64xf32>
+    }
+  }
+}
+// CHECK:         func.func @indices(%A: memref<64xf32> {stepwell.name = "A", stepwell.dtype = "float32"}, %I: memref<64xi32> {stepwell.name = "I", stepwell.dtype = "int32"}, %n: i32 {stepwell.name = "n", stepwell.dtype = "int32"}, %x: f32 {stepwell.name = "x", stepwell.dtype = "float32"}) {
+// CHECK-NEXT:        %c0 = arith.constant 0 : index
+// CHECK-NEXT:        %c8 = arith.constant 8 : index
+// CHECK-NEXT:        %c1 = arith.constant 1 : index
+// CHECK-NEXT:        %c4 = arith.constant 4 : index
+// CHECK-NEXT:        %c40 = arith.constant 40 : index
+// CHECK-NEXT:        %c4_i32 = arith.constant 4 : i32
+// CHECK-NEXT:        %c0_i32 = arith.constant 0 : i32
+// CHECK-NEXT:        scf.for %i = %c0 to %c8 step %c1 {
+// CHECK-NEXT:          scf.for %j = %c0 to %c4 step %c1 {
+// CHECK-NEXT:            %0 = arith.muli %i, %c4 : index
+// CHECK-NEXT:            %1 = arith.addi %0, %j : index
+// CHECK-NEXT:            %2 = arith.divui %1, %c4 : index
+// CHECK-NEXT:            %3 = arith.remui %1, %c4 : index
+// CHECK-NEXT:            %4 = arith.maxsi %2, %3 : index
+// CHECK-NEXT:            %5 = arith.cmpi slt, %4, %c40 : index
+// CHECK-NEXT:            scf.if %5 {
+// CHECK-NEXT:              memref.store %x, %A[%4] : memref<64xf32>
+// CHECK-NEXT:            }
+// CHECK-NEXT:            %6 = arith.index_cast %4 : index to i32
+// CHECK-NEXT:            memref.store %6, %I[%1] : memref<64xi32>
+// CHECK-NEXT:            %i_1 = arith.index_cast %i : index to i32
+// CHECK-NEXT:            %7 = arith.addi %n, %i_1 : i32
+// CHECK-NEXT:            %8 = arith.index_cast %7 : i32 to index
+// CHECK-NEXT:            %9 = memref.load %I[%8] : memref<64xi32>
+// CHECK-NEXT:            %j_1 = arith.index_cast %j : index to i32
+// CHECK-NEXT:            %10 = arith.addi %9, %j_1 : i32
+// CHECK-NEXT:            %11 = arith.index_cast %10 : i32 to index
+// CHECK-NEXT:            memref.store %x, %A[%11] : memref<64xf32>
+// CHECK-NEXT:            %12 = arith.subi %j, %i : index
+// CHECK-NEXT:            %13 = arith.index_cast %12 : index to i32
+// CHECK-NEXT:            %14 = arith.remsi %13, %c4_i32 : i32
+// CHECK-NEXT:            %15 = arith.xori %14, %c4_i32 : i32
+// CHECK-NEXT:            %16 = arith.cmpi slt, %15, %c0_i32 : i32
+// CHECK-NEXT:            %17 = arith.cmpi ne, %14, %c0_i32 : i32
+// CHECK-NEXT:            %18 = arith.andi %17, %16 : i1
+// CHECK-NEXT:            %19 = arith.addi %14, %c4_i32 : i32
+// CHECK-NEXT:            %20 = arith.select %18, %19, %14 : i32
+// CHECK-NEXT:            %21 = arith.index_cast %20 : i32 to index
+// CHECK-NEXT:            memref.store %x, %A[%21] : memref<64xf32>
+// CHECK-NEXT:          }
+// CHECK-NEXT:        }
 // CHECK-NEXT:        func.return
 // CHECK-NEXT:      }
