@@ -99,7 +99,7 @@ def _strides(
 ) -> tuple[Mixed, ...] | None:
     """The strides; none for compact ones, which must be written down where the type needs them beside an offset."""
     strides = None if value is None else read_shape(context, value, span, "strides") or None
-    if strides is not None or offset is None or all(isinstance(extent, int) for extent in shape[1:]):
+    if strides is not None or not offset or all(isinstance(extent, int) for extent in shape[1:]):
         return strides
     compact: list[Mixed] = [1]
     for extent in reversed(shape[1:]):
