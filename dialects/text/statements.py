@@ -392,7 +392,8 @@ class Statements:
         scope = "" if type.scope.data == "global" else f", scope={quoted(type.scope.data)}"
         comma = "," if len(op.mixed_extents) == 1 else ""
         name = self.expressions.define(op.pointer)
-        self.emit(f"{name} = T.alloc_buffer(({extents}{comma}), {dtype_name(type.element)}{scope})")
+        notes = "" if op.annotations is None else f", annotations={self._dictionary(op.annotations)}"
+        self.emit(f"{name} = T.alloc_buffer(({extents}{comma}), {dtype_name(type.element)}{scope}{notes})")
         self.expressions.bind(op.pointer, f"{name}.data")
 
     @_prints(AllocateConstOp)
