@@ -8,15 +8,15 @@ landing and run the rest of the default pipeline. A user's mistake is a message 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import TextIOBase
 from typing import IO, ClassVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.arg_spec import ArgSpecParseError, parse_spec
-from xdsl.utils.exceptions import DiagnosticException, ParseError, UnregisteredConstructException
+from xdsl.utils.arg_spec import parse_spec
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError, UnregisteredConstructException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
@@ -88,7 +88,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 @contextmanager
-def mistakes(*more: type[Exception]) -> Iterator[None]:
+def mistakes(*more: type[Exception]) -> Generator[None, None, None]:
     """Show a user's mistake on stderr and exit with 1."""
     try:
         yield

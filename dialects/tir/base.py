@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -117,6 +117,11 @@ class TirOp(IRDLOperation, ABC):
                 raise VerifyError(f"{where}{self.name}: {underlying_error}") from underlying_error
             case _:
                 super().emit_error(message, underlying_error)
+
+
+def memref_type(value: SSAValue) -> MemRefType[Attribute]:
+    """The type of a buffer; the constraint of the op that has it as operand says that it is one."""
+    return cast("MemRefType[Attribute]", value.type)
 
 
 def scope_of(type: MemRefType[Attribute]) -> str:

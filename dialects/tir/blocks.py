@@ -94,8 +94,8 @@ class BlockOp(TirOp):
     name = "tir.block"
 
     block_name = prop_def(StringAttr)
-    axis_names = prop_def(ArrayAttr)
-    axis_kinds = prop_def(ArrayAttr)
+    axis_names = prop_def(ArrayAttr[StringAttr])
+    axis_kinds = prop_def(ArrayAttr[StringAttr])
     static_domains = prop_def(Attribute)  # min and extent of each axis in turn
     annotations = opt_prop_def(DictionaryAttr)
     bindings = var_operand_def(IntegerType)

@@ -40,6 +40,7 @@ from .base import (
     Mixed,
     TirOp,
     join_mixed,
+    memref_type,
     parse_discardable,
     parse_index,
     parse_memory,
@@ -459,7 +460,7 @@ class MatchRegionOp(BufferOp):
     def verify_(self) -> None:
         self._verify_holes()
         verify_region(self, "(C2)")
-        require(self.source.type.element_type == self.type.element_type, "(C3) element types differ")
+        require(memref_type(self.source).element_type == self.type.element_type, "(C3) element types differ")
 
     def print(self, printer: Printer) -> None:
         print_quoted(printer, self.buffer_name)

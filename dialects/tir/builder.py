@@ -6,16 +6,15 @@ Operators raise ValueError on operands they cannot combine; a front end turns th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
-from xdsl.builder import InsertPoint
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, LocationAttr, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core import dtypes
 from ...core.dtypes import DType, dtype_of, type_of
@@ -130,7 +129,7 @@ class TirBuilder:
         self.location: LocationAttr = UnknownLoc() if location is None else location
 
     @contextmanager
-    def at(self, point: Block | InsertPoint) -> Iterator[None]:
+    def at(self, point: Block | InsertPoint) -> Generator[None, None, None]:
         """Insert at `point` for a while."""
         saved = self.point
         self.point = InsertPoint.at_end(point) if isinstance(point, Block) else point

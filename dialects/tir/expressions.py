@@ -362,7 +362,7 @@ class ShuffleOp(TirOp):
 
     name = "tir.shuffle"
 
-    indices = prop_def(DenseArrayBase)
+    indices = prop_def(DenseArrayBase[IntegerType])
     vectors = var_operand_def()
     result = result_def()
 

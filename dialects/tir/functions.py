@@ -59,7 +59,7 @@ class FuncOp(TirOp):
     name = "tir.func"
 
     sym_name = prop_def(StringAttr)
-    param_names = prop_def(ArrayAttr)
+    param_names = prop_def(ArrayAttr[StringAttr])
     func_attrs = opt_prop_def(DictionaryAttr)
     private = opt_prop_def(UnitAttr)
     result_type = opt_prop_def(Attribute)

@@ -40,6 +40,7 @@ from .base import (
     annotations_attr,
     indexed_type,
     join_mixed,
+    memref_type,
     parse_discardable,
     parse_indices,
     parse_memory,
@@ -269,7 +270,7 @@ class AddressOfOp(TirOp):
         )
 
     def verify_(self) -> None:
-        rank = self.buffer.type.get_num_dims()
+        rank = memref_type(self.buffer).get_num_dims()
         require(len(self.indices) == rank, f"(C1) {len(self.indices)} indices for a buffer of rank {rank}")
 
     def print(self, printer: Printer) -> None:
@@ -362,7 +363,7 @@ class _AccessOp(TirOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def _verify_indices(self) -> None:
-        rank = self.buffer.type.get_num_dims()
+        rank = memref_type(self.buffer).get_num_dims()
         require(len(self.indices) == rank, f"(C1) {len(self.indices)} indices for a buffer of rank {rank}")
         for index in self.indices:
             scalar = index.type.element_type if isinstance(index.type, VectorType) else index.type

@@ -59,6 +59,7 @@ def test_signatures_tell_names_types_and_what_is_written(parse_upstream) -> None
 def test_buffers_only_read_are_known(parse_upstream, body: str, written: bool) -> None:
     text = f"func.func @main(%a: memref<4xf32>, %i: index, %x: f32, %c: i1) {{ {body}\n func.return }}"
     ((parameter, *_),) = [f.parameters for f in emit_module(parse_upstream(text)).functions]
+    assert isinstance(parameter, BufferParameter)
     assert parameter.written is written
 
 

@@ -1,5 +1,8 @@
 """Python functions and classes as programs, with the names around them."""
 
+# Annotations are TVMScript here, not types.
+# pyright: reportInvalidTypeForm=false, reportUndefinedVariable=false, reportGeneralTypeIssues=false
+
 import numpy as np
 import pytest
 

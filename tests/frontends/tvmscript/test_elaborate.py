@@ -15,7 +15,9 @@ PARAMS = (
 )
 
 
-def function(body: str, params: str = PARAMS, decorator: str = "@T.prim_func", **extra: object) -> Module:
+def function(
+    body: str, params: str = PARAMS, decorator: str = "@T.prim_func", extra: dict[str, object] | None = None
+) -> Module:
     text = f"{decorator}\ndef main({params}):\n" + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ") + "\n"
     module = parse_tvmscript(text, "f.py", extra)
     module.verify()
@@ -24,7 +26,7 @@ def function(body: str, params: str = PARAMS, decorator: str = "@T.prim_func", *
 
 def printed(body: str, params: str = PARAMS, **extra: object) -> list[str]:
     """The statements of a function with this body, each without its indentation, after a round trip."""
-    text = function(body, params, **extra).script()
+    text = function(body, params, extra=extra).script()
     assert parse_tvmscript(text).script() == text
     lines = [line.strip() for line in text.splitlines()]
     return [line for line in lines[lines.index("@T.prim_func") + 2 :] if not line.startswith("#")]

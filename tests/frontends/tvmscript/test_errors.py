@@ -24,7 +24,9 @@ def assert_refused(text: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse_tvmscript(source, "f.py")
     first, shown, caret = str(caught.value).split("\n")
-    where, got = re.fullmatch(r"f\.py:(\d+:\d+): error: (.*)", first).groups()
+    match = re.fullmatch(r"f\.py:(\d+:\d+): error: (.*)", first)
+    assert match is not None
+    where, got = match.groups()
     assert (where.split(":")[0], got) == (str(number), message)
     assert shown.strip() == source.split("\n")[number - 1].strip()
     assert caret.index("^") == 3 + int(where.split(":")[1])

@@ -212,8 +212,12 @@ def test_functions_and_classes() -> None:
 
 
 def test_imports_bind_names() -> None:
-    names = [statement.names for statement in body("import a.b, c as d\nfrom .. import e as f, g\nfrom h.i import *\n")]
-    assert names == [(("a", "a"), ("d", "c")), (("f", "...e"), ("g", "...g")), ()]
+    imports = body("import a.b, c as d\nfrom .. import e as f, g\nfrom h.i import *\n")
+    assert [getattr(statement, "names") for statement in imports] == [
+        (("a", "a"), ("d", "c")),
+        (("f", "...e"), ("g", "...g")),
+        (),
+    ]
     assert show(body("from a.b import (c,\n  d as e,)")[0]) == ("Import", (("c", "a.b.c"), ("e", "a.b.d")))
 
 
