@@ -81,12 +81,13 @@ def read_spec(
     alignment = context.integer(align, span, "the alignment")
     factor = context.integer(offset_factor, span, "offset_factor")
     extents = read_shape(context, shape, span)
+    steps = None if strides is None else read_shape(context, strides, span, "strides") or None
     offset = _offset(context, elem_offset, factor, name, span)
     return BufferSpec(
         shape=extents,
         element=element,
         data=None if data is None else context.pointer(data, span),
-        strides=_strides(context, strides, extents, offset, span),
+        strides=steps or _compact(context, extents, offset, span),
         offset=offset,
         scope=context.string(scope, span, "the scope"),
         alignment=None if alignment in _DEFAULT_ALIGNMENTS else alignment,
@@ -94,13 +95,10 @@ def read_spec(
     )
 
 
-def _strides(
-    context: Context, value: Value, shape: tuple[Mixed, ...], offset: Mixed | None, span: Span
-) -> tuple[Mixed, ...] | None:
-    """The strides; none for compact ones, which must be written down where the type needs them beside an offset."""
-    strides = None if value is None else read_shape(context, value, span, "strides") or None
-    if strides is not None or not offset or all(isinstance(extent, int) for extent in shape[1:]):
-        return strides
+def _compact(context: Context, shape: tuple[Mixed, ...], offset: Mixed | None, span: Span) -> tuple[Mixed, ...] | None:
+    """The strides of a compact buffer where its type does not give them: beside an offset, with symbolic extents."""
+    if offset is None or offset == 0 or all(isinstance(extent, int) for extent in shape[1:]):
+        return None
     compact: list[Mixed] = [1]
     for extent in reversed(shape[1:]):
         compact.insert(0, _product(context, compact[0], extent, span))

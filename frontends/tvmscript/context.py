@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -279,10 +280,13 @@ class Context:
             if isinstance(variable.type, HandleType):
                 raise variable.span.error("this pointer never gets a value")
             op = SymbolOp(variable.name or "n", variable.type)
-            point = InsertPoint.after(self.symbols[-1][0]) if self.symbols else InsertPoint.at_start(self.block)
+            position = bisect_right(self.symbols, _place(variable), key=lambda symbol: _place(symbol[1]))
+            point = InsertPoint.at_start(self.block)
+            if position > 0:
+                point = InsertPoint.after(self.symbols[position - 1][0])
             with self.builder.at(point):
                 variable.value = self.locate(variable.span).insert(op).result
-            self.symbols.append((op, variable))
+            self.symbols.insert(position, (op, variable))
         return variable.value
 
     @staticmethod
@@ -429,6 +433,11 @@ class Context:
             raise span.error("expected a constant, got an expression")
         type = cast(Any, value.type)
         return FloatAttr(known, type) if isinstance(known, float) else IntegerAttr(known, type)
+
+
+def _place(variable: Variable) -> tuple[int, int]:
+    """Sizes stand in the order they are declared in, whatever uses them first."""
+    return variable.span.line, variable.span.column
 
 
 def normal_key(key: str) -> str:

@@ -404,6 +404,17 @@ def test_sizes_are_symbols() -> None:
     assert "B = T.match_buffer(var_B, (k,))" in text
 
 
+def test_sizes_stand_in_the_order_they_are_declared_in() -> None:
+    body = """
+    n = T.int32()
+    s = T.int32()
+    off = T.int32()
+    A = T.match_buffer(a, (n, 4), strides=(s, 1), elem_offset=off)
+    A[0, 0] = 1.0
+    """
+    assert printed(body, "a: T.handle")[:3] == ["n = T.int32()", "s = T.int32()", "off = T.int32()"]
+
+
 def test_scalars_handles_and_results() -> None:
     text = """
     @T.prim_func(private=True)
