@@ -31,8 +31,7 @@ def source_name(value: SSAValue) -> str | None:
             case ForOp(loop_var=name) | LaunchThreadOp(var_name=name):
                 return name.data
             case BlockOp(axis_names=names) | FuncOp(param_names=names):
-                name = names.data[value.index]
-                return name.data if isinstance(name, StringAttr) else None
+                return names.data[value.index].data
             case _:
                 return None
     for key in _NAME_PROPERTIES:
