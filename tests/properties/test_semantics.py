@@ -60,13 +60,14 @@ def promised(name: str) -> set[str]:
 
 
 def results(module: Module, arguments: dict[str, Any]) -> list[Any]:
+    """What the arguments hold after a call, and what it returns."""
     values = copy_arguments(arguments)
-    run_oracle(module, "main", values)
-    return values
+    result = run_oracle(module, "main", values)
+    return [*values, 0 if result is None else result]
 
 
 def compare(names: Iterable[str], got: Sequence[Any], expected: Sequence[Any]) -> None:
-    for name, a, b in zip(names, got, expected, strict=True):
+    for name, a, b in zip([*names, "the result"], got, expected, strict=True):
         assert same(a, b), name
 
 

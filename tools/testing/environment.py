@@ -16,7 +16,8 @@ class Features:
 
     dtypes: of buffers and scalars.  blocks: `tir.block`.  symbols: sizes that arguments bind.  vectors: ramps.
     threads: loops bound to threads, which no CPU target takes.  libm: functions that are not correctly rounded.
-    calls: more than one function.  size: how many statements about.
+    calls: more than one function.  legacy: what TVM 0.27 has no TVMScript for: predicates of vector accesses, constant
+    arrays.  size: how many statements about.
     """
 
     dtypes: tuple[str, ...] = (
@@ -40,6 +41,7 @@ class Features:
     threads: bool = False
     libm: bool = False
     calls: bool = True
+    legacy: bool = True
     size: int = 8
 
 

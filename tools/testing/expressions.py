@@ -36,11 +36,11 @@ class Expressions:
         if depth > 0:
             makers += [self._operator, self._select, self._cast]
             if dtype.is_bool:
-                makers = [self._constant, self._load, self._comparison, self._logic]
+                makers = [self._constant, self._load, self._comparison, self._logic, self._classification]
             elif dtype.is_float:
-                makers += [self._function, self._fma]
+                makers += [self._function, self._fma, self._with_sign, self._from_bits]
             else:
-                makers += [self._division, self._shift, self._bits]
+                makers += [self._division, self._shift, self._bits, self._other_sign]
             if dtype.lanes == 1:
                 makers += [self._lazy]
         made = pick(self.choices, makers)(env, dtype, depth - 1)
@@ -68,7 +68,14 @@ class Expressions:
 
     def load(self, env: Environment, slot: Slot, lanes: int = 1) -> SSAValue:
         """An element of a buffer, or several one behind the other."""
-        return self.builder.load(slot.buffer, self.indices(env, slot, lanes))
+        predicate = self.predicate(env, lanes)
+        return self.builder.load(slot.buffer, self.indices(env, slot, lanes), predicate)
+
+    def predicate(self, env: Environment, lanes: int) -> SSAValue | None:
+        """Which lanes of a vector access count, or nothing."""
+        if lanes == 1 or not self.features.legacy or not flag(self.choices, 4):
+            return None
+        return self.value(env, _BOOL.with_lanes(lanes), 1)
 
     def _name(self, env: Environment, dtype: DType, depth: int) -> SSAValue | None:
         known = [v for v, d in env.values if d == dtype]
@@ -143,6 +150,30 @@ class Expressions:
 
     def _fma(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
         return self.builder.fma(*(self.value(env, dtype, depth) for _ in range(3)))
+
+    def _with_sign(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        """A number with the sign of one that is not NaN, whose sign nothing tells."""
+        sign = self.builder.cast(self.value(env, _INT32.with_lanes(dtype.lanes), depth), dtype)
+        return self.builder.binary("copysign", self.value(env, dtype, depth), sign)
+
+    def _from_bits(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        """A number from its bits; not NaN, which may lose some of them."""
+        bits = DType("int", dtype.bits, dtype.lanes)
+        finite = 2 ** (dtype.bits - 2) - 1  # below 2: the highest bit of the exponent is clear
+        masked = self.builder.binary("and", self.value(env, bits, depth), self.builder.const(finite, bits))
+        return self.builder.reinterpret(masked, type_of(dtype))
+
+    def _other_sign(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+        """The bits of an integer of the other signedness."""
+        other = DType("uint" if dtype.kind == "int" else "int", dtype.bits, dtype.lanes)
+        return self.builder.reinterpret(self.value(env, other, depth), type_of(dtype))
+
+    def _classification(self, env: Environment, dtype: DType, depth: int) -> SSAValue | None:
+        floats = [d for d in map(parse_dtype, self.features.dtypes) if d.is_float]
+        if not floats:
+            return None
+        name = pick(self.choices, ("isnan", "isinf", "isfinite"))
+        return self.builder.intrinsic(name, self.value(env, pick(self.choices, floats).with_lanes(dtype.lanes), depth))
 
     # Indices
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import BoolAttr, ModuleOp
+from xdsl.dialects.builtin import BoolAttr, MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ...core.dtypes import DType, dtype_of, int_range, numpy_dtype, parse_dtype, type_of
@@ -15,6 +16,7 @@ from ...dialects.tir import (
     HandleType,
     MatchBufferOp,
     Mixed,
+    ReturnOp,
     SymbolOp,
     TirBuilder,
     buffer_type,
@@ -31,11 +33,22 @@ _INT32 = parse_dtype("int32")
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter to be: its name, and its type if it is a scalar, or its shape in terms of the symbol (None)."""
+    """A parameter to be. shape: in terms of the symbol; None for a scalar.  padding: by how much the rows of a matrix
+    are further apart than they are long."""
 
     name: str
     dtype: DType
     shape: tuple[int | str, ...] | None
+    padding: int = 0
+
+    @property
+    def strides(self) -> tuple[int, ...] | None:
+        if not self.padding:
+            return None
+        assert self.shape is not None
+        _, columns = self.shape
+        assert isinstance(columns, int)
+        return columns + self.padding, 1
 
     @property
     def is_symbolic(self) -> bool:
@@ -47,7 +60,8 @@ class _Parameter:
             return type_of(self.dtype)
         if self.is_symbolic:
             return HandleType()
-        return buffer_type(type_of(self.dtype), [n for n in self.shape if isinstance(n, int)])
+        shape = [n for n in self.shape if isinstance(n, int)]
+        return buffer_type(type_of(self.dtype), shape, strides=self.strides)
 
 
 def random_module(choices: Choices, features: Features = Features()) -> Module:
@@ -55,7 +69,7 @@ def random_module(choices: Choices, features: Features = Features()) -> Module:
     functions: list[FuncOp] = []
     if features.calls and flag(choices, 4):
         small = replace(features, size=max(2, features.size // 2), symbols=False, calls=False)
-        functions.append(random_function(choices, small, "helper", scalars=False))
+        functions.append(random_function(choices, small, "helper", is_entry=False))
     functions.append(random_function(choices, features, "main", functions))
     return Module(ModuleOp(functions))  # pyright: ignore[reportArgumentType]
 
@@ -65,13 +79,13 @@ def random_function(
     features: Features = Features(),
     name: str = "main",
     callees: list[FuncOp] | None = None,
-    scalars: bool = True,
+    is_entry: bool = True,
 ) -> FuncOp:
     """A function that verifies and does nothing excluded.
 
-    scalars: it may have parameters that are no buffers.
+    callees: functions it may call.  is_entry: it may have scalars and strided buffers as parameters, and a result.
     """
-    params = _parameters(choices, features, callees or [], scalars)
+    params = _parameters(choices, features, callees or [], is_entry)
     names = [p.name.lower() if p.is_symbolic else p.name for p in params]
     func = FuncOp(
         name,
@@ -81,11 +95,16 @@ def random_function(
     builder = TirBuilder(func.body.block)
     env = _environment(builder, func, params)
     statements = Statements(choices, builder, features, callees or [])
-    statements.body(statements.allocations(env), 2)
+    env = statements.allocations(env)
+    statements.body(env, 2)
+    if is_entry and flag(choices, 4):
+        value = statements.expressions.value(env, parse_dtype(pick(choices, features.dtypes)), 2)
+        func.properties["result_type"] = value.type
+        builder.insert(ReturnOp(value))
     return func
 
 
-def _parameters(choices: Choices, features: Features, callees: list[FuncOp], scalars: bool) -> list[_Parameter]:
+def _parameters(choices: Choices, features: Features, callees: list[FuncOp], is_entry: bool) -> list[_Parameter]:
     params: list[_Parameter] = []
     symbolic = features.symbols and flag(choices, 3)
     for number in range(choices.integer(1, 3)):
@@ -96,12 +115,13 @@ def _parameters(choices: Choices, features: Features, callees: list[FuncOp], sca
             # The first occurrence binds the symbol; others may compute with it.
             first = "n" if number == 0 else pick(choices, ("n", "n * 2", "n + 1"))
             shape = (first, *shape[1:])
-        params.append(_Parameter("ABC"[number], dtype, shape))
+        rows = len(shape) == 2 and all(isinstance(n, int) for n in shape) and flag(choices, 6)
+        params.append(_Parameter("ABC"[number], dtype, shape, choices.integer(1, 3) if rows and is_entry else 0))
     for callee in callees:  # buffers that they can be called with
         for i, (_, value) in enumerate(callee.params):
             dtype = dtype_of(value.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
             params.append(_Parameter(f"P{i}", dtype, tuple(value.type.get_shape())))  # pyright: ignore[reportAttributeAccessIssue]
-    if scalars and flag(choices, 3):
+    if is_entry and flag(choices, 3):
         params.append(_Parameter("s", parse_dtype(pick(choices, features.dtypes)), None))
     return params
 
@@ -118,14 +138,16 @@ def _environment(builder: TirBuilder, func: FuncOp, params: list[_Parameter]) ->
             continue
         buffer, shape = value, param.shape
         if param.is_symbolic:
-            assert symbol is not None
             shape = tuple(_size(builder, symbol, n) for n in param.shape)
             buffer = builder.insert(MatchBufferOp(param.name, value, type_of(param.dtype), shape)).buffer
         env = env.with_slot(Slot(buffer, shape, param.dtype))  # pyright: ignore[reportArgumentType]
     return replace(env, outer_values=len(env.values))
 
 
-def _size(builder: TirBuilder, symbol: SSAValue, size: int | str) -> Mixed:
+def _size(builder: TirBuilder, symbol: SSAValue | None, size: int | str) -> Mixed:
+    if isinstance(size, int):
+        return size
+    assert symbol is not None
     match size:
         case "n":
             return symbol
@@ -133,10 +155,8 @@ def _size(builder: TirBuilder, symbol: SSAValue, size: int | str) -> Mixed:
             return builder.mul(symbol, 2)
         case "n + 1":
             return builder.add(symbol, 1)
-        case str():
+        case _:
             raise ValueError(size)
-        case int():
-            return size
 
 
 # Arguments
@@ -158,9 +178,10 @@ def random_arguments(choices: Choices, func: FuncOp) -> dict[str, Any]:
             match = matches[value]
             shape = [_evaluate(n, size) for n in match.mixed_shape]
             arguments[name] = random_array(rng, shape, dtype_of(match.type.element_type))
-        elif hasattr(value.type, "get_shape"):
-            type: Any = value.type
-            arguments[name] = random_array(rng, type.get_shape(), dtype_of(type.element_type))
+        elif isinstance(type := value.type, MemRefType):
+            array = random_array(rng, type.get_shape(), dtype_of(type.element_type))
+            strides = type.get_strides()
+            arguments[name] = array if isinstance(type.layout, NoneAttr) or strides is None else _padded(array, strides)
         else:
             arguments[name] = random_array(rng, (), dtype_of(value.type))[()]
     return arguments
@@ -195,6 +216,21 @@ def random_array(rng: np.random.Generator, shape: Any, dtype: DType) -> np.ndarr
     return np.asarray(np.where(kind < 0.2, ends, np.where(kind < 0.5, whole, small))).astype(numpy_dtype(dtype))
 
 
+def _padded(array: np.ndarray[Any, Any], strides: Sequence[int | None]) -> np.ndarray[Any, Any]:
+    """A matrix whose rows are as far apart as its strides say."""
+    assert isinstance(strides[0], int)
+    wide = np.zeros((array.shape[0], strides[0]), array.dtype)
+    wide[:, : array.shape[1]] = array
+    return wide[:, : array.shape[1]]
+
+
 def copy_arguments(arguments: dict[str, Any]) -> list[Any]:
-    """The arguments in order, arrays copied."""
-    return [a.copy() if isinstance(a, np.ndarray) else a for a in arguments.values()]
+    """The arguments in order, arrays copied; what lies between the rows of a padded one is copied too."""
+    return [_copy(a) if isinstance(a, np.ndarray) else a for a in arguments.values()]
+
+
+def _copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.flags.c_contiguous:
+        return array.copy()
+    assert isinstance(array.base, np.ndarray)
+    return array.base.copy()[tuple(slice(n) for n in array.shape)]

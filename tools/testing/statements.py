@@ -6,11 +6,12 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, StringAttr, TensorType, i32
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ...core.dtypes import DType, parse_dtype, type_of
+from ...core.dtypes import DType, dtype_of, parse_dtype, type_of
 from ...dialects.tir import (
+    AllocateConstOp,
     AllocateOp,
     AllocBufferOp,
     AssertOp,
@@ -26,6 +27,7 @@ from ...dialects.tir import (
     HandleType,
     IfOp,
     InitOp,
+    LaunchThreadOp,
     MatchRegionOp,
     Mixed,
     TirBuilder,
@@ -93,6 +95,7 @@ class Statements:
             makers += [self._block, self._block, self._split_block]
         if self.features.vectors:
             makers += [self._vector_store]
+            makers += [self._tail_store] if self.features.legacy else []
         if self.functions and not env.is_concurrent and not env.in_block:
             makers += [self._call]
         return pick(self.choices, makers)(env) or env
@@ -115,7 +118,23 @@ class Statements:
         slot = pick(self.choices, slots)
         indices = self.expressions.indices(env, slot, lanes)
         value = self.expressions.value(env, slot.dtype.with_lanes(lanes), 2)
-        self.builder.store(value, slot.buffer, indices)
+        predicate = self.expressions.predicate(env, lanes)
+        self.builder.store(value, slot.buffer, indices, predicate)
+
+    def _tail_store(self, env: Environment) -> None:
+        """Several elements one behind the other, of which those beyond the end are left out."""
+        slots = [s for s in env.reachable(writable=True) if s.shape and self.expressions.has_room(s, 1)]
+        if not slots:
+            self._store(env)
+            return
+        slot, lanes = pick(self.choices, slots), pick(self.choices, _LANES)
+        *outer, last = self.expressions.indices(env, slot)
+        ramp = self.builder.ramp(last, self.builder.const(1, dtype_of(last.type)), lanes)
+        extent = slot.shape[-1]
+        assert isinstance(extent, int)
+        inside = self.builder.binary("lt", ramp, self.builder.const(extent, dtype_of(ramp.type)))
+        value = self.expressions.value(env, slot.dtype.with_lanes(lanes), 2)
+        self.builder.store(value, slot.buffer, [*outer, ramp], inside)
 
     def _let(self, env: Environment) -> Environment:
         dtype = self._dtype()
@@ -171,6 +190,9 @@ class Statements:
             kinds.append("thread_binding")
         kind = pick(self.choices, kinds)
         extent = self._extent(env)
+        if kind == "thread_binding" and flag(self.choices):
+            self._launch(env, extent)
+            return
         if kind in ("vectorized", "unrolled") and not isinstance(extent, int):
             kind = "serial"
         if kind == "serial" and isinstance(extent, int) and flag(self.choices, 3):
@@ -178,6 +200,14 @@ class Statements:
             return
         with self._for(env, extent, kind) as inner:
             self.body(inner)
+
+    def _launch(self, env: Environment, extent: Mixed) -> None:
+        """Statements that each thread runs."""
+        type = extent.type if isinstance(extent, SSAValue) else i32
+        op = LaunchThreadOp(self.budget.name("t"), pick(self.choices, _THREADS), extent, type)
+        self.builder.insert(op)
+        with self._in(op.body.block):
+            self.body(self._inside_loop(env, op.variable, extent, True))
 
     @contextmanager
     def _for(self, env: Environment, extent: Mixed, kind: str = "serial") -> Generator[Environment]:
@@ -188,19 +218,19 @@ class Statements:
         name = self.budget.name("i")
         op = self.builder.insert(ForOp(name, 0, extent, type, kind=kind, thread=thread, annotations=annotations))
         with self._in(op.body.block):
-            yield self._inside_loop(env, op, extent, kind in _CONCURRENT)
+            yield self._inside_loop(env, op.variable, extent, kind in _CONCURRENT)
 
-    def _inside_loop(self, env: Environment, op: ForOp, extent: Mixed, concurrent: bool) -> Environment:
+    def _inside_loop(self, env: Environment, variable: SSAValue, extent: Mixed, concurrent: bool) -> Environment:
         if isinstance(extent, int):
-            inner = env.inside().with_number(Number(op.variable, 0, extent - 1))
+            inner = env.inside().with_number(Number(variable, 0, extent - 1))
         else:
-            inner = env.inside().with_number(Number(op.variable, 0, 2**31 - 2, extent))
+            inner = env.inside().with_number(Number(variable, 0, 2**31 - 2, extent))
             inner = replace(inner, sizes=(*inner.sizes, extent))
         if not concurrent:
             return inner
         # A box of a buffer and the buffer itself would be kept apart in different ways.
         whole = [slot for slot in env.slots if not isinstance(slot.buffer.owner, MatchRegionOp)]
-        slots = tuple(self._apart(slot, op.variable, extent) for slot in whole)
+        slots = tuple(self._apart(slot, variable, extent) for slot in whole)
         return replace(inner, slots=slots, is_concurrent=True)
 
     def _apart(self, slot: Slot, variable: SSAValue, extent: Mixed) -> Slot:
@@ -250,8 +280,20 @@ class Statements:
         extents: list[Mixed] = [*_EXTENTS, *symbols]
         return tuple(pick(self.choices, extents) for _ in range(self.choices.integer(1, 2)))
 
+    def _constants(self, env: Environment) -> Environment:
+        """A constant array."""
+        dtype, count = parse_dtype(pick(self.choices, ("int32", "float32", "int8"))), self.choices.integer(1, 5)
+        numbers = [self.choices.integer(-5, 9) for _ in range(count)]
+        value = DenseIntOrFPElementsAttr.from_list(TensorType(type_of(dtype), [count]), numbers)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        name = self.budget.name("K")
+        pointer = self.builder.insert(AllocateConstOp(f"{name}_data", value, HandleType(type_of(dtype)))).pointer
+        buffer = self.builder.insert(DeclBufferOp(name, pointer, type_of(dtype), [count])).buffer
+        return env.with_slot(Slot(buffer, (count,), dtype, writable=False))
+
     def _allocate(self, env: Environment) -> Environment:
         """Memory behind a pointer, and a buffer that looks at it."""
+        if self.features.legacy and flag(self.choices, 4):
+            return self._constants(env)
         dtype, shape = self._dtype(), self._shape(env)
         if not all(isinstance(n, int) for n in shape):
             shape = (4,)
@@ -384,7 +426,7 @@ class Statements:
         self.builder.insert(CallOp(callee.sym_name.data, [self.builder.insert(BufferDataOp(a)).pointer for a in args]))
 
 
-_KINDS = ("spatial", "reduce", "spatial", "reduce", "opaque")
+_KINDS = ("spatial", "reduce", "spatial", "reduce", "opaque", "scan")
 
 
 def _root(buffer: SSAValue) -> SSAValue:
