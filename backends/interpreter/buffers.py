@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.dtypes import DType, dtype_of, numpy_dtype
+from ...core.errors import UnsupportedError
 from ...dialects.tir import (
     DYNAMIC,
     AccessPtrOp,
@@ -53,7 +54,10 @@ def _layout(f: FunctionCompiler, op: BufferOp) -> tuple[list[Expr], list[Expr]]:
 
 
 def _element(type: MemRefType[Attribute]) -> DType:
-    return dtype_of(type.element_type)
+    dtype = dtype_of(type.element_type)
+    if dtype.lanes != 1:
+        raise UnsupportedError(f"the oracle has no buffers of vectors, got {type}")
+    return dtype
 
 
 # Parameters
@@ -174,10 +178,11 @@ def _allocate(f: FunctionCompiler, name: str, dtype: DType, count: Expr, private
 
 
 def _allocate_memory(f: FunctionCompiler, op: AllocateOp) -> None:
-    count = _product(_exprs(f, op.mixed_extents))
+    dtype = dtype_of(op.pointer.type.element)
+    count = times(_product(_exprs(f, op.mixed_extents)), Expr(str(dtype.lanes)))
     if op.condition is not None:
         count = Expr(f"{count.text} if {f.writer.value(op.condition).at(TERNARY + 1)} else 0", TERNARY)
-    memory = _allocate(f, op.var_name.data, dtype_of(op.pointer.type.element), count)
+    memory = _allocate(f, op.var_name.data, dtype.scalar, count)
     f.writer.set(op.pointer, call("Pointer", memory))
 
 
@@ -254,7 +259,9 @@ def _known(extents: Sequence[Mixed]) -> int | None:
 
 
 def _size(element: Attribute) -> int:
-    return numpy_dtype(dtype_of(element)).itemsize
+    """Bytes of an element; those of vectors lie one behind the other."""
+    dtype = dtype_of(element)
+    return numpy_dtype(dtype).itemsize * dtype.lanes
 
 
 def _match_region(f: FunctionCompiler, op: MatchRegionOp) -> None:
@@ -326,10 +333,11 @@ def _access_ptr(f: FunctionCompiler, op: AccessPtrOp) -> None:
     if isinstance(op.pointer.type.element, NoneAttr):
         raise unsupported(op, f"a pointer of type {op.pointer.type}, expected one with an element type")
     dtype = dtype_of(op.pointer.type.element)
-    end = plus(f.writer.value(op.offset), f.writer.value(op.extent))
-    size = times(end, Expr(str(numpy_dtype(dtype).itemsize)))
+    offset = f.writer.value(op.offset)
+    size = times(plus(offset, f.writer.value(op.extent)), Expr(str(_size(op.pointer.type.element))))
     data = call("memory_behind", f.writer.value(op.data), repr("access_ptr"), size)
-    f.writer.bind(op.pointer, Expr(f"{data.text}.moved({f.writer.value(op.offset).text}, {dtype.name!r})"))
+    step = times(offset, Expr(str(dtype.lanes)))
+    f.writer.bind(op.pointer, Expr(f"{data.text}.moved({step.text}, {dtype.scalar.name!r})"))
 
 
 # Elements

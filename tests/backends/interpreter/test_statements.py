@@ -296,6 +296,32 @@ def test_pointers_move() -> None:
     assert np.flatnonzero(array).tolist() == [5]
 
 
+def test_memory_for_vectors_holds_their_lanes() -> None:
+    text = """
+    tir.func @main("A" %A: memref<16xf32>) {
+      %p = tir.allocate "p" [2] : !tir.handle<vector<8xf32>>
+      %B = tir.decl_buffer "B" %p : !tir.handle<vector<8xf32>> -> memref<16xf32>
+      tir.for serial "i" %i : i32 in [0 +: 16] {
+        %x = tir.cast %i : i32 -> f32
+        tir.store %x, %B[%i] : memref<16xf32>
+      }
+      tir.for serial "i" %i : i32 in [0 +: 16] {
+        %x = tir.load %B[%i] : memref<16xf32>
+        tir.store %x, %A[%i] : memref<16xf32>
+      }
+    }
+    """
+    array = np.zeros(16, np.float32)
+    run(text, array)
+    assert array.tolist() == list(range(16))
+
+
+def test_buffers_of_vectors_are_refused() -> None:
+    text = 'tir.func @main("A" %A: memref<16xvector<4xf32>>) {\n}'
+    with pytest.raises(UnsupportedError, match="the oracle has no buffers of vectors"):
+        run(text, np.zeros((16, 4), np.float32))
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "bfloat16", "float32", "float64"])
 def test_every_element_type_is_loaded_and_stored(dtype: str) -> None:
     text = f"""
