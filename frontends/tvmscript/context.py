@@ -372,9 +372,10 @@ class Context:
         return box.low
 
     def _ramp(self, box: Box, span: Span) -> Operand:
-        if isinstance(box.extent, SSAValue):
+        extent = constant_value(box.extent) if isinstance(box.extent, SSAValue) else box.extent
+        if extent is None:
             raise span.error("the number of elements of this slice must be known")
-        lanes = -(-int(box.extent) // box.step)
+        lanes = -(-int(extent) // box.step)
         if lanes == 1:
             return box.low
         if not 1 <= lanes <= MAX_LANES:

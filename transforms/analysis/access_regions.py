@@ -40,6 +40,7 @@ from ...dialects.tir import (
     Operand,
     RampOp,
     StoreOp,
+    SymbolOp,
     TirBuilder,
 )
 from ...dialects.tir.builder import constant_value
@@ -139,7 +140,7 @@ class Atom:
 def _key_of(value: Operation | SSAValue) -> object:
     """Equal for expressions that compute the same."""
     op = value.owner if isinstance(value, SSAValue) else value
-    if not isinstance(op, Operation) or op.regions or isinstance(op, LetOp | BufferOp):
+    if not isinstance(op, Operation) or op.regions or isinstance(op, LetOp | BufferOp | SymbolOp):
         return value
     results = tuple(result.type for result in op.results)
     return op.name, results, tuple(sorted(op.properties.items())), tuple(_key_of(operand) for operand in op.operands)
@@ -150,7 +151,7 @@ def _copy(builder: TirBuilder, op: Operation) -> SSAValue:
     mapping: dict[SSAValue, SSAValue] = {}
     for operand in op.operands:
         owner = operand.owner
-        if isinstance(owner, Operation) and not isinstance(owner, LetOp | BufferOp):
+        if isinstance(owner, Operation) and not isinstance(owner, LetOp | BufferOp | SymbolOp):
             mapping[operand] = mapping[operand] if operand in mapping else _copy(builder, owner)
         else:
             mapping[operand] = operand
