@@ -11,6 +11,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from ...dialects.tir import (
     AssertOp,
     AttrOp,
+    Axis,
     BlockOp,
     EvaluateOp,
     ForOp,
@@ -179,10 +180,37 @@ def _block(f: FunctionCompiler, op: BlockOp) -> None:
             w.bind(variable, value, axis.name)
     w.line(f"# block {op.block_name.data}{': ' if bound else ''}{', '.join(bound)}".replace("\n", " "))
     if op.predicate is None:
-        f.block(op.body.block)
+        _instance(f, op)
         return
     with w.region(f"if {w.value(op.predicate).text}:"):
-        f.block(op.body.block)
+        _instance(f, op)
+
+
+def _instance(f: FunctionCompiler, op: BlockOp) -> None:
+    for axis, variable in zip(op.axes, op.variables, strict=True):
+        _check_domain(f, op, axis, variable)
+    f.block(op.body.block)
+
+
+def _check_domain(f: FunctionCompiler, op: BlockOp, axis: Axis, variable: SSAValue) -> None:
+    """An axis must lie in its domain; known ranges often say so."""
+    if not f.program.check:
+        return
+    least, most = f.ranges.of(variable)
+    if isinstance(axis.low, int) and isinstance(axis.extent, int):
+        if axis.low <= least and most < axis.low + axis.extent:
+            return
+        end = Expr(str(axis.low + axis.extent))
+    else:
+        end = plus(f.writer.value(axis.low), f.writer.value(axis.extent))
+        if axis.low == 0 and least >= 0 and f.ranges.below(variable) is axis.extent:
+            return
+    low, value = f.writer.value(axis.low), f.writer.value(variable)
+    with f.writer.block(f"if not {low.at(OR)} <= {value.at(OR)} < {end.at(OR)}:"):
+        what = f"block {op.block_name.data}: axis {axis.name} is outside of its domain"
+        f.writer.line(f"fault({what!r})")
+    if isinstance(axis.low, int) and isinstance(axis.extent, int):
+        f.ranges.assume(variable, (max(least, axis.low), min(most, axis.low + axis.extent - 1)))
 
 
 def _init(f: FunctionCompiler, op: InitOp) -> None:

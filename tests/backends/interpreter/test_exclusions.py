@@ -13,7 +13,7 @@ from stepwell.frontends.tvmscript import parse_tvmscript
 
 
 def run(text: str, *arguments: Any, **options: Any) -> Any:
-    module = parse_mlir(text)
+    module = parse_tvmscript(text) if "T.prim_func" in text else parse_mlir(text)
     module.verify()
     return run_oracle(module, "main", arguments, **options)
 
@@ -652,3 +652,25 @@ def test_an_unchecked_program_does_not_record_anything() -> None:
     source = compile_oracle(parse_mlir(_loops("parallel", WRITE_WRITE)), check=False).source("python")
     assert "races" not in source
     assert "out_of_bounds" not in source
+
+
+AXIS = """
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), n: T.int32):
+    for i in range(9):
+        with T.block("A"):
+            vi = T.axis.spatial({}, i)
+            T.where({})
+            A[vi] = T.float32(0)
+"""
+
+
+@pytest.mark.parametrize("domain", ["8", "n", "(1, 9)"])
+def test_an_axis_outside_of_its_domain_is_excluded(domain: str) -> None:
+    with excluded("block A: axis vi is outside of its domain"):
+        run_oracle(parse_tvmscript(AXIS.format(domain, "i < 10")), "main", [np.zeros(16, np.float32), 8])
+
+
+@pytest.mark.parametrize(("domain", "predicate"), [("8", "i < 8"), ("n", "i < n"), ("(1, 9)", "1 <= i and i < n")])
+def test_an_axis_may_leave_its_domain_where_the_predicate_is_false(domain: str, predicate: str) -> None:
+    run_oracle(parse_tvmscript(AXIS.format(domain, predicate)), "main", [np.zeros(16, np.float32), 8])
