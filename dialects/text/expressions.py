@@ -31,6 +31,7 @@ from ..tir import (
     RampOp,
     ReinterpretOp,
     ShuffleOp,
+    StoreOp,
     YieldOp,
     comparison_name,
 )
@@ -451,9 +452,13 @@ class Expressions:
     @_builds(LoadOp)
     def _load(self, op: LoadOp) -> Expression:
         element = self.element(op.buffer, op.indices, self.style.has_vector_slices)
-        if op.predicate is None:
+        if not self.is_conditional(op) or op.predicate is None:
             return element
         return combine(f"{self[op.buffer].text}.vload({self.predicated(op)})", ATOM, (element, self[op.predicate]))
+
+    def is_conditional(self, op: LoadOp | StoreOp) -> bool:
+        """Whether a vector access may leave out lanes; a predicate that holds in all of them is not written."""
+        return op.predicate is not None and self.known(op.predicate) != 1
 
     def predicated(self, op: Any, *values: str) -> str:
         """The arguments of `vload` and `vstore`."""

@@ -409,7 +409,7 @@ class Statements:
     @_prints(StoreOp)
     def _store(self, op: StoreOp) -> None:
         value = self.text(op.value)
-        if op.predicate is None:
+        if not self.expressions.is_conditional(op):
             self.emit(f"{self.expressions.element(op.buffer, op.indices).text} = {value}")
         else:
             self.emit(f"{self.text(op.buffer)}.vstore({self.expressions.predicated(op, value)})")

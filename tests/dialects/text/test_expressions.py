@@ -6,6 +6,8 @@ from xdsl.dialects.builtin import f32, i32
 from stepwell.core.errors import UnsupportedError
 from stepwell.dialects.text import expression_text
 from stepwell.dialects.tir import ForOp, TirBuilder
+from stepwell.frontends.mlir import parse_mlir
+from stepwell.frontends.tvmscript import parse_tvmscript
 
 
 def store(value: str, ops: str, buffer: str = "B", type: str = "i32") -> str:
@@ -251,3 +253,20 @@ def test_the_text_of_a_value_never_fails(mlir):
     assert expression_text(maximum.results[0]) == "<arith.maximumf>"
     assert expression_text(total.results[0]) == "<arith.addf>"
     assert total.results[0].type == f32
+
+
+def test_a_predicate_that_holds_in_all_lanes_is_not_written() -> None:
+    text = """
+    tir.func @main("A" %A: memref<8xf32>) {
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      %r = tir.ramp %c0, %c1 : vector<4xi32>
+      %true = arith.constant true
+      %m = vector.broadcast %true : i1 to vector<4xi1>
+      %v = tir.load %A[%r : vector<4xi32>] if %m : vector<4xi1> : memref<8xf32>
+      tir.store %v, %A[%r : vector<4xi32>] if %m : vector<4xi1> : memref<8xf32>
+    }
+    """
+    script = parse_mlir(text).script()
+    assert script.endswith("A[0:4] = A[0:4]")
+    assert parse_tvmscript(script).script() == script
