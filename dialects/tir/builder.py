@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, LocationAttr, UnknownLoc
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, LocationAttr, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -77,6 +77,9 @@ def constant_value(value: SSAValue) -> int | float | None:
             return number % 2 if dtype_of(value.type).is_bool else number
         case arith.ConstantOp(value=FloatAttr() as attr):
             return attr.value.data
+        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as attr) if attr.is_splat():
+            number = attr.get_values()[0]
+            return number % 2 if dtype_of(value.type).is_bool else number  # pyright: ignore[reportOperatorIssue, reportReturnType]
         case ConstOp(value=IntegerAttr() as attr):
             return attr.value.data
         case vector.BroadcastOp() as broadcast:
