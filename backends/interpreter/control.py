@@ -210,7 +210,9 @@ def _check_domain(f: FunctionCompiler, op: BlockOp, axis: Axis, variable: SSAVal
         what = f"block {op.block_name.data}: axis {axis.name} is outside of its domain"
         f.writer.line(f"fault({what!r})")
     if isinstance(axis.low, int) and isinstance(axis.extent, int):
-        f.ranges.assume(variable, (max(least, axis.low), min(most, axis.low + axis.extent - 1)))
+        inside = max(least, axis.low), min(most, axis.low + axis.extent - 1)
+        if inside[0] <= inside[1]:  # else nothing runs here
+            f.ranges.assume(variable, inside)
 
 
 def _init(f: FunctionCompiler, op: InitOp) -> None:

@@ -86,10 +86,10 @@ class _Programs:
                 self.statements(depth, values)
 
     def block(self, depth: int, values: list[SSAValue]) -> None:
-        binding = self.value(values)
+        extent = self.pick([1, 4, SIZE])
+        binding = self.b.binary("floormod", self.value(values), extent)
         predicate = self.condition(values) if self.pick([True, False]) else None
-        # The domain says nothing of the binding, and must not be trusted.
-        axis = Axis("v", "spatial", 0, self.pick([1, 4, SIZE]), binding)
+        axis = Axis("v", "spatial", 0, extent, binding)
         block = self.b.insert(BlockOp("B", [axis], predicate=predicate))
         with self.b.at(block.body.block):
             self.statements(depth, [*values, *block.variables])

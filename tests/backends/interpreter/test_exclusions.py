@@ -674,3 +674,8 @@ def test_an_axis_outside_of_its_domain_is_excluded(domain: str) -> None:
 @pytest.mark.parametrize(("domain", "predicate"), [("8", "i < 8"), ("n", "i < n"), ("(1, 9)", "1 <= i and i < n")])
 def test_an_axis_may_leave_its_domain_where_the_predicate_is_false(domain: str, predicate: str) -> None:
     run_oracle(parse_tvmscript(AXIS.format(domain, predicate)), "main", [np.zeros(16, np.float32), 8])
+
+
+def test_a_block_that_never_runs_may_say_anything_of_its_axis() -> None:
+    text = AXIS.format("8", "i < 0").replace("range(9)", "range(20, 24)").replace("A[vi]", "A[T.shift_left(1, vi)]")
+    run_oracle(parse_tvmscript(text), "main", [np.zeros(16, np.float32), 8])
