@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         ArgumentError,
         ExecutionError,
         LinkError,
+        OptionError,
         ParseError,
         PassError,
         StepwellError,
@@ -25,18 +26,21 @@ if TYPE_CHECKING:
     from .frontends.mlir import parse_mlir
     from .frontends.tvmscript import parse_tvmscript
     from .module import Module
+    from .transforms.pipelines import apply_passes
 
 __all__ = [
     "ArgumentError",
     "ExecutionError",
     "LinkError",
     "Module",
+    "OptionError",
     "ParseError",
     "PassError",
     "StepwellError",
     "UndefinedBehaviorError",
     "UnsupportedError",
     "VerifyError",
+    "apply_passes",
     "build",
     "get_global_func",
     "parse_mlir",
@@ -46,6 +50,7 @@ __all__ = [
 
 _HOMES = {
     "Module": ".module",
+    "apply_passes": ".transforms.pipelines",
     "build": ".backends.build",
     "get_global_func": ".backends.runtime",
     "parse_mlir": ".frontends.mlir",

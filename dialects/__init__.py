@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from xdsl.context import Context
     from xdsl.ir import Dialect
 
 DIALECTS = {
@@ -19,6 +20,17 @@ DIALECTS = {
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
     """A loader for every dialect, by name; nothing is imported before one is called."""
     return {name: partial(_load, name) for name in DIALECTS}
+
+
+def mlir_context() -> Context:
+    """A context that knows the dialects of xDSL and ours; each is loaded when it is first used."""
+    from xdsl.context import Context
+    from xdsl.dialects import get_all_dialects as get_upstream_dialects
+
+    context = Context()
+    for name, load in {**get_upstream_dialects(), **get_all_dialects()}.items():
+        context.register_dialect(name, load)
+    return context
 
 
 def _load(name: str) -> Dialect:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
-from xdsl.dialects import get_all_dialects as get_upstream_dialects
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.exceptions import UnregisteredConstructException, VerifyException
@@ -11,16 +9,8 @@ from xdsl.utils.lexer import Span as XdslSpan
 
 from ..core.diagnostics import SourceFile, Span
 from ..core.errors import ParseError
-from ..dialects import get_all_dialects
+from ..dialects import mlir_context
 from ..module import Module
-
-
-def mlir_context() -> Context:
-    """A context that knows the dialects of xDSL and ours; each is loaded when it is first used."""
-    context = Context()
-    for name, load in {**get_upstream_dialects(), **get_all_dialects()}.items():
-        context.register_dialect(name, load)
-    return context
 
 
 def parse_mlir(text: str, filename: str = "<string>") -> Module:

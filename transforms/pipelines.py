@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.context import Context
 from xdsl.dialects import arith, cf, func, llvm, math, memref, scf, vector
 from xdsl.dialects.builtin import (
     IntegerType,
@@ -21,11 +20,15 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.transforms import get_all_passes as get_upstream_passes
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
-from ..core.errors import PassError
+from ..core.errors import OptionError, PassError, StepwellError
+from ..dialects import mlir_context
 from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, MatchRegionOp
 from ..module import Module
+from . import get_all_passes
 from .convert_tir_to_scf import ConvertTirToScfPass
 from .legalize_half_floats import LegalizeHalfFloatsPass
 from .lowering.types import where
@@ -92,8 +95,26 @@ def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | N
     return mod
 
 
+def apply_passes(mod: Module, spec: str, after: AfterPass | None = None) -> Module:
+    """The module that a pipeline makes of a copy of `mod`: `tir-resolve-blocks,tir-simplify{unit-loops=true}`.
+
+    Passes are ours and xDSL's, written as for `stepwell-opt -p`. after: is shown the module behind each pass.
+    Raises `OptionError` for a pipeline that does not read, `PassError` for a pass that fails.
+    """
+    try:
+        passes = PassPipeline.parse_spec({**get_upstream_passes(), **get_all_passes()}, spec).passes
+    except (ArgSpecParseError, ValueError) as error:
+        raise OptionError(f"pipeline {spec!r}: {error}") from None
+    try:
+        return run_pipeline(mod, passes, after)
+    except StepwellError:
+        raise
+    except DiagnosticException as error:
+        raise PassError(str(error)) from error
+
+
 def _apply(mod: Module, passes: Iterable[ModulePass], after: AfterPass | None) -> None:
-    context = Context()
+    context = mlir_context()
     for module_pass in passes:
         module_pass.apply(context, mod.op)
         if os.environ.get("STEPWELL_VERIFY") == "1":

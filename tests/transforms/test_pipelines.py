@@ -4,7 +4,9 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
 
+import stepwell
 from stepwell.backends.interpreter import run_oracle
 from stepwell.core.errors import PassError
 from stepwell.frontends.mlir import parse_mlir
@@ -149,3 +151,51 @@ def test_every_tir_pass_preserves_what_programs_compute(program: Program) -> Non
     arguments = program.problem.arguments()
     run_oracle(module, entry, arguments)
     program.problem.check(arguments)
+
+
+PROGRAM = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("A"):
+            vi = T.axis.spatial(8, i)
+            A[vi] = T.float32(0)
+"""
+
+
+def test_pipelines_are_applied_by_their_text_to_a_copy() -> None:
+    module = stepwell.parse_tvmscript(PROGRAM)
+    before, seen = str(module), []
+    after = stepwell.apply_passes(
+        module, "tir-resolve-blocks,tir-simplify{unit-loops=true},canonicalize,cse", lambda name, _: seen.append(name)
+    )
+    assert str(module) == before
+    assert "tir.block" not in str(after)
+    assert seen == ["tir-resolve-blocks", "tir-simplify", "canonicalize", "cse"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("tir-resolve-blocs", "tir-resolve-blocs"),
+        ("tir-simplify{loops=1}", "loops"),
+        ("tir-simplify{", "tir-simplify"),
+        (",", "Expected pass name"),
+    ],
+)
+def test_a_pipeline_that_does_not_read_is_refused(spec: str, message: str) -> None:
+    with pytest.raises(stepwell.OptionError, match=message):
+        stepwell.apply_passes(stepwell.parse_tvmscript(PROGRAM), spec)
+
+
+class FailingPass(ModulePass):
+    name = "always-fails"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        raise PassFailedException("this pass always fails")
+
+
+def test_an_upstream_pass_that_fails_raises_one_of_our_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipelines, "get_upstream_passes", lambda: {"always-fails": lambda: FailingPass})
+    with pytest.raises(stepwell.PassError, match="this pass always fails"):
+        stepwell.apply_passes(stepwell.parse_tvmscript(PROGRAM), "always-fails")

@@ -83,6 +83,7 @@ class Environment:
     slots: buffers.  numbers: integers that can be an index.  values: any other scalars.  sizes: symbols that are known
     to be positive here.  outer_numbers, outer_values: how many of the numbers and values the body of a block sees:
     those that do not hang on loops.  depth: of nesting.  is_concurrent, in_block: what the place is inside of.
+    runs: how often the place is reached at most, about.
     """
 
     slots: tuple[Slot, ...] = ()
@@ -94,6 +95,7 @@ class Environment:
     depth: int = 0
     is_concurrent: bool = False
     in_block: bool = False
+    runs: int = 1
 
     def inside(self) -> Environment:
         """One level deeper."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import prod
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, StringAttr, TensorType, i32
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -46,6 +47,7 @@ _LANES = (4, 2, 8)
 _CONCURRENT = ("parallel", "vectorized", "thread_binding")
 _THREADS = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y")
 _DEEPEST = 5
+_MOST_RUNS = 2000
 
 
 class Statements:
@@ -182,7 +184,7 @@ class Statements:
         sizes = [e for slot in env.slots for e in slot.shape]
         options: list[Mixed] = [*(e for e in sizes if isinstance(e, int)), *_EXTENTS]
         options += [e for e in sizes if not isinstance(e, int)]
-        return pick(self.choices, options)
+        return pick(self.choices, [e for e in options if env.runs * _count(e) <= _MOST_RUNS] or [1])
 
     def _loop(self, env: Environment) -> None:
         kinds = ["serial", "unrolled", "parallel", "vectorized"]
@@ -221,6 +223,7 @@ class Statements:
             yield self._inside_loop(env, op.variable, extent, kind in _CONCURRENT)
 
     def _inside_loop(self, env: Environment, variable: SSAValue, extent: Mixed, concurrent: bool) -> Environment:
+        env = replace(env, runs=env.runs * max(_count(extent), 1))
         if isinstance(extent, int):
             inner = env.inside().with_number(Number(variable, 0, extent - 1))
         else:
@@ -251,7 +254,7 @@ class Statements:
 
     def _nest(self, env: Environment) -> None:
         """A nest that writes each element of a buffer."""
-        slots = [s for s in env.slots if s.writable]
+        slots = [s for s in env.slots if s.writable and env.runs * prod(map(_count, s.shape)) <= _MOST_RUNS]
         if not slots:
             self._store(env)
             return
@@ -427,6 +430,11 @@ class Statements:
 
 
 _KINDS = ("spatial", "reduce", "spatial", "reduce", "opaque", "scan")
+
+
+def _count(extent: Mixed) -> int:
+    """How many iterations a loop has, about."""
+    return extent if isinstance(extent, int) else 8
 
 
 def _root(buffer: SSAValue) -> SSAValue:

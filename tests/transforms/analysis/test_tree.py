@@ -11,7 +11,7 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from stepwell import Module, parse_mlir, parse_tvmscript
 from stepwell.backends.interpreter import run_oracle
-from stepwell.frontends.mlir import mlir_context
+from stepwell.dialects import mlir_context
 from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.corpus import Program, scheduled_programs, script_programs
 from stepwell.tools.testing.environment import Features
