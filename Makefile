@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 PIP_INSTALL := python -m pip install --quiet --disable-pip-version-check
 JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest
-# What `make demo` shows, in this order.
-DEMOS := examples/vector_add.py
+# What `make demo` shows landing by landing.
+DEMO := examples/vector_add.py
 EXAMPLES := $(wildcard examples/*.py)
 SOURCES := $(wildcard *.py) backends core dialects frontends tools transforms
 
@@ -17,10 +17,10 @@ SOURCES := $(wildcard *.py) backends core dialects frontends tools transforms
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
-demo: $(VENV)/.has-core ## parse the examples, print every landing, compile, run and check them
-	@for file in $(DEMOS); do \
-	  echo "$$ stepwell run $$file --print-landings --check"; \
-	  $(BIN)/stepwell run $$file --print-landings --check || exit 1; \
+demo: $(VENV)/.has-core ## print an example at every landing; compile, run and check all examples
+	$(BIN)/stepwell run $(DEMO) --print-landings --check
+	@for file in $(filter-out $(DEMO),$(EXAMPLES)); do \
+	  echo; echo "$(BIN)/stepwell run $$file --check"; $(BIN)/stepwell run $$file --check || exit 1; \
 	done
 
 test: $(VENV)/.has-test ## all tests (pytest, hypothesis, filecheck)
