@@ -179,8 +179,59 @@ def _numbers(alignment: int | None, offset_factor: int | None) -> dict[str, Attr
     }
 
 
+class _ViewOp(BufferOp):
+    """What the ops that look at memory behind a pointer share: the pointer is their first operand."""
+
+    def __init__(
+        self,
+        name: str,
+        pointer: SSAValue,
+        element: Attribute,
+        shape: Sequence[Mixed],
+        *,
+        strides: Sequence[Mixed] | None = None,
+        offset: Mixed = 0,
+        space: Attribute | None = None,
+        alignment: int | None = None,
+        offset_factor: int | None = None,
+    ):
+        super().__init__(
+            operands=[pointer, *_layout_operands(shape, strides, offset)],
+            properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor)},
+            result_types=[buffer_type(element, shape, strides=strides, offset=offset, space=space)],
+        )
+        hint(self.buffer, name)
+
+    def print(self, printer: Printer) -> None:
+        print_quoted(printer, self.buffer_name)
+        printer.print_string(" ")
+        printer.print_ssa_value(self.operands[0])
+        self._print_layout(printer)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.operands[0].type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_str_literal()
+        pointer = parser.parse_unresolved_operand()
+        operands, numbers = cls._parse_layout(parser)
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        handle = parser.resolve_operand(pointer, parser.parse_type())
+        parser.parse_punctuation("->")
+        return cls.build(
+            operands=[handle, *operands],
+            properties={"buffer_name": StringAttr(name), **numbers},
+            attributes=attributes,
+            result_types=[parser.parse_type()],
+        )
+
+
 @irdl_op_definition
-class MatchBufferOp(BufferOp):
+class MatchBufferOp(_ViewOp):
     """Look at the memory behind a function's handle parameter as a buffer.
 
     source: the handle.  dims, strides, offset: values of the `?` of the type; a `tir.symbol` among them is bound to
@@ -200,26 +251,6 @@ class MatchBufferOp(BufferOp):
 
     source = operand_def(HandleType)
 
-    def __init__(
-        self,
-        name: str,
-        source: SSAValue,
-        element: Attribute,
-        shape: Sequence[Mixed],
-        *,
-        strides: Sequence[Mixed] | None = None,
-        offset: Mixed = 0,
-        space: Attribute | None = None,
-        alignment: int | None = None,
-        offset_factor: int | None = None,
-    ):
-        super().__init__(
-            operands=[source, *_layout_operands(shape, strides, offset)],
-            properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor)},
-            result_types=[buffer_type(element, shape, strides=strides, offset=offset, space=space)],
-        )
-        hint(self.buffer, name)
-
     def verify_(self) -> None:
         from .functions import FuncOp
 
@@ -228,33 +259,6 @@ class MatchBufferOp(BufferOp):
         require(
             not isinstance(owner, TirOp) and isinstance(owner.parent_op(), FuncOp),
             "(C2) source must be a parameter of the function",
-        )
-
-    def print(self, printer: Printer) -> None:
-        print_quoted(printer, self.buffer_name)
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        self._print_layout(printer)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_str_literal()
-        source = parser.parse_unresolved_operand()
-        operands, numbers = cls._parse_layout(parser)
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        handle = parser.resolve_operand(source, parser.parse_type())
-        parser.parse_punctuation("->")
-        return cls.build(
-            operands=[handle, *operands],
-            properties={"buffer_name": StringAttr(name), **numbers},
-            attributes=attributes,
-            result_types=[parser.parse_type()],
         )
 
 
@@ -326,7 +330,7 @@ class AllocBufferOp(BufferOp):
 
 
 @irdl_op_definition
-class DeclBufferOp(BufferOp):
+class DeclBufferOp(_ViewOp):
     """Look at the memory behind a pointer as a buffer, with any element type, shape and strides.
 
     data: the pointer; other buffers over the same pointer share its memory.
@@ -345,55 +349,8 @@ class DeclBufferOp(BufferOp):
 
     data = operand_def(HandleType)
 
-    def __init__(
-        self,
-        name: str,
-        data: SSAValue,
-        element: Attribute,
-        shape: Sequence[Mixed],
-        *,
-        strides: Sequence[Mixed] | None = None,
-        offset: Mixed = 0,
-        space: Attribute | None = None,
-        alignment: int | None = None,
-        offset_factor: int | None = None,
-    ):
-        super().__init__(
-            operands=[data, *_layout_operands(shape, strides, offset)],
-            properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor)},
-            result_types=[buffer_type(element, shape, strides=strides, offset=offset, space=space)],
-        )
-        hint(self.buffer, name)
-
     def verify_(self) -> None:
         self._verify_holes()
-
-    def print(self, printer: Printer) -> None:
-        print_quoted(printer, self.buffer_name)
-        printer.print_string(" ")
-        printer.print_ssa_value(self.data)
-        self._print_layout(printer)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.data.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_str_literal()
-        data = parser.parse_unresolved_operand()
-        operands, numbers = cls._parse_layout(parser)
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        handle = parser.resolve_operand(data, parser.parse_type())
-        parser.parse_punctuation("->")
-        return cls.build(
-            operands=[handle, *operands],
-            properties={"buffer_name": StringAttr(name), **numbers},
-            attributes=attributes,
-            result_types=[parser.parse_type()],
-        )
 
 
 @irdl_op_definition

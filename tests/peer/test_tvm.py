@@ -114,7 +114,7 @@ ITS_LIMITS = ("Divide by zero", "exceeds range of int")
 
 def test_tvm_reads_random_programs(tvm_python: Path):
     texts: dict[str, tuple[str, str | None]] = {}
-    for seed in range(120):
+    for seed in range(200):
         try:
             texts[str(seed)] = random_module(Seeded(seed)).script("0.27"), None
         except UnsupportedError:
