@@ -24,7 +24,7 @@ from . import pytime, syntax
 from .context import Context
 from .expressions import binary, cast_to, check_dtype, common_dtype, evaluate, if_then_else, logical
 from .values import Alias, Range, TypeAnnotation, Value, Variable, Word
-from .vocabulary import bind_arguments, form, path_of, word
+from .vocabulary import bind_arguments, call_reader, form, path_of, word
 
 # ---- types
 
@@ -35,7 +35,8 @@ def _dtype(
 ) -> Value:
     """`T.float32(x)` converts, `T.int32()` makes a variable, `T.handle("float32", "shared")` is a pointer."""
     if name == "handle":
-        return _handle(context, span, value, scope, **keywords)
+        given = [argument for argument in (value, scope) if argument is not None]
+        return call_reader(_handle, "T.handle", context, span, given, keywords)
     if extra := set(keywords) - {"is_size_var"}:
         raise span.error(f"T.{name} has no parameter {min(extra)!r}")
     if scope not in (None, True, False):
@@ -71,13 +72,10 @@ def _float_from_text(context: Context, span: Span, dtype: DType, text: str) -> S
         raise span.error(f"{text!r} is not a number of type {dtype}") from None
 
 
-def _handle(context: Context, span: Span, dtype: Value, scope: Value, **keywords: Value) -> Value:
-    dtype = keywords.pop("dtype", dtype)
-    scope = keywords.pop("storage_scope", scope)
-    keywords.pop("is_size_var", None)
-    if keywords:
-        raise span.error(f"T.handle has no parameter {next(iter(keywords))!r}")
-    place = "global" if scope is None else context.string(scope, span, "the scope")
+def _handle(
+    context: Context, span: Span, dtype: Value = None, storage_scope: Value = "global", is_size_var: Value = False
+) -> Value:
+    place = context.string(storage_scope, span, "the scope")
     if pytime.is_symbolic(dtype):
         return dtype
     element = None if dtype is None or dtype in ("void", "handle") else type_of(context.dtype(dtype, span))

@@ -546,6 +546,16 @@ DEFINITIONS = {
             def g():
                 T.ret(1)
     """,
+    "element type of a pointer given twice": """
+        @T.prim_func
+        def f():
+            q = T.handle("float32", dtype="int8")  # error: T.handle: 'dtype' is given twice
+    """,
+    "unknown parameter of a pointer": """
+        @T.prim_func
+        def f():
+            q = T.handle("float32", storage="shared")  # error: T.handle has no parameter 'storage', did you mean 'storage_scope'?
+    """,
     "constant defined by itself": """
         N = N + 1  # error: 'N' is defined by itself
         @T.prim_func
