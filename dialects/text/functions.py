@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -9,6 +11,7 @@ from ...core.errors import UnsupportedError
 from ..tir import AllocBufferOp, BlockOp, FuncOp, MatchBufferOp, SymbolOp
 from .expressions import Expressions
 from .folding import unsupported
+from .lines import Line, Printed
 from .literals import dictionary, dtype_name, type_text
 from .names import Callees, Names, legal_name
 from .placement import is_expression, values_to_name
@@ -34,7 +37,7 @@ def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
         functions.append(function)
     callees = Callees(chosen.module or name, [function.sym_name.data for function in functions])
     for i, function in enumerate(functions):
-        lines += ([""] if i else []) + _function_lines(function, chosen, callees, (name,), 1)
+        lines += ([""] if i else []) + [str(line) for line in function_lines(function, chosen, callees, (name,), 1)]
     if not op.body.block.ops:
         lines.append("    pass")
     return "\n".join(lines)
@@ -43,9 +46,8 @@ def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
 def print_function(op: FuncOp, style: str = "classic") -> str:
     """One function as TVMScript that can be read on its own; as `print_tvmscript`."""
     chosen = style_named(style)
-    return "\n".join(
-        [*chosen.header[1:], "", *_function_lines(op, chosen, Callees(chosen.module or MODULE_NAME), (MODULE_NAME,), 0)]
-    )
+    lines = function_lines(op, chosen, Callees(chosen.module or MODULE_NAME), (MODULE_NAME,))
+    return "\n".join([*chosen.header[1:], "", *map(str, lines)])
 
 
 def expression_text(value: SSAValue, style: str = "classic") -> str:
@@ -60,8 +62,19 @@ def expression_text(value: SSAValue, style: str = "classic") -> str:
         return f"<{value.owner.name}>" if isinstance(value.owner, Operation) else "_"
 
 
-def _function_lines(op: FuncOp, style: Style, callees: Callees, reserved: tuple[str, ...], indent: int) -> list[str]:
-    printer = Statements(style, Names(reserved), callees, indent)
+def function_lines(
+    op: FuncOp,
+    style: Style,
+    callees: Callees,
+    reserved: tuple[str, ...],
+    indent: int = 0,
+    separate: Collection[Printed] = (),
+) -> list[Line]:
+    """The lines of a function, `indent` levels deep.
+
+    callees: how it calls others.  reserved: names it must not use.  separate: as in `Statements`.
+    """
+    printer = Statements(style, Names(reserved), callees, indent, separate)
     name = callees.name(op.sym_name.data)
     attrs = dict(op.func_attrs.data) if op.func_attrs is not None else {}
     if name != op.sym_name.data and op.private is None:
@@ -69,7 +82,7 @@ def _function_lines(op: FuncOp, style: Style, callees: Callees, reserved: tuple[
     params = ", ".join(_param(printer, name, value) for name, value in op.params)
     result = "" if op.result_type is None else f" -> {type_text(op.result_type, style)}"
     printer.emit(_decorator(op, style))
-    printer.emit(f"def {name}({params}){result}:")
+    printer.emit(f"def {name}({params}){result}:", op)
     with printer.suite():
         if attrs:
             printer.emit(f"T.func_attr({dictionary(attrs, style)})")

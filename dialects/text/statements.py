@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -45,6 +45,7 @@ from ..tir import (
 )
 from .expressions import Expressions
 from .folding import unsupported
+from .lines import Line, Printed
 from .literals import attribute, dictionary, dtype_name, quoted, type_text
 from .names import Callees, Names
 from .placement import acts, is_expression, values_to_name
@@ -83,26 +84,33 @@ class _Accesses:
 
     line: int
     indent: int
-    reads: list[str] = field(default_factory=list)
-    writes: list[str] = field(default_factory=list)
+    reads: list[tuple[str, Printed]] = field(default_factory=list[tuple[str, Printed]])
+    writes: list[tuple[str, Printed]] = field(default_factory=list[tuple[str, Printed]])
 
 
 class Statements:
-    """Prints the statements of one function into `lines`."""
+    """Prints the statements of one function into `lines`.
 
-    def __init__(self, style: Style, names: Names, callees: Callees, indent: int = 0):
+    separate: loops and block axes that do not share a line with others.
+    """
+
+    def __init__(
+        self, style: Style, names: Names, callees: Callees, indent: int = 0, separate: Collection[Printed] = ()
+    ):
         self.style = style
         self.names = names
-        self.lines: list[str] = []
+        self.lines: list[Line] = []
         self.indent = indent
+        self.separate = separate
         self.expressions = Expressions(style, names, callees, self.emit)
         self._loops: dict[SSAValue, ForOp] = {}
         self._accesses: list[_Accesses] = []
 
     # Lines
 
-    def emit(self, line: str) -> None:
-        self.lines.append("    " * self.indent + line)
+    def emit(self, text: str, *sources: Printed) -> None:
+        """Add a line that prints `sources`."""
+        self.lines.append(Line(text, self.indent, [(source, 0, len(text)) for source in sources]))
 
     @contextmanager
     def suite(self) -> Generator[None]:
@@ -141,7 +149,7 @@ class Statements:
         uses = value.uses.get_length()
         if uses == 0:
             if acts(op):
-                self.emit(self.expressions.add(op).text)
+                self.emit(self.expressions.add(op).text, op)
             return
         expression = self.expressions.add(op)
         single = value.uses.get_length() == 1 and isinstance(value.get_user_of_unique_use(), LetOp)
@@ -151,7 +159,7 @@ class Statements:
     def _let(self, value: SSAValue, text: str, hint: str | None) -> None:
         annotation = self.style.let.format(type_text(value.type, self.style))
         name = self.expressions.define(value, hint)
-        self.emit(f"{name}: {annotation} = {text}")
+        self.emit(f"{name}: {annotation} = {text}", value)
 
     @_prints(LetOp)
     def _let_op(self, op: LetOp) -> None:
@@ -166,7 +174,8 @@ class Statements:
         with self.suite():
             loops, rest, named = self._nest(op)
             variables = ", ".join(self.text(loop.variable) for loop in loops)
-            self.lines[header] += f" {variables} in {self._iterator(loops)}:"
+            text = f"for {variables} in {self._iterator(loops)}:"
+            self.lines[header] = Line(text, self.indent - 1, [(loop, 0, len(text)) for loop in loops])
             for loop in loops:
                 self._loops[loop.variable] = loop
             self.ops(rest, named)
@@ -189,9 +198,13 @@ class Statements:
             printed = len(self.lines)
             self.ops(ops[: ops.index(inner)], named)
             rest = ops[ops.index(inner) :]
-            if len(self.lines) > printed or _depends(inner, loops):
+            if len(self.lines) > printed or self._is_apart(inner, loops):
                 return loops, rest, named
             op = inner
+
+    def _is_apart(self, inner: ForOp, loops: list[ForOp]) -> bool:
+        """Whether `inner` cannot be opened together with `loops`, or is not to be."""
+        return inner in self.separate or loops[-1] in self.separate or _depends(inner, loops)
 
     def _only_loop(self, op: ForOp, ops: list[Operation]) -> ForOp | None:
         statements = [o for o in ops if not is_expression(o) or acts(o)]
@@ -228,13 +241,13 @@ class Statements:
     @_prints(WhileOp)
     def _while(self, op: WhileOp) -> None:
         with self.names.scope():
-            self.emit(f"while {self.expressions.region(op.condition.block).text}:")
+            self.emit(f"while {self.expressions.region(op.condition.block).text}:", op)
             with self.suite():
                 self.block(op.body.block)
 
     @_prints(IfOp)
     def _if(self, op: IfOp) -> None:
-        self.emit(f"if {self.text(op.condition)}:")
+        self.emit(f"if {self.text(op.condition)}:", op)
         with self.suite():
             self.block(op.then.block)
         if op.orelse.block.ops:
@@ -246,11 +259,11 @@ class Statements:
 
     @_prints(BlockOp)
     def _block(self, op: BlockOp) -> None:
-        self.emit(f"with T.{self.style.block}({quoted(op.block_name.data)}):")
+        self.emit(f"with T.{self.style.block}({quoted(op.block_name.data)}):", op)
         with self.suite():
             self._axes(op)
             if op.predicate is not None and self.expressions.known(op.predicate) != 1:
-                self.emit(f"T.where({self.text(op.predicate)})")
+                self.emit(f"T.where({self.text(op.predicate)})", op.predicate)
             accesses = _Accesses(len(self.lines), self.indent)
             self._accesses.append(accesses)
             self.block(op.body.block)
@@ -258,10 +271,13 @@ class Statements:
             self._signature(op, accesses)
 
     def _signature(self, op: BlockOp, accesses: _Accesses) -> None:
-        lines = [f"T.reads({', '.join(accesses.reads)})", f"T.writes({', '.join(accesses.writes)})"]
+        lines = [
+            Line.listing("T.reads", accesses.reads, accesses.indent),
+            Line.listing("T.writes", accesses.writes, accesses.indent),
+        ]
         if op.annotations is not None:
-            lines.append(f"T.{self.style.block_attr}({self._dictionary(op.annotations)})")
-        self.lines[accesses.line : accesses.line] = ["    " * accesses.indent + line for line in lines]
+            lines.append(Line(f"T.{self.style.block_attr}({self._dictionary(op.annotations)})", accesses.indent))
+        self.lines[accesses.line : accesses.line] = lines
 
     @_prints(AccessOp)
     def _access(self, op: AccessOp) -> None:
@@ -269,7 +285,7 @@ class Statements:
             raise UnsupportedError("tir.access outside of a tir.block has no form in TVMScript")
         accesses = self._accesses[-1]
         box = self.expressions.box(op.buffer, op.region)
-        (accesses.writes if op.is_write else accesses.reads).append(box)
+        (accesses.writes if op.is_write else accesses.reads).append((box, op))
         if len(self.lines) > accesses.line:  # names that the box may use
             accesses.line, accesses.indent = len(self.lines), self.indent
 
@@ -278,7 +294,7 @@ class Statements:
         bindings = [self.text(axis.binding) for axis in op.axes]
         group: list[int] = []
         for i, axis in enumerate(op.axes):
-            if self._is_loop_over(axis):
+            if self._is_loop_over(axis) and op.variables[i] not in self.separate:
                 group.append(i)
                 continue
             self._remap(op, group, bindings)
@@ -297,18 +313,19 @@ class Statements:
             names = [self.expressions.define(op.variables[i]) for i in group]
             kinds = "".join(_AXIS_LETTERS[op.axes[i].kind] for i in group)
             loops = ", ".join(bindings[i] for i in group)
-            self.emit(f'{", ".join(names)} = T.axis.remap("{kinds}", [{loops}])')
+            variables = (op.variables[i] for i in group)
+            self.emit(f'{", ".join(names)} = T.axis.remap("{kinds}", [{loops}])', *variables)
 
     def _axis(self, op: BlockOp, index: int, binding: str) -> None:
         axis, variable = op.axes[index], op.variables[index]
         stop = self.expressions.sum(axis.low, axis.extent, variable.type).text
         domain = stop if axis.low == 0 else f"({self.mixed(axis.low, variable.type)}, {stop})"
         name = self.expressions.define(variable)
-        self.emit(f"{name} = T.axis.{axis.kind}({domain}, {binding})")
+        self.emit(f"{name} = T.axis.{axis.kind}({domain}, {binding})", variable)
 
     @_prints(InitOp)
     def _init(self, op: InitOp) -> None:
-        self.emit("with T.init():")
+        self.emit("with T.init():", op)
         with self.suite():
             self.block(op.body.block)
 
@@ -349,27 +366,27 @@ class Statements:
     @_prints(SymbolOp)
     def _symbol(self, op: SymbolOp) -> None:
         if not _is_implied(op.result):
-            self.emit(f"{self.expressions.define(op.result)} = {type_text(op.result.type, self.style)}()")
+            self.emit(f"{self.expressions.define(op.result)} = {type_text(op.result.type, self.style)}()", op)
 
     @_prints(MatchBufferOp)
     def _match_buffer(self, op: MatchBufferOp) -> None:
         arguments = f"{self.text(op.source)}, {self.buffer_arguments(op)}"
-        self.emit(f"{self.expressions.define(op.buffer)} = T.match_buffer({arguments})")
+        self.emit(f"{self.expressions.define(op.buffer)} = T.match_buffer({arguments})", op)
 
     @_prints(MatchRegionOp)
     def _match_region(self, op: MatchRegionOp) -> None:
         arguments = f"{self.expressions.box(op.source, op.region)}, {self.buffer_arguments(op)}"
-        self.emit(f"{self.expressions.define(op.buffer)} = T.match_buffer({arguments})")
+        self.emit(f"{self.expressions.define(op.buffer)} = T.match_buffer({arguments})", op)
 
     @_prints(AllocBufferOp)
     def _alloc_buffer(self, op: AllocBufferOp) -> None:
         arguments = self.buffer_arguments(op)
-        self.emit(f"{self.expressions.define(op.buffer)} = T.{self.style.alloc_buffer}({arguments})")
+        self.emit(f"{self.expressions.define(op.buffer)} = T.{self.style.alloc_buffer}({arguments})", op)
 
     @_prints(DeclBufferOp)
     def _decl_buffer(self, op: DeclBufferOp) -> None:
         arguments = self.buffer_arguments(op, self.text(op.data))
-        self.emit(f"{self.expressions.define(op.buffer)} = T.decl_buffer({arguments})")
+        self.emit(f"{self.expressions.define(op.buffer)} = T.decl_buffer({arguments})", op)
 
     @_prints(AllocateOp)
     def _allocate(self, op: AllocateOp) -> None:
@@ -383,7 +400,7 @@ class Statements:
             arguments.append(f"condition={self.text(op.condition)}")
         if op.annotations is not None:
             arguments.append(f"annotations={self._dictionary(op.annotations)}")
-        self.emit(f"{self.expressions.define(op.pointer)} = T.allocate({', '.join(arguments)})")
+        self.emit(f"{self.expressions.define(op.pointer)} = T.allocate({', '.join(arguments)})", op)
 
     def _allocate_as_buffer(self, op: AllocateOp, extents: str) -> None:
         if op.condition is not None:
@@ -393,7 +410,7 @@ class Statements:
         comma = "," if len(op.mixed_extents) == 1 else ""
         name = self.expressions.define(op.pointer)
         notes = "" if op.annotations is None else f", annotations={self._dictionary(op.annotations)}"
-        self.emit(f"{name} = T.alloc_buffer(({extents}{comma}), {dtype_name(type.element)}{scope}{notes})")
+        self.emit(f"{name} = T.alloc_buffer(({extents}{comma}), {dtype_name(type.element)}{scope}{notes})", op)
         self.expressions.bind(op.pointer, f"{name}.data")
 
     @_prints(AllocateConstOp)
@@ -404,15 +421,15 @@ class Statements:
         arguments = [f"[{values}]", dtype_name(op.value.get_element_type()), str(list(op.value.get_shape()))]
         if op.annotations is not None:
             arguments.append(f"annotations={self._dictionary(op.annotations)}")
-        self.emit(f"{self.expressions.define(op.pointer)} = T.allocate_const({', '.join(arguments)})")
+        self.emit(f"{self.expressions.define(op.pointer)} = T.allocate_const({', '.join(arguments)})", op)
 
     @_prints(StoreOp)
     def _store(self, op: StoreOp) -> None:
         value = self.text(op.value)
         if not self.expressions.is_conditional(op):
-            self.emit(f"{self.expressions.element(op.buffer, op.indices).text} = {value}")
+            self.emit(f"{self.expressions.element(op.buffer, op.indices).text} = {value}", op)
         else:
-            self.emit(f"{self.text(op.buffer)}.vstore({self.expressions.predicated(op, value)})")
+            self.emit(f"{self.text(op.buffer)}.vstore({self.expressions.predicated(op, value)})", op)
 
     # Statements that hold the rest of their block
 
@@ -422,10 +439,10 @@ class Statements:
         value = self._either(op.value, op.value_attr)
         frame = f"T.attr({node}, {quoted(self.style.key(op.key.data))}, {value})"
         if _is_last(op):
-            self.emit(frame)
+            self.emit(frame, op)
             self.block(op.body.block)
             return
-        self.emit(f"with {frame}:")
+        self.emit(f"with {frame}:", op)
         with self.suite():
             self.block(op.body.block)
 
@@ -439,11 +456,11 @@ class Statements:
     def _launch_thread(self, op: LaunchThreadOp) -> None:
         frame = f"T.launch_thread({quoted(op.thread.data)}, {self.mixed(op.mixed_extent, op.variable.type)})"
         if _is_last(op):
-            self.emit(f"{self.expressions.define(op.variable)} = {frame}")
+            self.emit(f"{self.expressions.define(op.variable)} = {frame}", op)
             self.block(op.body.block)
             return
         with self.names.scope():
-            self.emit(f"with {frame} as {self.expressions.define(op.variable)}:")
+            self.emit(f"with {frame} as {self.expressions.define(op.variable)}:", op)
             with self.suite():
                 self.block(op.body.block)
 
@@ -455,25 +472,25 @@ class Statements:
         if self.style.message_tuples or op.kind is not None:
             kind = "RuntimeError" if op.kind is None else op.kind.data
             message = f"({quoted(kind)}, [{message}])"
-        self.emit(f"assert {self.text(op.condition)}, {message}")
+        self.emit(f"assert {self.text(op.condition)}, {message}", op)
 
     @_prints(EvaluateOp)
     def _evaluate(self, op: EvaluateOp) -> None:
         value = op.value
         text = self.expressions.argument(value).text
         is_call = isinstance(value.owner, _CALLS) and self.expressions[value].precedence == ATOM and "(" in text
-        self.emit(text if is_call else f"T.evaluate({text})")
+        self.emit(text if is_call else f"T.evaluate({text})", op)
 
     @_prints(*_CALLS)
     def _call(self, op: CallOp | CallExternOp | CallPackedOp | CallIntrinOp) -> None:
-        self.emit(self.expressions.called(op).text)
+        self.emit(self.expressions.called(op).text, op)
 
     @_prints(ReturnOp)
     def _return(self, op: ReturnOp) -> None:
         if op.value is not None:
-            self.emit(self.style.result.format(self.text(op.value)))
+            self.emit(self.style.result.format(self.text(op.value)), op)
         elif self.style.has_void_return:
-            self.emit("return")
+            self.emit("return", op)
         elif not (_is_last(op) and _is_function_body(op)):
             raise UnsupportedError(f"TVMScript of TVM {self.style.name} cannot leave a function early without a result")
 
