@@ -1,0 +1,452 @@
+"""Whether two programs are the same up to names and to how index expressions are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import gcd
+from typing import Any, TypeAlias
+
+import islpy as isl
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, MemRefType, NoneAttr, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...core.dtypes import dtype_of
+from ...dialects.text import expression_text
+from ...dialects.tir import (
+    AccessOp,
+    AllocBufferOp,
+    AttrOp,
+    BlockOp,
+    ForOp,
+    FuncOp,
+    IfOp,
+    IfThenElseOp,
+    InitOp,
+    IntrinsicOp,
+    LetOp,
+    Mixed,
+    StoreOp,
+    YieldOp,
+    comparison_name,
+    constant_value,
+)
+from ...module import Module
+from ...transforms.analysis.index import Analyzer, Lin, isl_text
+from ...transforms.analysis.tree import is_expression, treeify
+
+_NAMES = frozenset(("axis_names", "block_name", "buffer_name", "loop_var", "param_names", "var_name"))
+_DECLARATIONS = (AccessOp, AllocBufferOp)
+_NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
+Where: TypeAlias = Operation | str
+
+
+class _DifferenceFoundError(Exception):
+    """Unwinds the walk at the first difference."""
+
+
+def difference(a: Module, b: Module, *, block_names: bool = False) -> str | None:
+    """None if two `tir` modules are the same program, else a text that says where they first differ and how.
+
+    Not compared: names of loops, axes, buffers and variables; how an integer expression is written that has the same
+    value wherever its variables are in their ranges (so a loop variable of extent 1 is its least value); the order of
+    conjuncts, of the entries of reads and writes, and of the allocations of one block. Compared, for instance: extents
+    and kinds of loops, axes, predicates, annotations, regions, types, and float expressions as they are written.
+
+    block_names: whether names of blocks are compared; they are what a user asks for blocks by.
+    """
+    a, b = a.clone(), b.clone()
+    for module in (a, b):
+        treeify(module.op)
+    try:
+        _modules(a, b, block_names)
+    except _DifferenceFoundError as found:
+        return str(found)
+    return None
+
+
+def _modules(a: Module, b: Module, block_names: bool) -> None:
+    if list(a.functions) != list(b.functions):
+        raise _DifferenceFoundError(f"functions differ:\n  {', '.join(a.functions)}\n  {', '.join(b.functions)}")
+    for f, g in zip(a.functions.values(), b.functions.values(), strict=True):
+        if not isinstance(f, FuncOp) or not isinstance(g, FuncOp):
+            raise ValueError(f"function {f.sym_name.data} is not at the tir landing")
+        _Comparison(f, g, block_names).run()
+
+
+@dataclass(frozen=True)
+class _Conjunct:
+    """`sum >= 0`, `sum == 0`, `sum != 0` by name (`ge`, `eq`, `ne`), or any other condition, negated or not."""
+
+    name: str
+    lin: Lin | None = None
+    value: SSAValue | None = None
+
+
+class _Comparison:
+    """Walks two functions side by side. `partner` gives the value of the first for a variable of the second."""
+
+    def __init__(self, a: FuncOp, b: FuncOp, block_names: bool):
+        self.a, self.b = a, b
+        self.block_names = block_names
+        self.left, self.right = Analyzer(), Analyzer()
+        self.partner: dict[SSAValue, SSAValue] = {}
+        self._taken: set[SSAValue] = set()
+
+    def fail(self, what: str, a: Where, b: Where) -> None:
+        """Raise: this is the first difference."""
+        texts = [x if isinstance(x, str) else _line(x) for x in (a, b)]
+        raise _DifferenceFoundError(f"{self.a.sym_name.data}: {what}\n  {texts[0]}\n  {texts[1]}")
+
+    def require(self, same: bool, what: str, a: Where, b: Where) -> None:
+        if not same:
+            self.fail(what, a, b)
+
+    def run(self) -> None:
+        f, g = self.a, self.b
+        types = [[str(_type(v.type)) for _, v in x.params] for x in (f, g)]
+        self.require(types[0] == types[1], "parameters differ", *map(", ".join, types))
+        self.require(_properties(f) == _properties(g), "attributes of the function differ", f, g)
+        self.blocks(f.body.block, g.body.block, f, g)
+
+    # Variables
+
+    def bind(self, a: SSAValue, b: SSAValue) -> None:
+        """`a` and `b` are the same variable."""
+        self.partner[b] = a
+        self._taken.add(a)
+
+    @contextmanager
+    def trial(self) -> Generator[list[bool]]:
+        """What is bound inside is forgotten unless `[True]` is left in the list."""
+        known, taken, verdict = dict(self.partner), set(self._taken), [False]
+        yield verdict
+        if not verdict[0]:
+            self.partner, self._taken = known, taken
+
+    def matches(self, same: Callable[[], bool]) -> bool:
+        """Whether `same()`; what it binds is kept if so."""
+        with self.trial() as verdict:
+            verdict[0] = same()
+        return verdict[0]
+
+    # Statements
+
+    def blocks(self, a: Block, b: Block, above: Operation, below: Operation) -> None:
+        """Compare what is in two blocks, those of `above` and `below`."""
+        for x, y in zip(a.args, b.args, strict=True):
+            self.bind(x, y)
+        left, right = _statements(a), _statements(b)
+        for x, y in zip(left, right, strict=False):
+            self.statement(x, y)
+        if len(left) != len(right):
+            more, what = max(left, right, key=len), min(len(left), len(right))
+            lines = [_line(more[what]), "nothing more"]
+            self.fail(f"number of statements in {_line(above)}", *(lines if more is left else lines[::-1]))
+        self._accesses(a, b, above, below)
+        self._allocations(a, b, above)
+
+    def statement(self, a: Operation, b: Operation) -> None:
+        self.require(type(a) is type(b), "statements differ", a, b)
+        _STATEMENTS.get(type(a), _Comparison.operation)(self, a, b)
+
+    def operation(self, a: Operation, b: Operation) -> None:
+        """Any statement: its properties, its operands, and what is inside."""
+        self.require(_properties(a) == _properties(b), "attributes differ", a, b)
+        self.require(len(a.operands) == len(b.operands), "number of operands differs", a, b)
+        for x, y in zip(a.operands, b.operands, strict=True):
+            self.value(x, y, "values differ", a, b)
+        for x, y in zip(a.results, b.results, strict=True):
+            self.require(_type(x.type) == _type(y.type), "types differ", a, b)
+            self.bind(x, y)
+        for x, y in zip(a.regions, b.regions, strict=True):
+            self.blocks(x.block, y.block, a, b)
+
+    def value(self, a: SSAValue, b: SSAValue, what: str, above: Operation, below: Operation) -> None:
+        self.require(self.same(a, b), what, above, below)
+
+    def loop(self, a: ForOp, b: ForOp) -> None:
+        self.require(a.kind == b.kind and a.thread == b.thread, "kinds of loop differ", a, b)
+        self.require(a.annotations == b.annotations, "annotations of a loop differ", a, b)
+        self.require(a.variable.type == b.variable.type, "types of a loop variable differ", a, b)
+        for what, x, y in zip(("minima", "extents", "steps"), a.mixed_bounds, b.mixed_bounds, strict=True):
+            self.require(self.same_number(x, y), f"{what} of a loop differ", a, b)
+        self.blocks(a.body.block, b.body.block, a, b)
+
+    def block(self, a: BlockOp, b: BlockOp) -> None:
+        if self.block_names:
+            self.require(a.block_name == b.block_name, "names of a block differ", a, b)
+        self.require(a.annotations == b.annotations, "annotations of a block differ", a, b)
+        self.require(len(a.axes) == len(b.axes), "numbers of axes differ", a, b)
+        for x, y in zip(a.axes, b.axes, strict=True):
+            texts = [f"{_line(op)} {z.kind} {z.name}: {_range(z.low, z.extent)}" for op, z in ((a, x), (b, y))]
+            bound = [f"{_line(op)} {z.name} = {expression_text(z.binding)}" for op, z in ((a, x), (b, y))]
+            self.require(x.kind == y.kind, "kinds of an axis differ", *texts)
+            self.require(x.binding.type == y.binding.type, "types of an axis differ", *texts)
+            domains = self.same_number(x.low, y.low) and self.same_number(x.extent, y.extent)
+            self.require(domains, "domains of an axis differ", *texts)
+            self.require(self.same(x.binding, y.binding), "bindings of an axis differ", *bound)
+        texts = [f"{_line(op)} {_predicate(op)}" for op in (a, b)]
+        self.require(self._same_condition(a.predicate, b.predicate), "predicates differ", *texts)
+        self.blocks(a.body.block, b.body.block, a, b)
+
+    def store(self, a: StoreOp, b: StoreOp) -> None:
+        self.require(self.same(a.buffer, b.buffer), "stores to different buffers", a, b)
+        indices = zip(a.indices, b.indices, strict=True)
+        self.require(all(self.same(x, y) for x, y in indices), "indices of a store differ", a, b)
+        self.require(self.same(a.value, b.value), "values of a store differ", a, b)
+        self.require((a.predicate is None) == (b.predicate is None), "predicates of a store differ", a, b)
+        if a.predicate is not None and b.predicate is not None:
+            self.require(self.same(a.predicate, b.predicate), "predicates of a store differ", a, b)
+
+    # Declarations, whose order means nothing
+
+    def _accesses(self, a: Block, b: Block, above: Operation, below: Operation) -> None:
+        for kind in ("reads", "writes"):
+            left, right = ([op for op in x.ops if isinstance(op, AccessOp) and op.kind.data == kind] for x in (a, b))
+            lines = [f"{_line(op)} {kind} {_boxes(x)}" for op, x in ((above, left), (below, right))]
+            self.require(self._pair(left, right, self._same_access), f"{kind} differ", *lines)
+
+    def _allocations(self, a: Block, b: Block, above: Operation) -> None:
+        left, right = ([op for op in x.ops if isinstance(op, AllocBufferOp)] for x in (a, b))
+        lines = [f"{', '.join(map(_line, x)) or 'nothing'}" for x in (left, right)]
+        self.require(self._pair(left, right, self._same_allocation), f"allocations in {_line(above)} differ", *lines)
+
+    def _pair(self, left: Sequence[Any], right: Sequence[Any], same: Callable[[Any, Any], bool]) -> bool:
+        """Whether each on the left is the same as another on the right."""
+        rest = list(right)
+        for x in left:
+            found = next((y for y in rest if self.matches(lambda x=x, y=y: same(x, y))), None)
+            if found is None:
+                return False
+            rest.remove(found)
+        return not rest
+
+    def _same_access(self, a: AccessOp, b: AccessOp) -> bool:
+        return self.same(a.buffer, b.buffer) and all(
+            self.same_number(m, n) and self.same_number(e, f) for (m, e), (n, f) in zip(a.region, b.region, strict=True)
+        )
+
+    def _same_allocation(self, a: AllocBufferOp, b: AllocBufferOp) -> bool:
+        return self.same(a.buffer, b.buffer)
+
+    # Values
+
+    def same_number(self, a: Mixed, b: Mixed) -> bool:
+        if isinstance(a, SSAValue) and isinstance(b, SSAValue) and a.type != b.type:
+            return False
+        return self._same_sum(self.left.lin(a), self.right.lin(b))
+
+    def same(self, a: SSAValue, b: SSAValue) -> bool:
+        """Whether two values are the same expression."""
+        if b in self.partner or a in self._taken:
+            if self.partner.get(b) is a:
+                return True
+            if not isinstance(b.type, IntegerType):
+                return False
+        if _type(a.type) != _type(b.type):
+            return False
+        if isinstance(a.type, MemRefType):
+            return self._same_buffer(a, b)
+        if isinstance(a.type, IntegerType):
+            if a.type == IntegerType(1):
+                return self._same_condition(a, b)
+            return self._same_sum(self.left.lin(a), self.right.lin(b))
+        return self._same_structure(a, b)
+
+    def _same_buffer(self, a: SSAValue, b: SSAValue) -> bool:
+        """Allocated buffers are bound where they are first used: their declarations may be in any order."""
+        x, y = a.owner, b.owner
+        if not isinstance(x, AllocBufferOp) or not isinstance(y, AllocBufferOp) or _properties(x) != _properties(y):
+            return False
+        if not all(self.same(d, e) for d, e in zip(x.operands, y.operands, strict=True)):
+            return False
+        self.bind(a, b)
+        return True
+
+    def _same_structure(self, a: SSAValue, b: SSAValue) -> bool:
+        """Whether two values are computed by the same ops from the same values."""
+        x, y = a.owner, b.owner
+        if not isinstance(x, Operation) or not isinstance(y, Operation):
+            return self.partner.get(b) is a
+        if type(x) is not type(y) or isinstance(x, LetOp) or not is_expression(x):
+            return self.partner.get(b) is a
+        if _properties(x) != _properties(y) or len(x.operands) != len(y.operands):
+            return False
+        operands = zip(x.operands, y.operands, strict=True)
+        if not all(self.same(d, e) for d, e in operands):
+            return False
+        yielded = zip(map(_yielded, x.regions), map(_yielded, y.regions), strict=True)
+        return all(self.same(d, e) for d, e in yielded)
+
+    def _same_sum(self, a: Lin, b: Lin) -> bool:
+        translated = self._translate(a, b)
+        if translated is None:
+            return False
+        return a == translated or self.left.bounds(rest := a - translated) == (0, 0) or self._is_zero(rest)
+
+    def _translate(self, a: Lin, b: Lin) -> Lin | None:
+        """`b` in the variables of the first function, or None if it has others than `a`."""
+        unknown = [v for v in a.leaves() if v not in self._taken]
+        for leaf in b.leaves():
+            if leaf not in self.partner:
+                found = next((v for v in unknown if self._same_leaf(v, leaf)), None)
+                if found is None:
+                    return None
+                self.bind(found, leaf)
+        return self.left.substitute(b, {leaf: self.left.lin(self.partner[leaf]) for leaf in b.leaves()})
+
+    def _same_leaf(self, a: SSAValue, b: SSAValue) -> bool:
+        return a.type == b.type and self.matches(lambda: self._same_structure(a, b))
+
+    def _is_zero(self, lin: Lin) -> bool:
+        """Whether isl finds no values of the variables, each in its range, for which the sum is not 0."""
+        leaves = list(dict.fromkeys(lin.leaves()))
+        names = {leaf: f"x{i}" for i, leaf in enumerate(leaves)}
+        text = isl_text(lin, names.__getitem__)
+        if text is None:
+            return False
+        ranges = [f"{low} <= {names[v]} <= {high}" for v in leaves for low, high in [self.left.atom_bounds(v)]]
+        where = " and ".join([*ranges, f"({text}) != 0"])
+        return bool(isl.Set(f"{{ [{', '.join(names.values())}] : {where} }}").is_empty())
+
+    # Conditions
+
+    def _same_condition(self, a: SSAValue | None, b: SSAValue | None) -> bool:
+        left, right = (list(_conjuncts(n, v)) for n, v in ((self.left, a), (self.right, b)))
+        return self._pair(left, right, self._same_conjunct)
+
+    def _same_conjunct(self, a: _Conjunct, b: _Conjunct) -> bool:
+        if a.name != b.name:
+            return False
+        if a.value is not None and b.value is not None:
+            return self._same_structure(a.value, b.value)
+        if a.lin is None or b.lin is None:
+            return False
+        if (translated := self._translate(a.lin, b.lin)) is None:
+            return False
+        either_sign = a.name in ("eq", "ne") and _tight(-translated, a.name) == _tight(a.lin, a.name)
+        return either_sign or _tight(a.lin, a.name) == _tight(translated, a.name)
+
+
+_STATEMENTS: dict[type[Operation], Callable[[_Comparison, Any, Any], None]] = {
+    BlockOp: _Comparison.block,
+    ForOp: _Comparison.loop,
+    StoreOp: _Comparison.store,
+}
+
+
+def _statements(block: Block) -> list[Operation]:
+    """The statements of a block whose order means something."""
+    return [op for op in block.ops if not is_expression(op) and not isinstance(op, _DECLARATIONS)]
+
+
+def _type(type: Attribute) -> Attribute:
+    """A type in which the memory space "global" is not written."""
+    if isinstance(type, MemRefType) and type.memory_space == StringAttr("global"):
+        return MemRefType(type.element_type, type.shape, type.layout, NoneAttr())
+    return type
+
+
+def _properties(op: Operation) -> dict[str, Attribute]:
+    return {k: v for k, v in op.properties.items() if k not in _NAMES}
+
+
+def _yielded(region: Any) -> SSAValue:
+    last = region.block.last_op
+    assert isinstance(last, YieldOp)
+    return last.value
+
+
+# Conditions as conjuncts
+
+
+def _conjuncts(analyzer: Analyzer, value: SSAValue | None, truth: bool = True) -> Iterable[_Conjunct]:
+    """The conditions that hold together exactly where `value` is `truth`. True is none."""
+    if value is None or constant_value(value) == truth:
+        return
+    match value.owner:
+        case arith.AndIOp(lhs=x, rhs=y) if truth:
+            yield from (*_conjuncts(analyzer, x), *_conjuncts(analyzer, y))
+        case arith.OrIOp(lhs=x, rhs=y) if not truth:
+            yield from (*_conjuncts(analyzer, x, False), *_conjuncts(analyzer, y, False))
+        case IfThenElseOp(condition=x, then=then, orelse=orelse) if truth and constant_value(_yielded(orelse)) == 0:
+            yield from (*_conjuncts(analyzer, x), *_conjuncts(analyzer, _yielded(then)))
+        case arith.XOrIOp(lhs=x, rhs=y) if constant_value(y) == 1:
+            yield from _conjuncts(analyzer, x, not truth)
+        case IntrinsicOp(intrinsic=StringAttr(data="likely"), args=args):
+            yield from _conjuncts(analyzer, args[0], truth)
+        case arith.CmpiOp() as op if comparison_name(op) is not None and dtype_of(op.lhs.type).kind == "int":
+            yield _comparison(analyzer, op, truth)
+        case _:
+            yield _Conjunct(str(truth), value=value)
+
+
+def _comparison(analyzer: Analyzer, op: arith.CmpiOp, truth: bool) -> _Conjunct:
+    name = comparison_name(op)
+    assert name is not None
+    name = name if truth else _NEGATED[name]
+    lhs, rhs = analyzer.exact(op.lhs), analyzer.exact(op.rhs)
+    if name in ("lt", "le"):
+        lhs, rhs, name = rhs, lhs, {"lt": "gt", "le": "ge"}[name]
+    rest = analyzer.sub(lhs, rhs)
+    return _Conjunct("ge", rest - 1) if name == "gt" else _Conjunct(name, rest)
+
+
+def _tight(lin: Lin, name: str) -> Lin:
+    """`lin >= 0` divided by what all coefficients have in common."""
+    common = gcd(*lin.terms.values())
+    if common < 2 or (name != "ge" and lin.const % common):
+        return lin
+    return Lin(lin.const // common, {atom: k // common for atom, k in lin.terms.items()})
+
+
+# Text
+
+
+def _line(op: Operation) -> str:
+    """The line of TVMScript that opens an op, or that it is."""
+    match op:
+        case FuncOp():
+            return f"def {op.sym_name.data} {op.func_attrs or ''}".rstrip()
+        case ForOp():
+            low, extent, step = op.mixed_bounds
+            rest = [op.kind.data, _range(low, extent), *([] if step == 1 else [f"step {_number(step)}"])]
+            rest += [str(x) for x in (op.thread, op.annotations) if x is not None]
+            return f"for {op.loop_var.data} in {', '.join(rest)}"
+        case BlockOp():
+            return f'block "{op.block_name.data}"{"" if op.annotations is None else f" {op.annotations}"}'
+        case InitOp():
+            return "init"
+        case IfOp():
+            return f"if {expression_text(op.condition)}"
+        case StoreOp():
+            indices = ", ".join(map(expression_text, op.indices))
+            return f"{expression_text(op.buffer)}[{indices}] = {expression_text(op.value)}"
+        case AllocBufferOp():
+            return f"{op.buffer_name.data}: {op.type}"
+        case AttrOp():
+            return f'attr "{op.key.data}" {op.value_attr if op.value is None else expression_text(op.value)}'
+        case _:
+            operands = ", ".join(map(expression_text, op.operands))
+            return f"{op.name} {operands}"
+
+
+def _number(value: Mixed) -> str:
+    return str(value) if isinstance(value, int) else expression_text(value)
+
+
+def _range(low: Mixed, extent: Mixed) -> str:
+    return f"{_number(low)} +: {_number(extent)}"
+
+
+def _boxes(accesses: Iterable[AccessOp]) -> str:
+    boxes = (f"{expression_text(a.buffer)}[{', '.join(_range(*r) for r in a.region)}]" for a in accesses)
+    return ", ".join(boxes) or "nothing"
+
+
+def _predicate(op: BlockOp) -> str:
+    return "has none" if op.predicate is None else f"where {expression_text(op.predicate)}"
