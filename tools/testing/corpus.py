@@ -55,14 +55,17 @@ class Problem:
 
     def check(self, arguments: list[np.ndarray[Any, Any]]) -> None:
         """Raise AssertionError unless the outputs among `arguments` are the recorded ones."""
-        recorded = np.load(self.outputs)
         for number, position in enumerate(self.output_positions()):
-            got, expected = arguments[position], recorded[f"out{number}"]
-            if got.dtype.name in TOLERANCES:
-                rtol, atol = TOLERANCES[got.dtype.name]
-                np.testing.assert_allclose(got.astype(np.float64), expected.astype(np.float64), rtol, atol)
-            else:
-                np.testing.assert_array_equal(got, expected)
+            self.check_output(number, arguments[position])
+
+    def check_output(self, number: int, got: np.ndarray[Any, Any]) -> None:
+        """Raise AssertionError unless `got` is the recorded output of a number."""
+        expected = np.load(self.outputs)[f"out{number}"]
+        if got.dtype.name in TOLERANCES:
+            rtol, atol = TOLERANCES[got.dtype.name]
+            np.testing.assert_allclose(got.astype(np.float64), expected.astype(np.float64), rtol, atol)
+        else:
+            np.testing.assert_array_equal(got, expected)
 
 
 def _make(rng: np.random.Generator, shape: tuple[int, ...], recipe: str | None) -> np.ndarray[Any, Any]:

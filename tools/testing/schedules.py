@@ -1,0 +1,215 @@
+"""The schedules of the corpus: traces that a real compiler recorded, the programs behind them, and what it refused."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...backends.build import build
+from ...core.errors import StepwellError
+from ...dialects.tir import ForOp, FuncOp
+from ...frontends.mlir import parse_mlir
+from ...frontends.tvmscript import parse_tvmscript
+from ...module import Module
+from .corpus import Problem, corpus
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class ScheduleCase:
+    """A trace that a real compiler applied.
+
+    name: the program and the number of the line.  kinds: the primitives used.  before, after: TVMScript.  trace: Python
+    lines on `sch`.  moved: whether the trace changed the layout of an output, whose numbers then lie elsewhere.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    before: str
+    trace: tuple[str, ...]
+    after: str
+    problem: Problem
+    moved: bool
+
+
+@dataclass(frozen=True)
+class RefusedCase:
+    """What a real compiler refused: `attempt`, Python text on `sch`, behind a `trace` that it applied.
+
+    kind: the primitive that was refused.  error: what it said.
+    """
+
+    name: str
+    kind: str
+    before: str
+    trace: tuple[str, ...]
+    attempt: str
+    error: str
+    problem: Problem
+
+
+def _lines(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+@cache
+def schedule_cases(folder: Path | None = None) -> tuple[ScheduleCase, ...]:
+    """The traces of a folder, that of the corpus if none is given; none without a corpus."""
+    folder = folder or _schedules()
+    if folder is None:
+        return ()
+    return tuple(
+        ScheduleCase(
+            f"{case['program']}-{number}",
+            tuple(case["kinds"]),
+            case["in"],
+            tuple(case["trace"]),
+            case["out"],
+            Problem.load(folder / case["program"]),
+            case["tvm_ok"] == "output buffer changed its layout",
+        )
+        for number, case in enumerate(_lines(folder, "schedules.jsonl"))
+    )
+
+
+@cache
+def refused_cases(folder: Path | None = None) -> tuple[RefusedCase, ...]:
+    """The refused attempts of a folder, that of the corpus if none is given; none without a corpus."""
+    folder = folder or _schedules()
+    if folder is None:
+        return ()
+    texts = {case["program"]: case["in"] for case in _lines(folder, "schedules.jsonl")}
+    return tuple(
+        RefusedCase(
+            f"{case['program']}-{number}",
+            case["kind"],
+            texts[case["program"]],
+            tuple(case["trace"]),
+            case["attempt"],
+            case["error"],
+            Problem.load(folder / case["program"]),
+        )
+        for number, case in enumerate(_lines(folder, "refused.jsonl"))
+    )
+
+
+def _schedules() -> Path | None:
+    folder = corpus()
+    return None if folder is None else folder / "schedules"
+
+
+@cache
+def parsed(text: str) -> Module:
+    """The module of a text; nobody may change it."""
+    return parse_tvmscript(text)
+
+
+# Applying
+
+
+def apply_trace(schedule: Any, trace: Iterable[str]) -> None:
+    """Run Python lines on `schedule`, which they call `sch`."""
+    exec("\n".join(trace), {"sch": schedule})
+
+
+def attempt(schedule: Any, text: str) -> str | None:
+    """Run Python lines on `schedule`: None if it did what they say, else why it refused.
+
+    Raises AssertionError if it refused and changed the program.
+    """
+    before = str(schedule.mod)
+    try:
+        apply_trace(schedule, [text])
+    except StepwellError as error:
+        if str(schedule.mod) != before:
+            raise AssertionError(f"refused, and changed the program: {error}") from error
+        return str(error)
+    return None
+
+
+# Checking
+
+
+def check_texts(module: Module) -> None:
+    """Raise AssertionError unless a module verifies and is read back from each of its texts."""
+    module.verify()
+    text = str(module)
+    assert str(parse_mlir(text)) == text, "the MLIR text is read back as another program"
+    for style in ("classic", "0.27"):
+        script = module.script(style)
+        assert parse_tvmscript(script).script(style) == script, f"the {style} script is read back as another program"
+
+
+def check_numbers(module: Module, problem: Problem, trace: Sequence[str] = ()) -> None:
+    """Raise AssertionError unless the one function of `module` computes the recorded outputs.
+
+    trace: lines whose `transform_layout` may have changed how parameters are laid out; elements are then looked for
+    where one of its index maps puts them. Loops bound to threads run one by one.
+    """
+    (func,) = module.functions.values()
+    assert isinstance(func, FuncOp)
+    shapes = [tuple(value.type.get_shape()) for _, value in func.params]  # pyright: ignore
+    arguments, maps = problem.arguments(), list(index_maps(trace))
+    placed = [_placements(argument, shape, maps) for argument, shape in zip(arguments, shapes, strict=True)]
+    laid_out = [p[0].put(a, s) for p, a, s in zip(placed, arguments, shapes, strict=True)]
+    threads = any(isinstance(op, ForOp) and op.thread is not None for op in func.walk())
+    build(module, "python" if threads else "llvm")(*laid_out)
+    _check_outputs(problem, laid_out, placed)
+
+
+def _check_outputs(problem: Problem, arguments: list[Array], placed: list[list[_Placement]]) -> None:
+    """Each output must be right in one of its placements."""
+    for number, position in enumerate(problem.output_positions()):
+        *others, last = placed[position]
+        for placement in others:
+            try:
+                problem.check_output(number, placement.take(arguments[position]))
+                break
+            except AssertionError:
+                continue
+        else:
+            problem.check_output(number, last.take(arguments[position]))
+
+
+@dataclass(frozen=True)
+class _Placement:
+    """Where the elements of an array lie in another: an index for each dimension of that one, or as they are."""
+
+    indices: tuple[Array, ...] | None = None
+
+    def put(self, array: Array, shape: tuple[int, ...]) -> Array:
+        if self.indices is None:
+            return array
+        result = np.zeros(shape, array.dtype)
+        result[self.indices] = array
+        return result
+
+    def take(self, array: Array) -> Array:
+        return array if self.indices is None else array[self.indices]
+
+
+def _placements(array: Array, shape: tuple[int, ...], maps: Sequence[Callable[..., Any]]) -> list[_Placement]:
+    """How an array may have been laid out in `shape`, as it is first. Raises AssertionError if no map leads there."""
+    found = [_Placement()] if array.shape == shape else []
+    for function in maps:
+        if function.__code__.co_argcount == array.ndim:
+            indices = tuple(np.asarray(i) for i in function(*np.indices(array.shape)))
+            if len(indices) == len(shape) and all(i.max() < n for i, n in zip(indices, shape, strict=True)):
+                found.append(_Placement(indices))
+    assert found, f"a parameter of shape {array.shape} became one of shape {shape}, which no index map says"
+    return found
+
+
+def index_maps(lines: Iterable[str]) -> Iterator[Callable[..., Any]]:
+    """The functions written as `lambda` in Python lines."""
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        if isinstance(node, ast.Lambda):
+            yield eval(compile(ast.Expression(node), "<index map>", "eval"), {})
