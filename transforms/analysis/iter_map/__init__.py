@@ -1,0 +1,42 @@
+"""Iterator maps: bindings of axes as digits of loops, and what follows from that.
+
+    domain = iteration_domain(analyzer, loops, predicate)
+    mapping = detect(analyzer, domain, bindings)      # vi = i_0*4 + i_1, or the reason why it has no such form
+    invert(analyzer, mapping, values)                 # i_0 = vi//4, i_1 = vi%4
+    divide(analyzer, mapping, inner_loop_variables)   # outer i_0, inner i_1 of 4
+    why_not_bijective(analyzer, domain, bindings, box)
+
+A loop variable counts from its `low` in steps; a digit of it is `number // lower % extent`. Bindings that are sums of
+digits in a mixed radix (each digit's factor is at least the range of those below it) can be read backwards. Where
+this form does not decide a question, isl does.
+"""
+
+from .detect import detect
+from .domains import iteration_domain, iteration_variable, predicate_constraints
+from .inverse import Division, divide, invert, split_constraints
+from .questions import Box, why_not_affine, why_not_bijective, why_not_injective, why_not_onto
+from .terms import Domain, Fused, IterMap, IterSplit, IterSum, IterVar, Source, lin_text
+
+__all__ = [
+    "Box",
+    "Division",
+    "Domain",
+    "Fused",
+    "IterMap",
+    "IterSplit",
+    "IterSum",
+    "IterVar",
+    "Source",
+    "detect",
+    "divide",
+    "invert",
+    "iteration_domain",
+    "iteration_variable",
+    "lin_text",
+    "predicate_constraints",
+    "split_constraints",
+    "why_not_affine",
+    "why_not_bijective",
+    "why_not_injective",
+    "why_not_onto",
+]

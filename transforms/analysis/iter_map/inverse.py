@@ -1,0 +1,167 @@
+"""What iterator maps are for: going back from values to loops, and taking the part of inner loops apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir import SSAValue
+
+from ..index import Analyzer, Lin
+from .terms import Domain, Fused, IterMap, IterSplit, IterSum, IterVar, Source, axis_name, running
+
+
+def invert(analyzer: Analyzer, mapping: IterMap, values: Sequence[Lin]) -> dict[SSAValue, Lin] | str:
+    """The variables of the domain as sums, when the bindings have `values`; or the reason why these do not determine
+    them.
+
+    Right for values that the bindings take at a point of the domain; for others the numbers mean nothing.
+    """
+    if mapping.loss is not None:
+        return mapping.loss
+    with running(analyzer, mapping.domain):
+        numbers = _numbers(analyzer, zip(mapping.sums, values, strict=True))
+    result: dict[SSAValue, Lin] = {}
+    for variable in mapping.domain.variables:
+        source, number = numbers.get(variable.value, (variable, Lin()))
+        result[variable.value] = source.low + number * source.step
+    return result
+
+
+def _numbers(analyzer: Analyzer, sums: Iterable[tuple[IterSum, Lin]]) -> dict[SSAValue, tuple[IterVar, Lin]]:
+    """The number of each variable that appears in sums of known values."""
+    numbers: dict[Source, Lin] = {}
+    todo = list(sums)
+    while todo:
+        for total, value in todo:
+            for split, digit in _digits(analyzer, total, value):
+                part = analyzer.mul(digit, split.lower)
+                numbers[split.source] = analyzer.add(numbers.get(split.source, Lin()), part)
+        # An iterator that is part of another one may get more digits from that: so the largest ones first.
+        fused = max((s for s in numbers if isinstance(s, Fused)), key=lambda s: s.depth, default=None)
+        todo = [] if fused is None else [(fused.sum, numbers.pop(fused))]
+    return {source.value: (source, n) for source, n in numbers.items() if isinstance(source, IterVar)}
+
+
+def _digits(analyzer: Analyzer, total: IterSum, value: Lin) -> list[tuple[IterSplit, Lin]]:
+    """The number that each digit of a sum has when the sum has a value."""
+    upright, low = _upright(analyzer, total)
+    rest, found = value - low, list[tuple[IterSplit, Lin]]()
+    for n, (split, up) in enumerate(zip(total.splits, upright, strict=True)):
+        digit = analyzer.floordiv(rest, up.scale)
+        if n:
+            digit = analyzer.floormod(digit, split.extent)
+        found.append((split, digit if up is split else split.extent - 1 - digit))
+    return found
+
+
+def _upright(analyzer: Analyzer, total: IterSum) -> tuple[list[IterSplit], Lin]:
+    """The digits with positive factors, those that count down counted from their other end; and the least value."""
+    splits, low = list[IterSplit](), total.base
+    for split in total.splits:
+        if analyzer.is_provably("lt", split.scale, 0):
+            low = low + analyzer.mul(split.scale, split.extent - 1)
+            split = replace(split, scale=-split.scale)
+        splits.append(split)
+    return splits, low
+
+
+@dataclass(frozen=True)
+class Division:
+    """`binding = base + outer*factor + inner`: outer is computed from the outer loops alone, inner from the inner ones.
+
+    Both count from 0 to below their extents, and `inner_extent <= factor` unless there is no outer part.
+    """
+
+    outer: Lin
+    inner: Lin
+    outer_extent: Lin
+    inner_extent: Lin
+    factor: Lin
+    base: Lin
+
+
+def divide(
+    analyzer: Analyzer, mapping: IterMap, inner: Collection[SSAValue], names: Sequence[str] | None = None
+) -> list[Division] | str:
+    """Each binding as a part that the outer loops move and one that the loops with variables `inner` move, or the
+    reason why one has no such form. Constraints of the domain hold as before, on both parts together.
+    """
+    divisions: list[Division] = []
+    with running(analyzer, mapping.domain):
+        for n, total in enumerate(mapping.sums):
+            division = _divide(analyzer, total, frozenset(inner))
+            if isinstance(division, str):
+                return f"{axis_name(names, n)} is {total}, {division}"
+            divisions.append(division)
+    return divisions
+
+
+def _divide(analyzer: Analyzer, total: IterSum, inner: frozenset[SSAValue]) -> Division | str:
+    splits = _opened(analyzer, total.splits, inner)
+    if isinstance(splits, str):
+        return splits
+    count = next((n for n, s in enumerate(splits) if _side(s, inner) is not False), len(splits))
+    wrong = next((s for s in splits[count:] if _side(s, inner) is False), None)
+    if wrong is not None:
+        return f"in which outer {wrong} is a finer part than inner {splits[count]}"
+    outside, inside = (IterSum(tuple(part)) for part in (splits[:count], splits[count:]))
+    inner_extent = _extent(analyzer, inside)
+    factor = inner_extent if not outside.splits else _upright(analyzer, outside)[0][-1].scale
+    quotients: list[IterSplit] = []
+    for split in outside.splits:
+        scale = analyzer.floordiv(split.scale, factor)
+        if analyzer.mul(scale, factor) != split.scale:
+            return f"in which {split} does not move in steps of {factor}"
+        quotients.append(replace(split, scale=scale))
+    outer, outer_low = _from_zero(analyzer, IterSum(tuple(quotients)))
+    inner_part, inner_low = _from_zero(analyzer, inside)
+    base = total.base + analyzer.mul(outer_low, factor) + inner_low
+    return Division(outer, inner_part, _extent(analyzer, IterSum(tuple(quotients))), inner_extent, factor, base)
+
+
+def _from_zero(analyzer: Analyzer, total: IterSum) -> tuple[Lin, Lin]:
+    """A sum as one that starts at 0, and what it started at."""
+    low = _upright(analyzer, total)[1]
+    return analyzer.combine(total.lin(analyzer) - low), low
+
+
+def _extent(analyzer: Analyzer, total: IterSum) -> Lin:
+    """The greatest value minus the least, and 1."""
+    extent = Lin(1)
+    for split in _upright(analyzer, total)[0]:
+        extent = analyzer.add(extent, analyzer.mul(split.scale, split.extent - 1))
+    return extent
+
+
+def _side(split: IterSplit, inner: frozenset[SSAValue]) -> bool | None:
+    """True for a digit of inner loops, False for one of outer loops, None for one of both."""
+    sides = {v.value in inner for v in split.source.variables()}
+    return sides.pop() if len(sides) == 1 else None
+
+
+def _opened(analyzer: Analyzer, splits: Sequence[IterSplit], inner: frozenset[SSAValue]) -> list[IterSplit] | str:
+    """The digits, with iterators that are made of inner and outer loops replaced by what they are made of."""
+    result: list[IterSplit] = []
+    for split in splits:
+        if _side(split, inner) is not None:
+            result.append(split)
+            continue
+        source = split.source
+        if not isinstance(source, Fused) or split.lower.constant != 1 or not split.is_top(analyzer):
+            return f"in which {split} is a part of inner and outer loops together"
+        parts = [replace(s, scale=analyzer.mul(s.scale, split.scale)) for s in source.sum.splits]
+        opened = _opened(analyzer, parts, inner)
+        if isinstance(opened, str):
+            return opened
+        result += opened
+    return result
+
+
+def split_constraints(domain: Domain, inner: Collection[SSAValue]) -> tuple[list[Lin], list[Lin], list[Lin]]:
+    """The constraints of a domain on outer loops alone, on inner ones alone, and on both together."""
+    outside, inside, both = list[Lin](), list[Lin](), list[Lin]()
+    for constraint in domain.constraints:
+        sides = {leaf in inner for leaf in constraint.leaves() if leaf in domain.values()}
+        (both if len(sides) > 1 else inside if True in sides else outside).append(constraint)
+    return outside, inside, both
