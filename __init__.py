@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         OptionError,
         ParseError,
         PassError,
+        ScheduleError,
         StepwellError,
         UndefinedBehaviorError,
         UnsupportedError,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .frontends.tvmscript import parse_tvmscript
     from .module import Module
     from .transforms.pipelines import apply_passes
+    from .transforms.schedule import Schedule
 
 __all__ = [
     "ArgumentError",
@@ -36,6 +38,8 @@ __all__ = [
     "OptionError",
     "ParseError",
     "PassError",
+    "Schedule",
+    "ScheduleError",
     "StepwellError",
     "UndefinedBehaviorError",
     "UnsupportedError",
@@ -50,6 +54,7 @@ __all__ = [
 
 _HOMES = {
     "Module": ".module",
+    "Schedule": ".transforms.schedule",
     "apply_passes": ".transforms.pipelines",
     "build": ".backends.build",
     "get_global_func": ".backends.runtime",

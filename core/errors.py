@@ -4,6 +4,9 @@ One family per stage. A family that has a twin in xDSL subclasses it too, so tha
 diagnostic (`--verify-diagnostics`) and code written against xDSL still catches it.
 """
 
+from collections.abc import Iterable, Mapping
+
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xdsl.utils.lexer import Input, Span
@@ -34,6 +37,26 @@ class VerifyError(StepwellError, VerifyException):
 
 class PassError(StepwellError, PassFailedException):
     """A pass that cannot do its work on this module."""
+
+
+class ScheduleError(StepwellError):
+    """A transformation that must not be done here: it would change what the program computes, or asks for something
+    that is not there. The program is as it was.
+
+    reason: why, in words.  marks: the ops it is about, each with a word on it (or "").  primitive: which one was
+    refused.  program: the text of the program with the lines of the marked ops underlined.
+    """
+
+    def __init__(self, reason: str, marks: Mapping[Operation, str] | Iterable[Operation] = ()):
+        super().__init__(reason)
+        self.reason = reason
+        self.marks = dict(marks) if isinstance(marks, Mapping) else dict.fromkeys(marks, "")
+        self.primitive = ""
+        self.program = ""
+
+    def __str__(self) -> str:
+        text = f"{self.primitive}: {self.reason}" if self.primitive else self.reason
+        return f"{text}\n\n{self.program}" if self.program else text
 
 
 class UnsupportedError(PassError):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Dialect
 
 DIALECTS = {
+    "schedule": "Schedule",
     "tir": "Tir",
 }
 """Every dialect of Stepwell: its name, which is its module's too, and the name of its `Dialect` value there."""

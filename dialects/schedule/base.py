@@ -1,0 +1,284 @@
+"""Handles, the base op, and the one text form that all primitives share.
+
+A primitive prints its operands and main properties in the order of its class's `SYNTAX`, then the other properties that
+differ from their default, then the types of its results where their number is not fixed:
+
+    %i, %j = schedule.get_loops %C : !schedule.loop, !schedule.loop
+    %i_0, %i_1 = schedule.split %i, [?, 8]
+    schedule.compute_at %B, %i_0 {preserve_unit_loops = true}
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Self, TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import IRDLOperation, VarOperandDef, VarResultDef, irdl_attr_definition
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from ..tir.base import Mixed, join_mixed, split_mixed
+
+INFERRED = -1
+"""Stands in a list of factors for the one that follows from the others and the extent."""
+
+
+@irdl_attr_definition
+class BlockType(ParametrizedAttribute, TypeAttribute):
+    """A handle of a block of the program: `!schedule.block`."""
+
+    name = "schedule.block"
+
+
+@irdl_attr_definition
+class LoopType(ParametrizedAttribute, TypeAttribute):
+    """A handle of a loop of the program: `!schedule.loop`."""
+
+    name = "schedule.loop"
+
+
+block, loop = BlockType(), LoopType()
+
+_SEGMENTS = "operandSegmentSizes"
+
+
+class ScheduleOp(IRDLOperation, ABC):
+    """Base of every op that can stand in a trace.
+
+    Its operands and properties have the names of the keyword arguments of the `Schedule` method of the same name.
+    """
+
+    SYNTAX: ClassVar[tuple[str, ...]] = ()
+    """What is printed in front, in order; a mixed list of numbers and values is called by its property."""
+    DEFAULTS: ClassVar[dict[str, Attribute]] = {}
+    """Properties that are not printed when they have this value."""
+    RESULT: ClassVar[Attribute] = block
+    """What results are."""
+    MIXED: ClassVar[dict[str, str]] = {}
+    """Mixed lists: the property with the numbers, and the operands that stand where it says DYNAMIC."""
+    EITHER: ClassVar[dict[str, str]] = {}
+    """Arguments that are a property, or an operand of another name if there is no such property."""
+
+    @classmethod
+    def create_from(cls, results: Sequence[Attribute] = (), /, **arguments: Any) -> Self:
+        """The op with these operands and properties by name. Python values become attributes; None is left out.
+
+        results: types of the results; needed where their number is not fixed.
+        """
+        definition = cls.get_irdl_definition()
+        operands: list[Any] = []
+        properties: dict[str, Attribute | None] = {**cls.DEFAULTS}
+        for static, dynamic in cls.MIXED.items():
+            numbers, arguments[dynamic] = split_mixed(arguments[static])
+            arguments[static] = numbers
+        for static, dynamic in cls.EITHER.items():
+            is_value = isinstance(arguments[static], SSAValue)
+            arguments[dynamic] = arguments.pop(static) if is_value else None
+        for name, operand in definition.operands:
+            value = arguments.pop(name)
+            operands.append(list(value) if isinstance(operand, VarOperandDef) else value)
+        for name in definition.properties:
+            if (value := arguments.pop(name, None)) is not None:
+                properties[name] = to_attribute(value)
+        if arguments:
+            raise TypeError(f"{cls.name} has no {', '.join(arguments)}")
+        types: list[Any] = [list(results)] if _is_variadic(cls) else [cls.RESULT for _ in definition.results]
+        return cls.build(operands=operands, properties=properties, result_types=types)
+
+    def with_decision(self, decision: int | list[int]) -> Self:
+        """This op, a choice, with what was decided."""
+        self.properties["decision"] = to_attribute(decision)
+        return self
+
+    def arguments(self) -> dict[str, Any]:
+        """Operands and properties by name, as Python values: handles as SSA values, lists as lists."""
+        definition = self.get_irdl_definition()
+        found: dict[str, Any] = {}
+        hidden = {*self.MIXED.values(), *self.EITHER.values()}
+        for name, operand in definition.operands:
+            if name not in hidden:
+                value = getattr(self, name)
+                found[name] = list(value) if isinstance(operand, VarOperandDef) else value
+        for name in definition.properties:
+            if name == _SEGMENTS:
+                continue
+            if name in self.MIXED:
+                numbers = cast("DenseArrayBase[IntegerType]", self.properties[name])
+                found[name] = join_mixed(numbers, getattr(self, self.MIXED[name]))
+            elif name in self.EITHER and name not in self.properties:
+                found[name] = getattr(self, self.EITHER[name])
+            else:
+                found[name] = to_python(self.properties.get(name))
+        order = [*self.SYNTAX, *(n for n in found if n not in self.SYNTAX)]
+        return {name: found[name] for name in order}
+
+    # Text
+
+    def print(self, printer: Printer) -> None:
+        shown: set[str] = set()
+        for i, name in enumerate(self.SYNTAX):
+            printer.print_string(", " if i else " ")
+            self._print_field(printer, name)
+            shown |= {name}
+        rest = {
+            key: value
+            for key, value in self.properties.items()
+            if key not in shown and value != self.DEFAULTS.get(key) and key != _SEGMENTS
+        }
+        printer.print_op_attributes({**self.attributes, **rest})
+        if _is_variadic(type(self)):
+            printer.print_string(" : ")
+            printer.print_list(self.result_types, printer.print_attribute)
+
+    def _print_field(self, printer: Printer, name: str) -> None:
+        definition = dict(self.get_irdl_definition().operands)
+        if name in self.MIXED:
+            values = self.arguments()[name]
+            printer.print_string("[")
+            printer.print_list(values, lambda v: _print_number(printer, v))
+            printer.print_string("]")
+        elif name in self.properties:
+            _print_property(printer, self.properties[name])
+        elif isinstance(definition.get(name), VarOperandDef):
+            printer.print_string("[")
+            printer.print_list(getattr(self, name), printer.print_ssa_value)
+            printer.print_string("]")
+        else:
+            printer.print_ssa_value(getattr(self, self.EITHER.get(name, name)))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        definition = dict(cls.get_irdl_definition().operands)
+        operands: dict[str, Any] = dict.fromkeys(cls.EITHER.values())
+        properties: dict[str, Attribute] = dict(cls.DEFAULTS)
+        for i, name in enumerate(cls.SYNTAX):
+            if i:
+                parser.parse_punctuation(",")
+            if name in cls.MIXED:
+                numbers = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_number(parser))
+                properties[name], operands[cls.MIXED[name]] = split_mixed(numbers)
+            elif name in cls.EITHER and (number := parser.parse_optional_unresolved_operand()) is not None:
+                operands[cls.EITHER[name]] = parser.resolve_operand(number, i64)
+            elif name not in definition:
+                properties[name] = _parse_property(parser)
+            elif isinstance(definition[name], VarOperandDef):
+                operands[name] = parser.parse_comma_separated_list(
+                    parser.Delimiter.SQUARE, lambda: _parse_handle(parser)
+                )
+            else:
+                operands[name] = _parse_handle(parser)
+        given = parser.parse_optional_attr_dict()
+        known = cls.get_irdl_definition().properties
+        properties |= {key: value for key, value in given.items() if key in known}
+        types: list[Any] = [cls.RESULT for _ in cls.get_irdl_definition().results]
+        if _is_variadic(cls):
+            parser.parse_punctuation(":")
+            types = [parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)]
+        return cls.build(
+            operands=[operands[name] for name in definition],
+            properties=properties,
+            attributes={key: value for key, value in given.items() if key not in known},
+            result_types=types,
+        )
+
+
+def _parse_handle(parser: Parser) -> SSAValue:
+    """A handle that was defined above, which says whether it is a block or a loop."""
+    operand = parser.parse_unresolved_operand()
+    known = parser.ssa_values.get(operand.operand_name, ())
+    return parser.resolve_operand(operand, known[operand.index].type if operand.index < len(known) else block)
+
+
+def _is_variadic(cls: type[ScheduleOp]) -> bool:
+    return any(isinstance(d, VarResultDef) for _, d in cls.get_irdl_definition().results)
+
+
+def _print_number(printer: Printer, value: Mixed) -> None:
+    if isinstance(value, int):
+        printer.print_string("?" if value == INFERRED else str(value))
+    else:
+        printer.print_ssa_value(value)
+
+
+def _parse_number(parser: Parser) -> Mixed:
+    if parser.parse_optional_punctuation("?"):
+        return INFERRED
+    number = parser.parse_optional_integer(allow_boolean=False)
+    return parser.resolve_operand(parser.parse_unresolved_operand(), i64) if number is None else number
+
+
+def _print_property(printer: Printer, attribute: Attribute) -> None:
+    """Numbers and lists of numbers without their type, which is i64 or f64."""
+    match attribute:
+        case IntegerAttr() if attribute.type == i64:
+            printer.print_string(str(attribute.value.data))
+        case DenseArrayBase() | ArrayAttr():
+            printer.print_string(str(to_python(attribute)))
+        case _:
+            printer.print_attribute(attribute)
+
+
+def _parse_property(parser: Parser) -> Attribute:
+    numbers = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_number)
+    return parser.parse_attribute() if numbers is None else to_attribute(numbers)
+
+
+# Python values and attributes
+
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
+"""What an argument that is no handle can be."""
+
+
+def to_attribute(value: Any) -> Attribute:
+    """A Python value as an attribute: numbers are i64 and f64, lists of integers dense arrays. TypeError for others."""
+    match value:
+        case Attribute():
+            return value
+        case bool():
+            return BoolAttr.from_bool(value)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f64)
+        case str():
+            return StringAttr(value)
+        case list() | tuple():
+            items = cast("Sequence[Any]", value)
+            if all(isinstance(v, int) and not isinstance(v, bool) for v in items):
+                return DenseArrayBase.from_list(i64, items)
+            return ArrayAttr([to_attribute(v) for v in items])
+        case _:
+            raise TypeError(f"expected a number, a string or a list of them, got {value!r}")
+
+
+def to_python(attribute: Attribute | None) -> Any:
+    """The Python value that an attribute was made from; the attribute itself where there is none."""
+    match attribute:
+        case None:
+            return None
+        case IntegerAttr():
+            number = attribute.value.data
+            return bool(number) if attribute.type == IntegerType(1) else number
+        case FloatAttr():
+            return attribute.value.data
+        case StringAttr():
+            return attribute.data
+        case DenseArrayBase():
+            return list(attribute.get_values())
+        case ArrayAttr():
+            return [to_python(a) for a in cast("Iterable[Attribute]", attribute.data)]
+        case _:
+            return attribute

@@ -1,0 +1,429 @@
+"""Primitives on blocks: where they are computed, what they are made of."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    BoolAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
+
+from ..tir.base import require
+from .base import BlockType, LoopType, ScheduleOp, to_attribute
+
+BUFFER_SIDES = ("read", "write")
+"""The buffers of a block are counted among those that it reads or those that it writes."""
+
+
+class _BufferOp(ScheduleOp):
+    """What primitives share that take a buffer of a block: the side it is on and its number there."""
+
+    def verify_(self) -> None:
+        side = self.properties["buffer_side"]
+        known = isinstance(side, StringAttr) and side.data in BUFFER_SIDES
+        require(known, f"(C1) buffer side {side}, expected one of {', '.join(BUFFER_SIDES)}")
+
+
+@irdl_op_definition
+class CacheReadOp(ScheduleOp):
+    """Copy what a block reads of a buffer to memory of another scope first, and read it there.
+
+    consumer_blocks: the blocks that read the copy; all that can, if there are none.
+
+    Example
+        %A_shared = schedule.cache_read %C, 0, "shared", []
+
+    Source: `sch.cache_read(block, read_buffer_index, storage_scope, consumer_blocks)`
+    """
+
+    name = "schedule.cache_read"
+    SYNTAX: ClassVar = ("block", "read_buffer_index", "storage_scope", "consumer_blocks")
+
+    block = operand_def(BlockType)
+    consumer_blocks = var_operand_def(BlockType)
+    read_buffer_index = prop_def(IntegerAttr[IntegerType])
+    storage_scope = prop_def(StringAttr)
+    result = result_def(BlockType)
+
+
+@irdl_op_definition
+class CacheWriteOp(ScheduleOp):
+    """Let a block write to memory of another scope, and copy it from there to the buffer.
+
+    consumer_blocks: the blocks that read the copy in the other scope; the others read the buffer.
+
+    Example
+        %C_local = schedule.cache_write %C, 0, "local", []
+
+    Source: `sch.cache_write(block, write_buffer_index, storage_scope, consumer_blocks)`
+    """
+
+    name = "schedule.cache_write"
+    SYNTAX: ClassVar = ("block", "write_buffer_index", "storage_scope", "consumer_blocks")
+
+    block = operand_def(BlockType)
+    consumer_blocks = var_operand_def(BlockType)
+    write_buffer_index = prop_def(IntegerAttr[IntegerType])
+    storage_scope = prop_def(StringAttr)
+    result = result_def(BlockType)
+
+
+@irdl_op_definition
+class ReindexOp(_BufferOp):
+    """Copy a buffer so that the block reaches it by its own axes, in their order.
+
+    buffer: its number among those the block reads or writes (buffer_side).
+
+    Constraints
+        (C1) buffer_side is read or write.
+
+    Example
+        %A_reindex = schedule.reindex %C, "read", 0
+
+    Source: `sch.reindex(block, buffer=("read", 0))`
+    """
+
+    name = "schedule.reindex"
+    SYNTAX: ClassVar = ("block", "buffer_side", "buffer_index")
+
+    block = operand_def(BlockType)
+    buffer_side = prop_def(StringAttr)
+    buffer_index = prop_def(IntegerAttr[IntegerType])
+    result = result_def(BlockType)
+
+
+@irdl_op_definition
+class ComputeAtOp(ScheduleOp):
+    """Move a producer into a loop of its consumers, computing there what they need.
+
+    index: where among the statements in the loop; -1 as late as possible, -2 as early.
+
+    Example
+        schedule.compute_at %B, %i
+
+    Source: `sch.compute_at(block, loop, preserve_unit_loops, index)`
+    """
+
+    name = "schedule.compute_at"
+    SYNTAX: ClassVar = ("block", "loop")
+    DEFAULTS: ClassVar = {"preserve_unit_loops": to_attribute(False), "index": to_attribute(-1)}
+
+    block = operand_def(BlockType)
+    loop = operand_def(LoopType)
+    preserve_unit_loops = prop_def(BoolAttr)
+    index = prop_def(IntegerAttr[IntegerType])
+
+
+@irdl_op_definition
+class ReverseComputeAtOp(ScheduleOp):
+    """Move a consumer into a loop of its producers, computing there what they have made possible.
+
+    index: where among the statements in the loop; -1 as late as possible, -2 as early.
+
+    Example
+        schedule.reverse_compute_at %D, %i
+
+    Source: `sch.reverse_compute_at(block, loop, preserve_unit_loops, index)`
+    """
+
+    name = "schedule.reverse_compute_at"
+    SYNTAX: ClassVar = ("block", "loop")
+    DEFAULTS: ClassVar = {"preserve_unit_loops": to_attribute(False), "index": to_attribute(-1)}
+
+    block = operand_def(BlockType)
+    loop = operand_def(LoopType)
+    preserve_unit_loops = prop_def(BoolAttr)
+    index = prop_def(IntegerAttr[IntegerType])
+
+
+@irdl_op_definition
+class ComputeInlineOp(ScheduleOp):
+    """Compute what a block computes wherever it is read, and drop the block.
+
+    Example
+        schedule.compute_inline %B
+
+    Source: `sch.compute_inline(block)`
+    """
+
+    name = "schedule.compute_inline"
+    SYNTAX: ClassVar = ("block",)
+
+    block = operand_def(BlockType)
+
+
+@irdl_op_definition
+class ReverseComputeInlineOp(ScheduleOp):
+    """Let the producer of what a block reads do the block's work too, and drop the block.
+
+    Example
+        schedule.reverse_compute_inline %D
+
+    Source: `sch.reverse_compute_inline(block)`
+    """
+
+    name = "schedule.reverse_compute_inline"
+    SYNTAX: ClassVar = ("block",)
+
+    block = operand_def(BlockType)
+
+
+@irdl_op_definition
+class DecomposeReductionOp(ScheduleOp):
+    """Make the init of a reduction a block of its own, in front of a loop.
+
+    Example
+        %C_init = schedule.decompose_reduction %C, %k
+
+    Source: `sch.decompose_reduction(block, loop)`
+    """
+
+    name = "schedule.decompose_reduction"
+    SYNTAX: ClassVar = ("block", "loop")
+
+    block = operand_def(BlockType)
+    loop = operand_def(LoopType)
+    result = result_def(BlockType)
+
+
+@irdl_op_definition
+class RfactorOp(ScheduleOp):
+    """Reduce in two steps: first along all but one loop into a buffer with one dimension more, then along that.
+
+    Example
+        %C_rf = schedule.rfactor %k_1, 0
+
+    Source: `sch.rfactor(loop, factor_axis)`
+    """
+
+    name = "schedule.rfactor"
+    SYNTAX: ClassVar = ("loop", "factor_axis")
+
+    loop = operand_def(LoopType)
+    factor_axis = prop_def(IntegerAttr[IntegerType])
+    result = result_def(BlockType)
+
+
+@irdl_op_definition
+class StorageAlignOp(ScheduleOp):
+    """Let the stride of a dimension of a buffer be `factor * n + offset` elements.
+
+    Example
+        schedule.storage_align %B, 0, 0, 16, 4
+
+    Source: `sch.storage_align(block, buffer_index, axis, factor, offset)`
+    """
+
+    name = "schedule.storage_align"
+    SYNTAX: ClassVar = ("block", "buffer_index", "axis", "factor", "offset")
+
+    block = operand_def(BlockType)
+    buffer_index = prop_def(IntegerAttr[IntegerType])
+    axis = prop_def(IntegerAttr[IntegerType])
+    factor = prop_def(IntegerAttr[IntegerType])
+    offset = prop_def(IntegerAttr[IntegerType])
+
+
+@irdl_op_definition
+class SetScopeOp(ScheduleOp):
+    """Put a buffer that a block writes into memory of another scope.
+
+    Example
+        schedule.set_scope %B, 0, "shared"
+
+    Source: `sch.set_scope(block, buffer_index, storage_scope)`
+    """
+
+    name = "schedule.set_scope"
+    SYNTAX: ClassVar = ("block", "buffer_index", "storage_scope")
+
+    block = operand_def(BlockType)
+    buffer_index = prop_def(IntegerAttr[IntegerType])
+    storage_scope = prop_def(StringAttr)
+
+
+@irdl_op_definition
+class BlockizeOp(ScheduleOp):
+    """Make everything inside a loop, or some blocks side by side, one block.
+
+    Constraints
+        (C1) one loop, or one or more blocks.
+
+    Example
+        %C_o = schedule.blockize [%i_1]
+
+    Source: `sch.blockize(target, preserve_unit_iters)`
+    """
+
+    name = "schedule.blockize"
+    SYNTAX: ClassVar = ("target",)
+    DEFAULTS: ClassVar = {"preserve_unit_iters": to_attribute(True)}
+
+    target = var_operand_def(BlockType | LoopType)
+    preserve_unit_iters = prop_def(BoolAttr)
+    result = result_def(BlockType)
+
+    def verify_(self) -> None:
+        loops = sum(isinstance(value.type, LoopType) for value in self.target)
+        fine = bool(self.target) and (not loops or len(self.target) == 1)
+        require(fine, f"(C1) {loops} loops and {len(self.target) - loops} blocks")
+
+
+@irdl_op_definition
+class AnnotateOp(ScheduleOp):
+    """Say something about a block or loop, for passes that come later.
+
+    ann_val: what it says, an attribute; or ann_number, a number of the trace.
+
+    Constraints
+        (C1) exactly one of ann_val and ann_number.
+
+    Example
+        schedule.annotate %i, "pragma_auto_unroll_max_step", 16 : i32
+
+    Source: `sch.annotate(block_or_loop, ann_key, ann_val)`
+    """
+
+    name = "schedule.annotate"
+    SYNTAX: ClassVar = ("block_or_loop", "ann_key", "ann_val")
+    EITHER: ClassVar = {"ann_val": "ann_number"}
+
+    block_or_loop = operand_def(BlockType | LoopType)
+    ann_number = opt_operand_def(i64)
+    ann_key = prop_def(StringAttr)
+    ann_val = opt_prop_def(Attribute)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def verify_(self) -> None:
+        require((self.ann_number is None) != (self.ann_val is None), "(C1) expected ann_val or ann_number")
+
+    def arguments(self) -> dict[str, Any]:
+        """ann_val stays an attribute: its type is that of the annotation."""
+        return {**super().arguments(), "ann_val": self.ann_number if self.ann_val is None else self.ann_val}
+
+
+@irdl_op_definition
+class UnannotateOp(ScheduleOp):
+    """Take back what was said about a block or loop.
+
+    Example
+        schedule.unannotate %i, "pragma_auto_unroll_max_step"
+
+    Source: `sch.unannotate(block_or_loop, ann_key)`
+    """
+
+    name = "schedule.unannotate"
+    SYNTAX: ClassVar = ("block_or_loop", "ann_key")
+
+    block_or_loop = operand_def(BlockType | LoopType)
+    ann_key = prop_def(StringAttr)
+
+
+@irdl_op_definition
+class TransformLayoutOp(_BufferOp):
+    """Lay out a buffer anew: what was at `index` is at `index_map(index)`, everywhere it is used.
+
+    pad_value: what new elements hold, where the map makes the buffer larger.
+
+    Constraints
+        (C1) buffer_side is read or write.
+
+    Example
+        schedule.transform_layout %B, "write", 0, affine_map<(i, j) -> (i, j floordiv 4, j mod 4)>
+
+    Source: `sch.transform_layout(block, buffer, index_map, pad_value, assume_injective_transform)`
+    """
+
+    name = "schedule.transform_layout"
+    SYNTAX: ClassVar = ("block", "buffer_side", "buffer_index", "index_map")
+    DEFAULTS: ClassVar = {"assume_injective_transform": to_attribute(False)}
+
+    block = operand_def(BlockType)
+    buffer_side = prop_def(StringAttr)
+    buffer_index = prop_def(IntegerAttr[IntegerType])
+    index_map = prop_def(AffineMapAttr)
+    pad_value = opt_prop_def(IntegerAttr | FloatAttr)
+    assume_injective_transform = prop_def(BoolAttr)
+
+
+@irdl_op_definition
+class TransformBlockLayoutOp(ScheduleOp):
+    """Let a block run over `index_map` of its axes instead of them.
+
+    Example
+        schedule.transform_block_layout %B, affine_map<(i, j) -> (i * 16 + j)>
+
+    Source: `sch.transform_block_layout(block, index_map)`
+    """
+
+    name = "schedule.transform_block_layout"
+    SYNTAX: ClassVar = ("block", "index_map")
+
+    block = operand_def(BlockType)
+    index_map = prop_def(AffineMapAttr)
+
+
+@irdl_op_definition
+class PadEinsumOp(ScheduleOp):
+    """Make the axes of a product of tensors multiples of given numbers, by copies with zeros around what they read.
+
+    Example
+        schedule.pad_einsum %C, [16, 16, 16]
+
+    Source: `sch.pad_einsum(block, padding)`
+    """
+
+    name = "schedule.pad_einsum"
+    SYNTAX: ClassVar = ("block", "padding")
+
+    block = operand_def(BlockType)
+    padding = prop_def(DenseArrayBase[IntegerType])
+
+
+@irdl_op_definition
+class DecomposePaddingOp(ScheduleOp):
+    """Cut a block that copies with padding into one that fills and one that copies.
+
+    Example
+        %pad_const = schedule.decompose_padding %pad, %i
+
+    Source: `sch.decompose_padding(block, loop)`
+    """
+
+    name = "schedule.decompose_padding"
+    SYNTAX: ClassVar = ("block", "loop")
+
+    block = operand_def(BlockType)
+    loop = operand_def(LoopType)
+    result = result_def(BlockType)
+
+
+@irdl_op_definition
+class EnterPostprocOp(ScheduleOp):
+    """Mark where the search for a schedule ends and fixed steps begin; does nothing.
+
+    Example
+        schedule.enter_postproc
+
+    Source: `sch.enter_postproc()`
+    """
+
+    name = "schedule.enter_postproc"

@@ -1,0 +1,198 @@
+"""Primitives on loops: cut, join, reorder them, and say how they run."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerType, StringAttr, i64
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+    var_result_def,
+)
+
+from ..tir.base import require, verify_mixed
+from .base import INFERRED, BlockType, LoopType, ScheduleOp, loop, to_attribute
+
+
+@irdl_op_definition
+class SplitOp(ScheduleOp):
+    """Cut a loop into a nest, one loop for each factor, outermost first; a guard where they do not divide it.
+
+    Constraints
+        (C1) one operand for each dynamic factor, and one result for each factor.
+        (C2) at most one factor is inferred, the known others are positive.
+
+    Example
+        %i_0, %i_1 = schedule.split %i, [?, 8] : !schedule.loop, !schedule.loop
+
+    Source: `sch.split(loop, factors, preserve_unit_iters, disable_predication)`
+    """
+
+    name = "schedule.split"
+    SYNTAX: ClassVar = ("loop", "factors")
+    DEFAULTS: ClassVar = {"preserve_unit_iters": to_attribute(True), "disable_predication": to_attribute(False)}
+    MIXED: ClassVar = {"factors": "dynamic_factors"}
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    loop = operand_def(LoopType)
+    dynamic_factors = var_operand_def(i64)
+    factors = prop_def(DenseArrayBase[IntegerType])
+    preserve_unit_iters = prop_def(BoolAttr)
+    disable_predication = prop_def(BoolAttr)
+    loops = var_result_def(LoopType)
+
+    def verify_(self) -> None:
+        verify_mixed("(C1) factors", self.factors, self.dynamic_factors)
+        count = len(self.factors)
+        require(len(self.loops) == count, f"(C1) {len(self.loops)} results for {count} factors")
+        known = [f for f in self.arguments()["factors"] if isinstance(f, int)]
+        require(known.count(INFERRED) <= 1, "(C2) more than one factor is inferred")
+        require(all(f > 0 or f == INFERRED for f in known), f"(C2) factors {known}, expected positive ones")
+
+
+@irdl_op_definition
+class FuseOp(ScheduleOp):
+    """Join loops that stand directly in each other, outermost first, into one.
+
+    Example
+        %ij = schedule.fuse [%i, %j]
+
+    Source: `sch.fuse(*loops, preserve_unit_iters)`
+    """
+
+    name = "schedule.fuse"
+    SYNTAX: ClassVar = ("loops",)
+    DEFAULTS: ClassVar = {"preserve_unit_iters": to_attribute(True)}
+    RESULT: ClassVar = loop
+
+    loops = var_operand_def(LoopType)
+    preserve_unit_iters = prop_def(BoolAttr)
+    result = result_def(LoopType)
+
+
+@irdl_op_definition
+class ReorderOp(ScheduleOp):
+    """Put loops of one nest into this order, outermost first; other loops between them keep their places.
+
+    Example
+        schedule.reorder [%k, %i]
+
+    Source: `sch.reorder(*ordered_loops)`
+    """
+
+    name = "schedule.reorder"
+    SYNTAX: ClassVar = ("ordered_loops",)
+
+    ordered_loops = var_operand_def(LoopType)
+
+
+@irdl_op_definition
+class ReorderBlockIterVarOp(ScheduleOp):
+    """Put the axes of a block into another order.
+
+    Constraints
+        (C1) new_order is a permutation of 0, 1, ...
+
+    Example
+        schedule.reorder_block_iter_var %C, [1, 0, 2]
+
+    Source: `sch.reorder_block_iter_var(block, new_order)`
+    """
+
+    name = "schedule.reorder_block_iter_var"
+    SYNTAX: ClassVar = ("block", "new_order")
+
+    block = operand_def(BlockType)
+    new_order = prop_def(DenseArrayBase[IntegerType])
+
+    def verify_(self) -> None:
+        order = list(self.new_order.get_values())
+        require(sorted(order) == list(range(len(order))), f"(C1) {order} is not a permutation")
+
+
+@irdl_op_definition
+class AddUnitLoopOp(ScheduleOp):
+    """Put a loop of one iteration around a block or loop.
+
+    Example
+        %u = schedule.add_unit_loop %C
+
+    Source: `sch.add_unit_loop(block_or_loop)`
+    """
+
+    name = "schedule.add_unit_loop"
+    SYNTAX: ClassVar = ("block_or_loop",)
+    RESULT: ClassVar = loop
+
+    block_or_loop = operand_def(BlockType | LoopType)
+    result = result_def(LoopType)
+
+
+@irdl_op_definition
+class ParallelOp(ScheduleOp):
+    """Let the iterations of a loop run at the same time, on several threads.
+
+    Example
+        schedule.parallel %i
+
+    Source: `sch.parallel(loop)`
+    """
+
+    name = "schedule.parallel"
+    SYNTAX: ClassVar = ("loop",)
+
+    loop = operand_def(LoopType)
+
+
+@irdl_op_definition
+class VectorizeOp(ScheduleOp):
+    """Let the iterations of a loop run as lanes of vectors.
+
+    Example
+        schedule.vectorize %i_1
+
+    Source: `sch.vectorize(loop)`
+    """
+
+    name = "schedule.vectorize"
+    SYNTAX: ClassVar = ("loop",)
+
+    loop = operand_def(LoopType)
+
+
+@irdl_op_definition
+class UnrollOp(ScheduleOp):
+    """Write out the iterations of a loop one after the other.
+
+    Example
+        schedule.unroll %k
+
+    Source: `sch.unroll(loop)`
+    """
+
+    name = "schedule.unroll"
+    SYNTAX: ClassVar = ("loop",)
+
+    loop = operand_def(LoopType)
+
+
+@irdl_op_definition
+class BindOp(ScheduleOp):
+    """Let each iteration of a loop be one thread, or block of threads, of a GPU's grid.
+
+    Example
+        schedule.bind %i, "threadIdx.x"
+
+    Source: `sch.bind(loop, thread_axis)`
+    """
+
+    name = "schedule.bind"
+    SYNTAX: ClassVar = ("loop", "thread_axis")
+
+    loop = operand_def(LoopType)
+    thread_axis = prop_def(StringAttr)

@@ -1,0 +1,115 @@
+"""What names the parts of a program: blocks by name, loops by block, blocks by what they read and write."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, var_result_def
+
+from .base import BlockType, LoopType, ScheduleOp
+
+
+@irdl_op_definition
+class GetBlockOp(ScheduleOp):
+    """The block of a name; `root` is the body of the function.
+
+    func_name: the function it is in, where there are several.
+
+    Example
+        %C = schedule.get_block "C" {func_name = "main"}
+
+    Source: `sch.get_block(name, func_name)`, `sch.get_sblock`
+    """
+
+    name = "schedule.get_block"
+    SYNTAX: ClassVar = ("name",)
+
+    name_ = prop_def(StringAttr, prop_name="name")
+    func_name = opt_prop_def(StringAttr)
+    result = result_def(BlockType)
+
+
+@irdl_op_definition
+class GetLoopsOp(ScheduleOp):
+    """The loops around a block, up to the block they are in, outermost first.
+
+    Example
+        %i, %j = schedule.get_loops %C : !schedule.loop, !schedule.loop
+
+    Source: `sch.get_loops(block)`
+    """
+
+    name = "schedule.get_loops"
+    SYNTAX: ClassVar = ("block",)
+
+    block = operand_def(BlockType)
+    loops = var_result_def(LoopType)
+
+
+@irdl_op_definition
+class GetChildBlocksOp(ScheduleOp):
+    """The blocks directly inside a block or loop.
+
+    Example
+        %B, %C = schedule.get_child_blocks %i : !schedule.block, !schedule.block
+
+    Source: `sch.get_child_blocks(block_or_loop)`
+    """
+
+    name = "schedule.get_child_blocks"
+    SYNTAX: ClassVar = ("block_or_loop",)
+
+    block_or_loop = operand_def(BlockType | LoopType)
+    blocks = var_result_def(BlockType)
+
+
+@irdl_op_definition
+class GetProducersOp(ScheduleOp):
+    """The blocks that write what a block reads.
+
+    Example
+        %A = schedule.get_producers %B : !schedule.block
+
+    Source: `sch.get_producers(block)`
+    """
+
+    name = "schedule.get_producers"
+    SYNTAX: ClassVar = ("block",)
+
+    block = operand_def(BlockType)
+    blocks = var_result_def(BlockType)
+
+
+@irdl_op_definition
+class GetConsumersOp(ScheduleOp):
+    """The blocks that read what a block writes.
+
+    Example
+        %C = schedule.get_consumers %B : !schedule.block
+
+    Source: `sch.get_consumers(block)`
+    """
+
+    name = "schedule.get_consumers"
+    SYNTAX: ClassVar = ("block",)
+
+    block = operand_def(BlockType)
+    blocks = var_result_def(BlockType)
+
+
+@irdl_op_definition
+class GetOutputBlocksOp(ScheduleOp):
+    """The blocks inside a block that write a buffer which is not allocated there.
+
+    Example
+        %C = schedule.get_output_blocks %root : !schedule.block
+
+    Source: `sch.get_output_blocks(scope_block)`
+    """
+
+    name = "schedule.get_output_blocks"
+    SYNTAX: ClassVar = ("scope_block",)
+
+    scope_block = operand_def(BlockType)
+    blocks = var_result_def(BlockType)

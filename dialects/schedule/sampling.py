@@ -1,0 +1,96 @@
+"""Choices: numbers and places drawn at random, each with the decision that was made."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, var_result_def
+
+from ..tir.base import require
+from .base import BlockType, LoopType, ScheduleOp, loop
+
+
+@irdl_op_definition
+class SampleCategoricalOp(ScheduleOp):
+    """One of some integers, with given probabilities.
+
+    decision: which one, counted from 0.
+
+    Constraints
+        (C1) one probability for each candidate.
+        (C2) decision names a candidate.
+
+    Example
+        %v = schedule.sample_categorical [16, 64], [0.5, 0.5] {decision = 1}
+
+    Source: `sch.sample_categorical(candidates, probs, decision)`
+    """
+
+    name = "schedule.sample_categorical"
+    SYNTAX: ClassVar = ("candidates", "probs")
+    RESULT: ClassVar = i64
+
+    candidates = prop_def(DenseArrayBase[IntegerType])
+    probs = prop_def(ArrayAttr[FloatAttr])
+    decision = opt_prop_def(IntegerAttr[IntegerType])
+    result = result_def(i64)
+
+    def verify_(self) -> None:
+        count = len(self.candidates)
+        require(len(self.probs) == count, f"(C1) {len(self.probs)} probabilities for {count} candidates")
+        if self.decision is not None:
+            number = self.decision.value.data
+            require(0 <= number < count, f"(C2) decision {number}, expected one of 0 to {count - 1}")
+
+
+@irdl_op_definition
+class SamplePerfectTileOp(ScheduleOp):
+    """Factors whose product is the extent of a loop, the last one not greater than a limit.
+
+    decision: the factors.
+
+    Constraints
+        (C1) n results, and n factors in the decision.
+
+    Example
+        %a, %b = schedule.sample_perfect_tile %i, 2, 16 {decision = array<i64: 8, 4>} : i64, i64
+
+    Source: `sch.sample_perfect_tile(loop, n, max_innermost_factor, decision)`
+    """
+
+    name = "schedule.sample_perfect_tile"
+    SYNTAX: ClassVar = ("loop", "n", "max_innermost_factor")
+
+    loop = operand_def(LoopType)
+    n = prop_def(IntegerAttr[IntegerType])
+    max_innermost_factor = prop_def(IntegerAttr[IntegerType])
+    decision = opt_prop_def(DenseArrayBase[IntegerType])
+    factors = var_result_def(i64)
+
+    def verify_(self) -> None:
+        n = self.n.value.data
+        require(len(self.factors) == n, f"(C1) {len(self.factors)} results for n = {n}")
+        if self.decision is not None:
+            require(len(self.decision) == n, f"(C1) {len(self.decision)} factors in the decision for n = {n}")
+
+
+@irdl_op_definition
+class SampleComputeLocationOp(ScheduleOp):
+    """A loop that a block may be computed at, or the place where it is, or none because it is inlined.
+
+    decision: the number of the loop among those around the consumer; -1 for where it is, -2 for inlining.
+
+    Example
+        %l = schedule.sample_compute_location %B {decision = 1}
+
+    Source: `sch.sample_compute_location(block, decision)`
+    """
+
+    name = "schedule.sample_compute_location"
+    SYNTAX: ClassVar = ("block",)
+    RESULT: ClassVar = loop
+
+    block = operand_def(BlockType)
+    decision = opt_prop_def(IntegerAttr[IntegerType])
+    result = result_def(LoopType)

@@ -1,0 +1,59 @@
+"""The op that holds a schedule."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from xdsl.ir import Block, Region
+from xdsl.irdl import irdl_op_definition, region_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import NoTerminator
+
+from ..tir.base import TirOp, parse_body, parse_discardable, print_body, print_discardable, require
+from .base import ScheduleOp
+
+
+@irdl_op_definition
+class TraceOp(TirOp):
+    """A schedule: primitives in the order in which they are applied to the module that the trace stands in.
+
+    `apply-schedule` applies it, and takes it away.
+
+    Constraints
+        (C1) only primitives, and arith ops on the numbers they give.
+
+    Example
+        schedule.trace {
+          %C = schedule.get_block "C"
+          %i, %j = schedule.get_loops %C : !schedule.loop, !schedule.loop
+          schedule.reorder [%j, %i]
+        }
+
+    Source: `sch.trace` (Trace)
+    """
+
+    name = "schedule.trace"
+
+    body = region_def("single_block")
+
+    traits = traits_def(NoTerminator())
+
+    def __init__(self, body: Region | None = None):
+        super().__init__(regions=[Region(Block()) if body is None else body])
+
+    def verify_(self) -> None:
+        for op in self.body.block.ops:
+            known = isinstance(op, ScheduleOp) or op.dialect_name() == "arith"
+            require(known, f"(C1) {op.name} in a trace")
+
+    def print(self, printer: Printer) -> None:
+        print_discardable(printer, self)
+        print_body(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        attributes = parse_discardable(parser)
+        op = cls(parse_body(parser))
+        op.attributes = attributes
+        return op

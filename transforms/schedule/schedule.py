@@ -1,0 +1,23 @@
+"""`Schedule`: transformations of a program, recorded as they are applied."""
+
+from __future__ import annotations
+
+from .loops import LoopPrimitives
+from .queries import Queries
+
+
+class Schedule(Queries, LoopPrimitives):
+    """A program under transformation, and the trace of what has been done to it.
+
+        sch = stepwell.Schedule(mod)
+        block = sch.get_block("C")
+        i, j, k = sch.get_loops(block)
+        i_0, i_1 = sch.split(i, factors=[None, 8])
+        sch.reorder(i_0, j, k, i_1)
+        sch.mod.show()          # the program as it is now; mod is as it was
+        print(sch.trace)        # the steps, as Python
+
+    Names, arguments and defaults of the primitives are TVM's. Each checks that the program computes the same behind it,
+    by the dependences of block instances, not by templates; what it refuses leaves the program as it was and raises
+    `ScheduleError`. docs/primitives.md has them all, with a program before and after.
+    """

@@ -1,0 +1,185 @@
+"""The program under a schedule and what the values of its trace stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, TypeAlias, TypeVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from ...core.diagnostics import did_you_mean
+from ...core.errors import ScheduleError
+from ...dialects.schedule import BlockType, LoopType, ScheduleOp
+from ...dialects.tir import BlockOp, ForOp, FuncOp
+from ..analysis.tree import treeify
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a loop handle may stand for besides a loop: where a block is (`root`), or nowhere as it is inlined."""
+
+    name: str
+
+
+ROOT, INLINE = Place("root"), Place("inline")
+
+Target: TypeAlias = BlockOp | FuncOp | ForOp | Place | int
+"""What a value of a trace stands for."""
+
+
+@dataclass
+class Change:
+    """A change of the program that is under way; what is said here is for the check behind it.
+
+    copies_before, copies_after: blocks that only hand values on, and are seen through, in front of and behind the
+    change: inlined producers, caches.  renamed: a block behind the change that takes the part of one in front of it.
+    """
+
+    copies_before: list[BlockOp] = field(default_factory=list)
+    copies_after: list[BlockOp] = field(default_factory=list)
+    renamed: dict[BlockOp, BlockOp] = field(default_factory=dict)
+
+
+class State:
+    """The module that a schedule changes in place.
+
+    values: what each value of the trace stands for.  checked: whether changes are checked against dependences; replays
+    of what was checked once are not.  changed: whether the program has been changed since this was last set to False.
+    """
+
+    def __init__(self, module: ModuleOp, *, checked: bool = True, seed: int | None = None):
+        self.module = module
+        self.checked = checked
+        self.changed = False
+        self.values: dict[SSAValue, Target] = {}
+        self.random = Random(seed)
+        for func in self.functions.values():
+            treeify(func)
+
+    @property
+    def functions(self) -> dict[str, FuncOp]:
+        return {op.sym_name.data: op for op in self.module.body.block.ops if isinstance(op, FuncOp)}
+
+    def function(self, name: str) -> FuncOp:
+        """The function called `name`; ScheduleError if there is none."""
+        functions = self.functions
+        if name not in functions:
+            known = ", ".join(functions) or "none"
+            raise ScheduleError(f"no function {name!r}{did_you_mean(name, functions)} (has: {known})")
+        return functions[name]
+
+    # What values stand for
+
+    def resolve(self, value: SSAValue) -> Target:
+        """What a value of the trace stands for; ScheduleError if that has gone from the program."""
+        target = self.values[value]
+        if isinstance(target, Operation) and not self._is_alive(target):
+            kind, name = ("loop", target.loop_var) if isinstance(target, ForOp) else ("block", target_name(target))
+            name = name if isinstance(name, str) else name.data
+            raise ScheduleError(f"{kind} {name!r} is no longer in the program: an earlier primitive has replaced it")
+        return target
+
+    def _is_alive(self, op: Operation) -> bool:
+        top: Operation | None = op
+        while top is not None and top is not self.module:
+            top = top.parent_op()
+        return top is self.module
+
+    # Changes
+
+    @contextmanager
+    def changing(self, moved: Collection[Operation] = (), *, check: bool = True) -> Generator[Change]:
+        """The program is changed inside, and must compute the same behind it.
+
+        That is: the flow of values into, out of and among the statements in `moved` (blocks or loops that the primitive
+        moves, or whose accesses it changes) is the same. ScheduleError with two instances that conflict if not; whoever
+        records the primitive then takes the change back.
+
+        check: False where it holds by construction; then the change is only announced, for taking it back if something
+        fails.
+        """
+        change = Change()
+        if not (check and self.checked and moved):
+            self.changed = True
+            yield change
+            return
+        from .legality import flow_of, require_same_flow
+
+        before = flow_of(moved)
+        self.changed = True
+        yield change
+        require_same_flow(before, change)
+
+
+def target_name(op: BlockOp | FuncOp) -> str:
+    """The name that a block is got by."""
+    return op.block_name.data if isinstance(op, BlockOp) else "root"
+
+
+# What applies each primitive
+
+Primitive: TypeAlias = Callable[..., Any]
+"""Takes the state and the arguments of the op by name, handles resolved to ops; gives the targets of its results: none,
+one or a list. Raises ScheduleError if it must not be done."""
+
+PrimitiveT = TypeVar("PrimitiveT", bound=Primitive)
+
+PRIMITIVES: dict[type[ScheduleOp], Primitive] = {}
+
+
+def applies(op: type[ScheduleOp]) -> Callable[[PrimitiveT], PrimitiveT]:
+    """Register the function that applies an op of the `schedule` dialect."""
+
+    def register(function: PrimitiveT) -> PrimitiveT:
+        PRIMITIVES[op] = function
+        return function
+
+    return register
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The targets of a choice, with the decision to be remembered in the trace."""
+
+    targets: Sequence[Target]
+    decision: int | list[int]
+
+
+def apply(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> tuple[list[Target], int | list[int] | None]:
+    """Apply a primitive, whose arguments are as `ScheduleOp.arguments` gives them: the targets of its results, and the
+    decision if it is a choice."""
+    result = PRIMITIVES[op](state, **{name: _resolved(state, value) for name, value in arguments.items()})
+    if isinstance(result, Decided):
+        return list(result.targets), result.decision
+    if result is None:
+        return [], None
+    return (list(result) if isinstance(result, list | tuple) else [result]), None
+
+
+def _resolved(state: State, value: Any) -> Any:
+    if isinstance(value, SSAValue):
+        return state.resolve(value)
+    if isinstance(value, list):
+        return [_resolved(state, item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
+
+
+__all__ = [
+    "INLINE",
+    "PRIMITIVES",
+    "ROOT",
+    "BlockType",
+    "Change",
+    "Decided",
+    "LoopType",
+    "Place",
+    "State",
+    "Target",
+    "applies",
+    "apply",
+    "target_name",
+]
