@@ -1,0 +1,57 @@
+"""What tests of primitives ask: does a program compute the same behind a schedule, and is it as it must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...backends.build import build
+from ...core.dtypes import dtype_of_numpy
+from ...dialects.tir import FuncOp
+from ...frontends.mlir import parse_mlir
+from ...frontends.tvmscript import parse_tvmscript
+from ...module import Module
+from ...transforms.analysis.tree import is_tree_form
+from ..inputs import InputGenerator
+
+
+def check_well_formed(mod: Module) -> None:
+    """Raise unless a module verifies, is in statement-tree form, and prints what parses to the same again."""
+    mod.verify()
+    assert is_tree_form(mod.op), "not in statement-tree form"
+    text = str(mod)
+    assert str(parse_mlir(text)) == text, "the MLIR text does not round trip"
+    for style in ("classic", "0.27"):
+        script = mod.script(style)
+        assert parse_tvmscript(script).script(style) == script, f"the {style} script does not round trip"
+
+
+def check_computes_the_same(before: Module, after: Module, *, seed: int = 0, target: str = "python") -> None:
+    """Raise unless `after` is well formed and each function gives the same outputs for the same random inputs as in
+    `before`. Floats are small integers, and may differ by a rounding, as the contributions to a sum may be reordered.
+
+    target: what runs `after`; the oracle, which also finds undefined behaviour, runs `before`.
+    """
+    check_well_formed(after)
+    expected, got = build(before, "python"), build(after, target)
+    for name, func in before.functions.items():
+        assert isinstance(func, FuncOp)
+        theirs, mine = (_arguments(func, seed) for _ in range(2))
+        expected[name](*theirs)
+        got[name](*mine)
+        for a, b in zip(mine, theirs, strict=True):
+            if isinstance(a, np.ndarray):
+                np.testing.assert_allclose(a.astype(np.float64), b.astype(np.float64), rtol=_RTOL.get(a.dtype.name, 0))
+
+
+_RTOL = {"float16": 2e-2, "bfloat16": 5e-2, "float32": 1e-4, "float64": 1e-6}
+
+
+def _arguments(func: FuncOp, seed: int) -> list[Any]:
+    """Small integers in the place of floats: sums of their products are exact."""
+    arguments = list(InputGenerator(func, seed).arguments().values())
+    for array in arguments:
+        if isinstance(array, np.ndarray) and dtype_of_numpy(array.dtype).is_float:
+            array[...] = (array.astype(np.float64) * 2).round().astype(array.dtype)
+    return arguments
