@@ -39,7 +39,7 @@ class PassError(StepwellError, PassFailedException):
     """A pass that cannot do its work on this module."""
 
 
-class ScheduleError(StepwellError):
+class ScheduleError(PassError):
     """A transformation that must not be done here: it would change what the program computes, or asks for something
     that is not there. The program is as it was.
 

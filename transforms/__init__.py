@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
 PASSES: dict[str, str] = {
+    "apply-schedule": "ApplySchedulePass",
     "convert-tir-to-scf": "ConvertTirToScfPass",
     "legalize-half-floats": "LegalizeHalfFloatsPass",
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation, VarOperandDef, VarResultDef, irdl_attr_definition
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect
 
 from ..tir.base import Mixed, join_mixed, split_mixed
 
@@ -97,6 +98,16 @@ class ScheduleOp(IRDLOperation, ABC):
             raise TypeError(f"{cls.name} has no {', '.join(arguments)}")
         types: list[Any] = [list(results)] if _is_variadic(cls) else [cls.RESULT for _ in definition.results]
         return cls.build(operands=operands, properties=properties, result_types=types)
+
+    @property
+    def is_query(self) -> bool:
+        """Whether this only looks, or draws: without use of what it gives, it may go."""
+        return self.has_trait(MemoryReadEffect)
+
+    @property
+    def is_variadic(self) -> bool:
+        """Whether the number of results is not fixed."""
+        return _is_variadic(type(self))
 
     def with_decision(self, decision: int | list[int]) -> Self:
         """This op, a choice, with what was decided."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, var_result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def, var_result_def
+from xdsl.traits import MemoryReadEffect
 
 from .base import BlockType, LoopType, ScheduleOp
 
@@ -24,6 +25,7 @@ class GetBlockOp(ScheduleOp):
 
     name = "schedule.get_block"
     SYNTAX: ClassVar = ("name",)
+    traits = traits_def(MemoryReadEffect())
 
     name_ = prop_def(StringAttr, prop_name="name")
     func_name = opt_prop_def(StringAttr)
@@ -42,6 +44,7 @@ class GetLoopsOp(ScheduleOp):
 
     name = "schedule.get_loops"
     SYNTAX: ClassVar = ("block",)
+    traits = traits_def(MemoryReadEffect())
 
     block = operand_def(BlockType)
     loops = var_result_def(LoopType)
@@ -59,6 +62,7 @@ class GetChildBlocksOp(ScheduleOp):
 
     name = "schedule.get_child_blocks"
     SYNTAX: ClassVar = ("block_or_loop",)
+    traits = traits_def(MemoryReadEffect())
 
     block_or_loop = operand_def(BlockType | LoopType)
     blocks = var_result_def(BlockType)
@@ -76,6 +80,7 @@ class GetProducersOp(ScheduleOp):
 
     name = "schedule.get_producers"
     SYNTAX: ClassVar = ("block",)
+    traits = traits_def(MemoryReadEffect())
 
     block = operand_def(BlockType)
     blocks = var_result_def(BlockType)
@@ -93,6 +98,7 @@ class GetConsumersOp(ScheduleOp):
 
     name = "schedule.get_consumers"
     SYNTAX: ClassVar = ("block",)
+    traits = traits_def(MemoryReadEffect())
 
     block = operand_def(BlockType)
     blocks = var_result_def(BlockType)
@@ -110,6 +116,7 @@ class GetOutputBlocksOp(ScheduleOp):
 
     name = "schedule.get_output_blocks"
     SYNTAX: ClassVar = ("scope_block",)
+    traits = traits_def(MemoryReadEffect())
 
     scope_block = operand_def(BlockType)
     blocks = var_result_def(BlockType)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, var_result_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def, var_result_def
+from xdsl.traits import MemoryReadEffect
 
 from ..tir.base import require
 from .base import BlockType, LoopType, ScheduleOp, loop
@@ -30,6 +31,7 @@ class SampleCategoricalOp(ScheduleOp):
     name = "schedule.sample_categorical"
     SYNTAX: ClassVar = ("candidates", "probs")
     RESULT: ClassVar = i64
+    traits = traits_def(MemoryReadEffect())
 
     candidates = prop_def(DenseArrayBase[IntegerType])
     probs = prop_def(ArrayAttr[FloatAttr])
@@ -61,6 +63,7 @@ class SamplePerfectTileOp(ScheduleOp):
 
     name = "schedule.sample_perfect_tile"
     SYNTAX: ClassVar = ("loop", "n", "max_innermost_factor")
+    traits = traits_def(MemoryReadEffect())
 
     loop = operand_def(LoopType)
     n = prop_def(IntegerAttr[IntegerType])
@@ -90,6 +93,7 @@ class SampleComputeLocationOp(ScheduleOp):
     name = "schedule.sample_compute_location"
     SYNTAX: ClassVar = ("block",)
     RESULT: ClassVar = loop
+    traits = traits_def(MemoryReadEffect())
 
     block = operand_def(BlockType)
     decision = opt_prop_def(IntegerAttr[IntegerType])

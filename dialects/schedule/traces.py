@@ -21,7 +21,7 @@ class TraceOp(TirOp):
     `apply-schedule` applies it, and takes it away.
 
     Constraints
-        (C1) only primitives, and arith ops on the numbers they give.
+        (C1) only primitives.
 
     Example
         schedule.trace {
@@ -44,8 +44,7 @@ class TraceOp(TirOp):
 
     def verify_(self) -> None:
         for op in self.body.block.ops:
-            known = isinstance(op, ScheduleOp) or op.dialect_name() == "arith"
-            require(known, f"(C1) {op.name} in a trace")
+            require(isinstance(op, ScheduleOp), f"(C1) {op.name} in a trace")
 
     def print(self, printer: Printer) -> None:
         print_discardable(printer, self)

@@ -12,7 +12,7 @@ from ..tir import AllocBufferOp, BlockOp, FuncOp, MatchBufferOp, SymbolOp
 from .expressions import Expressions
 from .folding import unsupported
 from .lines import Line, Printed
-from .literals import dictionary, dtype_name, type_text
+from .literals import attribute, dictionary, dtype_name, type_text
 from .names import Callees, Names, legal_name
 from .placement import is_expression, values_to_name
 from .statements import Statements
@@ -60,6 +60,11 @@ def expression_text(value: SSAValue, style: str = "classic") -> str:
         return expressions[value].text
     except UnsupportedError:
         return f"<{value.owner.name}>" if isinstance(value.owner, Operation) else "_"
+
+
+def attribute_text(attr: Attribute, style: str = "classic") -> str:
+    """The value of an annotation as TVMScript; `UnsupportedError` for one that it cannot write."""
+    return attribute(attr, style_named(style))
 
 
 def function_lines(

@@ -6,5 +6,6 @@
 
 from .handles import BlockRV, ExprRV, LoopRV
 from .schedule import Schedule
+from .trace import Trace
 
-__all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule"]
+__all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule", "Trace"]

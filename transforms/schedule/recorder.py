@@ -71,18 +71,17 @@ class Recorder:
         instruction = op.create_from(_types(targets), **values)
         return self._append(instruction, targets)
 
-    def replay(self, instructions: Iterable[Operation]) -> None:
+    def replay_instructions(self, instructions: Iterable[ScheduleOp]) -> None:
         """Apply the ops of a trace, in order, and append copies of them to this one. They may use each other's results
-        only."""
+        only. ScheduleError if the results that a query gives here are more or fewer than it gave there."""
         mapper: dict[SSAValue, SSAValue] = {}
         for instruction in instructions:
             copy = instruction.clone(value_mapper=mapper)
-            if not isinstance(copy, ScheduleOp):
-                self._trace.body.block.add_op(copy)
-                continue
             targets, decision = self._apply(type(copy), copy.arguments())
             if decision is not None:
                 copy = copy.with_decision(decision)
+            if len(targets) != len(copy.results):
+                raise ScheduleError(f"{copy.name} gives {len(targets)} results here, expected {len(copy.results)}")
             self._append(copy, targets)
 
     def _apply(self, op: type[ScheduleOp], arguments: dict[str, Any]) -> tuple[list[Target], int | list[int] | None]:
@@ -120,17 +119,11 @@ class Recorder:
         self._state = State(self._start.clone(), checked=False)
         self._state.random = old.random
         for instruction in self._trace.body.block.ops:
-            self._reapply(instruction, old)
+            assert isinstance(instruction, ScheduleOp)
+            targets, _ = apply(self._state, type(instruction), instruction.arguments())
+            self._state.values.update(zip(instruction.results, targets, strict=True))
         self._state.checked = self._checked
         self._state.changed = False
-
-    def _reapply(self, instruction: Operation, old: State) -> None:
-        if not isinstance(instruction, ScheduleOp):
-            for value in instruction.results:
-                self._state.values[value] = old.values[value]
-            return
-        targets, _ = apply(self._state, type(instruction), instruction.arguments())
-        self._state.values.update(zip(instruction.results, targets, strict=True))
 
     def _render(self, op: type[ScheduleOp], error: ScheduleError) -> None:
         """Say in an error which primitive it was, and show the program, with the ops it is about marked."""

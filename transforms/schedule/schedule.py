@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from .loops import LoopPrimitives
 from .queries import Queries
+from .sampling import Sampling
+from .session import Session
 
 
-class Schedule(Queries, LoopPrimitives):
+class Schedule(
+    Session,
+    Queries,
+    Sampling,
+    LoopPrimitives,
+):
     """A program under transformation, and the trace of what has been done to it.
 
         sch = stepwell.Schedule(mod)
