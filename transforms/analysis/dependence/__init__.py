@@ -1,0 +1,26 @@
+"""Whether a transformation keeps what a program computes: value flow between instances of blocks, by isl.
+
+    flow = value_flow(scope)                      # before
+    ...                                           # change the program
+    violation = compare_flows(flow, value_flow(scope))
+
+docs/legality.md explains the model.
+"""
+
+from .carried import carried_dependence, has_self_conflicts
+from .compare import compare_flows
+from .flow import LIVE_IN, LIVE_OUT, Flow, value_flow
+from .model import Init
+from .violation import Violation
+
+__all__ = [
+    "LIVE_IN",
+    "LIVE_OUT",
+    "Flow",
+    "Init",
+    "Violation",
+    "carried_dependence",
+    "compare_flows",
+    "has_self_conflicts",
+    "value_flow",
+]

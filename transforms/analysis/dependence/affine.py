@@ -1,0 +1,251 @@
+"""Integer values and conditions of a program as functions and sets of isl, built without text.
+
+isl's parser costs more than most of what is computed with the result, so sums go through isl's coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+import islpy as isl
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ....core.dtypes import dtype_of
+from ....dialects.tir import (
+    BlockOp,
+    CastOp,
+    IfThenElseOp,
+    IntrinsicOp,
+    LetOp,
+    Mixed,
+    SymbolOp,
+    YieldOp,
+    comparison_name,
+    constant_value,
+)
+from ..index import Analyzer, Div, Interval, Lin, Max, Min, Mod, type_range
+
+Point: TypeAlias = tuple[int, ...]
+
+DIM = isl.dim_type
+_LAST_SIGNED = 5
+_WORD = 32
+
+
+class NotAffine(Exception):
+    """A value is no affine function of the dimensions and parameters. Holds the value."""
+
+    def __init__(self, value: SSAValue):
+        super().__init__(value)
+        self.value = value
+
+
+class IndexAnalyzer(Analyzer):
+    """Says of a block's axes what their domains say, and takes arithmetic on sizes that are not known for exact.
+
+    A binding outside of its domain is excluded, and so are sizes so large that index arithmetic on them would wrap
+    (docs/legality.md).
+    """
+
+    def value_range(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
+        if isinstance(value, BlockArgument) and isinstance(block := value.owner.parent_op(), BlockOp):
+            axis = block.axes[value.index]
+            if isinstance(axis.low, int) and isinstance(axis.extent, int) and axis.extent > 0:
+                return (axis.low, axis.low + axis.extent - 1), []
+            this, low = Lin.of(value), self.lin(axis.low)
+            return type_range(value.type), [this - low, low + self.lin(axis.extent) - 1 - this]
+        return super().value_range(value)
+
+    def fits(self, lin: Lin, type: Any) -> bool:
+        if super().fits(lin, type):
+            return True
+        return dtype_of(type).bits >= _WORD and any(_is_size(v) for v in lin.leaves())
+
+
+def _is_size(value: SSAValue) -> bool:
+    """Whether a value, or the domain or range of one, depends on a symbolic size."""
+    owner = value.owner
+    if isinstance(owner, SymbolOp):
+        return True
+    parent = owner.parent_op() if isinstance(owner, Block) else None
+    bounds: Iterable[SSAValue] = ()
+    if isinstance(parent, BlockOp):
+        bounds = parent.domains
+    elif parent is not None and parent.name in ("tir.for", "tir.launch_thread"):
+        bounds = parent.operands
+    return any(any(_is_size(leaf) for leaf in _leaves(b)) for b in bounds)
+
+
+def _leaves(value: SSAValue) -> list[SSAValue]:
+    op = value.owner
+    if isinstance(op, Operation) and not isinstance(op, SymbolOp) and op.operands and not op.regions:
+        return [leaf for operand in op.operands for leaf in _leaves(operand)]
+    return [value]
+
+
+class Parameters:
+    """The values that are fixed while the region runs, each with the name it has in isl."""
+
+    def __init__(self, is_fixed: Callable[[SSAValue], bool]):
+        self.is_fixed = is_fixed
+        self.names: dict[SSAValue, str] = {}
+
+    def name(self, value: SSAValue) -> str:
+        """What isl calls a value; NotAffine if it is not fixed."""
+        if value not in self.names:
+            if not self.is_fixed(value):
+                raise NotAffine(value)
+            self.names[value] = f"p{len(self.names)}"
+        return self.names[value]
+
+
+class Affine:
+    """Functions and sets on a space of `rank` dimensions, some of which stand for values of the program.
+
+    dims: the values that dimensions stand for.
+    """
+
+    def __init__(self, analyzer: Analyzer, parameters: Parameters, rank: int):
+        self.analyzer = analyzer
+        self.parameters = parameters
+        self.rank = rank
+        self.dims: dict[SSAValue, int] = {}
+        self._space: isl.Space | None = None
+        self._known = -1
+
+    def space(self) -> isl.Space:
+        """The space of the dimensions and of all parameters met up to now."""
+        names = self.parameters.names
+        if self._space is None or self._known != len(names):
+            space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, len(names), self.rank)
+            for n, name in enumerate(names.values()):
+                space = space.set_dim_name(DIM.param, n, name)
+            self._space, self._known = space, len(names)
+        return self._space
+
+    def universe(self) -> isl.Set:
+        return isl.Set.universe(self.space())
+
+    # Functions
+
+    def function(self, value: Mixed) -> isl.PwAff:
+        """An integer as a function of the dimensions. NotAffine if it is none."""
+        return self.function_of(self.analyzer.exact(value))
+
+    def function_of(self, lin: Lin) -> isl.PwAff:
+        """A sum as a function of the dimensions. NotAffine if it is none."""
+        for leaf in lin.leaves():
+            if leaf not in self.dims:
+                self.parameters.name(leaf)
+        return self._sum(lin)
+
+    def _sum(self, lin: Lin) -> isl.PwAff:
+        aff = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.space()))
+        rest: list[isl.PwAff] = []
+        for atom, k in lin.terms.items():
+            if isinstance(atom, SSAValue):
+                position = self.dims.get(atom)
+                if position is not None:
+                    aff = aff.set_coefficient_val(DIM.in_, position, k)
+                else:
+                    index = list(self.parameters.names).index(atom)
+                    aff = aff.set_coefficient_val(DIM.param, index, k)
+            else:
+                compound = self._compound(atom)
+                rest.append(compound if k == 1 else compound.scale_val(isl.Val(k)))
+        total = isl.PwAff.from_aff(aff.set_constant_val(lin.const))
+        for term in rest:
+            total = total.add(term)
+        return total
+
+    def _compound(self, atom: Any) -> isl.PwAff:
+        if isinstance(atom, Min | Max):
+            functions = [self._sum(s) for s in atom.sums]
+            result = functions[0]
+            for function in functions[1:]:
+                result = result.max(function) if isinstance(atom, Max) else result.min(function)
+            return result
+        if isinstance(atom, Div | Mod) and (c := atom.divisor.constant) is not None and c > 0:
+            dividend = self._sum(atom.dividend)
+            if isinstance(atom, Mod):
+                return dividend.mod_val(isl.Val(c))
+            return dividend.scale_down_val(isl.Val(c)).floor()
+        raise NotAffine(next(iter(Lin.of(atom).leaves())))
+
+    def variable(self, position: int) -> isl.PwAff:
+        """The function that is one of the dimensions."""
+        return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.set, position))
+
+    def constant(self, number: int) -> isl.PwAff:
+        space = isl.LocalSpace.from_space(self.space())
+        return isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(number))
+
+    # Sets
+
+    def range(self, position: int, low: Mixed, extent: Mixed) -> isl.Set:
+        """Where `low <= dimension < low + extent`. NotAffine if no formula says this."""
+        if isinstance(low, int) and isinstance(extent, int):
+            return self.between(position, low, low + extent - 1)
+        first = self.analyzer.exact(low)
+        variable = self.variable(position)
+        start = self.function_of(first)
+        end = self.function_of(first + self.analyzer.exact(extent))
+        return start.le_set(variable).intersect(variable.lt_set(end))
+
+    def between(self, position: int, first: int, last: int) -> isl.Set:
+        """Where `first <= dimension <= last`."""
+        universe = self.universe()
+        return universe.lower_bound_val(DIM.set, position, first).upper_bound_val(DIM.set, position, last)
+
+    def equal(self, position: int, function: isl.PwAff) -> isl.Set:
+        """Where a dimension has the value of a function."""
+        return self.variable(position).eq_set(function)
+
+    def condition(self, value: SSAValue) -> isl.Set:
+        """Where a bool is true. NotAffine if no formula says this."""
+        number = constant_value(value)
+        if number is not None:
+            universe = self.universe()
+            return universe if number else isl.Set.empty(universe.get_space())
+        op: Any = value.owner
+        match op:
+            case arith.CmpiOp():
+                return self._comparison(op, value)
+            case arith.AndIOp() | arith.OrIOp() if dtype_of(value.type).is_bool:
+                a, b = self.condition(op.lhs), self.condition(op.rhs)
+                return a.intersect(b) if isinstance(op, arith.AndIOp) else a.union(b)
+            case arith.XOrIOp() if dtype_of(value.type).is_bool and constant_value(op.rhs) == 1:
+                return self.condition(op.lhs).complement()
+            case IfThenElseOp():
+                return self._lazy(op)
+            case LetOp():
+                return self.condition(op.value)
+            case IntrinsicOp() if op.intrinsic.data == "likely":
+                return self.condition(op.args[0])
+            case CastOp() if isinstance(op.value.type, IntegerType):
+                return self.function(op.value).ne_set(self.constant(0))
+            case _:
+                self.parameters.name(value)
+                return self.function_of(Lin.of(value)).ne_set(self.constant(0))
+
+    def _comparison(self, op: arith.CmpiOp, value: SSAValue) -> isl.Set:
+        name, dtype = comparison_name(op), dtype_of(op.lhs.type)
+        unsigned = op.predicate.value.data > _LAST_SIGNED
+        if name is None or dtype.lanes != 1 or (unsigned and dtype.kind != "uint"):
+            raise NotAffine(value)
+        a, b = self.function(op.lhs), self.function(op.rhs)
+        return getattr(a, f"{name}_set")(b)
+
+    def _lazy(self, op: IfThenElseOp) -> isl.Set:
+        """`if a then b else c` on bools."""
+        condition, (then, orelse) = self.condition(op.condition), (_yielded(r.block) for r in op.regions)
+        return condition.intersect(self.condition(then)).union(condition.complement().intersect(self.condition(orelse)))
+
+
+def _yielded(block: Block) -> SSAValue:
+    last = block.last_op
+    assert isinstance(last, YieldOp)
+    return last.value

@@ -1,0 +1,206 @@
+"""Whether the iterations of a loop, or the instances of a block, are independent of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.ir import BlockArgument, Operation
+
+from ....dialects.tir import BlockOp, ForOp, LaunchThreadOp
+from .accesses import Collector
+from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters
+from .flow import LIVE_IN, Memory, flow_of, is_used_outside
+from .model import Accesses, Region, Statement, combine, memory_name
+from .points import at_point, render, smallest
+from .violation import Violation
+
+
+def carried_dependence(loop: ForOp | LaunchThreadOp, *, allow_reduction: bool = False) -> Violation | None:
+    """Why the iterations of a loop must run one after the other, or None if they may run in any order and at once.
+
+    No iteration may write an element that another one reads or writes. Excepted are temporaries that only this loop
+    uses, if each iteration reads only what it has written itself: then each may have its own.
+    allow_reduction: whether iterations may contribute to the same element by one recognised reduction.
+    """
+    region = Region(loop)
+    statements = [s for op in region.places for s in region.statement(op)]
+    for memory in dict.fromkeys(m for s in statements for m in s.accesses):
+        if memory is not None and loop.is_ancestor(memory.owner):  # pyright: ignore[reportArgumentType]
+            continue
+        violation = _Conflicts(loop, memory, statements, allow_reduction).find()
+        if violation is not None and not _is_private(loop, memory):
+            return violation
+    return None
+
+
+def _is_private(loop: Operation, memory: Memory) -> bool:
+    """Whether each iteration may have its own copy of some memory."""
+    if memory is None or isinstance(memory, BlockArgument) or is_used_outside(loop, memory):
+        return False
+    flow = flow_of(Region(loop, around=False), {memory})
+    return all(
+        d.writer != LIVE_IN for sink, found in flow.sources.items() if sink.key in flow.statements for d in found
+    )
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """One kind of access of one statement to the memory: { execution -> element }."""
+
+    statement: Statement
+    relation: isl.Map
+    is_write: bool
+    is_update: bool = False
+
+
+class _Conflicts:
+    """Accesses of two iterations of a loop to one element of some memory."""
+
+    def __init__(
+        self, loop: ForOp | LaunchThreadOp, memory: Memory, statements: list[Statement], allow_reduction: bool
+    ):
+        self.loop = loop
+        self.memory = memory
+        self.allow_reduction = allow_reduction
+        self.touches = [t for s in statements if memory in s.accesses for t in _touches(s, s.accesses[memory])]
+
+    def find(self) -> Violation | None:
+        for n, a in enumerate(self.touches):
+            for b in self.touches[n:]:
+                if (a.is_write or b.is_write) and not self._is_allowed(a, b):
+                    pairs = _conflicts(_by_iteration(a.relation), _by_iteration(b.relation))
+                    if not pairs.is_empty():
+                        return self._explain(a, b, pairs)
+        return None
+
+    def _is_allowed(self, a: _Touch, b: _Touch) -> bool:
+        """Whether two statements are parts of one reduction, which the loop may do in any order."""
+        if not self.allow_reduction:
+            return False
+        if a.is_update and b.is_update:
+            return _reduction(a, self.memory) == _reduction(b, self.memory)
+        blocks = [getattr(t.statement.key, "block", t.statement.key) for t in (a, b)]
+        return blocks[0] is blocks[1] and (a.is_update or b.is_update)
+
+    def _explain(self, a: _Touch, b: _Touch, pairs: isl.Map) -> Violation:
+        parameters, first, second = smallest(pairs)
+        one, other = (at_point(t.relation, parameters, p) for t, p in ((a, first), (b, second)))
+        both = one.range().intersect(other.range())
+        _, _, element = smallest(isl.Map.from_range(both))
+        texts = [
+            self._instance(t, relation.intersect_range(_point(relation, element)))
+            for t, relation in ((a, one), (b, other))
+        ]
+        name = "what is outside of buffers" if self.memory is None else memory_name(self.memory)
+        if self.memory is not None:
+            name += f"[{', '.join(map(str, element))}]"
+        variable = self._variable()
+        message = (
+            f"{name} is {_verb(a)} by {texts[0]} in iteration {variable}={first[0]} and {_verb(b)} by {texts[1]} "
+            f"in iteration {variable}={second[0]}"
+        )
+        ops = tuple(dict.fromkeys(_op(t.statement) for t in (a, b)))
+        not_affine = tuple(dict.fromkeys(text for t in (a, b) for text in t.statement.not_affine))
+        return Violation(message, ops, tuple(t.statement.label for t in (a, b)), not_affine)
+
+    def _variable(self) -> str:
+        return self.loop.loop_var.data if isinstance(self.loop, ForOp) else self.loop.var_name.data
+
+    def _instance(self, touch: _Touch, relation: isl.Map) -> str:
+        statement = touch.statement
+        instances = statement.instances.intersect_domain(relation.domain())
+        _, _, point = smallest(isl.Map.from_range(instances.range()))
+        kind = "block " if statement.is_block else ""
+        return f"{kind}{statement.label}{f' at {render(statement.names, point)}' if point else ''}"
+
+
+def _op(statement: Statement) -> Operation:
+    return statement.key if isinstance(statement.key, Operation) else statement.key.block
+
+
+def _verb(touch: _Touch) -> str:
+    return "updated" if touch.is_update else "written" if touch.is_write else "read"
+
+
+def _reduction(touch: _Touch, memory: Memory) -> str | None:
+    return touch.statement.accesses[memory].reduction
+
+
+def _touches(statement: Statement, access: Accesses) -> Iterator[_Touch]:
+    if access.writes is not None:
+        yield _Touch(statement, access.writes, True)
+    if access.updates is not None:
+        yield _Touch(statement, access.updates, True, True)
+    if access.reads is not None:
+        yield _Touch(statement, access.reads, False)
+
+
+def _by_iteration(relation: isl.Map) -> isl.Map:
+    """{ iteration -> element } from { execution -> element }: the first loop is the one that is asked about."""
+    return relation.project_out(DIM.in_, 1, relation.dim(DIM.in_) - 1)
+
+
+def _conflicts(a: isl.Map, b: isl.Map) -> isl.Map:
+    """The pairs of different points of which one touches by `a` what the other touches by `b`."""
+    pairs = a.apply_range(b.reverse())
+    return pairs.subtract(isl.Map.identity(pairs.get_space()))
+
+
+def _point(relation: isl.Map, element: tuple[int, ...]) -> isl.Set:
+    result = isl.Set.universe(relation.get_space().range())
+    for n, number in enumerate(element):
+        result = result.fix_val(DIM.set, n, number)
+    return result
+
+
+# Blocks
+
+
+def has_self_conflicts(block: BlockOp) -> bool:
+    """Whether two different instances of a block touch the same element, one of them writing it.
+
+    Contributions to one recognised reduction do not conflict with each other. If there are no conflicts, the instances
+    may run in any order. What a `tir.init` writes conflicts with the contributions of other instances.
+    """
+    parameters = Parameters(lambda value: not block.is_ancestor(value.owner))  # pyright: ignore[reportArgumentType]
+    collector = Collector(parameters, block.variables)
+    found = collector.block(block)
+    domain = _axis_domain(block, parameters)
+    for memory in dict.fromkeys(a.memory for a in found):
+        groups: list[_Pair] = []
+        for in_init in (True, False):
+            chosen = [(a, a.relation) for a in found if a.memory is memory and a.in_init is in_init]
+            if chosen:
+                access = combine(chosen, domain, True)
+                groups += [_Pair(access.writes, True), _Pair(access.updates, True, True), _Pair(access.reads, False)]
+        groups = [g for g in groups if g.relation is not None]
+        for n, a in enumerate(groups):
+            for b in groups[n:]:
+                if (a.is_write or b.is_write) and not (a.is_update and b.is_update) and a.meets(b):
+                    return True
+    return False
+
+
+@dataclass(frozen=True)
+class _Pair:
+    relation: isl.Map | None
+    is_write: bool
+    is_update: bool = False
+
+    def meets(self, other: _Pair) -> bool:
+        assert self.relation is not None
+        assert other.relation is not None
+        return not _conflicts(self.relation, other.relation).is_empty()
+
+
+def _axis_domain(block: BlockOp, parameters: Parameters) -> isl.Set:
+    affine = Affine(IndexAnalyzer(), parameters, len(block.variables))
+    domain = affine.universe()
+    for n, axis in enumerate(block.axes):
+        try:
+            domain = domain.intersect(affine.range(n, axis.low, axis.extent))
+        except NotAffine:
+            continue
+    return domain

@@ -1,0 +1,231 @@
+"""Whether two programs have the same value flow, and if not, where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+
+from .affine import DIM
+from .flow import LIVE_IN, LIVE_OUT, Dependence, Flow, Key, Memory, Sink
+from .violation import Difference, Violation, explain
+
+
+def compare_flows(
+    before: Flow,
+    after: Flow,
+    composed_before: Iterable[Key] = (),
+    composed_after: Iterable[Key] = (),
+    renamed: Mapping[Any, Any] | None = None,
+) -> Violation | None:
+    """The first difference between the value flows of a program before and after a transformation, or None.
+
+    composed_before, composed_after: statements that copy (or are inlined): who reads what they write is taken to read
+    what they read.  renamed: statements (`Init(block)` for the init of one) and buffers of the program before that are
+    others in the program after.
+    """
+    return _Comparison(before, after, set(composed_before), set(composed_after), dict(renamed or {})).run()
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Where one reader gets what it reads of one memory."""
+
+    reader: Key
+    memory: Memory
+    is_update: bool
+
+
+@dataclass(frozen=True)
+class Source:
+    """Who wrote a value: a statement, or for what was there before the region the memory it was in."""
+
+    writer: Key
+    memory: Memory = None
+    is_contribution: bool = False
+
+
+class _Refused(Exception):
+    def __init__(self, difference: Difference):
+        super().__init__()
+        self.difference = difference
+
+
+class _Comparison:
+    def __init__(
+        self, before: Flow, after: Flow, composed_before: set[Key], composed_after: set[Key], renamed: dict[Any, Any]
+    ):
+        after = _same_parameters(before, after)
+        self.before, self.after = before, after
+        self.renamed = renamed
+        old_memories = {self._image(m) for m in before.names}
+        self.old = _Side(before, composed_before, lambda m: self._image(m) in after.names)
+        self.new = _Side(after, composed_after, lambda m: m in old_memories)
+
+    def _image(self, key: Any) -> Any:
+        return self.renamed.get(key, key)
+
+    def run(self) -> Violation | None:
+        try:
+            for side in (self.old, self.new):
+                side.compute()
+            self._compare()
+        except _Refused as refused:
+            return explain(refused.difference, self.before, self.after, self.renamed)
+        return None
+
+    def _compare(self) -> None:
+        old = {
+            Reads(self._image(r.reader), self._image(r.memory), r.is_update): {
+                Source(self._image(s.writer), self._image(s.memory), s.is_contribution): m for s, m in table.items()
+            }
+            for r, table in self.old.table.items()
+        }
+        for reads in dict.fromkeys([*old, *self.new.table]):
+            self._compare_reads(reads, old.get(reads, {}), self.new.table.get(reads, {}))
+
+    def _compare_reads(self, reads: Reads, old: dict[Source, isl.Map], new: dict[Source, isl.Map]) -> None:
+        if reads.reader != LIVE_OUT:
+            common = self._common(reads.reader)
+            if common is None:
+                return
+            old = {s: m.intersect_domain(common) for s, m in old.items()}
+            new = {s: m.intersect_domain(common) for s, m in new.items()}
+        elif self._is_irrelevant(reads.memory):
+            return
+        for source in dict.fromkeys([*old, *new]):
+            was, now = old.get(source), new.get(source)
+            missing = was if now is None or was is None else was.subtract(now)
+            extra = now if now is None or was is None else now.subtract(was)
+            for difference in (missing, extra):
+                if difference is not None and not difference.is_empty():
+                    raise _Refused(Difference(reads, old, new, source, difference))
+
+    def _common(self, reader: Key) -> isl.Set | None:
+        """The instances of a reader that run in both programs; None if it is a statement of one only."""
+        was = next((s for k, s in self.before.statements.items() if self._image(k) == reader), None)
+        now = self.after.statements.get(reader)
+        if was is None or now is None:
+            return None
+        return was.instances.range().intersect(now.instances.range())
+
+    def _is_irrelevant(self, memory: Memory) -> bool:
+        """Whether what is left in some memory is never read: it would be by the next run of the region only, and that
+        reads nothing that it has not written."""
+        carried = {self._image(m) for m in self.before.carried}
+        if memory not in carried:
+            return False
+        return not any(
+            s.writer == LIVE_IN and s.memory == memory and not m.is_empty()
+            for r, table in self.old.table.items()
+            if r.reader != LIVE_OUT
+            for s, m in table.items()
+        )
+
+
+class _Side:
+    """The flow of one program by instances, with the copies composed away."""
+
+    def __init__(self, flow: Flow, composed: set[Key], keeps: Callable[[Memory], bool]):
+        self.flow = flow
+        self.composed = composed
+        self.keeps = keeps
+        self.named: dict[Sink, list[tuple[Source, isl.Map]]] = {}
+        self.table: dict[Reads, dict[Source, isl.Map]] = {}
+
+    def compute(self) -> None:
+        for sink, dependences in self.flow.sources.items():
+            self.named[sink] = [self._name(sink, d) for d in dependences]
+        for sink in self.flow.sources:
+            if sink.key not in self.composed:
+                for source, relation in self.named[sink]:
+                    self._trace(sink, sink.memory, source, relation, ())
+
+    def _trace(self, sink: Sink, at: Memory, source: Source, relation: isl.Map, path: tuple[Key, ...]) -> None:
+        """Add a source, or where it copied from. relation: { reader -> [writer, element of `at`] }."""
+        if source.writer not in self.composed:
+            table = self.table.setdefault(Reads(sink.key, at, sink.is_update), {})
+            table[source] = table[source].union(relation) if source in table else relation
+            return
+        if source.writer in path:
+            raise ValueError("a statement that is composed away reads what it writes itself")
+        rank = self.flow.ranks[at]
+        for inner, sources in self.named.items():
+            if inner.key != source.writer:
+                continue
+            for origin, copied in sources:
+                # { [copy, element] -> [origin, copied element, element] }
+                extended = copied.flat_product(_identity(relation, rank))
+                found = relation.apply_range(extended)
+                other, keeps = self.flow.ranks[inner.memory], self.keeps(at)
+                width = found.dim(DIM.out)
+                first, count = (width - rank - other, other) if keeps else (width - rank, rank)
+                found = found.project_out(DIM.out, first, count)
+                self._trace(sink, at if keeps else inner.memory, origin, found, (*path, source.writer))
+
+    def _name(self, sink: Sink, dependence: Dependence) -> tuple[Source, isl.Map]:
+        """{ reader -> [writer, element] } by what instances are called."""
+        relation = dependence.relation
+        source = Source(dependence.writer, None, dependence.is_contribution)
+        if dependence.writer == LIVE_IN:
+            source = Source(LIVE_IN, sink.memory)
+            relation = relation.flat_range_product(relation)
+        else:
+            writer = self.flow.statements[dependence.writer]
+            names = writer.instances.flat_product(_identity(relation, self.flow.ranks[sink.memory]))
+            if dependence.is_contribution and not writer.is_injective:
+                self._check_contributions(sink, dependence, source, names)
+            relation = relation.apply_range(names)
+        if sink.key == LIVE_OUT:
+            return source, relation
+        reader = self.flow.statements[sink.key]
+        named = relation.apply_domain(reader.instances)
+        if not reader.is_injective:
+            again = reader.instances.apply_range(named).intersect_domain(reader.domain)
+            if not again.is_subset(relation):
+                difference = again.subtract(relation).apply_domain(reader.instances)
+                self._refuse(sink, source, difference, named, "some")
+        return source, named
+
+    def _check_contributions(self, sink: Sink, dependence: Dependence, source: Source, names: isl.Map) -> None:
+        """Refuse if a reader sees a contribution twice."""
+        relation = dependence.relation
+        executions = relation.wrap().flatten()
+        count = relation.dim(DIM.in_)
+        called = _identity_of(executions.get_space(), count).flat_product(names).intersect_domain(executions)
+        same = called.apply_range(called.reverse())
+        twice = same.intersect(isl.Map.lex_lt(executions.get_space()))
+        if not twice.is_empty():
+            named = relation.apply_range(names)
+            pairs = called.intersect_domain(twice.domain()).range()
+            space = named.get_space()
+            difference = _split(pairs, space)
+            if sink.key != LIVE_OUT:
+                reader = self.flow.statements[sink.key].instances
+                difference, named = difference.apply_domain(reader), named.apply_domain(reader)
+            self._refuse(sink, source, difference, named, "twice")
+
+    def _refuse(self, sink: Sink, source: Source, difference: isl.Map, named: isl.Map, how: str) -> None:
+        reads = Reads(sink.key, sink.memory, sink.is_update)
+        raise _Refused(Difference(reads, {}, {source: named}, source, difference, how, self.flow))
+
+
+def _identity(like: isl.Map, rank: int) -> isl.Map:
+    return _identity_of(like.get_space().params(), rank)
+
+
+def _identity_of(space: isl.Space, rank: int) -> isl.Map:
+    return isl.Map.identity(space.params().add_unnamed_tuple_ui(rank).map_from_set())
+
+
+def _split(points: isl.Set, space: isl.Space) -> isl.Map:
+    """A set of flat pairs as a relation of the given space."""
+    count = space.dim(DIM.out)
+    relation = isl.Map.from_domain(points)
+    return relation.move_dims(DIM.out, 0, DIM.in_, space.dim(DIM.in_), count)
+
+
+def _same_parameters(before: Flow, after: Flow) -> Flow:
+    return after if before.parameters == after.parameters[: len(before.parameters)] else after.renamed(before)

@@ -1,0 +1,391 @@
+"""The statements of a region: when they run, what their instances are called, and what these access."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import islpy as isl
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ....dialects.text import expression_text
+from ....dialects.tir import (
+    AccessOp,
+    AllocateConstOp,
+    AllocateOp,
+    AttrOp,
+    BlockOp,
+    BufferOp,
+    ForOp,
+    FuncOp,
+    IfOp,
+    InitOp,
+    LaunchThreadOp,
+    LoadOp,
+    StoreOp,
+    SymbolOp,
+)
+from ..index import type_range
+from ..tree import is_expression
+from .accesses import Access, Collector, condition, first_steps, iterations
+from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters
+
+Loop: TypeAlias = ForOp | LaunchThreadOp
+
+
+@dataclass(frozen=True)
+class Init:
+    """The init of a reduction block, as a statement of its own: what `decompose_reduction` makes a block of."""
+
+    block: BlockOp
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """What a statement does to one memory, in its executions: execution -> element.
+
+    reads: what it reads, but for contributions.  writes: what it writes, but for contributions.  updates: the elements
+    it contributes to, by which reduction.
+    """
+
+    reads: isl.Map | None = None
+    writes: isl.Map | None = None
+    updates: isl.Map | None = None
+    reduction: str | None = None
+
+
+@dataclass(eq=False)
+class Statement:
+    """A block, the init of one, or an op outside of blocks, with all its executions in the region.
+
+    loops: the loops around it inside the region, outermost first; an execution is a point of their values.
+    domain: its executions (more than these if not `exact`).  instances: execution -> what the instance is called: the
+    values of `names`, axes of a block, or of an init those that are not reduced, or loop variables.
+    time: execution -> when it runs, to be compared with others of the region. Its last entry is `phase`: 0 for an
+    init, 2 for what follows it; what a statement writes it writes in the next phase.
+    is_named: whether the bindings of its axes are affine; else it is named by loops.
+    accesses: of each memory, by what stands for it (`memory_of`); None is the world outside of buffers.
+    not_affine: the accesses to unknown elements.
+    """
+
+    key: Operation | Init
+    label: str
+    loops: tuple[Operation, ...]
+    names: tuple[str, ...]
+    domain: isl.Set
+    instances: isl.Map
+    time: isl.MultiAff
+    phase: int
+    exact: bool = True
+    is_named: bool = True
+    accesses: dict[SSAValue | None, Accesses] = field(default_factory=dict[SSAValue | None, Accesses])
+    not_affine: tuple[str, ...] = ()
+
+    @property
+    def is_block(self) -> bool:
+        return isinstance(self.key, Init | BlockOp)
+
+    @cached_property
+    def is_injective(self) -> bool:
+        """Whether no instance is executed twice."""
+        return self.instances.is_injective()
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a statement is in the region: what is around it and its position there (loops and numbers), the branches
+    it is in, and the expressions with loads that decide whether it runs."""
+
+    path: tuple[Operation | int, ...] = ()
+    branches: tuple[tuple[IfOp, bool], ...] = ()
+    control: tuple[Operation, ...] = ()
+
+    def at(self, step: Operation | int) -> _Place:
+        return replace(self, path=(*self.path, step))
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        return tuple(s for s in self.path if isinstance(s, ForOp | LaunchThreadOp))
+
+
+class Region:
+    """The statements of a scope: the body of a function or block, or a loop of it with all inside.
+
+    root: the function, block or loop.  around: whether a loop is part of the region, and not only what is inside.
+    Values that are computed outside of the region, and the parameters and sizes of a function, are its parameters.
+    """
+
+    def __init__(self, root: Operation, *, around: bool = True):
+        self.root = root
+        self.is_loop = isinstance(root, ForOp | LaunchThreadOp) and around
+        self.parameters = Parameters(self._is_fixed)
+        self.places: dict[Operation, _Place] = {}
+        self.analyzer = IndexAnalyzer()
+        if self.is_loop:
+            self._op(root, _Place(), 0, ())
+        else:
+            for block in (b for region in root.regions for b in region.blocks):
+                self._block(block, _Place())
+        self.depth = max((len(p.path) for p in self.places.values()), default=0)
+
+    def _is_fixed(self, value: SSAValue) -> bool:
+        owner = value.owner
+        if isinstance(owner, SymbolOp):
+            return True
+        if isinstance(owner, Block):
+            parent = owner.parent_op()
+            return parent is None or not self.root.is_ancestor(parent) or (parent is self.root and not self.is_loop)
+        return not self.root.is_ancestor(owner)
+
+    # Where statements are
+
+    def _block(self, block: Block, place: _Place) -> None:
+        pending: list[Operation] = []
+        for position, op in enumerate(block.ops):
+            if is_expression(op):
+                pending.append(op)
+            else:
+                self._op(op, place, position, tuple(pending))
+                pending = []
+
+    def _op(self, op: Operation, place: _Place, position: int, expressions: tuple[Operation, ...]) -> None:
+        here = place.at(position)
+        control = (*place.control, *expressions) if any(_loads(e) for e in expressions) else place.control
+        match op:
+            case ForOp() | LaunchThreadOp():
+                self._block(op.body.block, replace(here.at(op), control=control))
+            case IfOp():
+                for n, region in enumerate(op.regions):
+                    branches = (*here.branches, (op, n == 0))
+                    self._block(region.block, replace(here.at(n), control=control, branches=branches))
+            case AttrOp():
+                self._block(op.body.block, replace(here, control=control))
+            case BlockOp():
+                self.places[op] = replace(here, control=control)
+            case BufferOp() | AllocateOp() | AllocateConstOp() | SymbolOp() | InitOp() | AccessOp():
+                pass
+            case _:
+                self.places[op] = replace(here, control=(*place.control, *expressions))
+
+    # Statements
+
+    def statement(self, op: Operation) -> list[Statement]:
+        """The statement that `op` is, after its init if it has one."""
+        place = self.places[op]
+        loops = place.loops
+        affine = Affine(self.analyzer, self.parameters, len(loops))
+        affine.dims.update({loop.variable: n for n, loop in enumerate(loops)})
+        domain, exact = self._domain(affine, place)
+        control = Collector(self.parameters, [loop.variable for loop in loops], self.analyzer).ops(place.control)
+        if isinstance(op, BlockOp):
+            return self._block_statements(op, place, affine, domain, exact, control)
+        found = Collector(self.parameters, [loop.variable for loop in loops], self.analyzer).ops((*place.control, op))
+        identity = isl.Map.identity(domain.get_space().map_from_set())
+        names = tuple(_loop_name(loop) for loop in loops)
+        return [self._make(op, _label(op), place, names, domain, exact, identity, identity, True, found)]
+
+    def _domain(self, affine: Affine, place: _Place) -> tuple[isl.Set, bool]:
+        """The executions of what is at a place, and whether it runs in all of them."""
+        where, exact = affine.universe(), True
+        for position, loop in enumerate(place.loops):
+            low, extent, step = (0, loop.mixed_extent, 1) if isinstance(loop, LaunchThreadOp) else loop.mixed_bounds
+            values = iterations(affine, position, low, extent, step)
+            if values is None:
+                values, exact = affine.between(position, *type_range(loop.variable.type)), False
+            where = where.intersect(values)
+        for op, truth in place.branches:
+            holds = condition(affine, op.condition)
+            if holds is None:
+                exact = False
+            else:
+                where = where.intersect(holds if truth else holds.complement())
+        return where, exact
+
+    def _block_statements(
+        self, op: BlockOp, place: _Place, affine: Affine, domain: isl.Set, exact: bool, control: Sequence[Access]
+    ) -> list[Statement]:
+        if op.predicate is not None:
+            holds = condition(affine, op.predicate)
+            exact = exact and holds is not None
+            domain = domain if holds is None else domain.intersect(holds)
+        axes, is_named = self._bindings(op, affine)
+        found = Collector(self.parameters, op.variables, IndexAnalyzer()).block(op)
+        names = tuple(a.name for a in op.axes)
+        instances = axes
+        if not is_named:
+            names = tuple(_loop_name(loop) for loop in place.loops)
+            instances = isl.Map.identity(domain.get_space().map_from_set())
+        label = op.block_name.data
+        made: list[Statement] = []
+        if op.init is not None:
+            inner = Affine(IndexAnalyzer(), self.parameters, len(op.variables))
+            inner.dims.update({v: n for n, v in enumerate(op.variables)})
+            first = first_steps(inner, op)
+            first_domain = domain if first is None else domain.intersect(axes.intersect_range(first).domain())
+            kept = [n for n, a in enumerate(op.axes) if a.kind != "reduce"] if is_named else list(range(len(names)))
+            short = _project(instances, kept)
+            init_found = [a for a in found if a.in_init]
+            init_names = tuple(names[n] for n in kept)
+            made.append(
+                self._make(
+                    Init(op),
+                    label,
+                    place,
+                    init_names,
+                    first_domain,
+                    exact and first is not None,
+                    short,
+                    axes,
+                    is_named,
+                    init_found,
+                    control,
+                    phase=0,
+                )  # fmt: skip
+            )
+        body = [a for a in found if not a.in_init]
+        made.append(self._make(op, label, place, names, domain, exact, instances, axes, is_named, body, control))
+        return made
+
+    def _bindings(self, op: BlockOp, affine: Affine) -> tuple[isl.Map, bool]:
+        """Loop values -> axis values, and whether this is exact."""
+        result, exact = isl.Map.from_domain(affine.universe()), True
+        for axis, variable in zip(op.axes, op.variables, strict=True):
+            try:
+                side = isl.Map.from_pw_aff(affine.function(axis.binding))
+            except NotAffine:
+                values = Affine(self.analyzer, self.parameters, 1).between(0, *type_range(variable.type))
+                side, exact = isl.Map.from_domain_and_range(affine.universe(), values), False
+            result = result.flat_range_product(side)
+        return result, exact
+
+    def _make(
+        self,
+        key: Operation | Init,
+        label: str,
+        place: _Place,
+        names: tuple[str, ...],
+        domain: isl.Set,
+        exact: bool,
+        instances: isl.Map,
+        axes: isl.Map,
+        is_named: bool,
+        found: Sequence[Access],
+        control: Sequence[Access] = (),
+        *,
+        phase: int = 2,
+    ) -> Statement:
+        groups: dict[SSAValue | None, list[tuple[Access, isl.Map]]] = {}
+        for access in found:
+            groups.setdefault(access.memory, []).append((access, axes.apply_range(access.relation)))
+        for access in control:
+            groups.setdefault(access.memory, []).append((access, access.relation))
+        accesses = {memory: combine(group, domain, exact and is_named) for memory, group in groups.items()}
+        time = self._time(place, domain.get_space(), phase)
+        not_affine = tuple(dict.fromkeys(_text(a.op) for a in (*found, *control) if a.not_affine))
+        return Statement(
+            key, label, place.loops, names, domain, instances.intersect_domain(domain), time, phase, exact,
+            is_named, accesses, not_affine,
+        )  # fmt: skip
+
+    def _time(self, place: _Place, space: isl.Space, phase: int) -> isl.MultiAff:
+        local = isl.LocalSpace.from_space(space)
+        zero = isl.Aff.zero_on_domain(local)
+        affs: list[isl.Aff] = []
+        loop = 0
+        for step in place.path:
+            if isinstance(step, int):
+                affs.append(zero.set_constant_val(step))
+            else:
+                affs.append(isl.Aff.var_on_domain(local, DIM.set, loop))
+                loop += 1
+        affs += [zero] * (self.depth - len(affs))
+        affs.append(zero.set_constant_val(phase))
+        result = isl.MultiAff.zero(space.map_from_domain_and_range(_set_space(space, len(affs))))
+        for n, aff in enumerate(affs):
+            result = result.set_aff(n, aff)
+        return result
+
+
+def _set_space(space: isl.Space, rank: int) -> isl.Space:
+    """The space of `rank` dimensions with the parameters of another."""
+    return space.params().add_unnamed_tuple_ui(rank)
+
+
+def _project(relation: isl.Map, kept: Sequence[int]) -> isl.Map:
+    """A relation with only some of the dimensions of its range."""
+    for n in reversed(range(relation.dim(DIM.out))):
+        if n not in kept:
+            relation = relation.project_out(DIM.out, n, 1)
+    return relation
+
+
+def combine(group: Sequence[tuple[Access, isl.Map]], domain: isl.Set, exact: bool) -> Accesses:
+    """The accesses of a statement to one memory, together.
+
+    A write that may not happen is one that certainly happens and keeps the old value, so it reads too.
+    """
+    reads, writes, updates = list[isl.Map](), list[isl.Map](), list[isl.Map]()
+    reduction: str | None = None
+    for access, relation in group:
+        if access.reduction is not None:
+            reduction = access.reduction
+            if access.is_write:
+                updates.append(relation)
+        elif access.is_write:
+            writes.append(relation)
+            if not (exact and access.exact):
+                reads.append(relation)
+        else:
+            reads.append(relation)
+    if updates and reads:  # read by what decides whether the statement runs: the order matters
+        writes += updates
+        reads += updates
+        updates, reduction = [], None
+    return Accesses(*(_union(maps, domain) for maps in (reads, writes, updates)), reduction)
+
+
+def _union(maps: Sequence[isl.Map], domain: isl.Set) -> isl.Map | None:
+    if not maps:
+        return None
+    result = maps[0]
+    for relation in maps[1:]:
+        result = result.union(relation)
+    return result.intersect_domain(domain)
+
+
+def _loads(op: Operation) -> bool:
+    return isinstance(op, LoadOp) or any(isinstance(i, LoadOp) for r in op.regions for i in r.walk())
+
+
+def _loop_name(loop: Loop) -> str:
+    return loop.loop_var.data if isinstance(loop, ForOp) else loop.var_name.data
+
+
+def _label(op: Operation) -> str:
+    """What a statement that is no block is called in messages."""
+    if isinstance(op, StoreOp):
+        return f"the store to {memory_name(op.buffer)}"
+    return op.name
+
+
+def _text(op: Operation) -> str:
+    """An access as TVMScript says it."""
+    if isinstance(op, LoadOp | StoreOp):
+        return f"{memory_name(op.buffer)}[{', '.join(expression_text(i) for i in op.indices)}]"
+    return op.name
+
+
+def memory_name(value: SSAValue | None) -> str:
+    """What a buffer or pointer is called by the program."""
+    if value is None:
+        return "what is outside of buffers"
+    owner = value.owner
+    if isinstance(owner, BufferOp):
+        return owner.buffer_name.data
+    if isinstance(owner, AllocateOp | AllocateConstOp):
+        return owner.var_name.data
+    if isinstance(value, BlockArgument) and isinstance(parent := value.owner.parent_op(), FuncOp):
+        return parent.param_names.data[value.index].data
+    return value.name_hint or "a pointer"
