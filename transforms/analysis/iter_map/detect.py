@@ -36,6 +36,9 @@ class _Detector:
         self.names = names
         self.original = domain
         self.domain, self.open = narrowed(analyzer, domain)
+        self.empty = any(_is_empty(v.extent) for v in self.domain.variables)
+        clamped = (replace(v, extent=_at_least_one(v.extent)) for v in self.domain.variables)
+        self.domain = replace(self.domain, variables=tuple(clamped))
         self.variables = {v.value: v for v in self.domain.variables}
         self.fused: list[Fused] = []
 
@@ -247,6 +250,7 @@ class _Detector:
             return True
         if not self.analyzer.is_provably("le", limit, extent):
             return False
+        self.empty = self.empty or _is_empty(limit)
         self.fused.append(Fused(ordered, _at_least_one(limit)))
         return True
 
@@ -272,7 +276,7 @@ class _Detector:
         loss = next((r for v in self.domain.variables if (r := self._unused(v, used))), None)
         loss = loss or next((r for source, splits in used.items() if (r := self._loss(source, splits))), None)
         dependence = next((r for source, splits in used.items() if (r := self._dependence(source, splits))), None)
-        return IterMap(self.original, sums, dependence or self._unresolved(used), loss)
+        return IterMap(self.original, sums, dependence or self._unresolved(used), loss, self.empty)
 
     def _unused(self, variable: IterVar, used: dict[Source, list[IterSplit]]) -> str | None:
         if variable.extent.constant in (0, 1) or variable in used:
@@ -361,7 +365,7 @@ def _used_splits(splits: Sequence[IterSplit]) -> dict[Source, list[IterSplit]]:
 
 def narrowed(analyzer: Analyzer, domain: Domain) -> tuple[Domain, list[Lin]]:
     """The domain with constraints on one variable as bounds of it, and the constraints that are left."""
-    variables = {v.value: replace(v, extent=_at_least_one(v.extent)) for v in domain.variables}
+    variables = {v.value: v for v in domain.variables}
     left: list[Lin] = []
     for constraint in domain.constraints:
         inside = [v for v in dict.fromkeys(constraint.leaves()) if v in variables]
@@ -375,9 +379,13 @@ def narrowed(analyzer: Analyzer, domain: Domain) -> tuple[Domain, list[Lin]]:
     return replace(domain, variables=tuple(variables.values()), constraints=()), left
 
 
+def _is_empty(extent: Lin) -> bool:
+    return extent.constant is not None and extent.constant < 1
+
+
 def _at_least_one(extent: Lin) -> Lin:
     """The extent; where it is known to be 0 or less there are no points, and any number will do."""
-    return Lin(1) if extent.constant is not None and extent.constant < 1 else extent
+    return Lin(1) if _is_empty(extent) else extent
 
 
 def _narrowed(analyzer: Analyzer, variable: IterVar, constraint: Lin) -> IterVar | None:
@@ -392,11 +400,11 @@ def _narrowed(analyzer: Analyzer, variable: IterVar, constraint: Lin) -> IterVar
         extent = analyzer.floordiv(offset, -factor) + 1
         if not _is_settled(analyzer, extent, variable):
             return None
-        return replace(variable, extent=_at_least_one(analyzer.minimum(variable.extent, extent)))
+        return replace(variable, extent=analyzer.minimum(variable.extent, extent))
     first = analyzer.maximum(-analyzer.floordiv(offset, factor), Lin())
     if not _is_settled(analyzer, first, variable):
         return None
-    low, extent = variable.low + first * variable.step, _at_least_one(variable.extent - first)
+    low, extent = variable.low + first * variable.step, variable.extent - first
     return replace(variable, low=low, extent=extent)
 
 

@@ -33,14 +33,15 @@ def why_not_onto(
 ) -> str | None:
     """None if the values of the bindings at the points of the domain are exactly those of the box; else why not.
 
-    Exact and conservative as `why_not_injective`.
+    Exact and conservative as `why_not_injective`; but where symbolic ranges are beyond isl, it is assumed that every
+    loop runs.
     """
     mapping = detect(analyzer, domain, bindings, names)
     if isinstance(mapping, str):
         reason = mapping
     else:
         reason = mapping.dependence or _guard(domain) or _why_not_box(analyzer, mapping, box, names)
-    if reason is None or not domain.exact:
+    if not domain.exact or (reason is None and _has_points(analyzer, mapping)):
         return reason
     return _decided(domain, bindings, reason, lambda exact: exact.why_not_onto(box, names))
 
@@ -72,6 +73,13 @@ def _decided(
         return ask(ExactMap(domain, bindings))
     except Undecided:
         return reason
+
+
+def _has_points(analyzer: Analyzer, mapping: IterMap | str) -> bool:
+    """Whether the domain is known to have points."""
+    if isinstance(mapping, str) or mapping.is_empty:
+        return False
+    return all(analyzer.is_provably("ge", v.extent, 1) for v in mapping.domain.variables)
 
 
 def _guard(domain: Domain) -> str | None:

@@ -140,12 +140,14 @@ class IterMap:
     dependence: why the bindings do not take their values independently of each other; None if every combination of
     values occurs.
     loss: why different points may give the same values; None if each point gives others.
+    is_empty: the domain is known to have no points, so that everything above holds whatever it says.
     """
 
     domain: Domain
     sums: tuple[IterSum, ...]
     dependence: str | None
     loss: str | None
+    is_empty: bool = False
 
 
 def lin_text(lin: Lin) -> str:
