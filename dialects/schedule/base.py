@@ -145,10 +145,11 @@ class ScheduleOp(IRDLOperation, ABC):
             self._print_field(printer, name)
             shown |= {name}
         rest = {
-            key: value
-            for key, value in self.properties.items()
-            if key not in shown and value != self.DEFAULTS.get(key) and key != _SEGMENTS
+            key: self.properties[key]
+            for key in self.get_irdl_definition().properties
+            if key in self.properties and key not in shown and key != _SEGMENTS
         }
+        rest = {key: value for key, value in rest.items() if value != self.DEFAULTS.get(key)}
         printer.print_op_attributes({**self.attributes, **rest})
         if _is_variadic(type(self)):
             printer.print_string(" : ")
@@ -184,7 +185,7 @@ class ScheduleOp(IRDLOperation, ABC):
             elif name in cls.EITHER and (number := parser.parse_optional_unresolved_operand()) is not None:
                 operands[cls.EITHER[name]] = parser.resolve_operand(number, i64)
             elif name not in definition:
-                properties[name] = _parse_property(parser)
+                properties[name] = parser.parse_attribute() if name in cls.EITHER else _parse_property(parser)
             elif isinstance(definition[name], VarOperandDef):
                 operands[name] = parser.parse_comma_separated_list(
                     parser.Delimiter.SQUARE, lambda: _parse_handle(parser)
@@ -244,6 +245,8 @@ def _print_property(printer: Printer, attribute: Attribute) -> None:
 
 def _parse_property(parser: Parser) -> Attribute:
     numbers = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_number)
+    if numbers is None:
+        numbers = parser.parse_optional_number()
     return parser.parse_attribute() if numbers is None else to_attribute(numbers)
 
 

@@ -8,7 +8,7 @@ from xdsl.ir import Block, Region
 from xdsl.irdl import irdl_op_definition, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import NoTerminator
+from xdsl.traits import IsolatedFromAbove, NoTerminator
 
 from ..tir.base import TirOp, parse_body, parse_discardable, print_body, print_discardable, require
 from .base import ScheduleOp
@@ -37,7 +37,7 @@ class TraceOp(TirOp):
 
     body = region_def("single_block")
 
-    traits = traits_def(NoTerminator())
+    traits = traits_def(NoTerminator(), IsolatedFromAbove())
 
     def __init__(self, body: Region | None = None):
         super().__init__(regions=[Region(Block()) if body is None else body])

@@ -31,20 +31,10 @@ class Queries(Recorder):
         default the one being worked on (`work_on`), the only one, or "main".
         ScheduleError if there is no such block, or several.
         """
-        return self.record(GetBlockOp, name=name, func_name=func_name or self._default_function())[0]
+        return self.record(GetBlockOp, name=name, func_name=func_name or self._state.default_function())[0]
 
     get_sblock = get_block
     """What TVM 0.27 calls it."""
-
-    def _default_function(self) -> str:
-        functions = self._state.functions
-        if self._working_on is not None:
-            return self._working_on
-        if len(functions) == 1:
-            return next(iter(functions))
-        if "main" in functions:
-            return "main"
-        raise ScheduleError(f"func_name: expected one of {', '.join(functions)}, as there is no function 'main'")
 
     def get_loops(self, block: BlockLike) -> list[LoopRV]:
         """The loops around a block up to the block that it is in, outermost first."""
@@ -69,7 +59,8 @@ class Queries(Recorder):
 
 
 @applies(GetBlockOp)
-def get_block(state: State, name: str, func_name: str) -> BlockOp | FuncOp:
+def get_block(state: State, name: str, func_name: str | None) -> BlockOp | FuncOp:
+    func_name = func_name or state.default_function()
     func = state.function(func_name)
     blocks = all_blocks(func)
     found = [block for block in blocks if block_name(block) == name]

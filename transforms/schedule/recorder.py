@@ -52,7 +52,6 @@ class Recorder:
         self._state = State(self._start.clone(), checked=enable_check, seed=seed)
         self._trace = TraceOp()
         self._values: dict[Handle, SSAValue] = {}
-        self._working_on: str | None = None
         self._verifies = debug_mask in ("all", -1)
         self._render_level = error_render_level
         self._checked = enable_check
@@ -117,7 +116,7 @@ class Recorder:
             return
         old = self._state
         self._state = State(self._start.clone(), checked=False)
-        self._state.random = old.random
+        self._state.random, self._state.working_on = old.random, old.working_on
         for instruction in self._trace.body.block.ops:
             assert isinstance(instruction, ScheduleOp)
             targets, _ = apply(self._state, type(instruction), instruction.arguments())

@@ -61,12 +61,12 @@ class Session(Recorder):
     def work_on(self, func_name: str) -> None:
         """Look for blocks in this function where no function is named. ScheduleError if there is none of that name."""
         self._state.function(func_name)
-        self._working_on = func_name
+        self._state.working_on = func_name
 
     @property
     def func_working_on(self) -> str | None:
         """The function set by `work_on`."""
-        return self._working_on
+        return self._state.working_on
 
     def seed(self, seed: int) -> None:
         """Draw from now on what follows from `seed`."""
@@ -103,6 +103,7 @@ class Session(Recorder):
         state = State(module, checked=old.checked)
         state.random = Random()
         state.random.setstate(old.random.getstate())
+        state.working_on = old.working_on
 
         def twin(target: Target) -> Any:
             return twins.get(target, target) if isinstance(target, Operation) else target

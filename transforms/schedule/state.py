@@ -57,6 +57,7 @@ class State:
         self.changed = False
         self.values: dict[SSAValue, Target] = {}
         self.random = Random(seed)
+        self.working_on: str | None = None
         for func in self.functions.values():
             treeify(func)
 
@@ -71,6 +72,21 @@ class State:
             known = ", ".join(functions) or "none"
             raise ScheduleError(f"no function {name!r}{did_you_mean(name, functions)} (has: {known})")
         return functions[name]
+
+    def default_function(self) -> str:
+        """The function that is meant where none is named: the one worked on, the only one, or "main".
+
+        ScheduleError if that leaves a choice.
+        """
+        functions = self.functions
+        if self.working_on is not None:
+            return self.working_on
+        if len(functions) == 1:
+            return next(iter(functions))
+        if "main" in functions:
+            return "main"
+        known = ", ".join(functions) or "no function"
+        raise ScheduleError(f"func_name: expected one of {known}, as there is no function 'main'")
 
     # What values stand for
 

@@ -156,7 +156,7 @@ def _python_value(value: Any, names: dict[SSAValue, str], style: str) -> str:
 
 
 def replay_script(sch: Any, text: str) -> None:
-    """Do to a schedule what a trace in Python text says: lines `b0, l1 = sch.primitive(arguments)`, or a function of such.
+    """Do to a schedule what Python text says: lines `b0, l1 = sch.primitive(arguments)`, or a function of such lines.
 
     Nothing of the text is run as code: arguments are names of results, numbers, strings, lists, tuples, dictionaries,
     and functions of indices (`lambda i, j: (i, j // 4)`). ParseError, with line and column, for anything else.

@@ -1,0 +1,110 @@
+// RUN: stepwell-opt %s --verify-diagnostics --split-input-file | filecheck %s
+// Each case breaks one numbered constraint.
+
+// (C1) schedule.split: a result for each factor.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %i = schedule.get_loops %B : !schedule.loop
+  %o = schedule.split %i, [?, 4] : !schedule.loop
+}
+// CHECK: (C1) 1 results for 2 factors
+
+// -----
+
+// (C2) schedule.split: one inferred factor at most.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %i = schedule.get_loops %B : !schedule.loop
+  %o, %p = schedule.split %i, [?, ?] : !schedule.loop, !schedule.loop
+}
+// CHECK: (C2) more than one factor is inferred
+
+// -----
+
+// (C2) schedule.split: factors are positive.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %i = schedule.get_loops %B : !schedule.loop
+  %o, %p = schedule.split %i, [?, 0] : !schedule.loop, !schedule.loop
+}
+// CHECK: (C2) factors [-1, 0], expected positive ones
+
+// -----
+
+// (C1) schedule.reorder_block_iter_var: a permutation.
+schedule.trace {
+  %B = schedule.get_block "B"
+  schedule.reorder_block_iter_var %B, [0, 2]
+}
+// CHECK: (C1) [0, 2] is not a permutation
+
+// -----
+
+// (C1) schedule.reindex: buffers are read or written.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %x = schedule.reindex %B, "reads", 0
+}
+// CHECK: (C1) buffer side "reads", expected one of read, write
+
+// -----
+
+// (C1) schedule.transform_layout: buffers are read or written.
+schedule.trace {
+  %B = schedule.get_block "B"
+  schedule.transform_layout %B, "output", 0, affine_map<(i) -> (i)>
+}
+// CHECK: (C1) buffer side "output", expected one of read, write
+
+// -----
+
+// (C1) schedule.blockize: one loop, or blocks.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %i = schedule.get_loops %B : !schedule.loop
+  %x = schedule.blockize [%i, %B]
+}
+// CHECK: (C1) 1 loops and 1 blocks
+
+// -----
+
+// (C1) schedule.annotate: a value.
+"schedule.trace"() ({
+  %B = schedule.get_block "B"
+  "schedule.annotate"(%B) <{ann_key = "k", operandSegmentSizes = array<i32: 1, 0>}> : (!schedule.block) -> ()
+}) : () -> ()
+// CHECK: (C1) expected ann_val or ann_number
+
+// -----
+
+// (C1) schedule.sample_categorical: a probability for each.
+schedule.trace {
+  %v = schedule.sample_categorical [16, 64], [1.0]
+}
+// CHECK: (C1) 1 probabilities for 2 candidates
+
+// -----
+
+// (C2) schedule.sample_categorical: the decision is one of them.
+schedule.trace {
+  %v = schedule.sample_categorical [16, 64], [0.5, 0.5] {decision = 2}
+}
+// CHECK: (C2) decision 2, expected one of 0 to 1
+
+// -----
+
+// (C1) schedule.sample_perfect_tile: n results, n decided.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %i = schedule.get_loops %B : !schedule.loop
+  %a, %b = schedule.sample_perfect_tile %i, 3, 16 : i64, i64
+}
+// CHECK: (C1) 2 results for n = 3
+
+// -----
+
+// (C1) schedule.trace: primitives only.
+schedule.trace {
+  %c = arith.constant 1 : i32
+}
+// CHECK: (C1) arith.constant in a trace
