@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from ...backends.build import build
-from ...core.errors import StepwellError
+from ...core.errors import ScheduleError
 from ...dialects.tir import ForOp, FuncOp
 from ...frontends.mlir import parse_mlir
 from ...frontends.tvmscript import parse_tvmscript
+from ...frontends.tvmscript.decorators import T
 from ...module import Module
 from .corpus import Problem, corpus
 
@@ -116,8 +117,8 @@ def parsed(text: str) -> Module:
 
 
 def apply_trace(schedule: Any, trace: Iterable[str]) -> None:
-    """Run Python lines on `schedule`, which they call `sch`."""
-    exec("\n".join(trace), {"sch": schedule})
+    """Run Python lines on `schedule`, which they call `sch`; `T` is TVMScript's vocabulary, as in recorded pad values."""
+    exec("\n".join(trace), {"sch": schedule, "T": T})
 
 
 def attempt(schedule: Any, text: str) -> str | None:
@@ -128,7 +129,7 @@ def attempt(schedule: Any, text: str) -> str | None:
     before = str(schedule.mod)
     try:
         apply_trace(schedule, [text])
-    except StepwellError as error:
+    except ScheduleError as error:
         if str(schedule.mod) != before:
             raise AssertionError(f"refused, and changed the program: {error}") from error
         return str(error)

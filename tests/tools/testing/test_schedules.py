@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepwell.core.errors import StepwellError
+from stepwell.core.errors import ScheduleError
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.tools.testing.corpus import corpus
 from stepwell.tools.testing.schedules import (
@@ -32,7 +32,7 @@ class _Schedule(SimpleNamespace):
         self.mod = mod
 
     def refuse(self, why: str) -> None:
-        raise StepwellError(why)
+        raise ScheduleError(why)
 
 
 def test_every_line_of_the_corpus_is_a_case() -> None:
