@@ -117,7 +117,7 @@ def parsed(text: str) -> Module:
 
 
 def apply_trace(schedule: Any, trace: Iterable[str]) -> None:
-    """Run Python lines on `schedule`, which they call `sch`; `T` is TVMScript's vocabulary, as in recorded pad values."""
+    """Run Python lines on `schedule`, which they call `sch`; `T` is TVMScript's vocabulary, for pad values."""
     exec("\n".join(trace), {"sch": schedule, "T": T})
 
 
