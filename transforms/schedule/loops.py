@@ -15,6 +15,7 @@ from ...dialects.tir import ForOp, TirBuilder
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.scopes import depends_on, only_child
 from .handles import ExprRV, LoopRV
+from .legality import keeps_any_order
 from .nest import (
     builder_before,
     erase_statement,
@@ -278,7 +279,7 @@ def reorder(state: State, ordered_loops: list[ForOp]) -> None:
     chosen = set(ordered_loops)
     order = [next(moved) if loop in chosen else loop for loop in nest]
     _check_bounds(order)
-    with state.changing([nest[0]]):
+    with state.changing([nest[0]], check=not keeps_any_order(nest[0])):
         _rearrange(nest, order)
 
 

@@ -36,12 +36,13 @@ class Change:
     """A change of the program that is under way; what is said here is for the check behind it.
 
     copies_before, copies_after: blocks that only hand values on, and are seen through, in front of and behind the
-    change: inlined producers, caches.  renamed: a block behind the change that takes the part of one in front of it.
+    change: inlined producers, caches.  renamed: what a statement or buffer in front of the change is behind it; or a
+    new block, and the reduction block whose init it is.
     """
 
     copies_before: list[BlockOp] = field(default_factory=list)
     copies_after: list[BlockOp] = field(default_factory=list)
-    renamed: dict[BlockOp, BlockOp] = field(default_factory=dict)
+    renamed: dict[Any, Any] = field(default_factory=dict)
 
 
 class State:
@@ -123,12 +124,12 @@ class State:
             self.changed = True
             yield change
             return
-        from .legality import flow_of, require_same_flow
+        from .legality import require_same_flow, take_snapshot
 
-        before = flow_of(moved)
+        before = take_snapshot(moved)
         self.changed = True
         yield change
-        require_same_flow(before, change)
+        require_same_flow(before, moved, change)
 
 
 def target_name(op: BlockOp | FuncOp) -> str:
