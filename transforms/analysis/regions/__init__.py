@@ -1,0 +1,33 @@
+"""Regions: what of a buffer is needed, written, covered; and which iterations of a block that takes.
+
+Everything is a sum over *fixed* values (loops outside, symbols), while the others *move* through their ranges.
+
+    analyzer = Analyzer()
+    is_fixed = fixed_inside(loop)
+    boxes = [access_box(analyzer, access, loop) for access in reads]
+    needed = required_region(analyzer, boxes, is_fixed, shape_sides(analyzer, buffer.mixed_shape))
+    axes = axes_region(analyzer, producer, [Demand(written_box(analyzer, write), needed)], is_fixed)
+"""
+
+from .boxes import Box, Side, access_box, bindings, defined_outside, fixed_inside, shape_sides, written_box
+from .coverage import why_not_covered
+from .relax import IsFixed
+from .required import required_region
+from .solve import Demand, axes_region, finishing_region
+
+__all__ = [
+    "Box",
+    "Demand",
+    "IsFixed",
+    "Side",
+    "access_box",
+    "axes_region",
+    "bindings",
+    "defined_outside",
+    "finishing_region",
+    "fixed_inside",
+    "required_region",
+    "shape_sides",
+    "why_not_covered",
+    "written_box",
+]

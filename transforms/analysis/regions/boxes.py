@@ -1,0 +1,123 @@
+"""Boxes of buffer elements: what an access touches, and what is needed of a buffer where some values are fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.tir import AccessOp, BlockOp, ForOp, Mixed
+from ..index import Analyzer, Lin
+from .relax import IsFixed
+
+
+@dataclass(frozen=True)
+class Side:
+    """A range of numbers, of elements in one dimension of a buffer or of an axis: `extent` of them from `low` on.
+
+    most: a number that `extent` is never greater than; it is `extent`, where that is a number.
+    """
+
+    low: Lin
+    extent: Lin
+    most: int
+
+    @property
+    def high(self) -> Lin:
+        """The last of them."""
+        return self.low + self.extent - 1
+
+    @staticmethod
+    def between(analyzer: Analyzer, low: Lin, high: Lin) -> Side:
+        """From `low` to `high`, both included."""
+        extent = analyzer.combine(high - low + 1)
+        bounds = analyzer.bounds(extent)
+        return Side(low, Lin(bounds[0]) if bounds[0] == bounds[1] else extent, bounds[1])
+
+    @staticmethod
+    def of(analyzer: Analyzer, low: Mixed, extent: Mixed) -> Side:
+        """`[low +: extent]`."""
+        first = analyzer.exact(low)
+        return Side.between(analyzer, first, first + analyzer.exact(extent) - 1)
+
+    def clipped(self, analyzer: Analyzer, outer: Side) -> Side:
+        """Those of them that are in `outer`, where both ends are numbers; else itself."""
+        if self.low.terms or self.extent.terms:
+            return self
+        low, high = analyzer.maximum(self.low, outer.low), analyzer.minimum(self.high, outer.high)
+        if low.terms or high.terms or high.const < low.const:
+            return self
+        return Side.between(analyzer, low, high)
+
+
+@dataclass(frozen=True)
+class Box:
+    """The elements that an access touches each time it runs: (low, extent) per dimension, over loops around it.
+
+    conditions: sums that are at least 0 whenever it runs.  is_exact: False if more conditions hold than these, or if
+    the box says more than is touched.
+    """
+
+    sides: tuple[tuple[Lin, Lin], ...]
+    conditions: tuple[Lin, ...] = ()
+    is_exact: bool = True
+
+    def substituted(self, analyzer: Analyzer, values: Mapping[SSAValue, Lin]) -> Box:
+        """The box with sums in place of values."""
+        sides = tuple((analyzer.substitute(a, values), analyzer.substitute(b, values)) for a, b in self.sides)
+        return Box(sides, tuple(analyzer.substitute(c, values) for c in self.conditions), self.is_exact)
+
+
+def written_box(analyzer: Analyzer, access: AccessOp) -> Box:
+    """The box of a `tir.access` over the axes of its block."""
+    return Box(tuple((analyzer.exact(low), analyzer.exact(extent)) for low, extent in access.region))
+
+
+def bindings(analyzer: Analyzer, block: BlockOp) -> dict[SSAValue, Lin]:
+    """What each axis of a block is bound to."""
+    return {v: analyzer.exact(axis.binding) for v, axis in zip(block.variables, block.axes, strict=True)}
+
+
+def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None = None) -> Box:
+    """The box of a `tir.access` over what is outside of its block, and of each block around that which is inside of
+    `outside`: their axes are replaced by what they are bound to.
+
+    Conditions that hold there (predicates) are not in it.
+    """
+    box = written_box(analyzer, access)
+    parent = access.parent_op()
+    while parent is not None and parent is not outside:
+        if isinstance(parent, BlockOp):
+            box = box.substituted(analyzer, bindings(analyzer, parent))
+            if outside is None:
+                break
+        parent = parent.parent_op()
+    return box
+
+
+def defined_outside(op: Operation) -> IsFixed:
+    """Whether a value is known in front of `op`."""
+
+    def is_fixed(value: SSAValue) -> bool:
+        return not op.is_ancestor(value.owner)
+
+    return is_fixed
+
+
+def fixed_inside(loop: ForOp, relaxed: Collection[SSAValue] = ()) -> IsFixed:
+    """Whether a value stays the same during one iteration of `loop`, its variable included.
+
+    relaxed: variables of loops around it that count as moving all the same (threads that share a buffer).
+    """
+    outside = defined_outside(loop)
+
+    def is_fixed(value: SSAValue) -> bool:
+        return (value is loop.variable or outside(value)) and value not in relaxed
+
+    return is_fixed
+
+
+def shape_sides(analyzer: Analyzer, shape: Sequence[Mixed]) -> list[Side]:
+    """All of a buffer."""
+    return [Side.of(analyzer, 0, extent) for extent in shape]
