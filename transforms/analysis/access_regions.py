@@ -63,11 +63,11 @@ def infer_accesses(block: BlockOp, kinds: Sequence[str] = ("reads", "writes")) -
     for kind, regions in (("reads", reads), ("writes", writes)):
         if kind in kinds:
             for buffer, region in regions.items():
-                dims = [side.write(builder, extent) for side, extent in zip(region, _extents(buffer), strict=True)]
+                dims = [side.write(builder, extent) for side, extent in zip(region, buffer_shape(buffer), strict=True)]
                 builder.insert(AccessOp(kind, buffer, dims))
 
 
-def _extents(buffer: SSAValue) -> list[Mixed]:
+def buffer_shape(buffer: SSAValue) -> list[Mixed]:
     """The shape of a buffer."""
     if isinstance(buffer.owner, BufferOp):
         return buffer.owner.mixed_shape

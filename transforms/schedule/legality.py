@@ -25,9 +25,12 @@ class Snapshot:
     flow: Flow
 
 
-def take_snapshot(moved: Collection[Operation]) -> Snapshot:
-    """The flow of values that the statements in `moved`, blocks or loops of one scope, take part in."""
-    region = _region(moved)
+def take_snapshot(moved: Collection[Operation], among: Collection[Operation] = ()) -> Snapshot:
+    """The flow of values that the statements in `moved`, blocks or loops of one scope, take part in.
+
+    among: ops of the same scope that the region has to contain too.
+    """
+    region = _region([*moved, *among])
     return Snapshot(region, value_flow(region, _statements(moved), around=False))
 
 

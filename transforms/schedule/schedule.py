@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from .annotations import AnnotationPrimitives
+from .axes import AxisPrimitives
+from .compute_at import ComputeAtPrimitives
+from .kinds import KindPrimitives
 from .loops import LoopPrimitives
 from .queries import Queries
 from .sampling import Sampling
@@ -13,6 +17,10 @@ class Schedule(
     Queries,
     Sampling,
     LoopPrimitives,
+    KindPrimitives,
+    AxisPrimitives,
+    AnnotationPrimitives,
+    ComputeAtPrimitives,
 ):
     """A program under transformation, and the trace of what has been done to it.
 

@@ -109,15 +109,17 @@ class State:
     # Changes
 
     @contextmanager
-    def changing(self, moved: Collection[Operation] = (), *, check: bool = True) -> Generator[Change]:
+    def changing(
+        self, moved: Collection[Operation] = (), *, among: Collection[Operation] = (), check: bool = True
+    ) -> Generator[Change]:
         """The program is changed inside, and must compute the same behind it.
 
         That is: the flow of values into, out of and among the statements in `moved` (blocks or loops that the primitive
         moves, or whose accesses it changes) is the same. ScheduleError with two instances that conflict if not; whoever
         records the primitive then takes the change back.
 
-        check: False where it holds by construction; then the change is only announced, for taking it back if something
-        fails.
+        among: where else they come to stand: the loop that they move into.  check: False where it holds
+        by construction; then the change is only announced, for taking it back if something fails.
         """
         change = Change()
         if not (check and self.checked and moved):
@@ -126,7 +128,7 @@ class State:
             return
         from .legality import require_same_flow, take_snapshot
 
-        before = take_snapshot(moved)
+        before = take_snapshot(moved, among)
         self.changed = True
         yield change
         require_same_flow(before, moved, change)
