@@ -398,6 +398,7 @@ def test_terms_are_written_in_the_order_they_came_in() -> None:
     analyzer = Analyzer()
     assert repr(analyzer.lin(parse("k*2 + i + 3 + j"))) == "2*v3 + v1 + v2 + 3"
     assert repr(analyzer.lin(parse("7 - i"))) == "-v1 + 7"
+    assert repr(analyzer.lin(parse("i // 4 * 3 - 2 * (j % 3)"))) == "3*(v1//4) - 2*(v2%3)"
     written = export(analyzer, analyzer.lin(parse("7 - i")), parse.b, i32)
     assert isinstance(written.owner, arith.SubiOp)
 

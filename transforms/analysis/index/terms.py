@@ -272,7 +272,10 @@ def render(lin: Lin, name: Callable[[SSAValue], str] = name_of) -> str:
     text = ""
     for atom, k in lin.terms.items():
         factor = "" if abs(k) == 1 else f"{abs(k)}*"
-        text += _signed(k, factor + render_atom(atom, name), first=not text)
+        part = render_atom(atom, name)
+        text += _signed(
+            k, f"{factor}({part})" if factor and isinstance(atom, _Quotient) else factor + part, first=not text
+        )
     if lin.const or not text:
         text += _signed(lin.const, str(abs(lin.const)), first=not text)
     return text

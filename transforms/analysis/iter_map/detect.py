@@ -181,10 +181,11 @@ class _Detector:
         """Why neither of two digits fits below the other."""
         if self.analyzer.is_provably("gt", self.size(a.scale), self.size(b.scale)):
             a, b = b, a
-        own = replace(a, scale=Lin(1))
-        if self.size(a.scale).constant == 1:
-            return f"in which {own} ranges over {lin_text(a.extent)} values, more than the factor of {b} leaves apart"
-        return f"in which {a} and {b} overlap: {own} takes {lin_text(a.extent)} values"
+        width = self.size(a.scale)
+        steps = "" if width.constant == 1 else f" in steps of {lin_text(width)}"
+        lower, upper = (replace(split, scale=Lin(1)) for split in (a, b))
+        apart = lin_text(self.size(b.scale))
+        return f"in which {lower} takes {lin_text(a.extent)} values{steps}, but {upper} moves in steps of {apart}"
 
     def contiguous_extent(self, ordered: IterSum) -> Lin | None:
         """How many numbers an ordered sum counts through in steps of 1, or None if it leaves gaps."""
@@ -275,8 +276,9 @@ class _Detector:
         used = _used_splits([s for total in sums for s in total.splits])
         loss = next((r for v in self.domain.variables if (r := self._unused(v, used))), None)
         loss = loss or next((r for source, splits in used.items() if (r := self._loss(source, splits))), None)
+        domain = replace(self.domain, constraints=self.original.constraints)
         dependence = next((r for source, splits in used.items() if (r := self._dependence(source, splits))), None)
-        return IterMap(self.original, sums, dependence or self._unresolved(used), loss, self.empty)
+        return IterMap(domain, sums, dependence or self._unresolved(used), loss, self.empty)
 
     def _unused(self, variable: IterVar, used: dict[Source, list[IterSplit]]) -> str | None:
         if variable.extent.constant in (0, 1) or variable in used:
@@ -333,7 +335,7 @@ class _Detector:
             return "a condition on the loops is not known to be affine"
         for fused in self.fused:
             if fused not in used:
-                return f"{fused} < {lin_text(fused.extent)} restricts loops that are bound one by one"
+                return f"{fused.name} < {lin_text(fused.extent)} restricts loops that are bound one by one"
         if self.open:
             return f"the condition {lin_text(self.open[0])} >= 0 restricts the loops"
         return None

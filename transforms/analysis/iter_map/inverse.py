@@ -31,10 +31,14 @@ def invert(analyzer: Analyzer, mapping: IterMap, values: Sequence[Lin]) -> dict[
 def _numbers(analyzer: Analyzer, sums: Iterable[tuple[IterSum, Lin]]) -> dict[SSAValue, tuple[IterVar, Lin]]:
     """The number of each variable that appears in sums of known values."""
     numbers: dict[Source, Lin] = {}
+    seen: set[tuple[Source, Lin]] = set()  # a digit may be in several sums
     todo = list(sums)
     while todo:
         for total, value in todo:
             for split, digit in _digits(analyzer, total, value):
+                if (split.source, split.lower) in seen:
+                    continue
+                seen.add((split.source, split.lower))
                 part = analyzer.mul(digit, split.lower)
                 numbers[split.source] = analyzer.add(numbers.get(split.source, Lin()), part)
         # An iterator that is part of another one may get more digits from that: so the largest ones first.
@@ -47,10 +51,8 @@ def _digits(analyzer: Analyzer, total: IterSum, value: Lin) -> list[tuple[IterSp
     """The number that each digit of a sum has when the sum has a value."""
     upright, low = _upright(analyzer, total)
     rest, found = value - low, list[tuple[IterSplit, Lin]]()
-    for n, (split, up) in enumerate(zip(total.splits, upright, strict=True)):
-        digit = analyzer.floordiv(rest, up.scale)
-        if n:
-            digit = analyzer.floormod(digit, split.extent)
+    for split, up in zip(total.splits, upright, strict=True):
+        digit, rest = analyzer.floordiv(rest, up.scale), analyzer.floormod(rest, up.scale)
         found.append((split, digit if up is split else split.extent - 1 - digit))
     return found
 

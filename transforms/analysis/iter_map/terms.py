@@ -136,6 +136,7 @@ class IterSum:
 class IterMap:
     """What bindings are in terms of their domain.
 
+    domain: the one asked about, its variables narrowed by the constraints on each of them alone.
     sums: one for each binding.
     dependence: why the bindings do not take their values independently of each other; None if every combination of
     values occurs.
