@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
-from xdsl.irdl import IRDLOperation, VarOperandDef, VarResultDef, irdl_attr_definition
+from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef, VarResultDef, irdl_attr_definition
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect
@@ -90,7 +90,7 @@ class ScheduleOp(IRDLOperation, ABC):
             arguments[dynamic] = arguments.pop(static) if is_value else None
         for name, operand in definition.operands:
             value = arguments.pop(name)
-            operands.append(list(value) if isinstance(operand, VarOperandDef) else value)
+            operands.append(list(value) if _is_list(operand) else value)
         for name in definition.properties:
             if (value := arguments.pop(name, None)) is not None:
                 properties[name] = to_attribute(value)
@@ -122,7 +122,7 @@ class ScheduleOp(IRDLOperation, ABC):
         for name, operand in definition.operands:
             if name not in hidden:
                 value = getattr(self, name)
-                found[name] = list(value) if isinstance(operand, VarOperandDef) else value
+                found[name] = list(value) if _is_list(operand) else value
         for name in definition.properties:
             if name == _SEGMENTS:
                 continue
@@ -164,7 +164,7 @@ class ScheduleOp(IRDLOperation, ABC):
             printer.print_string("]")
         elif name in self.properties:
             _print_property(printer, self.properties[name])
-        elif isinstance(definition.get(name), VarOperandDef):
+        elif _is_list(definition.get(name)):
             printer.print_string("[")
             printer.print_list(getattr(self, name), printer.print_ssa_value)
             printer.print_string("]")
@@ -186,7 +186,7 @@ class ScheduleOp(IRDLOperation, ABC):
                 operands[cls.EITHER[name]] = parser.resolve_operand(number, i64)
             elif name not in definition:
                 properties[name] = parser.parse_attribute() if name in cls.EITHER else _parse_property(parser)
-            elif isinstance(definition[name], VarOperandDef):
+            elif _is_list(definition[name]):
                 operands[name] = parser.parse_comma_separated_list(
                     parser.Delimiter.SQUARE, lambda: _parse_handle(parser)
                 )
@@ -212,6 +212,11 @@ def _parse_handle(parser: Parser) -> SSAValue:
     operand = parser.parse_unresolved_operand()
     known = parser.ssa_values.get(operand.operand_name, ())
     return parser.resolve_operand(operand, known[operand.index].type if operand.index < len(known) else block)
+
+
+def _is_list(operand: Any) -> bool:
+    """Whether an operand is any number of values; one that may be missing is none."""
+    return isinstance(operand, VarOperandDef) and not isinstance(operand, OptOperandDef)
 
 
 def _is_variadic(cls: type[ScheduleOp]) -> bool:

@@ -1,0 +1,38 @@
+"""Loops whose iterations run at the same time: what their bodies must be like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import Operation
+
+from ...core.errors import ScheduleError
+from ...dialects.tir import ForOp
+from ..analysis.dependence import carried_dependence
+
+CONCURRENT = frozenset(("parallel", "vectorized", "thread_binding"))
+"""Kinds of loops whose iterations run in any order and overlap in time."""
+
+
+def may_reduce(kind: str, thread: str | None) -> bool:
+    """Whether the iterations of such a loop may contribute to one reduction: the threads of a block do it together."""
+    return kind == "thread_binding" and thread is not None and thread.startswith("threadIdx")
+
+
+def require_independent(loop: ForOp, kind: str, thread: str | None = None) -> None:
+    """ScheduleError with two iterations that conflict, if those of a loop must not run as `kind` says."""
+    violation = carried_dependence(loop, allow_reduction=may_reduce(kind, thread))
+    if violation is None:
+        return
+    name = loop.loop_var.data
+    marks: dict[Operation, str] = {loop: "its iterations depend on each other"}
+    marks |= dict.fromkeys(violation.statements, "")
+    how = f"as {thread}" if thread is not None else f"{kind}" if kind == "parallel" else "as lanes of a vector"
+    raise ScheduleError(f"the iterations of loop {name} cannot run {how}: {violation}", marks)
+
+
+def require_concurrent_loops(loops: Iterable[ForOp]) -> None:
+    """ScheduleError if one of some loops runs its iterations at the same time and, as the program is now, must not."""
+    for loop in loops:
+        if loop.kind.data in CONCURRENT:
+            require_independent(loop, loop.kind.data, None if loop.thread is None else loop.thread.data)

@@ -1,0 +1,163 @@
+"""How the iterations of a loop run: at the same time, as lanes, written out, as threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import StringAttr
+
+from ...core.diagnostics import did_you_mean
+from ...core.errors import ScheduleError
+from ...dialects.schedule import BindOp, ParallelOp, UnrollOp, VectorizeOp
+from ...dialects.tir import ForOp
+from ..analysis.scopes import ancestors
+from .concurrency import require_independent
+from .handles import LoopRV
+from .recorder import Recorder
+from .state import State, applies
+
+THREAD_AXES = (
+    "blockIdx.x",
+    "blockIdx.y",
+    "blockIdx.z",
+    "threadIdx.x",
+    "threadIdx.y",
+    "threadIdx.z",
+    "vthread",
+    "vthread.x",
+    "vthread.y",
+    "vthread.z",
+)
+"""What a loop can be bound to: blocks of a grid, threads of a block, and threads that one thread plays in turn."""
+
+
+class KindPrimitives(Recorder):
+    """Primitives that say how the iterations of a loop run.
+
+    A loop that has a kind already gets the new one; its annotations stay.
+    """
+
+    def parallel(self, loop: LoopRV) -> None:
+        """Let the iterations of a loop run at the same time, on several threads of a CPU.
+
+            for i in range(128):                for i in T.parallel(128):
+                with T.block("B"):       ->         with T.block("B"):
+
+        Legal if no iteration touches an element that another one writes. A buffer that is allocated outside of the loop
+        and used in it alone does not count, if each iteration reads only what it has written there itself: each then
+        has a buffer of its own. ScheduleError with two iterations that conflict if not.
+        """
+        self.record(ParallelOp, loop=loop)
+
+    def vectorize(self, loop: LoopRV) -> None:
+        """Let the iterations of a loop run as the lanes of vectors.
+
+            for i_1 in range(8):                for i_1 in T.vectorized(8):
+                with T.block("B"):       ->         with T.block("B"):
+
+        Conditions are those of `parallel`. Loops inside, and an extent that is not known, are allowed, as in TVM; how
+        many lanes the machine has is not asked here. Until a pass makes vectors of it, such a loop runs in order.
+        """
+        self.record(VectorizeOp, loop=loop)
+
+    def unroll(self, loop: LoopRV) -> None:
+        """Write out the iterations of a loop one after the other, when the program is lowered.
+
+            for k in range(4):                  for k in T.unroll(4):
+                with T.block("B"):       ->         with T.block("B"):
+
+        Always legal: the iterations keep their order.
+        """
+        self.record(UnrollOp, loop=loop)
+
+    def bind(self, loop: LoopRV, thread_axis: str) -> None:
+        """Let each iteration of a loop be one thread of a GPU, or one block of threads.
+
+            for i in range(128):                for i in T.thread_binding(128, thread="blockIdx.x"):
+                with T.block("B"):       ->         with T.block("B"):
+
+        thread_axis: blockIdx.x, .y, .z; threadIdx.x, .y, .z; vthread, vthread.x, .y, .z.
+        Conditions are those of `parallel`; besides, the threads of one block (threadIdx) may contribute to one
+        reduction together. Inside of one kernel (the outermost loop that is bound to blocks or threads), a loop bound
+        to an axis has no other one around it that is bound to the same axis (vthread excepted), and known extents of
+        loops bound to it agree. ScheduleError if not so.
+        """
+        self.record(BindOp, loop=loop, thread_axis=thread_axis)
+
+
+@applies(ParallelOp)
+def parallel(state: State, loop: ForOp) -> None:
+    _set_kind(state, loop, "parallel")
+
+
+@applies(VectorizeOp)
+def vectorize(state: State, loop: ForOp) -> None:
+    _set_kind(state, loop, "vectorized")
+
+
+@applies(UnrollOp)
+def unroll(state: State, loop: ForOp) -> None:
+    with state.changing(check=False):
+        _become(loop, "unrolled")
+
+
+@applies(BindOp)
+def bind(state: State, loop: ForOp, thread_axis: str) -> None:
+    if thread_axis not in THREAD_AXES:
+        hint = did_you_mean(thread_axis, THREAD_AXES)
+        raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(THREAD_AXES)})", [loop])
+    if not thread_axis.startswith("vthread"):
+        _check_axis(loop, thread_axis)
+    _set_kind(state, loop, "thread_binding", thread_axis)
+
+
+def _set_kind(state: State, loop: ForOp, kind: str, thread: str | None = None) -> None:
+    if state.checked:
+        require_independent(loop, kind, thread)
+    with state.changing(check=False):
+        _become(loop, kind, thread)
+
+
+def _become(loop: ForOp, kind: str, thread: str | None = None) -> None:
+    loop.kind = StringAttr(kind)
+    loop.thread = None if thread is None else StringAttr(thread)
+
+
+# Thread axes
+
+
+def _check_axis(loop: ForOp, axis: str) -> None:
+    """ScheduleError if the loops of the kernel that are bound to an axis already do not go together with `loop`."""
+    for other in _bound(_kernel(loop), axis):
+        if other is loop:
+            continue
+        if other.is_ancestor(loop) or loop.is_ancestor(other):
+            raise ScheduleError(
+                f"loop {_name(other)} is bound to {axis} already: the two loops would have the same number in each "
+                "thread, and not run each combination",
+                {loop: "to be bound too", other: ""},
+            )
+        extents = loop.mixed_bounds[1], other.mixed_bounds[1]
+        if all(isinstance(extent, int) for extent in extents) and extents[0] != extents[1]:
+            raise ScheduleError(
+                f"loop {_name(other)} of the same kernel is bound to {axis} already with extent {extents[1]}, expected "
+                f"that of loop {_name(loop)}, {extents[0]}",
+                {loop: f"extent {extents[0]}", other: f"extent {extents[1]}"},
+            )
+
+
+def _kernel(loop: ForOp) -> ForOp:
+    """The outermost loop around `loop` that is bound to threads, or `loop` itself."""
+    around = [op for op in ancestors(loop) if isinstance(op, ForOp) and op.thread is not None]
+    return around[-1] if around else loop
+
+
+def _bound(kernel: ForOp, axis: str) -> Iterator[ForOp]:
+    """The loops of a kernel that are bound to an axis."""
+    for op in kernel.walk():
+        if isinstance(op, ForOp) and op.thread is not None and op.thread.data == axis:
+            yield op
+
+
+def _name(loop: ForOp) -> str:
+    return loop.loop_var.data
