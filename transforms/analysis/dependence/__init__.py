@@ -9,8 +9,9 @@ docs/legality.md explains the model.
 
 from .carried import carried_dependence, has_self_conflicts
 from .compare import compare_flows
-from .flow import LIVE_IN, LIVE_OUT, Flow, value_flow
+from .flow import Flow, value_flow
 from .model import Init
+from .sources import LIVE_IN, LIVE_OUT
 from .violation import Violation
 
 __all__ = [

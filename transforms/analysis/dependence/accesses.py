@@ -10,6 +10,7 @@ import islpy as isl
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ....core.dtypes import dtype_of
 from ....dialects.tir import (
     DYNAMIC,
     AccessOp,
@@ -233,8 +234,7 @@ class Collector:
             if isinstance(index.type, VectorType):
                 function, lane = self._ramp(index)
                 if lane is not None:
-                    assert isinstance(ramp := index.owner, RampOp)
-                    where = where.intersect(self.affine.between(lane, 0, ramp.lanes - 1))
+                    where = where.intersect(self.affine.between(lane, 0, dtype_of(index.type).lanes - 1))
             else:
                 function = self._function(index)
             functions.append(function)
@@ -406,8 +406,10 @@ def _source(buffer: SSAValue) -> SSAValue:
 
 
 def memory_of(value: SSAValue) -> SSAValue | None:
-    """What stands for the memory that a buffer or pointer gives access to: the buffer it was allocated or matched as, or
-    the pointer. None where no memory is behind it."""
+    """What stands for the memory that a buffer or pointer gives access to: the buffer that was allocated, or a pointer.
+
+    None where no memory is behind it.
+    """
     while isinstance(op := value.owner, Operation):
         match op:
             case MatchRegionOp() | MatchBufferOp():

@@ -11,9 +11,10 @@ from xdsl.ir import BlockArgument, Operation
 from ....dialects.tir import BlockOp, ForOp, LaunchThreadOp
 from .accesses import Collector
 from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters
-from .flow import LIVE_IN, Memory, flow_of, is_used_outside
+from .flow import flow_of, is_used_outside
 from .model import Accesses, Region, Statement, combine, memory_name
 from .points import at_point, render, smallest
+from .sources import LIVE_IN, Memory
 from .violation import Violation
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import islpy as isl
 
 from .affine import DIM
-from .flow import LIVE_IN, LIVE_OUT, Dependence, Flow, Key, Memory, Sink
+from .flow import Flow
+from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, Named, Sink, Source
 from .violation import Difference, Violation, explain
 
 
@@ -38,16 +39,9 @@ class Reads:
     is_update: bool
 
 
-@dataclass(frozen=True)
-class Source:
-    """Who wrote a value: a statement, or for what was there before the region the memory it was in."""
-
-    writer: Key
-    memory: Memory = None
-    is_contribution: bool = False
-
-
 class _Refused(Exception):
+    """The flows differ."""
+
     def __init__(self, difference: Difference):
         super().__init__()
         self.difference = difference
@@ -57,11 +51,10 @@ class _Comparison:
     def __init__(
         self, before: Flow, after: Flow, composed_before: set[Key], composed_after: set[Key], renamed: dict[Any, Any]
     ):
-        after = _same_parameters(before, after)
         self.before, self.after = before, after
         self.renamed = renamed
-        old_memories = {self._image(m) for m in before.names}
-        self.old = _Side(before, composed_before, lambda m: self._image(m) in after.names)
+        old_memories = {self._image(m) for m in before.memories}
+        self.old = _Side(before, composed_before, lambda m: self._image(m) in after.memories)
         self.new = _Side(after, composed_after, lambda m: m in old_memories)
 
     def _image(self, key: Any) -> Any:
@@ -70,11 +63,20 @@ class _Comparison:
     def run(self) -> Violation | None:
         try:
             for side in (self.old, self.new):
-                side.compute()
+                self._compute(side)
             self._compare()
         except _Refused as refused:
             return explain(refused.difference, self.before, self.after, self.renamed)
         return None
+
+    def _compute(self, side: _Side) -> None:
+        try:
+            side.compute()
+        except Ambiguous as problem:
+            reads = Reads(problem.sink.key, problem.sink.memory, problem.sink.is_update)
+            table = {problem.source: problem.pairs}
+            difference = Difference(reads, {}, table, problem.source, problem.pairs, problem.how, side.flow)
+            raise _Refused(difference) from None
 
     def _compare(self) -> None:
         old = {
@@ -114,7 +116,7 @@ class _Comparison:
     def _is_irrelevant(self, memory: Memory) -> bool:
         """Whether what is left in some memory is never read: it would be by the next run of the region only, and that
         reads nothing that it has not written."""
-        carried = {self._image(m) for m in self.before.carried}
+        carried = {self._image(m) for m, f in self.before.memories.items() if f.is_carried}
         if memory not in carried:
             return False
         return not any(
@@ -126,21 +128,21 @@ class _Comparison:
 
 
 class _Side:
-    """The flow of one program by instances, with the copies composed away."""
+    """The flow of one program, with the copies composed away."""
 
     def __init__(self, flow: Flow, composed: set[Key], keeps: Callable[[Memory], bool]):
         self.flow = flow
         self.composed = composed
         self.keeps = keeps
-        self.named: dict[Sink, list[tuple[Source, isl.Map]]] = {}
+        self.named: Named = {}
         self.table: dict[Reads, dict[Source, isl.Map]] = {}
 
     def compute(self) -> None:
-        for sink, dependences in self.flow.sources.items():
-            self.named[sink] = [self._name(sink, d) for d in dependences]
-        for sink in self.flow.sources:
+        for memory in self.flow.memories.values():
+            self.named.update(memory.named)
+        for sink, sources in self.named.items():
             if sink.key not in self.composed:
-                for source, relation in self.named[sink]:
+                for source, relation in sources:
                     self._trace(sink, sink.memory, source, relation, ())
 
     def _trace(self, sink: Sink, at: Memory, source: Source, relation: isl.Map, path: tuple[Key, ...]) -> None:
@@ -151,81 +153,16 @@ class _Side:
             return
         if source.writer in path:
             raise ValueError("a statement that is composed away reads what it writes itself")
-        rank = self.flow.ranks[at]
+        rank = self.flow.memories[at].rank
+        elements = isl.Map.identity(relation.get_space().params().add_unnamed_tuple_ui(rank).map_from_set())
         for inner, sources in self.named.items():
             if inner.key != source.writer:
                 continue
             for origin, copied in sources:
-                # { [copy, element] -> [origin, copied element, element] }
-                extended = copied.flat_product(_identity(relation, rank))
-                found = relation.apply_range(extended)
-                other, keeps = self.flow.ranks[inner.memory], self.keeps(at)
+                # { [copy, element] -> [origin, element copied from, element] }
+                found = relation.apply_range(copied.flat_product(elements))
+                other, keeps = self.flow.memories[inner.memory].rank, self.keeps(at)
                 width = found.dim(DIM.out)
                 first, count = (width - rank - other, other) if keeps else (width - rank, rank)
                 found = found.project_out(DIM.out, first, count)
                 self._trace(sink, at if keeps else inner.memory, origin, found, (*path, source.writer))
-
-    def _name(self, sink: Sink, dependence: Dependence) -> tuple[Source, isl.Map]:
-        """{ reader -> [writer, element] } by what instances are called."""
-        relation = dependence.relation
-        source = Source(dependence.writer, None, dependence.is_contribution)
-        if dependence.writer == LIVE_IN:
-            source = Source(LIVE_IN, sink.memory)
-            relation = relation.flat_range_product(relation)
-        else:
-            writer = self.flow.statements[dependence.writer]
-            names = writer.instances.flat_product(_identity(relation, self.flow.ranks[sink.memory]))
-            if dependence.is_contribution and not writer.is_injective:
-                self._check_contributions(sink, dependence, source, names)
-            relation = relation.apply_range(names)
-        if sink.key == LIVE_OUT:
-            return source, relation
-        reader = self.flow.statements[sink.key]
-        named = relation.apply_domain(reader.instances)
-        if not reader.is_injective:
-            again = reader.instances.apply_range(named).intersect_domain(reader.domain)
-            if not again.is_subset(relation):
-                difference = again.subtract(relation).apply_domain(reader.instances)
-                self._refuse(sink, source, difference, named, "some")
-        return source, named
-
-    def _check_contributions(self, sink: Sink, dependence: Dependence, source: Source, names: isl.Map) -> None:
-        """Refuse if a reader sees a contribution twice."""
-        relation = dependence.relation
-        executions = relation.wrap().flatten()
-        count = relation.dim(DIM.in_)
-        called = _identity_of(executions.get_space(), count).flat_product(names).intersect_domain(executions)
-        same = called.apply_range(called.reverse())
-        twice = same.intersect(isl.Map.lex_lt(executions.get_space()))
-        if not twice.is_empty():
-            named = relation.apply_range(names)
-            pairs = called.intersect_domain(twice.domain()).range()
-            space = named.get_space()
-            difference = _split(pairs, space)
-            if sink.key != LIVE_OUT:
-                reader = self.flow.statements[sink.key].instances
-                difference, named = difference.apply_domain(reader), named.apply_domain(reader)
-            self._refuse(sink, source, difference, named, "twice")
-
-    def _refuse(self, sink: Sink, source: Source, difference: isl.Map, named: isl.Map, how: str) -> None:
-        reads = Reads(sink.key, sink.memory, sink.is_update)
-        raise _Refused(Difference(reads, {}, {source: named}, source, difference, how, self.flow))
-
-
-def _identity(like: isl.Map, rank: int) -> isl.Map:
-    return _identity_of(like.get_space().params(), rank)
-
-
-def _identity_of(space: isl.Space, rank: int) -> isl.Map:
-    return isl.Map.identity(space.params().add_unnamed_tuple_ui(rank).map_from_set())
-
-
-def _split(points: isl.Set, space: isl.Space) -> isl.Map:
-    """A set of flat pairs as a relation of the given space."""
-    count = space.dim(DIM.out)
-    relation = isl.Map.from_domain(points)
-    return relation.move_dims(DIM.out, 0, DIM.in_, space.dim(DIM.in_), count)
-
-
-def _same_parameters(before: Flow, after: Flow) -> Flow:
-    return after if before.parameters == after.parameters[: len(before.parameters)] else after.renamed(before)

@@ -2,68 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
 import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ....dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, LaunchThreadOp, MatchBufferOp, WhileOp
 from .accesses import buffer_of
-from .affine import DIM
-from .model import Init, Region, Statement, memory_name
+from .assignment import AssignedOnce, NotAssignedOnce
+from .model import Region, Statement, memory_name
+from .order import Event
+from .search import LastWriters
+from .sources import LIVE_OUT, Key, Memory, Named, Sink
 from .touched import touched_memories
 
-Memory: TypeAlias = SSAValue | None
-"""A buffer, or what else stands for some memory; None is the world outside of buffers."""
 
-LIVE_IN = "live in"
-LIVE_OUT = "live out"
+@dataclass
+class MemoryFlow:
+    """The value flow in one memory. It is computed when it is asked for, from what was seen of the program before.
 
-Key: TypeAlias = Operation | Init | str
-"""A statement, or what was there before the region (LIVE_IN) or reads after it (LIVE_OUT)."""
+    statements: those that access it.  is_live: whether its contents may matter after the region.  is_carried: whether
+    they do so only if a later run of the region reads them before it writes them.
+    """
 
-
-@dataclass(frozen=True)
-class Sink:
-    """The reads of one memory by one statement; contributions read what they are added to, and are apart."""
-
-    key: Key
     memory: Memory
-    is_update: bool = False
+    name: str
+    rank: int
+    statements: list[Statement]
+    is_live: bool
+    is_carried: bool
 
+    @cached_property
+    def named(self) -> Named:
+        """The sources of each sink, by what instances are called. `Ambiguous` if that says not enough."""
+        arguments = self.memory, self.reads, self.writes, self.updates, self._last(), self._everything()
+        try:
+            return AssignedOnce(*arguments).compute()
+        except NotAssignedOnce:
+            return LastWriters(*arguments).compute()
 
-@dataclass(frozen=True)
-class Dependence:
-    """{ reader's execution -> [writer's execution, element] }, flat."""
+    @property
+    def reads(self) -> list[tuple[Sink, Event]]:
+        return [
+            (Sink(s.key, self.memory), Event(s, s.phase, relation))
+            for s in self.statements
+            if (relation := s.accesses[self.memory].reads) is not None
+        ]
 
-    writer: Key
-    relation: isl.Map
-    is_contribution: bool
+    @property
+    def writes(self) -> list[Event]:
+        return [
+            Event(s, s.phase + 1, relation)
+            for s in self.statements
+            if (relation := s.accesses[self.memory].writes) is not None
+        ]
+
+    @property
+    def updates(self) -> list[tuple[Sink, Event]]:
+        return [
+            (Sink(s.key, self.memory, True), Event(s, s.phase + 1, relation))
+            for s in self.statements
+            if (relation := s.accesses[self.memory].updates) is not None
+        ]
+
+    def _last(self) -> Sink | None:
+        return Sink(LIVE_OUT, self.memory) if self.is_live else None
+
+    def _everything(self) -> isl.Map:
+        return isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.rank))
 
 
 @dataclass
 class Flow:
-    """The value flow of a region. Holds no op but to know it again, so the program may change.
+    """The value flow of a region. It holds ops only to know them again, so the program may change.
 
-    statements: by key, in the order of the program.  sources: what each sink reads from.
-    live: the memories whose contents may matter after the region.  carried: those for which this is so only if a
-    later run of the region reads them before it writes them.  names: what memories are called.
+    statements: by key, in the order of the program.  memories: the flow in each.  parameters: the values that are
+    fixed in the region, in the order of their names in isl.
     """
 
     statements: dict[Key, Statement]
-    sources: dict[Sink, list[Dependence]]
-    live: frozenset[Memory]
-    carried: frozenset[Memory]
-    names: dict[Memory, str]
-    ranks: dict[Memory, int]
+    memories: dict[Memory, MemoryFlow]
     parameters: list[SSAValue]
-    not_affine: tuple[str, ...] = field(default=())
 
-    def renamed(self, like: Flow) -> Flow:
-        """The same flow, with the names that another one has for its parameters."""
-        raise NotImplementedError
+    @property
+    def not_affine(self) -> tuple[str, ...]:
+        """The accesses to elements that are not known."""
+        return tuple(dict.fromkeys(text for s in self.statements.values() for text in s.not_affine))
 
 
 def value_flow(
@@ -75,176 +101,53 @@ def value_flow(
 ) -> Flow:
     """The value flow of a scope (a function, or a block's body) or of a loop.
 
-    statements: only of memory that these access.  buffers: only of these.  around: whether a loop belongs to its
+    statements: only in memory that these access.  buffers: only in these.  around: whether a loop belongs to its
     region, and not only what is inside of it: then its variable is a parameter.
     """
     region = Region(root, around=around)
-    chosen = None if buffers is None else set(buffers)
+    chosen: set[Memory] | None = None if buffers is None else set(buffers)
     if statements is not None:
-        touched = {m for op in statements if op in region.places for s in region.statement(op) for m in s.accesses}
+        touched = {m for op in statements if op in region.places for m in touched_by(region, op)}
         chosen = touched if chosen is None else chosen & touched
     return flow_of(region, chosen)
 
 
-def flow_of(region: Region, memories: set[Memory] | set[SSAValue] | None) -> Flow:
-    """The value flow of a region in some memories."""
+def touched_by(region: Region, op: Operation) -> set[Memory]:
+    """The memory that a statement may touch, with what decides whether it runs."""
+    return {m for o in (op, *region.places[op].control) for m in touched_memories(o)}
+
+
+def flow_of(region: Region, chosen: set[Memory] | None) -> Flow:
+    """The value flow of a region in some memories; None is all."""
     table: dict[Key, Statement] = {}
-    for op, place in region.places.items():
-        if memories is None or any(not touched_memories(o).isdisjoint(memories) for o in (op, *place.control)):
+    for op in region.places:
+        if chosen is None or not touched_by(region, op).isdisjoint(chosen):
             for statement in region.statement(op):
                 if statement.is_block or statement.accesses:
                     table[statement.key] = statement
-    found = dict.fromkeys(m for s in table.values() for m in s.accesses if memories is None or m in memories)
-    sources: dict[Sink, list[Dependence]] = {}
-    live = frozenset(m for m in found if m is None or _lives_on(region.root, m))
-    for memory in found:
-        sources.update(_MemoryFlow(memory, list(table.values()), region, memory in live).compute())
-    return Flow(
-        table,
-        sources,
-        live,
-        frozenset(m for m in live if m is not None and not _is_seen_outside(region.root, m)),
-        {m: memory_name(m) for m in found},
-        {m: _rank(m) for m in found},
-        list(region.parameters.names),
-        tuple(dict.fromkeys(text for s in table.values() for text in s.not_affine)),
-    )
+    found = dict.fromkeys(m for s in table.values() for m in s.accesses if chosen is None or m in chosen)
+    memories = {m: _memory_flow(region.root, m, [s for s in table.values() if m in s.accesses]) for m in found}
+    return Flow(table, memories, list(region.parameters.names))
 
 
-def _rank(memory: Memory) -> int:
-    if memory is None or (buffer := buffer_of(memory)) is None:
-        return 0
-    return buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
+def _memory_flow(root: Operation, memory: Memory, statements: list[Statement]) -> MemoryFlow:
+    if memory is None:
+        return MemoryFlow(None, memory_name(None), 0, statements, True, False)
+    is_seen = isinstance(memory, BlockArgument) or is_used_outside(root, memory)
+    is_carried = not is_seen and _is_repeated(root, memory)
+    return MemoryFlow(memory, memory_name(memory), _rank(memory), statements, is_seen or is_carried, is_carried)
 
 
-# Further away in time than any position or loop variable.
-_FAR = 2**62
-
-
-class _MemoryFlow:
-    """The value flow in one memory."""
-
-    def __init__(self, memory: Memory, statements: Sequence[Statement], region: Region, is_live: bool):
-        self.memory = memory
-        self.statements = [s for s in statements if memory in s.accesses]
-        self.rank = _rank(memory)
-        self.depth = region.depth + 1
-        self.is_live = is_live
-
-    def compute(self) -> dict[Sink, list[Dependence]]:
-        if all(a.writes is None and a.updates is None for a in (s.accesses[self.memory] for s in self.statements)):
-            return self._unwritten()
-        reductions = {a.reduction for s in self.statements if (a := s.accesses[self.memory]).updates is not None}
-        result: dict[Sink, list[Dependence]] = {}
-        for reduction in (None, *sorted(r for r in reductions if r is not None)):
-            result.update(self._compute(reduction))
-        return result
-
-    def _unwritten(self) -> dict[Sink, list[Dependence]]:
-        reads = ((s.key, s.accesses[self.memory].reads) for s in self.statements)
-        return {Sink(key, self.memory): [Dependence(LIVE_IN, relation, False)] for key, relation in reads if relation}
-
-    def _compute(self, reduction: str | None) -> dict[Sink, list[Dependence]]:
-        """Of ordinary reads (None), or of what contributions to a reduction are added to: not each other."""
-        schedule, must, may, sinks = (isl.UnionMap.empty(_no_parameters()) for _ in range(4))
-        readers: dict[str, Sink] = {}
-        writers: dict[str, tuple[Key, bool]] = {}
-        for n, statement in enumerate(self.statements):
-            access = statement.accesses[self.memory]
-            read = access.reads if reduction is None else access.updates if access.reduction == reduction else None
-            if read is not None:
-                name = f"R{n}"
-                readers[name] = Sink(statement.key, self.memory, reduction is not None)
-                sinks = sinks.union(_tagged(read, name))
-                schedule = schedule.union(_scheduled(statement, name, 0))
-            if access.writes is not None:
-                name = f"W{n}"
-                writers[name] = (statement.key, False)
-                must = must.union(_tagged(access.writes, name))
-                schedule = schedule.union(_scheduled(statement, name, 1))
-            if access.updates is not None and (reduction is None or access.reduction != reduction):
-                name = f"U{n}"
-                writers[name] = (statement.key, True)
-                may = may.union(_tagged(access.updates, name))
-                schedule = schedule.union(_scheduled(statement, name, 1))
-        if reduction is None and self.is_live:
-            readers["Out"] = Sink(LIVE_OUT, self.memory)
-            sinks = sinks.union(self._everywhere("Out"))
-            schedule = schedule.union(self._at("Out", 1))
-        writers["In"] = (LIVE_IN, False)
-        must = must.union(self._everywhere("In"))
-        schedule = schedule.union(self._at("In", -1))
-        info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
-        found = info.set_schedule_map(schedule).compute_flow().get_full_may_dependence()
-        result: dict[Sink, list[Dependence]] = {sink: [] for sink in readers.values()}
-        maps = found.get_map_list()
-        for relation in (maps.get_at(n) for n in range(maps.n_map())):
-            inner = relation.range().unwrap()
-            reader = readers[inner.get_tuple_name(DIM.in_)]
-            writer, is_contribution = writers[relation.get_tuple_name(DIM.in_)]
-            result[reader].append(Dependence(writer, _turned(relation, inner.dim(DIM.in_)), is_contribution))
-        order = [writer for writer, _ in writers.values()]
-        for dependences in result.values():
-            dependences.sort(key=lambda d: order.index(d.writer))
-        return result
-
-    def _everywhere(self, name: str) -> isl.Map:
-        space = isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.rank)
-        return isl.Map.universe(space).set_tuple_name(DIM.in_, name).set_tuple_name(DIM.out, "E")
-
-    def _at(self, name: str, side: int) -> isl.Map:
-        """The time before (-1) or after (1) all that the region does."""
-        space = isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.depth)
-        time = isl.Map.universe(space)
-        for n in range(self.depth):
-            time = time.fix_val(DIM.out, n, side * _FAR if n == 0 else 0)
-        return time.set_tuple_name(DIM.in_, name)
-
-
-def _turned(relation: isl.Map, count: int) -> isl.Map:
-    """{ writer -> [reader -> element] }, with a reader of `count` dimensions, as { reader -> [writer, element] }."""
-    flat = relation.flatten_range().reset_tuple_id(DIM.in_).reset_tuple_id(DIM.out)
-    width = flat.dim(DIM.in_)
-    flat = flat.move_dims(DIM.in_, width, DIM.out, 0, count)
-    return flat.move_dims(DIM.out, 0, DIM.in_, 0, width)
-
-
-def _no_parameters() -> isl.Space:
-    return isl.Space.params_alloc(isl.DEFAULT_CONTEXT, 0)
-
-
-def _tagged(relation: isl.Map, name: str) -> isl.Map:
-    return relation.set_tuple_name(DIM.in_, name).set_tuple_name(DIM.out, "E")
-
-
-def _scheduled(statement: Statement, name: str, later: int) -> isl.Map:
-    """When the statement reads, or, with `later` 1, writes."""
-    time = statement.time
-    if later:
-        last = time.dim(DIM.out) - 1
-        time = time.set_aff(last, time.get_aff(last).add_constant_val(later))
-    return isl.Map.from_multi_aff(time).intersect_domain(statement.domain).set_tuple_name(DIM.in_, name)
+def _rank(memory: SSAValue) -> int:
+    buffer = buffer_of(memory)
+    return 0 if buffer is None else buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 # What lives on
 
 
-def _lives_on(root: Operation, memory: SSAValue) -> bool:
-    """Whether the contents of some memory may be read after the region, or in a later run of it."""
-    if isinstance(memory, BlockArgument):
-        return True
-    owner = memory.owner
-    assert isinstance(owner, Operation)
-    if root.is_ancestor(owner):
-        return False
-    return is_used_outside(root, memory) or _is_repeated(root, owner)
-
-
-def _is_seen_outside(root: Operation, memory: SSAValue) -> bool:
-    return isinstance(memory, BlockArgument) or is_used_outside(root, memory)
-
-
 def is_used_outside(root: Operation, value: SSAValue) -> bool:
+    """Whether anything outside of an op, and not around it, uses a buffer or pointer, or what is made of it."""
     for use in value.uses:
         user = use.operation
         if isinstance(user, AccessOp) or root.is_ancestor(user):
@@ -255,13 +158,16 @@ def is_used_outside(root: Operation, value: SSAValue) -> bool:
 
 
 def _is_declaration(op: Operation) -> bool:
-    return op.name in ("tir.decl_buffer", "tir.match_region", "tir.buffer_data", "tir.let") or isinstance(
-        op, MatchBufferOp
-    )
+    names = ("tir.decl_buffer", "tir.match_region", "tir.buffer_data", "tir.let")
+    return op.name in names or isinstance(op, MatchBufferOp)
 
 
-def _is_repeated(root: Operation, allocation: Operation) -> bool:
-    """Whether the region runs several times for one allocation."""
+def _is_repeated(root: Operation, memory: SSAValue) -> bool:
+    """Whether the region may run several times while some memory lives."""
+    allocation = memory.owner
+    assert isinstance(allocation, Operation)
+    if root.is_ancestor(allocation):
+        return False
     parent = root.parent_op()
     while parent is not None and parent is not allocation.parent_op():
         if isinstance(parent, ForOp | LaunchThreadOp | WhileOp | BlockOp) and not isinstance(parent, FuncOp):

@@ -60,7 +60,7 @@ class Accesses:
 class Statement:
     """A block, the init of one, or an op outside of blocks, with all its executions in the region.
 
-    loops: the loops around it inside the region, outermost first; an execution is a point of their values.
+    path: where it is in the region: positions, and the loops around it; an execution is a point of their values.
     domain: its executions (more than these if not `exact`).  instances: execution -> what the instance is called: the
     values of `names`, axes of a block, or of an init those that are not reduced, or loop variables.
     time: execution -> when it runs, to be compared with others of the region. Its last entry is `phase`: 0 for an
@@ -72,7 +72,7 @@ class Statement:
 
     key: Operation | Init
     label: str
-    loops: tuple[Operation, ...]
+    path: tuple[Operation | int, ...]
     names: tuple[str, ...]
     domain: isl.Set
     instances: isl.Map
@@ -242,7 +242,7 @@ class Region:
                     init_found,
                     control,
                     phase=0,
-                )  # fmt: skip
+                )
             )
         body = [a for a in found if not a.in_init]
         made.append(self._make(op, label, place, names, domain, exact, instances, axes, is_named, body, control))
@@ -285,7 +285,7 @@ class Region:
         time = self._time(place, domain.get_space(), phase)
         not_affine = tuple(dict.fromkeys(_text(a.op) for a in (*found, *control) if a.not_affine))
         return Statement(
-            key, label, place.loops, names, domain, instances.intersect_domain(domain), time, phase, exact,
+            key, label, place.path, names, domain, instances.intersect_domain(domain), time, phase, exact,
             is_named, accesses, not_affine,
         )  # fmt: skip
 

@@ -9,12 +9,13 @@ import islpy as isl
 from xdsl.ir import Operation
 
 from .affine import Point
-from .flow import LIVE_IN, LIVE_OUT, Flow, Key, Memory
+from .flow import Flow
 from .model import Init
 from .points import at_point, render, smallest
+from .sources import LIVE_IN, LIVE_OUT, Key, Memory, Source
 
 if TYPE_CHECKING:
-    from .compare import Reads, Source
+    from .compare import Reads
 
 
 @dataclass(frozen=True)
@@ -140,16 +141,16 @@ class _Explanation:
     def _element(self, memory: Memory, element: Point) -> str:
         for flow in self.flows:
             for candidate in (memory, self.originals.get(memory)):
-                if candidate in flow.names:
-                    name = flow.names[candidate]
+                if candidate in flow.memories:
+                    name = flow.memories[candidate].name
                     return f"{name}[{', '.join(map(str, element))}]" if memory is not None else name
         return "an element"
 
     def _rank(self, memory: Memory) -> int:
         for flow in self.flows:
             for candidate in (memory, self.originals.get(memory)):
-                if candidate in flow.ranks:
-                    return flow.ranks[candidate]
+                if candidate in flow.memories:
+                    return flow.memories[candidate].rank
         return 0
 
     def _sources(

@@ -1,0 +1,115 @@
+"""When statements run, relative to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import islpy as isl
+from xdsl.ir import Operation
+
+from .affine import DIM
+
+if TYPE_CHECKING:
+    from .model import Statement
+
+
+@dataclass(frozen=True)
+class Event:
+    """The accesses of one kind of a statement to one memory.
+
+    phase: in which part of an execution they happen.  relation: { execution -> element }.
+    """
+
+    statement: Statement
+    phase: int
+    relation: isl.Map
+
+    def prefix(self, count: int) -> isl.Map:
+        """{ the first `count` loop values -> element }."""
+        return self.relation.project_out(DIM.in_, count, self.relation.dim(DIM.in_) - count)
+
+    def named(self) -> isl.Map:
+        """{ instance -> element }."""
+        return self.relation.apply_domain(self.statement.instances)
+
+
+def relative(a: Event, b: Event) -> tuple[int, int]:
+    """How many loops two events share, and which comes first in one iteration of these: -1 for `a`, 1 for `b`, 0 if
+    they happen at the same time."""
+    shared = 0
+    for x, y in zip(a.statement.path, b.statement.path, strict=False):
+        if isinstance(x, Operation) and x is y:
+            shared += 1
+        elif x != y:
+            return shared, -1 if _number(x) < _number(y) else 1
+    return shared, (a.phase > b.phase) - (a.phase < b.phase)
+
+
+def _number(step: Operation | int) -> int:
+    assert isinstance(step, int)
+    return step
+
+
+def some_before(a: Event, b: Event, fixed: int = 0) -> isl.Map | None:
+    """Pairs of iterations of the shared loops in which `a` happens before `b`, on one element; None if there are none.
+
+    fixed: how many outer loops have the same values for both.
+    """
+    shared, first = relative(a, b)
+    for level in range(fixed, shared + 1):
+        if level == shared and first >= 0:
+            return None
+        width = min(level + 1, shared)
+        pairs = a.prefix(width).apply_range(b.prefix(width).reverse())
+        for n in range(level):
+            pairs = pairs.equate(DIM.in_, n, DIM.out, n)
+        if level < shared:
+            pairs = pairs.order_lt(DIM.in_, level, DIM.out, level)
+        if not pairs.is_empty():
+            return pairs
+    return None
+
+
+def not_after(reader: Event, writer: Event, elements: isl.Set) -> isl.Map:
+    """The reads of `elements` that come before every write of what they read: { shared loop values -> element }."""
+    shared, first = relative(writer, reader)
+    rest = reader.prefix(shared).intersect_range(elements)
+    if first < 0:
+        rest = rest.subtract(writer.prefix(shared))
+    for level in reversed(range(shared)):
+        if rest.is_empty():
+            break
+        earlier = writer.prefix(level + 1).apply_domain(_next(rest.get_space(), level))
+        rest = rest.subtract(earlier.insert_dims(DIM.in_, level + 1, shared - level - 1))
+    return rest
+
+
+def _next(like: isl.Space, level: int) -> isl.Map:
+    """{ p -> q }: later iterations of the loop at a level, inside of the same iterations of the loops around it."""
+    result = isl.Map.universe(like.params().add_unnamed_tuple_ui(level + 1).map_from_set())
+    for n in range(level):
+        result = result.equate(DIM.in_, n, DIM.out, n)
+    return result.order_lt(DIM.in_, level, DIM.out, level)
+
+
+def lift(relation: isl.Map, count: int) -> isl.Map:
+    """{ outer loop values -> element } as a relation of executions in `count` loops."""
+    outer = relation.dim(DIM.in_)
+    return relation.insert_dims(DIM.in_, outer, count - outer)
+
+
+def is_unique(statement: Statement, fixed: int = 0) -> bool:
+    """Whether no instance is executed twice, in one iteration of the outer `fixed` loops."""
+    if statement.is_injective or not fixed:
+        return statement.is_injective
+    domain = statement.domain
+    identity = isl.Map.identity(domain.get_space().map_from_set())
+    count = domain.dim(DIM.set)
+    return identity.project_out(DIM.out, fixed, count - fixed).flat_range_product(statement.instances).is_injective()
+
+
+def shared_by_all(events: Sequence[Event]) -> int:
+    """How many loops are around all events."""
+    return min((relative(events[0], e)[0] for e in events), default=0)

@@ -1,0 +1,168 @@
+"""The value flow in any memory, by isl's search for the last writer before each read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from .affine import DIM
+from .order import Event
+from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Memory, Named, Sink, Source
+
+# Further away in time than any position or loop variable.
+_FAR = 2**62
+
+
+class LastWriters:
+    """The flow in one memory. reads, writes, updates: accesses by kind; last: who reads it all after the region."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        reads: Sequence[tuple[Sink, Event]],
+        writes: Sequence[Event],
+        updates: Sequence[tuple[Sink, Event]],
+        last: Sink | None,
+        everything: isl.Map,
+    ):
+        self.memory = memory
+        self.reads = reads
+        self.writes = writes
+        self.updates = updates
+        self.last = last
+        self.everything = everything
+        self.rank = everything.dim(DIM.out)
+        self.statements = {
+            e.statement.key: e.statement for e in (*writes, *(e for _, e in reads), *(e for _, e in updates))
+        }
+        self.depth = max((s.time.dim(DIM.out) for s in self.statements.values()), default=1)
+
+    def compute(self) -> Named:
+        result = self._compute(self.reads, self.updates, self.last)
+        for reduction in sorted({_reduction(u, self.memory) for _, u in self.updates}):
+            mine = [u for u in self.updates if _reduction(u[1], self.memory) == reduction]
+            others = [u for u in self.updates if _reduction(u[1], self.memory) != reduction]
+            result.update(self._compute(mine, others, None))
+        return result
+
+    def _compute(
+        self, reads: Sequence[tuple[Sink, Event]], updates: Sequence[tuple[Sink, Event]], last: Sink | None
+    ) -> Named:
+        schedule, must, may, sinks = (isl.UnionMap.empty(_no_parameters()) for _ in range(4))
+        readers: dict[str, Sink] = {}
+        writers: dict[str, Source] = {}
+        for n, (sink, event) in enumerate(reads):
+            readers[name := f"R{n}"] = sink
+            sinks = sinks.union(_tagged(event.relation, name))
+            schedule = schedule.union(_scheduled(event, name))
+        for n, event in enumerate(self.writes):
+            writers[name := f"W{n}"] = Source(event.statement.key)
+            must = must.union(_tagged(event.relation, name))
+            schedule = schedule.union(_scheduled(event, name))
+        for n, (_, event) in enumerate(updates):
+            writers[name := f"U{n}"] = Source(event.statement.key, None, True)
+            may = may.union(_tagged(event.relation, name))
+            schedule = schedule.union(_scheduled(event, name))
+        if last is not None:
+            readers["Out"] = last
+            sinks = sinks.union(_tagged(self.everything, "Out"))
+            schedule = schedule.union(self._at("Out", 1))
+        writers["In"] = Source(LIVE_IN, self.memory)
+        must = must.union(_tagged(self._everywhere(), "In"))
+        schedule = schedule.union(self._at("In", -1))
+        info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
+        maps = info.set_schedule_map(schedule).compute_flow().get_full_may_dependence().get_map_list()
+        found: dict[Sink, list[tuple[Source, isl.Map]]] = {sink: [] for sink in readers.values()}
+        for relation in (maps.get_at(n) for n in range(maps.n_map())):
+            inner = relation.range().unwrap()
+            sink, source = readers[inner.get_tuple_name(DIM.in_)], writers[relation.get_tuple_name(DIM.in_)]
+            named = self._name(sink, source, _turned(relation, inner.dim(DIM.in_)))
+            found[sink].append((source, named))
+        order = list(writers.values())
+        return {sink: sorted(sources, key=lambda s: order.index(s[0])) for sink, sources in found.items()}
+
+    def _everywhere(self) -> isl.Map:
+        return isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.rank))
+
+    def _at(self, name: str, side: int) -> isl.Map:
+        """The time before (-1) or after (1) all that the region does."""
+        time = isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.depth))
+        for n in range(self.depth):
+            time = time.fix_val(DIM.out, n, side * _FAR if n == 0 else 0)
+        return time.set_tuple_name(DIM.in_, name)
+
+    # Names
+
+    def _name(self, sink: Sink, source: Source, relation: isl.Map) -> isl.Map:
+        """{ reader -> [writer, element] } by what instances are called, from one by executions."""
+        if source.writer == LIVE_IN:
+            relation = relation.flat_range_product(relation)
+        else:
+            writer = self.statements[source.writer]
+            names = writer.instances.flat_product(_identity(relation, self.rank))
+            if source.is_contribution and not writer.is_injective:
+                self._check_contributions(sink, source, relation, names)
+            relation = relation.apply_range(names)
+        if sink.key == LIVE_OUT:
+            return relation
+        reader = self.statements[sink.key]
+        named = relation.apply_domain(reader.instances)
+        if not reader.is_injective:
+            again = reader.instances.apply_range(named).intersect_domain(reader.domain)
+            if not again.is_subset(relation):
+                raise Ambiguous(sink, source, again.subtract(relation).apply_domain(reader.instances), "some")
+        return named
+
+    def _check_contributions(self, sink: Sink, source: Source, relation: isl.Map, names: isl.Map) -> None:
+        """Refuse if a reader sees a contribution twice."""
+        executions = relation.wrap().flatten()
+        count = relation.dim(DIM.in_)
+        called = _identity(relation, count).flat_product(names).intersect_domain(executions)
+        twice = called.apply_range(called.reverse()).intersect(isl.Map.lex_lt(executions.get_space()))
+        if twice.is_empty():
+            return
+        pairs = _split(called.intersect_domain(twice.domain()).range(), count)
+        if sink.key != LIVE_OUT:
+            pairs = pairs.apply_domain(self.statements[sink.key].instances)
+        raise Ambiguous(sink, source, pairs, "twice")
+
+
+def _reduction(event: Event, memory: Memory) -> str:
+    return event.statement.accesses[memory].reduction or ""
+
+
+def _no_parameters() -> isl.Space:
+    return isl.Space.params_alloc(isl.DEFAULT_CONTEXT, 0)
+
+
+def _tagged(relation: isl.Map, name: str) -> isl.Map:
+    return relation.set_tuple_name(DIM.in_, name).set_tuple_name(DIM.out, "E")
+
+
+def _scheduled(event: Event, name: str) -> isl.Map:
+    """When an event happens."""
+    time = event.statement.time
+    last = time.dim(DIM.out) - 1
+    domain = time.get_domain_space()
+    phase = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain)).set_constant_val(event.phase)
+    time = isl.Map.from_multi_aff(time.set_aff(last, phase))
+    return time.intersect_domain(event.statement.domain).set_tuple_name(DIM.in_, name)
+
+
+def _turned(relation: isl.Map, count: int) -> isl.Map:
+    """{ writer -> [reader -> element] }, with a reader of `count` dimensions, as { reader -> [writer, element] }."""
+    flat = relation.flatten_range().reset_tuple_id(DIM.in_).reset_tuple_id(DIM.out)
+    width = flat.dim(DIM.in_)
+    flat = flat.move_dims(DIM.in_, width, DIM.out, 0, count)
+    return flat.move_dims(DIM.out, 0, DIM.in_, 0, width)
+
+
+def _identity(like: isl.Map, rank: int) -> isl.Map:
+    return isl.Map.identity(like.get_space().params().add_unnamed_tuple_ui(rank).map_from_set())
+
+
+def _split(points: isl.Set, count: int) -> isl.Map:
+    """A set of flat pairs as a relation whose domain has `count` dimensions."""
+    relation = isl.Map.from_domain(points)
+    return relation.move_dims(DIM.out, 0, DIM.in_, count, points.dim(DIM.set) - count)

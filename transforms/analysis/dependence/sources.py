@@ -1,0 +1,58 @@
+"""What reads, what is read from, and what cannot be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import islpy as isl
+from xdsl.ir import Operation, SSAValue
+
+from .model import Init
+
+Memory: TypeAlias = SSAValue | None
+"""A buffer, or what else stands for some memory; None is the world outside of buffers."""
+
+LIVE_IN = "live in"
+LIVE_OUT = "live out"
+
+Key: TypeAlias = Operation | Init | str
+"""A statement, or what was there before the region (LIVE_IN) or reads after it (LIVE_OUT)."""
+
+
+@dataclass(frozen=True)
+class Sink:
+    """The reads of one memory by one statement; contributions read what they are added to, and are apart."""
+
+    key: Key
+    memory: Memory
+    is_update: bool = False
+
+
+@dataclass(frozen=True)
+class Source:
+    """Who wrote a value: a statement; or for what was there before the region (LIVE_IN) the memory it was in, of which
+    the instances are the elements."""
+
+    writer: Key
+    memory: Memory = None
+    is_contribution: bool = False
+
+
+Named: TypeAlias = dict[Sink, list[tuple[Source, isl.Map]]]
+"""The sources of each sink: { reader's instance -> [writer's instance, element] }."""
+
+
+class Ambiguous(Exception):
+    """An instance runs several times and not always reads the same.
+
+    how: "some": the pairs are sources in only some executions of the reader; "twice": the pairs are contributions
+    that a reader sees more than once.
+    """
+
+    def __init__(self, sink: Sink, source: Source, pairs: isl.Map, how: str):
+        super().__init__(how)
+        self.sink = sink
+        self.source = source
+        self.pairs = pairs
+        self.how = how
