@@ -83,7 +83,7 @@ def _memories(before: Snapshot, moved: Collection[Operation], change: Change) ->
     known = (op for op in (*change.renamed, *change.renamed.values()) if isinstance(op, Operation))
     there = [op for op in (*moved, *change.copies_after, *known) if before.region.is_ancestor(op)]
     touched = (touched_memories(op) for op in _statements(there))
-    return set(before.flow.names).union(*touched)
+    return set(before.flow.memories).union(*touched)
 
 
 def _renamed(before: Flow, change: Change) -> dict[Any, Any]:
