@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, MemRefType, StringAttr, f64, i32
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...core.diagnostics import did_you_mean
@@ -286,7 +286,7 @@ def move_to_memory(buffer: SSAValue, scope: str) -> SSAValue:
         for use in list(new.uses):
             user = use.operation
             if isinstance(user, _VIEWS) and use.index == 0:
-                todo.append(cast(OpResult, user.results[0]))
+                todo.append(user.results[0])
     return moved[0]
 
 

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...core.dtypes import dtype_of, int_range
+from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.schedule import INFERRED, FuseOp, ReorderOp, SplitOp
 from ...dialects.tir import ForOp, TirBuilder
-from ..analysis.index import Analyzer, Lin, export
+from ..analysis.index import Analyzer, Lin, export, type_range
 from ..analysis.scopes import depends_on, only_child
+from ..analysis.tree import erase_if_dead, is_expression, is_pure_expression, treeify
+from .concurrency import require_concurrent_loops
 from .handles import ExprRV, LoopRV
 from .legality import keeps_any_order
 from .nest import (
@@ -110,6 +113,13 @@ def require_plain(loop: ForOp, action: str) -> None:
         raise ScheduleError(f"loop {name_of(loop)} has a step other than 1", [loop])
 
 
+def require_once(loops: Sequence[ForOp]) -> None:
+    """ScheduleError if a loop stands in a list twice."""
+    for loop in loops:
+        if loops.count(loop) > 1:
+            raise ScheduleError(f"loop {name_of(loop)} is given twice", [loop])
+
+
 # split
 
 
@@ -129,13 +139,13 @@ def split(
     divides = _divides(analyzer, loop, extent, known, inferred=inferred)
     if disable_predication and not divides:
         raise ScheduleError(
-            f"the factors {_text(factors)} do not divide the extent of loop {name_of(loop)}, so it needs the guard "
+            f"the factors {_text(factors)} may not divide the extent of loop {name_of(loop)}, so it needs the guard "
             "that disable_predication forbids",
             [loop],
         )
-    _check_width(loop, analyzer, low, sizes)
+    guard_type = _counting_type(analyzer, loop, low, extent + (known - 1), sizes)
     with state.changing(check=False):
-        return _split(analyzer, loop, low, extent, sizes, guarded=not divides)
+        return _split(analyzer, loop, low, extent, sizes, None if divides else guard_type)
 
 
 def _text(factors: Sequence[int]) -> str:
@@ -154,31 +164,38 @@ def _divides(analyzer: Analyzer, loop: ForOp, extent: Lin, known: int, *, inferr
     if inferred:
         return analyzer.constant(analyzer.floormod(extent, known)) == 0
     if not analyzer.is_provably("ge", known, extent):
-        most = analyzer.bounds(extent)[1] if analyzer.constant(extent) is not None else "an extent that is not known"
+        number = analyzer.constant(extent)
+        most = "which is not known" if number is None else str(number)
         raise ScheduleError(
-            f"the product of the factors, {known}, is less than the extent of loop {name_of(loop)}, {most}; "
+            f"the product of the factors, {known}, must not be less than the extent of loop {name_of(loop)}, {most}; "
             "a None among the factors is inferred",
             [loop],
         )
     return analyzer.is_provably("eq", extent, known)
 
 
-def _check_width(loop: ForOp, analyzer: Analyzer, low: Lin, sizes: Sequence[Lin]) -> None:
-    """ScheduleError if the last iteration that the new loops run does not fit the type of the variable."""
-    dtype = dtype_of(loop.variable.type)
-    last = analyzer.bounds(low)[1] + prod(max(analyzer.bounds(size)[1], 0) for size in sizes) - 1
-    known = all(analyzer.constant(size) is not None for size in sizes)
-    if known and last > int_range(dtype)[1]:
-        raise ScheduleError(f"loop {name_of(loop)} would count to {last}, which does not fit {dtype}", [loop])
+def _counting_type(analyzer: Analyzer, loop: ForOp, low: Lin, rounded: Lin, sizes: Sequence[Lin]) -> Attribute:
+    """The integer type that the numbers of the last iteration, and what is computed on the way there, fit in: that of
+    the variable, or a wider one. ScheduleError if there is none."""
+    own = loop.variable.type
+    first = analyzer.bounds(low)[1]
+    last = first + prod(max(analyzer.bounds(size)[1], 0) for size in sizes) - 1
+    if not all(analyzer.constant(size) is not None for size in sizes):
+        last = max(last, analyzer.bounds(rounded)[1], first + analyzer.bounds(rounded)[1])
+    for type in (own, i64):
+        if last <= type_range(type)[1]:
+            return type
+    raise ScheduleError(f"loop {name_of(loop)} may count to {last}, which does not fit {dtype_of(i64)}", [loop])
 
 
 def _split(
-    analyzer: Analyzer, loop: ForOp, low: Lin, extent: Lin, sizes: Sequence[Lin], *, guarded: bool
+    analyzer: Analyzer, loop: ForOp, low: Lin, extent: Lin, sizes: Sequence[Lin], guard_type: Attribute | None
 ) -> list[ForOp]:
+    """guard_type: what the guard is computed in; None if there is none."""
     type = loop.variable.type
     builder = builder_before(loop)
     loops = [
-        make_loop(f"{name_of(loop)}_{i}", 0, number(analyzer, size, builder, type), type, kind=loop.kind.data)
+        make_loop(f"{name_of(loop)}_{i}", 0, number(analyzer, size, builder, type), type)
         for i, size in enumerate(sizes)
     ]
     index = Lin()
@@ -188,8 +205,9 @@ def _split(
     replace_by_sum(analyzer, loop.variable, low + index)
     move_body(loop.body.block, loops[-1].body.block)
     erase_statement(loop)
-    if guarded:
-        guard(loops[-1].body.block, lambda b: _less(analyzer, b, low + index, low + extent, type))
+    if guard_type is not None:
+        guard(loops[-1].body.block, lambda b: _less(analyzer, b, low + index, low + extent, guard_type))
+    _unshare(outer, (low, extent))
     simplify_blocks([outer])
     return loops
 
@@ -210,6 +228,15 @@ def _less(analyzer: Analyzer, builder: TirBuilder, a: Lin, b: Lin, type: Attribu
     return builder.binary("lt", lhs, rhs)
 
 
+def _unshare(loop: ForOp, sums: Sequence[Lin]) -> None:
+    """Give each statement its own copy of what the bounds of a loop were computed from, where that was more than
+    names."""
+    owners = (leaf.owner for lin in sums for leaf in lin.leaves())
+    parent = loop.parent_op()
+    if parent is not None and any(isinstance(owner, Operation) and is_expression(owner) for owner in owners):
+        treeify(parent)
+
+
 # fuse
 
 
@@ -217,6 +244,7 @@ def _less(analyzer: Analyzer, builder: TirBuilder, a: Lin, b: Lin, type: Attribu
 def fuse(state: State, loops: list[ForOp], preserve_unit_iters: bool) -> ForOp:
     if not loops:
         raise ScheduleError("expected one or more loops")
+    require_once(loops)
     for loop in loops:
         require_plain(loop, "fuse it")
     for outer, inner in pairwise(loops):
@@ -225,43 +253,75 @@ def fuse(state: State, loops: list[ForOp], preserve_unit_iters: bool) -> ForOp:
                 f"loop {name_of(inner)} is not the only statement in loop {name_of(outer)}",
                 {outer: "expected directly around the other", inner: ""},
             )
-        for other in loops[: loops.index(inner)]:
-            if depends_on(inner.bounds, other.variable):
-                raise ScheduleError(
-                    f"the bounds of loop {name_of(inner)} depend on loop {name_of(other)}", {inner: "", other: ""}
-                )
-    with state.changing(check=False):
-        return _fuse(loops)
-
-
-def _fuse(loops: Sequence[ForOp]) -> ForOp:
+    for n, inner in enumerate(loops):
+        _check_hoistable(inner, loops[:n])
     analyzer = Analyzer(through_lets=False)
-    outermost, innermost = loops[0], loops[-1]
-    type = outermost.variable.type
-    extents = [analyzer.exact(loop.mixed_bounds[1]) for loop in loops]
+    type = max((loop.variable.type for loop in loops), key=lambda t: dtype_of(t).bits)
+    extents = [analyzer.maximum(analyzer.exact(loop.mixed_bounds[1]), Lin()) for loop in loops]
     total = Lin(1)
     for extent in extents:
-        total = total.times(extent)
-    fused = make_loop(
-        "_".join(name_of(loop) for loop in loops) + "_fused",
-        0,
-        number(analyzer, total, builder_before(outermost), type),
-        type,
-    )
-    outermost.parent.insert_op_before(fused, outermost)  # pyright: ignore[reportOptionalMemberAccess]
-    rest = Lin.of(fused.variable)
-    indices: list[Lin] = []
-    for loop, extent in reversed(list(zip(loops, extents, strict=True))):
-        last = loop is outermost
-        index = rest if last else analyzer.floormod(rest, extent)
-        rest = rest if last else analyzer.floordiv(rest, extent)
-        indices.append(index + analyzer.exact(loop.mixed_bounds[0]))
-    for loop, index in zip(reversed(loops), indices, strict=True):
-        replace_by_sum(analyzer, loop.variable, index)
+        total = analyzer.mul(total, extent)
+    if not analyzer.fits(total, type):
+        raise ScheduleError(
+            f"the product of the extents may be as large as {analyzer.bounds(total)[1]}, which does not fit "
+            f"{dtype_of(type)}",
+            loops,
+        )
+    with state.changing(check=False):
+        return _fuse(analyzer, loops, extents, total, type)
+
+
+def _check_hoistable(loop: ForOp, around: Sequence[ForOp]) -> None:
+    """ScheduleError unless the bounds of a loop can be computed in front of the loops around it."""
+    for other in around:
+        if depends_on(loop.bounds, other.variable):
+            raise ScheduleError(
+                f"the bounds of loop {name_of(loop)} depend on loop {name_of(other)}", {loop: "", other: ""}
+            )
+    if around and not all(is_pure_expression(op) for op in with_expressions(loop)[:-1]):
+        raise ScheduleError(
+            f"the bounds of loop {name_of(loop)} are read from memory, or come from a call, inside of loop "
+            f"{name_of(around[-1])}",
+            {loop: "", around[-1]: ""},
+        )
+
+
+def _fuse(analyzer: Analyzer, loops: Sequence[ForOp], extents: Sequence[Lin], total: Lin, type: Attribute) -> ForOp:
+    outermost, innermost = loops[0], loops[-1]
+    lows = [analyzer.exact(loop.mixed_bounds[0]) for loop in loops]
+    bounds = [bound for loop in loops for bound in loop.bounds]
+    block = outermost.parent
+    assert block is not None
+    for loop in loops[1:]:
+        for op in with_expressions(loop)[:-1]:
+            op.detach()
+            block.insert_op_before(op, outermost)
+    name = "_".join(name_of(loop) for loop in loops) + "_fused"
+    fused = make_loop(name, 0, number(analyzer, total, builder_before(outermost), type), type)
+    block.insert_op_before(fused, outermost)
+    for loop, index in zip(loops, _digits(analyzer, fused, extents), strict=True):
+        replace_by_sum(analyzer, loop.variable, index + lows[loops.index(loop)])
     move_body(innermost.body.block, fused.body.block)
     erase_statement(outermost)
+    for value in bounds:
+        erase_if_dead(value)
+    _unshare(fused, [*lows, *extents])
     simplify_blocks([fused])
     return fused
+
+
+def _digits(analyzer: Analyzer, fused: ForOp, extents: Sequence[Lin]) -> list[Lin]:
+    """The numbers that the variable of a loop is made of in a mixed radix, most significant first. No extent is 0 where
+    they are looked at: the loop would not run."""
+    digits: list[Lin] = []
+    with analyzer.assumptions():
+        for extent in extents:
+            analyzer.assume_not_negative(extent - 1)
+        rest = Lin.of(fused.variable)
+        for extent in reversed(extents[1:]):
+            digits.append(analyzer.floormod(rest, extent))
+            rest = analyzer.floordiv(rest, extent)
+    return [rest, *reversed(digits)]
 
 
 # reorder
@@ -269,9 +329,7 @@ def _fuse(loops: Sequence[ForOp]) -> ForOp:
 
 @applies(ReorderOp)
 def reorder(state: State, ordered_loops: list[ForOp]) -> None:
-    if len(set(ordered_loops)) != len(ordered_loops):
-        twice = next(loop for loop in ordered_loops if ordered_loops.count(loop) > 1)
-        raise ScheduleError(f"loop {name_of(twice)} is given twice", [twice])
+    require_once(ordered_loops)
     if len(ordered_loops) < 2:
         return
     nest = _nest(ordered_loops)
@@ -281,6 +339,8 @@ def reorder(state: State, ordered_loops: list[ForOp]) -> None:
     _check_bounds(order)
     with state.changing([nest[0]], check=not keeps_any_order(nest[0])):
         _rearrange(nest, order)
+        if state.checked:
+            require_concurrent_loops(order)
 
 
 def _nest(loops: Sequence[ForOp]) -> list[ForOp]:

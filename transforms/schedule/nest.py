@@ -23,14 +23,16 @@ from ...dialects.tir import (
     FuncOp,
     IfOp,
     LetOp,
+    LoadOp,
     Mixed,
     TirBuilder,
+    constant_value,
 )
 from ...dialects.tir.base import split_mixed, strings
 from ..analysis.access_regions import infer_accesses
 from ..analysis.index import Analyzer, Lin, export
-from ..analysis.scopes import child_blocks, statements
-from ..analysis.tree import erase_if_dead, is_expression, operands_from_outside
+from ..analysis.scopes import child_blocks, depends_on, statements
+from ..analysis.tree import erase_if_dead, has_effect, is_expression, operands_from_outside
 from ..canonicalization.static import drop_predicate, set_operands
 
 # Statements and their expressions
@@ -252,8 +254,9 @@ def add_predicate(block: BlockOp, write: Callable[[TirBuilder], SSAValue]) -> No
 
 def guard(body: Block, write: Callable[[TirBuilder], SSAValue]) -> None:
     """Let everything in a loop's body run only where what `write` computes holds: as predicates of its blocks, or as a
-    branch where there is more than blocks and loops around them."""
-    if all_in_blocks(body):
+    branch where there is more than blocks and loops around them, or something is computed on the way to a block that
+    must not be computed in other iterations."""
+    if all_in_blocks(body) and not _may_fail(body, body.args[0]):
         parent = body.parent_op()
         assert parent is not None
         for block in child_blocks(parent):
@@ -265,6 +268,38 @@ def guard(body: Block, write: Callable[[TirBuilder], SSAValue]) -> None:
     for op in ops:
         op.detach()
         branch.then.block.add_op(op)
+
+
+def _may_fail(body: Block, variable: SSAValue) -> bool:
+    """Whether an expression in front of a loop, branch or block below, which depends on `variable`, may be undefined
+    for some value of it: a read, a call, a division by what is not a constant."""
+    for op in body.ops:
+        if isinstance(op, LoadOp) or has_effect(op):
+            risky = True
+        else:
+            risky = op.name in _DIVISIONS and not constant_value(op.operands[1])
+        if risky and depends_on(op.operands, variable):
+            return True
+        inside = () if isinstance(op, BlockOp) else (block for region in op.regions for block in region.blocks)
+        if any(_may_fail(block, variable) for block in inside):
+            return True
+    return False
+
+
+_DIVISIONS = frozenset(
+    (
+        "arith.divsi",
+        "arith.divui",
+        "arith.floordivsi",
+        "arith.remsi",
+        "arith.remui",
+        "arith.shli",
+        "arith.shrsi",
+        "arith.shrui",
+        "tir.floormod",
+    )
+)
+"""What is undefined for some second operands."""
 
 
 def all_in_blocks(body: Block) -> bool:
