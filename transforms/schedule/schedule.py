@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from .annotations import AnnotationPrimitives
 from .axes import AxisPrimitives
+from .cache import CachePrimitives
 from .compute_at import ComputeAtPrimitives
+from .inline import InlinePrimitives
 from .kinds import KindPrimitives
 from .loops import LoopPrimitives
 from .queries import Queries
+from .reductions import ReductionPrimitives
+from .reverse_inline import ReverseInlinePrimitives
 from .sampling import Sampling
 from .session import Session
 
@@ -17,10 +21,14 @@ class Schedule(
     Queries,
     Sampling,
     LoopPrimitives,
+    ReductionPrimitives,
     KindPrimitives,
     AxisPrimitives,
     AnnotationPrimitives,
+    InlinePrimitives,
+    ReverseInlinePrimitives,
     ComputeAtPrimitives,
+    CachePrimitives,
 ):
     """A program under transformation, and the trace of what has been done to it.
 
