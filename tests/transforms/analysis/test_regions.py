@@ -137,7 +137,7 @@ REQUIRED = [
     ("B[v0 // 4]", 10, 6, 15, "(3*o)//2 +: 2"),
     ("B[(v0 + 1) // 4]", 8, 8, 16, "2*o +: 3"),
     ("B[v0 % 4]", 8, 8, 4, "0 +: 4"),
-    ("B[v0 % 16]", 8, 8, 16, "8*o%2 +: 8"),
+    ("B[v0 % 16]", 8, 8, 16, "8*(o%2) +: 8"),
     ("B[v0 % 5]", 10, 4, 5, "0 +: 5"),
     ("B[15 - v0]", 4, 4, 16, "-4*o + 12 +: 4"),
     ("B[v0 - 1]", 3, 6, 16, "6*o - 1 +: 6"),
@@ -166,7 +166,11 @@ def test_a_region_inside_of_all_loops_is_one_element():
 
 
 def test_quotient_and_remainder_make_a_tile_of_two_dimensions():
-    for inner, expected in ((16, ["2*o +: 2", "0 +: 8"]), (8, ["o +: 1", "0 +: 8"]), (4, ["o//2 +: 1", "4*o%2 +: 4"])):
+    for inner, expected in (
+        (16, ["2*o +: 2", "0 +: 8"]),
+        (8, ["o +: 1", "0 +: 8"]),
+        (4, ["o//2 +: 1", "4*(o%2) +: 4"]),
+    ):
         p = program("B[v0 // 8, v0 % 8]", [("o", 64 // inner), ("i", inner)], [f"o*{inner} + i"], [8, 8])
         assert texts(required(p, "o")) == expected
 
@@ -190,7 +194,7 @@ def test_a_dimension_without_bounds_is_explained_if_there_is_no_shape():
     p, analyzer = program("B[I[v0]]", TILES, ["o*4 + i"], [16]), Analyzer()
     boxes = [access_box(analyzer, a, p.loops["o"]) for a in p.reads]
     found = required_region(analyzer, boxes, fixed_inside(p.loops["o"]))
-    assert found == "what dimension 0 is indexed by has no bounds: _"
+    assert found == "what dimension 0 is indexed by has no bounds: I[v0]"
 
 
 def test_loops_around_may_count_as_moving():
@@ -211,8 +215,8 @@ def test_the_greatest_extent_is_known_where_extents_differ():
 AXES = [
     ("B[v0 * 4 + v1]", [4, 4], 4, ["o +: 1", "0 +: 4"]),
     ("B[v0 * 4 + v1]", [4, 4], 8, ["2*o +: 2", "0 +: 4"]),
-    ("B[v0 * 4 + v1]", [4, 4], 2, ["o//2 +: 1", "2*o%2 +: 2"]),
-    ("B[v0 * 4 + 3 - v1]", [4, 4], 2, ["o//2 +: 1", "-2*o%2 + 2 +: 2"]),
+    ("B[v0 * 4 + v1]", [4, 4], 2, ["o//2 +: 1", "2*(o%2) +: 2"]),
+    ("B[v0 * 4 + 3 - v1]", [4, 4], 2, ["o//2 +: 1", "-2*(o%2) + 2 +: 2"]),
     ("B[v1 * 4 + v0]", [4, 4], 8, ["0 +: 4", "2*o +: 2"]),
     ("B[v0]", [16], 4, ["4*o +: 4"]),
     ("B[v0 + 1]", [15], 4, ["4*o - 1 +: 4"]),
@@ -264,6 +268,8 @@ FINISHING = [
     ("B[v0 + 1]", "4*p0 - 1 +: 4"),
     ("B[15 - v0]", "-4*p0 + 12 +: 4"),
     ("B[v0:v0 + 2]", "4*p0 - 1 +: 4"),
+    ("B[v0], B[v0 + 1]", "4*p0 - 1 +: 4"),
+    ("B[v0 + 3], B[v0 // 2]", "4*p0 - 3 +: 4"),
     ("B[v0 * 2:v0 * 2 + 3]", "2*p0 - 1 +: 2"),
 ]
 
@@ -318,6 +324,50 @@ def test_fixed_values_that_no_box_names_stay_in_their_ranges():
     assert why_not_covered(analyzer, [upto_o], [zero], fixed_inside(loop)) is None
 
 
+def test_predicates_and_branches_are_conditions_of_a_box():
+    p = Program.parse("""
+from tvm.script import tir as T
+@T.prim_func
+def main(B: T.Buffer((16,), "float32")):
+    for o, i in T.grid(4, 5):
+        if o < 3:
+            with T.block("B"):
+                v = T.axis.spatial(16, o * 5 + i)
+                T.where(o * 5 + i < 13)
+                B[v] = T.float32(0)
+        else:
+            with T.block("C"):
+                v = T.axis.spatial(16, i)
+                T.reads(B[v])
+                T.evaluate(0)
+""")
+    analyzer = Analyzer()
+    written, read = access_box(analyzer, p.write, p.loops["o"]), access_box(analyzer, p.reads[0], p.loops["o"])
+    assert [render(c, name) for c in written.conditions] == ["-5*o - i + 12", "-o + 2"]
+    assert written.is_exact
+    assert read.conditions == ()
+    assert not read.is_exact
+
+
+def test_what_runs_under_a_condition_that_is_not_affine_counts_as_not_written():
+    p = Program.parse("""
+from tvm.script import tir as T
+@T.prim_func
+def main(I: T.Buffer((16,), "int32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.block("B"):
+            v = T.axis.spatial(16, i)
+            T.where(I[i] < 3)
+            B[v] = T.float32(0)
+    for j in range(16):
+        with T.block("C"):
+            v = T.axis.spatial(16, j)
+            T.reads(B[v])
+            T.evaluate(0)
+""")
+    assert coverage(p) == "element [0] is not written, as far as is known: I[i] is not affine"
+
+
 def test_conditions_narrow_what_is_written_and_what_is_read():
     p, analyzer = program("B[v0]", TILES, ["o*4 + i"], [16]), Analyzer()
     loop = p.loops["o"]
@@ -329,7 +379,7 @@ def test_conditions_narrow_what_is_written_and_what_is_read():
 
 def test_what_is_not_affine_counts_as_not_written():
     p = program("B[v0]", TILES, ["o*4 + i"], [16], "B[I[v0]]", [16])
-    assert coverage(p) == "element [0] is not written, as far as is known: _ is not affine"
+    assert coverage(p) == "element [0] is not written, as far as is known: I[v0] is not affine"
 
 
 # Laws

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.tir import AccessOp, BlockOp, ForOp, Mixed
+from ....dialects.tir import AccessOp, BlockOp, ForOp, IfOp, Mixed, WhileOp
 from ..index import Analyzer, Lin
+from ..iter_map import predicate_constraints
 from .relax import IsFixed
 
 
@@ -41,6 +42,11 @@ class Side:
         first = analyzer.exact(low)
         return Side.between(analyzer, first, first + analyzer.exact(extent) - 1)
 
+    def leaves(self, analyzer: Analyzer, outer: Side) -> tuple[bool, bool]:
+        """Whether some of them may be less than those of `outer`, and whether some may be greater."""
+        below = not analyzer.is_provably("ge", self.low, outer.low)
+        return below, not analyzer.is_provably("le", self.high, outer.high)
+
     def clipped(self, analyzer: Analyzer, outer: Side) -> Side:
         """Those of them that are in `outer`, where both ends are numbers; else itself."""
         if self.low.terms or self.extent.terms:
@@ -55,8 +61,7 @@ class Side:
 class Box:
     """The elements that an access touches each time it runs: (low, extent) per dimension, over loops around it.
 
-    conditions: sums that are at least 0 whenever it runs.  is_exact: False if more conditions hold than these, or if
-    the box says more than is touched.
+    conditions: sums that are at least 0 whenever it runs.  is_exact: False if it does not always run where these hold.
     """
 
     sides: tuple[tuple[Lin, Lin], ...]
@@ -83,17 +88,27 @@ def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None =
     """The box of a `tir.access` over what is outside of its block, and of each block around that which is inside of
     `outside`: their axes are replaced by what they are bound to.
 
-    Conditions that hold there (predicates) are not in it.
+    Its conditions are the predicates of these blocks, and the branches around them that are inside of `outside`. The
+    block counts as touching the whole box whenever it runs.
     """
     box = written_box(analyzer, access)
-    parent = access.parent_op()
+    place, parent = access.parent, access.parent_op()
     while parent is not None and parent is not outside:
         if isinstance(parent, BlockOp):
-            box = box.substituted(analyzer, bindings(analyzer, parent))
+            box = _under(analyzer, box.substituted(analyzer, bindings(analyzer, parent)), parent.predicate)
             if outside is None:
                 break
-        parent = parent.parent_op()
+        elif isinstance(parent, IfOp) and place is parent.then.block:
+            box = _under(analyzer, box, parent.condition)
+        elif isinstance(parent, IfOp | WhileOp):
+            box = replace(box, is_exact=False)
+        place, parent = parent.parent, parent.parent_op()
     return box
+
+
+def _under(analyzer: Analyzer, box: Box, condition: SSAValue | None) -> Box:
+    conditions, is_exact = predicate_constraints(analyzer, condition)
+    return Box(box.sides, (*box.conditions, *conditions), box.is_exact and is_exact)
 
 
 def defined_outside(op: Operation) -> IsFixed:

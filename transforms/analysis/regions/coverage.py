@@ -61,12 +61,7 @@ def _read_conditions(names: Names, box: Box, points: Sequence[str], shape: Seque
         except NotAffine:
             if shape is not None:
                 conditions.append(f"{names.text(shape[n].low)} <= {points[n]} <= {names.text(shape[n].high)}")
-    for condition in box.conditions:
-        try:
-            conditions.append(f"{names.text(condition)} >= 0")
-        except NotAffine:
-            continue
-    return conditions
+    return conditions + [c for c in map(names.condition, box.conditions) if c is not None]
 
 
 def _written_conditions(names: Names, box: Box, points: Sequence[str], lost: list[str]) -> list[str] | None:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 import islpy as isl
 from xdsl.ir import BlockArgument, SSAValue
 
+from ....dialects.text import expression_text
 from ....dialects.tir import ForOp
-from ..index import Analyzer, Atom, Div, Lin, Max, Min, Mod, type_range
+from ..index import Analyzer, Atom, Div, Lin, Max, Min, Mod, render, type_range
 from .boxes import Side
 from .relax import IsFixed, moving_range
 
@@ -23,6 +24,11 @@ _NAME = re.compile(r"\bv\d+\b")
 
 class NotAffine(Exception):
     """Something isl cannot say; the message is the sum it is in."""
+
+
+def said(lin: Lin) -> str:
+    """A sum as the program says it."""
+    return render(lin, expression_text)
 
 
 @contextmanager
@@ -54,6 +60,13 @@ class Names:
         parts = [f"{k}*{self._atom(atom)}" for atom, k in lin.terms.items()]
         return f"({' + '.join([*parts, str(lin.const)])})"
 
+    def condition(self, lin: Lin) -> str | None:
+        """`lin >= 0` as isl text; None if it is not quasi-affine."""
+        try:
+            return f"{self.text(lin)} >= 0"
+        except NotAffine:
+            return None
+
     def _atom(self, atom: Atom) -> str:
         if isinstance(atom, Min | Max):
             return f"{atom.symbol}({', '.join(self.text(part) for part in atom.sums)})"
@@ -61,7 +74,7 @@ class Names:
             dividend = self.text(atom.dividend)
             return f"floor({dividend}/{c})" if isinstance(atom, Div) else f"({dividend} mod {c})"
         if not isinstance(atom, SSAValue) and not all(self.is_fixed(leaf) for leaf in Lin.of(atom).leaves()):
-            raise NotAffine(repr(atom))
+            raise NotAffine(said(Lin.of(atom)))
         return self.name(atom)
 
     def name(self, atom: Atom) -> str:
@@ -80,7 +93,7 @@ class Names:
                 conditions.append(f"{self.text(ends[0])} <= {name} <= {self.text(ends[1])}")
             conditions += self._step(atom)
         elif not fixed:
-            raise NotAffine(repr(Lin.of(atom)))
+            raise NotAffine(said(Lin.of(atom)))
         bounds = self.analyzer.atom_bounds(atom)
         if not isinstance(atom, SSAValue) or bounds != type_range(atom.type):
             conditions.append(f"{bounds[0]} <= {name} <= {bounds[1]}")
@@ -91,7 +104,7 @@ class Names:
         if not isinstance(loop, ForOp) or (step := self.analyzer.number(loop.mixed_bounds[2])) == 1:
             return []
         if step is None or step <= 0:
-            raise NotAffine(f"the step of {Lin.of(value)!r}")
+            raise NotAffine(f"the step of {said(Lin.of(value))}")
         return [f"({self.of[value]} - {self.text(self.analyzer.exact(loop.mixed_bounds[0]))}) mod {step} = 0"]
 
     def fixed(self) -> list[Atom]:

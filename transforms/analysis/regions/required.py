@@ -8,7 +8,7 @@ import islpy as isl
 
 from ..index import Analyzer, Lin
 from .boxes import Box, Side
-from .exact import Names, NotAffine, ends_of, limited, measured
+from .exact import Names, NotAffine, ends_of, limited, measured, said
 from .relax import Ends, IsFixed, Relaxer, hull
 
 
@@ -17,10 +17,10 @@ def required_region(
 ) -> list[Side] | str:
     """Per dimension what `boxes` touch altogether while the fixed values stand still and the others move.
 
-    Everything touched is in it. It is the smallest such box where each moving value is in one term of an index, or
-    where isl says more; conditions are looked at only where the extent is no number without them. `shape` is the
-    buffer, or None: a dimension of which nothing is known is all of it, and one whose ends are numbers ends with it;
-    others may reach outside of it.
+    Everything touched is in it. Where each moving value is in one term of an index, it is the smallest such box; else
+    isl makes it smaller, if it then has a number as extent. The conditions of the boxes are looked at only where the
+    extent is no number without them. `shape` is the buffer: a dimension of which nothing is known is all of it, and one
+    whose ends are numbers ends with it; others may reach outside of it.
 
     A dimension of which nothing is known, without `shape`, gives the reason why.
 
@@ -42,7 +42,7 @@ def required_region(
 
 
 def _index_text(boxes: Sequence[Box], n: int) -> str:
-    return ", ".join(dict.fromkeys(repr(box.sides[n][0]) for box in boxes))
+    return ", ".join(dict.fromkeys(said(box.sides[n][0]) for box in boxes))
 
 
 def _side(analyzer: Analyzer, boxes: Sequence[Box], n: int, is_fixed: IsFixed) -> Side | None:
@@ -53,7 +53,10 @@ def _side(analyzer: Analyzer, boxes: Sequence[Box], n: int, is_fixed: IsFixed) -
     if side is not None and not side.extent.terms and relaxer.exact:
         return side
     side = _better(side, _exact_side(analyzer, boxes, n, is_fixed), is_tight=relaxer.exact)
-    return None if side is None else measured(analyzer, side, is_fixed)
+    side = None if side is None else measured(analyzer, side, is_fixed)
+    if (side is None or side.extent.terms) and any(box.conditions for box in boxes):
+        side = _better(side, _exact_side(analyzer, boxes, n, is_fixed, conditional=True), is_tight=True)
+    return side
 
 
 def _better(structural: Side | None, exact: Side | None, *, is_tight: bool) -> Side | None:
@@ -71,11 +74,13 @@ def _box_ends(relaxer: Relaxer, low: Lin, extent: Lin) -> Ends | None:
     return None if first is None or last is None else (first[0], last[1])
 
 
-def _exact_side(analyzer: Analyzer, boxes: Sequence[Box], n: int, is_fixed: IsFixed) -> Side | None:
-    """By isl; None if it is not affine, or has no simple ends."""
+def _exact_side(
+    analyzer: Analyzer, boxes: Sequence[Box], n: int, is_fixed: IsFixed, *, conditional: bool = False
+) -> Side | None:
+    """By isl; None if it is not affine, or has no simple ends. Conditions are looked at if `conditional`."""
     names = Names(analyzer, is_fixed)
     try:
-        touched = [_element_conditions(names, box, n) for box in boxes]
+        touched = [_element_conditions(names, box, n, conditional=conditional) for box in boxes]
         with limited():
             values = isl.Set.empty(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=["e"]))
             for conditions in touched:
@@ -86,15 +91,7 @@ def _exact_side(analyzer: Analyzer, boxes: Sequence[Box], n: int, is_fixed: IsFi
     return None if ends is None else Side.between(analyzer, *ends)
 
 
-def _element_conditions(names: Names, box: Box, n: int) -> list[str]:
+def _element_conditions(names: Names, box: Box, n: int, *, conditional: bool) -> list[str]:
     low, extent = box.sides[n]
     conditions = [f"{names.text(low)} <= e < {names.text(low + extent)}"]
-    return conditions + [f"{names.text(c)} >= 0" for c in box.conditions if _is_affine(names, c)]
-
-
-def _is_affine(names: Names, lin: Lin) -> bool:
-    try:
-        names.text(lin)
-    except NotAffine:
-        return False
-    return True
+    return conditions + ([c for c in map(names.condition, box.conditions) if c is not None] if conditional else [])

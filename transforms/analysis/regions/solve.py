@@ -33,20 +33,40 @@ def axes_region(analyzer: Analyzer, block: BlockOp, demands: Sequence[Demand], i
 
         B[vi*4 + vj] with vj < 4 is wanted in [i*8 +: 8]:    vi in [i*2 +: 2], vj in [0 +: 4]
     """
-    return _axes(analyzer, block, demands, is_fixed, _touching)
+
+    def either(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
+        return _merged(analyzer, [sides.get(variable, domain) for sides in found], analyzer.minimum, analyzer.maximum)
+
+    return _axes(analyzer, block, demands, is_fixed, _touching, either)
 
 
 def finishing_region(
     analyzer: Analyzer, block: BlockOp, demands: Sequence[Demand], is_fixed: IsFixed, *, last: bool = True
 ) -> list[Side]:
-    """Per axis of `block` the values with which the last (or the first) element that it touches is in one of the boxes.
+    """Per axis of `block` the values with which the last (or the first) element that it touches is in one of the boxes,
+    and none comes after (before) them.
 
-    These are the instances of a consumer that can run as soon as the elements in the boxes are there, if those in
-    front (or behind) already are.
+    These are the instances of a consumer that become possible when the elements in the boxes are there, if those in
+    front (behind) already are: the boxes are those of one iteration of a loop, and continue where those of the
+    iteration before have ended. An axis in no index takes its whole domain.
 
         B[vi], B[vi + 1] are read, and [i*4 +: 4] was just written:    vi in [i*4 - 1 +: 4]
     """
-    return _axes(analyzer, block, demands, is_fixed, _ending if last else _starting)
+    pick = analyzer.minimum if last else analyzer.maximum
+
+    def all_there(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
+        return _merged(analyzer, [s[variable] for s in found if variable in s] or [domain], pick, pick)
+
+    return _axes(analyzer, block, demands, is_fixed, _ending if last else _starting, all_there)
+
+
+def _merged(analyzer: Analyzer, sides: Sequence[Side], pick_low: _Pick, pick_high: _Pick) -> Side:
+    if len(sides) == 1:
+        return sides[0]
+    return Side.between(analyzer, reduce(pick_low, (s.low for s in sides)), reduce(pick_high, (s.high for s in sides)))
+
+
+_Pick = Callable[[Lin, Lin], Lin]
 
 
 @dataclass(frozen=True)
@@ -74,22 +94,22 @@ def _starting(low: Lin, extent: Lin, box: Side) -> _Equation:
 
 
 def _axes(
-    analyzer: Analyzer, block: BlockOp, demands: Sequence[Demand], is_fixed: IsFixed, reading: Reading
+    analyzer: Analyzer,
+    block: BlockOp,
+    demands: Sequence[Demand],
+    is_fixed: IsFixed,
+    reading: Reading,
+    merge: Callable[[SSAValue, Side, Sequence[Mapping[SSAValue, Side]]], Side],
 ) -> list[Side]:
     domains = [Side.of(analyzer, axis.low, axis.extent) for axis in block.axes]
-    sides: list[Side | None] = [None] * len(domains)
-    for demand in demands:
-        equations = [reading(*side, box) for side, box in zip(demand.touched.sides, demand.box, strict=True)]
-        found = _Solver(analyzer, block, domains, is_fixed).solve(equations)
-        for n, (variable, domain) in enumerate(zip(block.variables, domains, strict=True)):
-            side, old = found.get(variable, domain), sides[n]
-            if old is not None:
-                low, high = analyzer.minimum(old.low, side.low), analyzer.maximum(old.high, side.high)
-                side = Side.between(analyzer, low, high)
-            sides[n] = side
+    solver = _Solver(analyzer, block, domains, is_fixed)
+    found = [
+        solver.solve([reading(*side, box) for side, box in zip(demand.touched.sides, demand.box, strict=True)])
+        for demand in demands
+    ]
     return [
-        measured(analyzer, (side or domain).clipped(analyzer, domain), is_fixed)
-        for side, domain in zip(sides, domains, strict=True)
+        measured(analyzer, (merge(variable, domain, found) if found else domain).clipped(analyzer, domain), is_fixed)
+        for variable, domain in zip(block.variables, domains, strict=True)
     ]
 
 
