@@ -160,11 +160,11 @@ class Collector:
         for is_write in (False, True):
             self.found.append(Access(op, memory, is_write, relation, False, None, context.in_init))
 
-    def _loop(self, op: ForOp, context: Context) -> None:
+    def loop(self, op: ForOp, context: Context) -> None:
         low, extent, step = op.mixed_bounds
         self._iterate(op, context, low, extent, step)
 
-    def _launch(self, op: LaunchThreadOp, context: Context) -> None:
+    def launch(self, op: LaunchThreadOp, context: Context) -> None:
         self._iterate(op, context, 0, op.mixed_extent, 1)
 
     def _iterate(self, op: ForOp | LaunchThreadOp, context: Context, low: Mixed, extent: Mixed, step: Mixed) -> None:
@@ -174,15 +174,15 @@ class Collector:
             inner = inner.under(self.affine.between(position, *type_range(op.variable.type)))
         self._loads(op.body.block, inner)
 
-    def _if(self, op: IfOp | IfThenElseOp, context: Context) -> None:
+    def branches(self, op: IfOp | IfThenElseOp, context: Context) -> None:
         holds = condition(self.affine, op.condition)
         self._loads(op.then.block, context.under(holds))
         self._loads(op.orelse.block, context.under(None if holds is None else holds.complement()))
 
-    def _attr(self, op: AttrOp, context: Context) -> None:
+    def attr(self, op: AttrOp, context: Context) -> None:
         self._loads(op.body.block, context)
 
-    def _nested(self, op: BlockOp, context: Context) -> None:
+    def nested(self, op: BlockOp, context: Context) -> None:
         """A block inside of a block: each axis is a dimension that is equal to its binding."""
         positions = [self._new(v) for v in op.variables]
         for axis, position, variable in zip(op.axes, positions, op.variables, strict=True):
@@ -194,13 +194,13 @@ class Collector:
             context = context.under(condition(self.affine, op.predicate))
         self._loads(op.body.block, context)
 
-    def _init(self, op: InitOp, context: Context) -> None:
+    def inside_init(self, op: InitOp, context: Context) -> None:
         block = op.parent_op()
         assert isinstance(block, BlockOp)
         inner = context.under(first_steps(self.affine, block))
         self._loads(op.body.block, replace(inner, in_init=context.in_init or block is self._top))
 
-    def _allocation(self, op: Any, context: Context) -> None:
+    def allocation(self, op: Any, context: Context) -> None:
         self._locals.add(op.results[0])
 
     def _new(self, value: SSAValue) -> int:
@@ -211,10 +211,10 @@ class Collector:
 
     # Accesses
 
-    def _load(self, op: LoadOp, context: Context) -> None:
+    def load(self, op: LoadOp, context: Context) -> None:
         self._access(op, context, is_write=False)
 
-    def _store(self, op: StoreOp, context: Context) -> None:
+    def store(self, op: StoreOp, context: Context) -> None:
         self._access(op, context, is_write=True)
 
     def _access(self, op: LoadOp | StoreOp, context: Context, *, is_write: bool) -> None:
@@ -318,7 +318,7 @@ class Collector:
             if access.memory is not None and not access.in_init:
                 by_memory.setdefault(access.memory, []).append(n)
         written = {a.memory for a in self.found if a.is_write and not a.in_init}
-        for memory, numbers in by_memory.items():
+        for numbers in by_memory.values():
             name = _reduction([self.found[n] for n in numbers], written)
             if name is not None:
                 for n in numbers:
@@ -439,7 +439,7 @@ def _is_whole_view(buffer: SSAValue, memory: SSAValue) -> bool:
 def _views(memory: SSAValue) -> list[SSAValue]:
     """The buffers that look at the memory behind a pointer directly; empty if something else is done with it."""
     users = [use.operation for use in memory.uses]
-    views = [u.buffer for u in users if isinstance(u, DeclBufferOp | MatchBufferOp)]
+    views: list[SSAValue] = [u.buffer for u in users if isinstance(u, DeclBufferOp | MatchBufferOp)]
     return views if len(views) == len(users) else []
 
 
@@ -462,18 +462,18 @@ def _extents(memory: SSAValue) -> list[Mixed | None]:
 
 
 _HANDLERS: dict[type[Any], Callable[[Collector, Any, Context], None]] = {
-    LoadOp: Collector._load,
-    StoreOp: Collector._store,
-    ForOp: Collector._loop,
-    LaunchThreadOp: Collector._launch,
-    IfOp: Collector._if,
-    IfThenElseOp: Collector._if,
-    AttrOp: Collector._attr,
-    BlockOp: Collector._nested,
-    InitOp: Collector._init,
-    AllocBufferOp: Collector._allocation,
-    AllocateOp: Collector._allocation,
-    AllocateConstOp: Collector._allocation,
+    LoadOp: Collector.load,
+    StoreOp: Collector.store,
+    ForOp: Collector.loop,
+    LaunchThreadOp: Collector.launch,
+    IfOp: Collector.branches,
+    IfThenElseOp: Collector.branches,
+    AttrOp: Collector.attr,
+    BlockOp: Collector.nested,
+    InitOp: Collector.inside_init,
+    AllocBufferOp: Collector.allocation,
+    AllocateOp: Collector.allocation,
+    AllocateConstOp: Collector.allocation,
     AccessOp: lambda self, op, context: None,
     MatchRegionOp: lambda self, op, context: None,
     DeclBufferOp: lambda self, op, context: None,

@@ -173,4 +173,5 @@ def _joined(reads: isl.Map, writes: isl.Map) -> isl.Map:
 
 def _doubled(reads: isl.Map) -> isl.Map:
     """{ reader -> [element, element] }: what was there before is called by its element."""
-    return reads.flat_range_product(reads)
+    same = isl.Map.identity(reads.get_space().range().map_from_set())
+    return reads.apply_range(same.flat_range_product(same))

@@ -41,9 +41,12 @@ def _is_private(loop: Operation, memory: Memory) -> bool:
     if memory is None or isinstance(memory, BlockArgument) or is_used_outside(loop, memory):
         return False
     flow = flow_of(Region(loop, around=False), {memory})
-    return all(
-        d.writer != LIVE_IN for sink, found in flow.sources.items() if sink.key in flow.statements for d in found
-    )
+    try:
+        named = flow.memories[memory].named
+    except Ambiguous:
+        return False
+    reads = [source for sink, sources in named.items() if sink.key in flow.statements for source, _ in sources]
+    return all(source.writer != LIVE_IN for source in reads)
 
 
 @dataclass(frozen=True)

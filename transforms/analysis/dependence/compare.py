@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import islpy as isl
+from xdsl.ir import Operation
 
 from .affine import DIM
 from .flow import Flow
@@ -27,7 +29,38 @@ def compare_flows(
     what they read.  renamed: statements (`Init(block)` for the init of one) and buffers of the program before that are
     others in the program after.
     """
-    return _Comparison(before, after, set(composed_before), set(composed_after), dict(renamed or {})).run()
+    after = _with_parameters_of(before, after, dict(renamed or {}))
+    comparison = _Comparison(before, after, set(composed_before), set(composed_after), dict(renamed or {}))
+    violation = comparison.run()
+    if not comparison.is_ambiguous_before:
+        return violation
+    loops = _common_loops(before, after, dict(renamed or {}))
+    if not loops:
+        return violation
+    longer = before.naming(loops), after.naming({comparison.image(key): value for key, value in loops.items()})
+    return _Comparison(*longer, set(composed_before), set(composed_after), dict(renamed or {})).run()
+
+
+def _common_loops(before: Flow, after: Flow, renamed: dict[Any, Any]) -> dict[Key, tuple[Operation, ...]]:
+    """The loops that are around a statement both before and after, of those statements whose instances run several
+    times before."""
+    result: dict[Key, tuple[Operation, ...]] = {}
+    for key, statement in before.statements.items():
+        other = after.statements.get(renamed.get(key, key))
+        if other is not None and not statement.is_injective:
+            loops = tuple(loop for loop in statement.loops if loop in other.loops)
+            if loops:
+                result[key] = loops
+    return result
+
+
+def _with_parameters_of(before: Flow, after: Flow, renamed: dict[Any, Any]) -> Flow:
+    """The flow after a transformation, with parameters named as before it."""
+    names = {renamed.get(value, value): name for value, name in before.parameters.items()}
+    if all(names.get(value, name) == name for value, name in after.parameters.items()):
+        return after
+    fresh = (f"q{n}" for n in count())
+    return after.with_parameters({v: names[v] if v in names else next(fresh) for v in after.parameters})
 
 
 @dataclass(frozen=True)
@@ -53,11 +86,12 @@ class _Comparison:
     ):
         self.before, self.after = before, after
         self.renamed = renamed
-        old_memories = {self._image(m) for m in before.memories}
-        self.old = _Side(before, composed_before, lambda m: self._image(m) in after.memories)
+        old_memories = {self.image(m) for m in before.memories}
+        self.old = _Side(before, composed_before, lambda m: self.image(m) in after.memories)
         self.new = _Side(after, composed_after, lambda m: m in old_memories)
+        self.is_ambiguous_before = False
 
-    def _image(self, key: Any) -> Any:
+    def image(self, key: Any) -> Any:
         return self.renamed.get(key, key)
 
     def run(self) -> Violation | None:
@@ -73,15 +107,16 @@ class _Comparison:
         try:
             side.compute()
         except Ambiguous as problem:
+            self.is_ambiguous_before = side is self.old
             reads = Reads(problem.sink.key, problem.sink.memory, problem.sink.is_update)
             table = {problem.source: problem.pairs}
             difference = Difference(reads, {}, table, problem.source, problem.pairs, problem.how, side.flow)
-            raise _Refused(difference) from None
+            raise _Refused(difference) from problem
 
     def _compare(self) -> None:
         old = {
-            Reads(self._image(r.reader), self._image(r.memory), r.is_update): {
-                Source(self._image(s.writer), self._image(s.memory), s.is_contribution): m for s, m in table.items()
+            Reads(self.image(r.reader), self.image(r.memory), r.is_update): {
+                Source(self.image(s.writer), self.image(s.memory), s.is_contribution): m for s, m in table.items()
             }
             for r, table in self.old.table.items()
         }
@@ -107,7 +142,7 @@ class _Comparison:
 
     def _common(self, reader: Key) -> isl.Set | None:
         """The instances of a reader that run in both programs; None if it is a statement of one only."""
-        was = next((s for k, s in self.before.statements.items() if self._image(k) == reader), None)
+        was = next((s for k, s in self.before.statements.items() if self.image(k) == reader), None)
         now = self.after.statements.get(reader)
         if was is None or now is None:
             return None
@@ -116,7 +151,7 @@ class _Comparison:
     def _is_irrelevant(self, memory: Memory) -> bool:
         """Whether what is left in some memory is never read: it would be by the next run of the region only, and that
         reads nothing that it has not written."""
-        carried = {self._image(m) for m, f in self.before.memories.items() if f.is_carried}
+        carried = {self.image(m) for m, f in self.before.memories.items() if f.is_carried}
         if memory not in carried:
             return False
         return not any(
@@ -148,7 +183,8 @@ class _Side:
     def _trace(self, sink: Sink, at: Memory, source: Source, relation: isl.Map, path: tuple[Key, ...]) -> None:
         """Add a source, or where it copied from. relation: { reader -> [writer, element of `at`] }."""
         if source.writer not in self.composed:
-            table = self.table.setdefault(Reads(sink.key, at, sink.is_update), {})
+            memory, relation = self._original(at, relation)
+            table = self.table.setdefault(Reads(sink.key, memory, sink.is_update), {})
             table[source] = table[source].union(relation) if source in table else relation
             return
         if source.writer in path:
@@ -166,3 +202,20 @@ class _Side:
                 first, count = (width - rank - other, other) if keeps else (width - rank, rank)
                 found = found.project_out(DIM.out, first, count)
                 self._trace(sink, at if keeps else inner.memory, origin, found, (*path, source.writer))
+
+    def _original(self, at: Memory, relation: isl.Map) -> tuple[Memory, isl.Map]:
+        """What stands for elements of memory that only this program has, and that is copied to memory which both have:
+        the elements that it is copied to. relation: { reader -> [writer, element of `at`] }."""
+        if self.keeps(at):
+            return at, relation
+        for key in self.composed:
+            statement = self.flow.statements.get(key)
+            if statement is None or at not in statement.accesses or (read := statement.accesses[at].reads) is None:
+                continue
+            for memory, accesses in statement.accesses.items():
+                if accesses.writes is not None and self.keeps(memory):
+                    elements = read.reverse().apply_range(accesses.writes)
+                    width = relation.dim(DIM.out) - self.flow.memories[at].rank
+                    writers = isl.Map.identity(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, width, width))
+                    return memory, relation.apply_range(writers.flat_product(elements))
+        return at, relation

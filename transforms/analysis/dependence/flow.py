@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import islpy as isl
@@ -79,17 +79,34 @@ class Flow:
     """The value flow of a region. It holds ops only to know them again, so the program may change.
 
     statements: by key, in the order of the program.  memories: the flow in each.  parameters: the values that are
-    fixed in the region, in the order of their names in isl.
+    fixed in the region, and what isl calls them.
     """
 
     statements: dict[Key, Statement]
     memories: dict[Memory, MemoryFlow]
-    parameters: list[SSAValue]
+    parameters: dict[SSAValue, str]
 
     @property
     def not_affine(self) -> tuple[str, ...]:
         """The accesses to elements that are not known."""
         return tuple(dict.fromkeys(text for s in self.statements.values() for text in s.not_affine))
+
+    def naming(self, loops: Mapping[Key, tuple[Operation, ...]]) -> Flow:
+        """The same flow, with the values of some loops in the names of statements' instances."""
+        return self._changed(lambda s: s.naming(loops[s.key]) if s.key in loops else s, self.parameters)
+
+    def with_parameters(self, names: dict[SSAValue, str]) -> Flow:
+        """The same flow with other names for its parameters."""
+        renaming = {old: names[value] for value, old in self.parameters.items()}
+        return self._changed(lambda s: s.with_parameters(renaming), names)
+
+    def _changed(self, change: Callable[[Statement], Statement], parameters: dict[SSAValue, str]) -> Flow:
+        statements = {key: change(s) for key, s in self.statements.items()}
+        memories = {
+            m: replace(flow, statements=[statements[s.key] for s in flow.statements])
+            for m, flow in self.memories.items()
+        }
+        return Flow(statements, memories, parameters)
 
 
 def value_flow(
@@ -127,7 +144,7 @@ def flow_of(region: Region, chosen: set[Memory] | None) -> Flow:
                     table[statement.key] = statement
     found = dict.fromkeys(m for s in table.values() for m in s.accesses if chosen is None or m in chosen)
     memories = {m: _memory_flow(region.root, m, [s for s in table.values() if m in s.accesses]) for m in found}
-    return Flow(table, memories, list(region.parameters.names))
+    return Flow(table, memories, dict(region.parameters.names))
 
 
 def _memory_flow(root: Operation, memory: Memory, statements: list[Statement]) -> MemoryFlow:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import islpy as isl
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -55,6 +55,13 @@ class Accesses:
     updates: isl.Map | None = None
     reduction: str | None = None
 
+    def with_parameters(self, names: Mapping[str, str]) -> Accesses:
+        """The same accesses with other names for parameters."""
+        reads, writes, updates = (
+            None if m is None else _renamed(m, names) for m in (self.reads, self.writes, self.updates)
+        )
+        return Accesses(reads, writes, updates, self.reduction)
+
 
 @dataclass(eq=False)
 class Statement:
@@ -86,6 +93,27 @@ class Statement:
     @property
     def is_block(self) -> bool:
         return isinstance(self.key, Init | BlockOp)
+
+    @property
+    def loops(self) -> tuple[Operation, ...]:
+        """The loops around it in the region, outermost first."""
+        return tuple(step for step in self.path if isinstance(step, Operation))
+
+    def naming(self, loops: Sequence[Operation]) -> Statement:
+        """The same statement, with the values of some of its loops in the names of its instances."""
+        instances, names = self.instances, self.names
+        identity = isl.Map.identity(self.domain.get_space().map_from_set())
+        for n, loop in enumerate(self.loops):
+            if loop in loops:
+                instances = instances.flat_range_product(_project(identity, [n]))
+                names = (*names, _loop_name(loop))
+        return replace(self, instances=instances, names=names)
+
+    def with_parameters(self, names: Mapping[str, str]) -> Statement:
+        """The same statement with other names for parameters."""
+        accesses = {m: a.with_parameters(names) for m, a in self.accesses.items()}
+        domain, instances, time = (_renamed(x, names) for x in (self.domain, self.instances, self.time))
+        return replace(self, domain=domain, instances=instances, time=time, accesses=accesses)
 
     @cached_property
     def is_injective(self) -> bool:
@@ -308,6 +336,15 @@ class Region:
         return result
 
 
+def _renamed(relation: Any, names: Mapping[str, str]) -> Any:
+    """A set, relation or function with other names for its parameters."""
+    for prefix in ("new_", ""):  # by way of names that are not in use
+        for n in range(relation.dim(DIM.param)):
+            old = relation.get_dim_name(DIM.param, n)
+            relation = relation.set_dim_name(DIM.param, n, prefix + names[old] if prefix else old[len("new_") :])
+    return relation
+
+
 def _set_space(space: isl.Space, rank: int) -> isl.Space:
     """The space of `rank` dimensions with the parameters of another."""
     return space.params().add_unnamed_tuple_ui(rank)
@@ -343,7 +380,7 @@ def combine(group: Sequence[tuple[Access, isl.Map]], domain: isl.Set, exact: boo
         writes += updates
         reads += updates
         updates, reduction = [], None
-    return Accesses(*(_union(maps, domain) for maps in (reads, writes, updates)), reduction)
+    return Accesses(_union(reads, domain), _union(writes, domain), _union(updates, domain), reduction)
 
 
 def _union(maps: Sequence[isl.Map], domain: isl.Set) -> isl.Map | None:
@@ -359,7 +396,8 @@ def _loads(op: Operation) -> bool:
     return isinstance(op, LoadOp) or any(isinstance(i, LoadOp) for r in op.regions for i in r.walk())
 
 
-def _loop_name(loop: Loop) -> str:
+def _loop_name(loop: Operation) -> str:
+    assert isinstance(loop, ForOp | LaunchThreadOp)
     return loop.loop_var.data if isinstance(loop, ForOp) else loop.var_name.data
 
 

@@ -51,9 +51,10 @@ def _find(value: SSAValue, store: StoreOp, name: str | None) -> tuple[str, LoadO
     op = value.owner
     if isinstance(op, LoadOp) and name is not None:
         return (name, op) if _same_element(op, store) else None
-    entry = _OPERATORS.get(type(op))
-    if entry is None or name not in (None, entry[0]) or not isinstance(op, Operation):
+    entry = _OPERATORS.get(type(op)) if isinstance(op, Operation) else None
+    if entry is None or name not in (None, entry[0]):
         return None
+    assert isinstance(op, Operation)
     for side in entry[1]:
         if (found := _find(op.operands[side], store, entry[0])) is not None:
             return found

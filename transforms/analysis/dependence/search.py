@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import islpy as isl
 
 from .affine import DIM
+from .model import Statement
 from .order import Event
-from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Memory, Named, Sink, Source
+from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, Named, Sink, Source
 
 # Further away in time than any position or loop variable.
 _FAR = 2**62
@@ -33,7 +34,7 @@ class LastWriters:
         self.last = last
         self.everything = everything
         self.rank = everything.dim(DIM.out)
-        self.statements = {
+        self.statements: dict[Key, Statement] = {
             e.statement.key: e.statement for e in (*writes, *(e for _, e in reads), *(e for _, e in updates))
         }
         self.depth = max((s.time.dim(DIM.out) for s in self.statements.values()), default=1)
@@ -97,7 +98,8 @@ class LastWriters:
     def _name(self, sink: Sink, source: Source, relation: isl.Map) -> isl.Map:
         """{ reader -> [writer, element] } by what instances are called, from one by executions."""
         if source.writer == LIVE_IN:
-            relation = relation.flat_range_product(relation)
+            same = _identity(relation, self.rank)
+            relation = relation.apply_range(same.flat_range_product(same))
         else:
             writer = self.statements[source.writer]
             names = writer.instances.flat_product(_identity(relation, self.rank))
