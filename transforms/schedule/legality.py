@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Operation
 
 from ...core.errors import ScheduleError
-from ...dialects.tir import BlockOp, ForOp
+from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ..analysis.dependence import Flow, Init, Violation, compare_flows, has_self_conflicts, value_flow
 from ..analysis.dependence.touched import touched_memories
-from ..analysis.scopes import ancestors, child_blocks, lowest_common_ancestor, scope_of, statements
+from ..analysis.scopes import ancestors, child_blocks, lowest_common_ancestor, statements
+from .concurrency import CONCURRENT, require_concurrent_loops
 from .nest import all_in_blocks
 from .state import Change
 
@@ -35,13 +36,27 @@ def take_snapshot(moved: Collection[Operation], among: Collection[Operation] = (
 
 
 def require_same_flow(before: Snapshot, moved: Collection[Operation], change: Change) -> None:
-    """ScheduleError unless the flow of values is the one it was `before` the change."""
+    """ScheduleError unless the flow of values is the one it was `before` the change, and the loops whose iterations run
+    at the same time still may do so."""
     after = value_flow(before.region, buffers=_memories(before, moved, change), around=False)
     violation = compare_flows(
         before.flow, after, change.copies_before, change.copies_after, _renamed(before.flow, change)
     )
     if violation is not None:
         raise refusal(violation)
+    require_concurrent_loops(_concurrent_loops(_there(before, moved, change)))
+
+
+def _there(before: Snapshot, moved: Collection[Operation], change: Change) -> list[Operation]:
+    """What has moved and what is new, as far as it is in the program behind the change."""
+    known = (op for op in (*change.renamed, *change.renamed.values()) if isinstance(op, Operation))
+    return [op for op in (*moved, *change.copies_after, *known) if before.region.is_ancestor(op)]
+
+
+def _concurrent_loops(ops: Sequence[Operation]) -> list[ForOp]:
+    """The loops around and below some ops whose iterations run at the same time."""
+    loops = [op for moved in ops for op in (*ancestors(moved), *moved.walk()) if isinstance(op, ForOp)]
+    return list(dict.fromkeys(loop for loop in loops if loop.kind.data in CONCURRENT))
 
 
 def refusal(violation: Violation) -> ScheduleError:
@@ -59,11 +74,11 @@ def keeps_any_order(loop: ForOp) -> bool:
 def _region(moved: Collection[Operation]) -> Operation:
     """The innermost loop around everything that moves, or the scope it is in."""
     common = lowest_common_ancestor(moved)
-    scope = scope_of(next(iter(moved)))
-    for outer in ancestors(common) if common in moved else (common, *ancestors(common)):
-        if isinstance(outer, ForOp) or outer is scope:
+    is_around = common not in moved or isinstance(common, FuncOp)
+    for outer in (common, *ancestors(common)) if is_around else ancestors(common):
+        if isinstance(outer, ForOp | FuncOp | BlockOp):
             return outer
-    raise ValueError("statements of different scopes")
+    raise ValueError("statements outside of a function")
 
 
 def _statements(moved: Collection[Operation]) -> list[Operation]:
@@ -80,9 +95,7 @@ def _statements(moved: Collection[Operation]) -> list[Operation]:
 
 def _memories(before: Snapshot, moved: Collection[Operation], change: Change) -> set[Any]:
     """The memory that the change is about: that of the flow before, and what its statements touch behind it."""
-    known = (op for op in (*change.renamed, *change.renamed.values()) if isinstance(op, Operation))
-    there = [op for op in (*moved, *change.copies_after, *known) if before.region.is_ancestor(op)]
-    touched = (touched_memories(op) for op in _statements(there))
+    touched = (touched_memories(op) for op in _statements(_there(before, moved, change)))
     return set(before.flow.memories).union(*touched)
 
 
