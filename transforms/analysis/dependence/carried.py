@@ -14,7 +14,7 @@ from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters
 from .flow import flow_of, is_used_outside
 from .model import Accesses, Region, Statement, combine, memory_name
 from .points import at_point, render, smallest
-from .sources import LIVE_IN, Memory
+from .sources import LIVE_IN, Ambiguous, Memory
 from .violation import Violation
 
 

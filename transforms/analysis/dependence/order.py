@@ -58,18 +58,14 @@ def some_before(a: Event, b: Event, fixed: int = 0) -> isl.Map | None:
     fixed: how many outer loops have the same values for both.
     """
     shared, first = relative(a, b)
-    for level in range(fixed, shared + 1):
-        if level == shared and first >= 0:
-            return None
-        width = min(level + 1, shared)
-        pairs = a.prefix(width).apply_range(b.prefix(width).reverse())
-        for n in range(level):
-            pairs = pairs.equate(DIM.in_, n, DIM.out, n)
-        if level < shared:
-            pairs = pairs.order_lt(DIM.in_, level, DIM.out, level)
-        if not pairs.is_empty():
-            return pairs
-    return None
+    pairs = a.prefix(shared).apply_range(b.prefix(shared).reverse())
+    for level in range(shared):
+        if level >= fixed:
+            earlier = pairs.order_lt(DIM.in_, level, DIM.out, level)
+            if not earlier.is_empty():
+                return earlier
+        pairs = pairs.equate(DIM.in_, level, DIM.out, level)
+    return pairs if first < 0 and not pairs.is_empty() else None
 
 
 def not_after(reader: Event, writer: Event, elements: isl.Set) -> isl.Map:

@@ -18,14 +18,13 @@ def smallest(relation: isl.Map) -> tuple[Point, Point, Point]:
     for n in range(counts[0]):
         bounded = points.lower_bound_val(DIM.set, n, 0)
         points = points if bounded.is_empty() else bounded
-    point = (points.lexmin() if _is_bounded_below(points) else points).sample_point()
+    try:
+        point = points.lexmin().sample_point()
+    except isl.Error:  # not bounded from below
+        point = points.sample_point()
     numbers = [point.get_coordinate_val(DIM.set, n).to_python() for n in range(sum(counts))]
     first, second = counts[0], counts[0] + counts[1]
     return tuple(numbers[:first]), tuple(numbers[first:second]), tuple(numbers[second:])
-
-
-def _is_bounded_below(points: isl.Set) -> bool:
-    return all(points.dim_has_lower_bound(DIM.set, n) for n in range(points.dim(DIM.set)))
 
 
 def at_point(relation: isl.Map, parameters: Point, start: Point) -> isl.Map:
