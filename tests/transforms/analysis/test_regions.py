@@ -526,6 +526,89 @@ def test_the_axes_that_are_found_are_those_that_touch(packing: tuple[str, list[i
                 assert all(low <= k <= high for k, (low, high) in zip(axes, values, strict=True))
 
 
+@given(st.integers(1, 5), st.integers(1, 4), st.integers(-3, 9), st.integers(1, 5), st.integers(1, 4))
+def test_each_instance_can_run_when_the_last_element_it_touches_is_there(
+    tile: int, scale: int, offset: int, width: int, divisor: int
+):
+    reads = f"B[v0 // {divisor} * {scale} + {offset}:v0 // {divisor} * {scale} + {offset + width}]"
+    p = program(reads, [("i", 40)], ["i"], [100], f"B[v0 * {tile}:v0 * {tile} + {tile}]", [6])
+    (side,) = finishing(p, "p0")
+    for iteration in range(6):
+        low, high = numbers(side, {p.loops["p0"].variable: iteration})
+        runs = {v for v in range(40) if (v // divisor * scale + offset + width - 1) // tile == iteration}
+        assert runs == set(range(max(low, 0), min(high, 39) + 1))
+
+
+@st.composite
+def unpackings(draw: Any) -> tuple[str, str, int]:
+    """Two indices that are computed from one axis, and its extent."""
+    forms = ("{v}//{k}", "{v}%{k}", "{v}//{k}%{m}", "{v}%{m}//{k}", "{v}*{k}", "{m} - {v}", "min({v}, {k})")
+    a, b = (
+        draw(st.sampled_from(forms)).format(v="v0", k=draw(st.integers(1, 4)), m=draw(st.integers(1, 9)))
+        for _ in range(2)
+    )
+    return a, b, draw(st.integers(1, 24))
+
+
+@given(unpackings(), st.integers(-2, 9), st.integers(1, 4), st.integers(-2, 9), st.integers(1, 4))
+def test_the_axes_that_are_found_for_quotients_and_remainders_contain_those_that_touch(
+    unpacking: tuple[str, str, int], low_a: int, size_a: int, low_b: int, size_b: int
+):
+    a, b, extent = unpacking
+    writes = f"B[{a}, {b}]".replace("min", "T.min")
+    p = program("B[0, 0]", [("o", 3)], ["o"], [100, 100], writes, [extent])
+    analyzer, o = Analyzer(), p.loops["o"].variable
+    box = [
+        Side.between(analyzer, Lin.of(o) + low, Lin.of(o) + low + size - 1)
+        for low, size in ((low_a, size_a), (low_b, size_b))
+    ]
+    (found,) = axes_region(
+        analyzer, p.blocks["B"], [Demand(written_box(analyzer, p.write), box)], fixed_inside(p.loops["o"])
+    )
+    for shift in range(3):
+        low, high = numbers(found, {o: shift})
+        for v0 in range(extent):
+            x, y = (eval(index, {"v0": v0, "min": min}) - shift for index in (a, b))
+            if low_a <= x < low_a + size_a and low_b <= y < low_b + size_b:
+                assert low <= v0 <= high
+
+
+def test_tiles_of_symbolic_buffers_are_regions():
+    source = """
+from tvm.script import tir as T
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    D = T.match_buffer(c, (n,), "float32")
+    B = T.alloc_buffer((n,))
+    for i in range(n):
+        with T.block("B"):
+            v = T.axis.spatial(n, i)
+            B[v] = A[v]
+    for o, i in T.grid((n + 3) // 4, 4):
+        with T.block("C"):
+            v = T.axis.spatial(n, o * 4 + i)
+            T.where(o * 4 + i < n)
+            D[v] = B[v]
+"""
+    p = Program.parse(source)
+    assert texts(required(p, "o")) == ["4*o +: 4"]
+    assert texts(axes_needed(p, "o")) == ["4*o +: 4"]
+
+
+def test_sums_that_wrap_at_most_to_negative_numbers_are_taken_apart():
+    p = program("B[v0]", [("o", 4), ("i", "n")], ["o*n + i"], ["n * 4"])
+    assert texts(required(p, "o")) == ["o*n +: n"]
+
+
+def test_sums_that_may_wrap_around_are_not_taken_apart():
+    p = program("B[v0]", [("o", 9), ("i", "n")], ["o*n + i"], ["n * 9"])
+    (side,) = required(p, "o")
+    assert isinstance(side, Side)
+    assert side.low == Lin()
+
+
 def test_bindings_are_those_of_the_axes():
     p, analyzer = program("B[v0]", TILES, ["o*4 + i"], [16]), Analyzer()
     ((variable, bound),) = bindings(analyzer, p.blocks["C"]).items()

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.tir import AccessOp, BlockOp, ForOp, IfOp, Mixed, WhileOp
-from ..index import Analyzer, Lin
+from ....dialects.tir import AccessOp, Axis, BlockOp, ForOp, IfOp, Mixed, WhileOp
+from ..index import Analyzer, Lin, type_range
 from ..iter_map import predicate_constraints
 from .relax import IsFixed
 
@@ -80,8 +80,18 @@ def written_box(analyzer: Analyzer, access: AccessOp) -> Box:
 
 
 def bindings(analyzer: Analyzer, block: BlockOp) -> dict[SSAValue, Lin]:
-    """What each axis of a block is bound to."""
-    return {v: analyzer.exact(axis.binding) for v, axis in zip(block.variables, block.axes, strict=True)}
+    """What each axis of a block is bound to, in every instance that runs."""
+    return {v: _binding(analyzer, axis) for v, axis in zip(block.variables, block.axes, strict=True)}
+
+
+def _binding(analyzer: Analyzer, axis: Axis) -> Lin:
+    """A sum that may wrap to negative numbers, of an axis without any, does not wrap where the block runs."""
+    lin = analyzer.lin(axis.binding)
+    least, most = type_range(axis.binding.type)
+    low, high = analyzer.bounds(lin)
+    if least <= low and high <= 2 * most + 1 and analyzer.is_provably("ge", analyzer.exact(axis.low), 0):
+        return lin
+    return analyzer.exact(axis.binding)
 
 
 def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None = None) -> Box:

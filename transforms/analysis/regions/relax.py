@@ -103,10 +103,11 @@ class Relaxer:
 
     def quotient(self, atom: Div) -> Ends | None:
         ends = self.ends(atom.dividend)
-        if ends is None or self.moving(atom.divisor):
+        least, most = self.analyzer.bounds(atom.divisor)
+        if ends is None or self.moving(atom.divisor) or least <= 0 <= most:
             return None
         low, high = (self.analyzer.floordiv(end, atom.divisor) for end in ends)
-        return (low, high) if self.analyzer.is_provably("gt", atom.divisor, 0) else (high, low)
+        return (low, high) if least > 0 else (high, low)
 
     def remainder(self, atom: Mod) -> Ends | None:
         divisor = atom.divisor

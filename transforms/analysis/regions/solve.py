@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, SSAValue
 
 from ....dialects.tir import BlockOp
-from ..index import Analyzer, Compound, Div, Lin, Mod
+from ..index import Analyzer, Atom, Compound, Div, Lin, Mod
 from .boxes import Box, Side
 from .exact import Names, NotAffine, ends_of, limited, measured
 from .relax import Ends, IsFixed, Relaxer
@@ -149,7 +149,17 @@ class _Solver:
         for atom, k in equation.sum.terms.items():
             if not self._axes_in(Lin.of(atom)):
                 fixed = fixed + Lin.of(atom, k)
-        return _Equation(equation.sum - fixed, self.analyzer.combine(equation.low - fixed), equation.count)
+        varying, low = equation.sum - fixed, self.analyzer.combine(equation.low - fixed)
+        if len(varying.terms) > 1 or isinstance(atom := next(iter(varying.terms)), SSAValue):
+            return _Equation(varying, low, equation.count)
+        return self._divided(atom, varying.terms[atom], low, low + equation.count - 1)
+
+    def _divided(self, atom: Atom, k: int, low: Lin, high: Lin) -> _Equation:
+        """What `atom` is when `k * atom` is between `low` and `high`."""
+        low, high = (low, high) if k > 0 else (-high, -low)
+        least = self.analyzer.floordiv(low + (abs(k) - 1), abs(k))
+        most = self.analyzer.floordiv(high, abs(k))
+        return _Equation(Lin.of(atom), least, self.analyzer.combine(most - least + 1))
 
     def _digits(self, equation: _Equation) -> dict[SSAValue, Side] | None:
         """Where the sum is one axis, or numbers written with axes as digits."""
