@@ -23,6 +23,7 @@ from ...dialects.tir import (
     InitOp,
     LoadOp,
     MatchRegionOp,
+    Mixed,
     TirBuilder,
 )
 from ..analysis.access_regions import infer_accesses
@@ -39,6 +40,7 @@ class InitPlan:
     """How the init of `block` becomes a block in front of `place`.
 
     loops: the loops inside of `place` (and it) that the nest has again.  fixed: the others, and where the init runs.
+    extents: those of the others that may not be positive; the init does not run then.
     conditions: what has to hold besides, and its truth: the branches around the block and its predicate.
     """
 
@@ -47,6 +49,7 @@ class InitPlan:
     place: Operation
     loops: list[ForOp] = field(default_factory=list[ForOp])
     fixed: dict[SSAValue, Lin] = field(default_factory=dict[SSAValue, Lin])
+    extents: list[Mixed] = field(default_factory=list[Mixed])
     conditions: list[tuple[SSAValue, bool]] = field(default_factory=list[tuple[SSAValue, bool]])
 
 
@@ -134,6 +137,8 @@ def _fix_reduced(plan: InitPlan, loops: Sequence[ForOp]) -> None:
             )
         first = last
     plan.fixed = first
+    extents = [loop.mixed_bounds[1] for loop in loops]
+    plan.extents = [n for n in extents if not analyzer.is_provably("gt", analyzer.exact(n), 0)]
 
 
 def _is_alone(block: BlockOp, lin: Lin, loops: set[SSAValue]) -> bool:
@@ -241,6 +246,8 @@ def _init_block(
     for condition, truth in plan.conditions:
         copy = copy_expression(condition, builder, known, inside)
         conditions.append(copy if truth else builder.logical_not(copy))
+    for extent in plan.extents:
+        conditions.append(builder.binary("gt", copy_number(extent, builder, known, inside), 0))
     conditions += further(builder)
     joint = conditions[0] if conditions else None
     for condition in conditions[1:]:

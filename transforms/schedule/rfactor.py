@@ -11,9 +11,10 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp, ForOp, StoreOp
 from ..analysis.index import Analyzer
-from ..analysis.iter_map import predicate_constraints
+from ..analysis.iter_map import iteration_domain, predicate_constraints, why_not_injective
 from ..analysis.reducers import Reducer, match_reducer
 from ..analysis.scopes import (
+    binding_sums,
     block_name,
     buffer_name,
     child_blocks,
@@ -39,6 +40,7 @@ def rfactor_reduction(state: State, loop: ForOp, factor_axis: int) -> BlockOp:
     roles = _roles(block)
     chain = _chain(block, loop)
     rest = _check_loops(block, loop, chain, roles)
+    _check_once(block, chain)
     _check_body(block, reducer)
     _check_order(block, rest, [loop, *rest])
     factoring = Factoring(
@@ -151,6 +153,16 @@ def _check_loops(block: BlockOp, loop: ForOp, chain: Sequence[ForOp], roles: _Ro
     rest = [other for other in chain if other in roles.reduced and other is not loop]
     _check_bounds(loop, rest, chain)
     return rest
+
+
+def _check_once(block: BlockOp, chain: Sequence[ForOp]) -> None:
+    """ScheduleError if an instance may run more than once: what it contributes would have to be counted."""
+    analyzer = Analyzer()
+    domain = iteration_domain(analyzer, chain, block.predicate)
+    names = [f"axis {axis.name}" for axis in block.axes]
+    reason = why_not_injective(analyzer, domain, binding_sums(analyzer, block), names)
+    if reason is not None:
+        raise ScheduleError(f"instances of block {block_name(block)} may run more than once: {reason}", [block])
 
 
 def _check_bounds(loop: ForOp, rest: Sequence[ForOp], chain: Sequence[ForOp]) -> None:

@@ -248,9 +248,10 @@ class _FirstStep:
             if access.is_write:
                 builder = builder_before(access)
                 region = [(copy_number(a, builder, {}), copy_number(b, builder, {})) for a, b in access.region]
-                place = known_constant(_element(self.factoring, factor, builder))
-                region.insert(self.positions[access.buffer], (place, 1))
+                place = _element(self.factoring, factor, builder)
+                region.insert(self.positions[access.buffer], (known_constant(place), 1))
                 builder.insert(AccessOp("writes", self.buffers[access.buffer], region))
+                erase_if_dead(place)
             erase_statement(access)
 
 
@@ -360,6 +361,8 @@ def _say_reads(factoring: Factoring, buffers: Sequence[SSAValue]) -> None:
     for n in range(len(buffers)):
         buffer, indices = _partial(factoring, buffers, n, builder)
         builder.insert(AccessOp("reads", buffer, [(known_constant(i), 1) for i in indices]))
+        for index in indices:
+            erase_if_dead(index)
     for access in accesses:
         if not access.is_write and root_buffer(access.buffer) not in memories:
             erase_statement(access)
