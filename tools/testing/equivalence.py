@@ -19,6 +19,7 @@ from ...dialects.tir import (
     AccessOp,
     AllocBufferOp,
     AttrOp,
+    Axis,
     BlockOp,
     ForOp,
     FuncOp,
@@ -52,7 +53,7 @@ def difference(a: Module, b: Module, *, block_names: bool = False) -> str | None
     """None if two `tir` modules are the same program, else a text that says where they first differ and how.
 
     Not compared: names of loops, axes, buffers and variables; how an integer expression is written that has the same
-    value wherever its variables are in their ranges (so a loop variable of extent 1 is its least value); the order of
+    value wherever it is computed (so a loop variable of extent 1 is its least value); the order of
     conjuncts, of the entries of reads and writes, and of the allocations of one block. Compared, for instance: extents
     and kinds of loops, axes, predicates, annotations, regions, types, and float expressions as they are written.
 
@@ -94,6 +95,8 @@ class _Comparison:
         self.block_names = block_names
         self.left, self.right = Analyzer(), Analyzer()
         self.partner: dict[SSAValue, SSAValue] = {}
+        self.where: list[Lin] = []
+        """Sums of the first function that are not negative where the expressions compared now are computed."""
         self._taken: set[SSAValue] = set()
 
     def fail(self, what: str, a: Where, b: Where) -> None:
@@ -181,17 +184,22 @@ class _Comparison:
             self.require(a.block_name == b.block_name, "names of a block differ", a, b)
         self.require(a.annotations == b.annotations, "annotations of a block differ", a, b)
         self.require(len(a.axes) == len(b.axes), "numbers of axes differ", a, b)
-        for x, y in zip(a.axes, b.axes, strict=True):
-            texts = [f"{_line(op)} {z.kind} {z.name}: {_range(z.low, z.extent)}" for op, z in ((a, x), (b, y))]
-            bound = [f"{_line(op)} {z.name} = {expression_text(z.binding)}" for op, z in ((a, x), (b, y))]
-            self.require(x.kind == y.kind, "kinds of an axis differ", *texts)
-            self.require(x.binding.type == y.binding.type, "types of an axis differ", *texts)
-            domains = self.same_number(x.low, y.low) and self.same_number(x.extent, y.extent)
-            self.require(domains, "domains of an axis differ", *texts)
-            self.require(self.same(x.binding, y.binding), "bindings of an axis differ", *bound)
         texts = [f"{_line(op)} {_predicate(op)}" for op in (a, b)]
         self.require(self._same_condition(a.predicate, b.predicate), "predicates differ", *texts)
+        self.where = [c.lin for c in _conjuncts(self.left, a.predicate) if c.name == "ge" and c.lin is not None]
+        for x, y in zip(a.axes, b.axes, strict=True):
+            self._axis(x, y, *(_line(op) for op in (a, b)))
+        self.where = []
         self.blocks(a.body.block, b.body.block, a, b)
+
+    def _axis(self, a: Axis, b: Axis, *blocks: str) -> None:
+        texts = [f"{line} {x.kind} {x.name}: {_range(x.low, x.extent)}" for line, x in zip(blocks, (a, b), strict=True)]
+        self.require(a.kind == b.kind, "kinds of an axis differ", *texts)
+        self.require(a.binding.type == b.binding.type, "types of an axis differ", *texts)
+        domains = self.same_number(a.low, b.low) and self.same_number(a.extent, b.extent)
+        self.require(domains, "domains of an axis differ", *texts)
+        texts = [f"{line} {x.name} = {expression_text(x.binding)}" for line, x in zip(blocks, (a, b), strict=True)]
+        self.require(self.same(a.binding, b.binding), "bindings of an axis differ", *texts)
 
     def store(self, a: StoreOp, b: StoreOp) -> None:
         self.require(self.same(a.buffer, b.buffer), "stores to different buffers", a, b)
@@ -304,13 +312,14 @@ class _Comparison:
 
     def _is_zero(self, lin: Lin) -> bool:
         """Whether isl finds no values of the variables, each in its range, for which the sum is not 0."""
-        leaves = list(dict.fromkeys(lin.leaves()))
+        leaves = list(dict.fromkeys(leaf for x in (lin, *self.where) for leaf in x.leaves()))
         names = {leaf: f"x{i}" for i, leaf in enumerate(leaves)}
         text = isl_text(lin, names.__getitem__)
         if text is None:
             return False
         ranges = [f"{low} <= {names[v]} <= {high}" for v in leaves for low, high in [self.left.atom_bounds(v)]]
-        where = " and ".join([*ranges, f"({text}) != 0"])
+        facts = [f"({fact}) >= 0" for x in self.where if (fact := isl_text(x, names.__getitem__)) is not None]
+        where = " and ".join([*ranges, *facts, f"({text}) != 0"])
         return bool(isl.Set(f"{{ [{', '.join(names.values())}] : {where} }}").is_empty())
 
     # Conditions

@@ -132,6 +132,22 @@ def test_a_difference_shows_both_lines() -> None:
     ]
 
 
+def test_a_binding_may_be_written_as_what_it_is_where_the_predicate_holds() -> None:
+    text = HEADER + (
+        "@T.prim_func\n"
+        "def main(A: T.Buffer((4,)), B: T.Buffer((4,))):\n"
+        "    for i0, i1 in T.grid(2, 4):\n"
+        "        with T.block('B'):\n"
+        "            vi = T.axis.spatial(4, i0 * 4 + i1)\n"
+        "            T.where(i0 * 4 + i1 < 4)\n"
+        "            B[vi] = A[vi]\n"
+    )
+    shorter = text.replace("(4, i0 * 4 + i1)", "(4, i1)")
+    assert difference(parse_tvmscript(text), parse_tvmscript(shorter)) is None
+    wider = [t.replace("where(i0 * 4 + i1 < 4)", "where(i0 * 4 + i1 < 5)") for t in (text, shorter)]
+    assert difference(*map(parse_tvmscript, wider)) is not None
+
+
 def test_a_missing_statement_is_told() -> None:
     found = _difference(("                    D[vi] = T.float32(0.0)\n", "                    T.evaluate(0)\n"))
     assert found is not None
