@@ -113,11 +113,14 @@ class _Index:
 
 class Accesses:
     """Writes loads and stores. check: look for what is excluded.  strand: the text of the current strand, None outside
-    of concurrent loops."""
+    of concurrent loops.  team: that of all threads of a block together, None outside of loops over them.  joint: the
+    strands of memories that the threads reduce to together."""
 
     def __init__(self, writer: Writer, ranges: Ranges, check: bool):
         self.writer, self.ranges, self.check = writer, ranges, check
         self.strand: str | None = None
+        self.team: str | None = None
+        self.joint: dict[str, str] = {}
 
     def load(self, op: LoadOp, buffer: Buffer) -> None:
         hint = buffer.name.lower() if buffer.name.lower() != buffer.name else f"{buffer.name}_value"
@@ -203,13 +206,14 @@ class Accesses:
         if buffer.writers is None or self.strand is None:
             return
         what = f"{buffer.name!r}, {_tuple(exprs)}"
+        strand = self.joint.get(buffer.memory, self.strand)
         if buffer.entries == 1:
-            call = f"run.races.{verb}({buffer.memory}, {at.text}, {self.strand}, {what})"
-            with self.writer.block(f"if {buffer.writers}[{at.text}] != {self.strand}:"):
+            call = f"run.races.{verb}({buffer.memory}, {at.text}, {strand}, {what})"
+            with self.writer.block(f"if {buffer.writers}[{at.text}] != {strand}:"):
                 self.writer.line(call)
         else:
             start = times(Expr(str(buffer.entries)), at).text
-            call = f"run.races.{verb}({buffer.memory}, {start}, {self.strand}, {what}, {buffer.entries})"
+            call = f"run.races.{verb}({buffer.memory}, {start}, {strand}, {what}, {buffer.entries})"
             self.writer.line(call)
 
     def _checked(self, buffer: Buffer, index: list[_Index]) -> tuple[Expr, list[Expr]]:

@@ -21,6 +21,7 @@ from ...dialects.tir import (
     LaunchThreadOp,
     Mixed,
     ReturnOp,
+    StoreOp,
     WhileOp,
     YieldOp,
 )
@@ -66,7 +67,7 @@ def _loop(
     f: FunctionCompiler, op: Operation, name: str, variable: SSAValue, values: str, thread: str | None
 ) -> Generator[None]:
     """A loop, each of whose iterations is a strand of its own if it is concurrent."""
-    w, outer = f.writer, f.accesses.strand
+    w, outer, team = f.writer, f.accesses.strand, f.accesses.team
     tracked = f.program.check and is_concurrent(op)
     run = w.name("run_of_loop") if tracked else ""
     if tracked:
@@ -78,12 +79,14 @@ def _loop(
             strand = w.name("strand")
             w.line(f"{strand} = run.races.strand({outer or 0}, {run}, {f.loops[op]}, {python})")
             f.accesses.strand = strand
+            is_of_block = thread is not None and thread.startswith("threadIdx")
+            f.accesses.team = (team or outer or "0") if is_of_block else None
         if thread is not None:
             f.threads[thread] = Expr(python)
         yield
         if thread is not None:
             del f.threads[thread]
-    f.accesses.strand = outer
+    f.accesses.strand, f.accesses.team = outer, team
 
 
 def _is_same_thread(
@@ -189,7 +192,19 @@ def _block(f: FunctionCompiler, op: BlockOp) -> None:
 def _instance(f: FunctionCompiler, op: BlockOp) -> None:
     for axis, variable in zip(op.axes, op.variables, strict=True):
         _check_domain(f, op, axis, variable)
-    f.block(op.body.block)
+    with _joint_reduction(f, op):
+        f.block(op.body.block)
+
+
+@contextmanager
+def _joint_reduction(f: FunctionCompiler, op: BlockOp) -> Generator[None]:
+    """Inside, what the init of a block writes is touched by all threads as one: they reduce to it together."""
+    known, team = f.accesses.joint, f.accesses.team
+    if op.init is not None and team is not None:
+        stores = [inner for inner in op.init.walk() if isinstance(inner, StoreOp) and inner.buffer in f.buffers]
+        f.accesses.joint = {**known, **{f.buffers[store.buffer].memory: team for store in stores}}
+    yield
+    f.accesses.joint = known
 
 
 def _check_domain(f: FunctionCompiler, op: BlockOp, axis: Axis, variable: SSAValue) -> None:

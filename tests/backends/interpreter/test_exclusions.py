@@ -541,6 +541,32 @@ def test_a_buffer_that_only_one_loop_uses_is_one_for_each_iteration(kind: str) -
         run(_loops(kind, passed_on, extra), *ARRAYS)
 
 
+THREADS = """
+@T.prim_func
+def main(A: T.Buffer((4, 4), "int32"), B: T.Buffer((4,), "int32")):
+    for i in T.thread_binding(4, thread="blockIdx.x"):
+        for k in T.thread_binding(4, thread="{thread}"):
+            with T.block("B"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                {init}
+                B[vi] = B[vi] + A[vi, vk]
+"""
+INIT = """with T.init():
+                    B[vi] = 0"""
+
+
+def test_threads_of_a_block_reduce_together() -> None:
+    out = np.zeros(4, np.int32)
+    run(THREADS.format(thread="threadIdx.x", init=INIT), np.arange(16, dtype=np.int32).reshape(4, 4), out)
+    assert list(out) == [6, 22, 38, 54]
+
+
+@pytest.mark.parametrize(("thread", "init"), [("threadIdx.x", "pass"), ("blockIdx.y", INIT)])
+def test_others_that_contribute_to_one_element_race(thread: str, init: str) -> None:
+    with excluded("race on B"):
+        run(THREADS.format(thread=thread, init=init), np.zeros((4, 4), np.int32), np.zeros(4, np.int32))
+
+
 def test_loops_one_after_the_other_do_not_race() -> None:
     text = """
     tir.func @main("A" %A: memref<8xi32>) {
