@@ -370,8 +370,9 @@ def redirect(found: Redirection, buffer: SSAValue, change: Indices | None = None
 
 
 def set_indices(analyzer: Analyzer, op: Operation, indices: Sequence[Lin]) -> None:
-    """Give a load, a store, an access or a view other indices (a box keeps its extents), as many as its buffer has
-    dimensions."""
+    """Give a load, a store, an access or a view other indices, as many as its buffer has dimensions.
+
+    A box keeps its extents; an access gets a point if the number of dimensions is another one."""
     builder = TirBuilder(InsertPoint.before(op), op.location)
     match op:
         case LoadOp() | StoreOp():
@@ -382,8 +383,11 @@ def set_indices(analyzer: Analyzer, op: Operation, indices: Sequence[Lin]) -> No
             set_operands(op, [*head, [op.buffer], new, [] if op.predicate is None else [op.predicate]])
         case AccessOp() | MatchRegionOp():
             old = list(op.mins)
-            lows = [number(analyzer, index, builder, type_of(index)) for index in indices]
-            _set_mins(op, lows)
+            if isinstance(op, AccessOp) and len(indices) != len(op.region):
+                old += op.extents
+                op.static_extents, _ = split_mixed([1] * len(indices))
+                set_operands(op, [[op.buffer], op.mins, []])
+            _set_mins(op, [number(analyzer, index, builder, type_of(index)) for index in indices])
         case _:
             raise ValueError(op.name)
     for value in old:

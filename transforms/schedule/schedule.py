@@ -9,9 +9,12 @@ from .compute_at import ComputeAtPrimitives
 from .inline import InlinePrimitives
 from .kinds import KindPrimitives
 from .loops import LoopPrimitives
+from .pad_einsum import PadEinsumPrimitives
+from .padding import PaddingPrimitives
 from .queries import Queries
 from .reductions import ReductionPrimitives
 from .reverse_inline import ReverseInlinePrimitives
+from .reindex import ReindexPrimitives
 from .sampling import Sampling
 from .session import Session
 
@@ -27,8 +30,11 @@ class Schedule(
     AnnotationPrimitives,
     InlinePrimitives,
     ReverseInlinePrimitives,
+    PaddingPrimitives,
+    PadEinsumPrimitives,
     ComputeAtPrimitives,
     CachePrimitives,
+    ReindexPrimitives,
 ):
     """A program under transformation, and the trace of what has been done to it.
 
