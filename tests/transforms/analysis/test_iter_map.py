@@ -203,7 +203,7 @@ def test_an_inverted_map_gives_the_loops_back(case: Case) -> None:
     inverse = invert(case.analyzer, mapping, [Lin.of(a) for a in block.args])
     assert not isinstance(inverse, str)
     for point, image in zip(points(case.domain), images(case), strict=True):
-        values = dict(zip(block.args, image, strict=True))
+        values: dict[SSAValue, int] = dict(zip(block.args, image, strict=True))
         assert {v: lin.evaluate(values.__getitem__) for v, lin in inverse.items()} == dict(point)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -339,7 +340,7 @@ def copy_statements(builder: TirBuilder, op: Any, values: dict[SSAValue, SSAValu
     return copied
 
 
-def redirect(copied: list[Operation], reducer: Reducer, partial: list[SSAValue], zero: SSAValue) -> None:
+def redirect(copied: list[Operation], reducer: Reducer, partial: Sequence[SSAValue], zero: SSAValue) -> None:
     targets = {root_buffer(a.buffer): p for a, p in zip(reducer.accumulators, partial, strict=True)}
     for op in (inner for outer in copied for inner in outer.walk()):
         if isinstance(op, LoadOp | StoreOp) and op.buffer in targets:
