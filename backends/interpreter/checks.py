@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -155,6 +156,12 @@ def _symbol(numbers: Sequence[int], dimension: int, what: str, name: str, symbol
     return numbers[dimension]
 
 
+def check_elements(buffer: View | Pointer, name: str, limit: int) -> None:
+    """An argument with symbolic extents must not have too many elements; an extent of 0 counts as 1."""
+    if isinstance(buffer, View) and prod(max(n, 1) for n in buffer.shape) >= limit:
+        raise ArgumentError(f"{name}: expected fewer than {limit} elements")
+
+
 def offset_of(buffer: View | Pointer) -> int:
     """The offset that binds a symbol."""
     return buffer.offset if isinstance(buffer, View) else 0
@@ -226,6 +233,7 @@ NAMESPACE: dict[str, Any] = {
     for f in (
         address,
         allocate,
+        check_elements,
         check_noalias,
         constant,
         extent,

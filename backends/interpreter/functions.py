@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.dtypes import dtype_of, int_range
-from ...dialects.tir import AccessOp, FuncOp, HandleType, MatchBufferOp, Mixed, SymbolOp
+from ...dialects.tir import AccessOp, FuncOp, HandleType, MatchBufferOp, Mixed, SymbolOp, element_limit
 from .accesses import Accesses, Buffer
 from .aliases import Writes, concurrent_loops_around, is_concurrent, memory_uses, reads_or_writes, roots, views_of
 from .buffers import HANDLERS as BUFFERS
@@ -98,6 +98,10 @@ class FunctionCompiler:
             for d, stride in enumerate(op.mixed_strides or []):
                 self._bind_symbol(op, stride, "stride", d)
             self._bind_symbol(op, op.mixed_offset, "offset_of", None)
+            limit = element_limit(op)
+            if limit is not None:
+                arguments = (self.handles[op.source], repr(op.buffer_name.data), str(limit))
+                self.writer.line(call("check_elements", *arguments).text)
         self.writer.op = self.func
 
     def _bind_symbol(self, match: MatchBufferOp, number: Mixed, function: str, dimension: int | None) -> None:

@@ -13,6 +13,7 @@ from .buffers import (
     MatchBufferOp,
     MatchRegionOp,
     buffer_type,
+    element_limit,
     row_major_strides,
 )
 from .builder import Operand, TirBuilder, constant_value, fold_integers, is_speculatable
@@ -129,6 +130,7 @@ __all__ = [
     "comparison",
     "comparison_name",
     "constant_value",
+    "element_limit",
     "fold_integers",
     "is_speculatable",
     "memory_space",

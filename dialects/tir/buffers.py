@@ -262,6 +262,22 @@ class MatchBufferOp(_ViewOp):
         )
 
 
+_LIMITS = {32: 2**30, 64: 2**62}
+
+
+def element_limit(op: MatchBufferOp) -> int | None:
+    """The number that the elements of an argument must stay below, an extent of 0 counted as 1, so that index
+    arithmetic on its symbolic extents does not wrap: 2**30 if a symbol of 32 bits is an extent, 2**62 if one of 64 is.
+
+    None if no symbol of these types is an extent. See docs/semantics.md, "symbolic sizes".
+    """
+    from .functions import SymbolOp
+
+    types = [d.type for d in op.dims if isinstance(d.owner, SymbolOp)]
+    limits = [_LIMITS[t.width.data] for t in types if isinstance(t, IntegerType) and t.width.data in _LIMITS]
+    return min(limits, default=None)
+
+
 @irdl_op_definition
 class AllocBufferOp(BufferOp):
     """Allocate a buffer that lives to the end of the enclosing region; its contents are undefined.

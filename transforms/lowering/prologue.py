@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
-from ...dialects.tir import FuncOp, MatchBufferOp, Mixed, SymbolOp, constant_value
+from ...dialects.tir import FuncOp, MatchBufferOp, Mixed, SymbolOp, constant_value, element_limit
 from .casts import compare
 from .control import check
 from .describe import describe
@@ -38,6 +39,7 @@ def bind_parameters(w: Writer) -> None:
     for old, op in found.items():
         w.location = op.location
         _bind_symbols(w, op)
+        _check_elements(w, op)
         w.pointers[old] = Pointer(w.memref(op.buffer))
     for op in w.function.body.walk():
         if isinstance(op, SymbolOp) and op.result not in w.indices and op.result.uses:
@@ -91,6 +93,24 @@ def _check_fits(w: Writer, op: MatchBufferOp, what: str, symbol: SSAValue, actua
     back = w.to_index(w.value(symbol), symbol.type)
     message = f"{op.buffer_name.data}: {what} does not fit {dtype_name(symbol.type)}"
     check(w, compare(w, "eq", back, actual), message, argument=True)
+
+
+def _check_elements(w: Writer, op: MatchBufferOp) -> None:
+    """Index arithmetic on symbolic extents must not wrap: an argument must not have too many elements."""
+    limit = element_limit(op)
+    if limit is None:
+        return
+    known = prod(max(extent, 1) for extent in op.mixed_shape if isinstance(extent, int))
+    most, total = w.index((limit - 1) // known), None if known == 1 else w.index(known)
+    dynamic = [n for n, extent in enumerate(op.mixed_shape) if not isinstance(extent, int)]
+    for n in dynamic:
+        actual = _actual(w, op, f"shape[{n}]")
+        message = f"{op.buffer_name.data}: expected fewer than {limit} elements"
+        check(w, compare(w, "sle", actual, most), message, argument=True)
+        if n != dynamic[-1]:
+            factor = w.op(arith.MaxSIOp, actual, w.index(1))
+            total = factor if total is None else w.op(arith.MuliOp, factor, total)
+            most = w.op(arith.DivSIOp, w.index(limit - 1), total)
 
 
 def _match_buffer(w: Writer, op: MatchBufferOp) -> None:

@@ -274,11 +274,10 @@ def _may_fail(body: Block, variable: SSAValue) -> bool:
     """Whether an expression in front of a loop, branch or block below, which depends on `variable`, may be undefined
     for some value of it: a read, a call, a division by what is not a constant."""
     for op in body.ops:
-        if isinstance(op, LoadOp) or has_effect(op):
-            risky = True
-        else:
-            risky = op.name in _DIVISIONS and not constant_value(op.operands[1])
-        if risky and depends_on(op.operands, variable):
+        risky = op.operands if isinstance(op, LoadOp) or has_effect(op) else ()
+        if op.name in _DIVISIONS and not constant_value(op.operands[1]):
+            risky = op.operands[1:]
+        if depends_on(risky, variable):
             return True
         inside = () if isinstance(op, BlockOp) else (block for region in op.regions for block in region.blocks)
         if any(_may_fail(block, variable) for block in inside):

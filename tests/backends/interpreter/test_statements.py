@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from stepwell.backends.build import build
 from stepwell.backends.interpreter import compile_oracle, run_oracle
 from stepwell.backends.runtime import register_func
 from stepwell.core.errors import ArgumentError, ExecutionError, LinkError, UndefinedBehaviorError, UnsupportedError
@@ -194,6 +195,33 @@ def test_sizes_that_disagree_are_refused_before_anything_is_written() -> None:
     with pytest.raises(ArgumentError, match=r"B: shape\[0\] is 7, expected 8"):
         run(SYMBOLIC, np.ones((4, 3), np.float32), b)
     assert not b.any()
+
+
+LIMITED = """
+@T.prim_func
+def main(a: T.handle):
+    n = T.{type}()
+    m = T.{type}()
+    k = T.{type}()
+    A = T.match_buffer(a, (n, 4, m, k), "int8")
+    for i, j, l in T.grid(n, m, k):
+        A[i, 0, j, l] = T.int8(1)
+"""
+
+
+@pytest.mark.parametrize("target", ["llvm", "python"])
+@pytest.mark.parametrize(("type", "bits"), [("int32", 30), ("int64", 62)])
+def test_an_argument_of_symbolic_sizes_must_not_have_too_many_elements(target: str, type: str, bits: int) -> None:
+    main = build(parse_tvmscript(LIMITED.format(type=type)), target)
+    half = 2 ** (bits // 2 - 1)
+    for shape in ((2 ** (bits - 2), 4, 0, 1), (0, 4, 1, 2 ** (bits - 2)), (half, 4, half, 0), (half, 4, 0, half)):
+        with pytest.raises(ArgumentError, match=f"A: expected fewer than {2**bits} elements"):
+            main(np.zeros(shape, np.int8))
+    for shape in ((0, 4, 1, 2 ** (bits - 2) - 1), (0, 4, half, half - 1), (0, 4, 0, 0)):
+        main(np.zeros(shape, np.int8))
+    array = np.zeros((3, 4, 2, 2), np.int8)
+    main(array)
+    assert array.sum() == 12
 
 
 def test_a_size_may_be_used_before_the_buffer_that_binds_it() -> None:

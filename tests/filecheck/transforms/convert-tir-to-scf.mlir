@@ -218,26 +218,32 @@ tir.func @symbols("a" %a: !tir.handle, "b" %b: !tir.handle, "k" %k: i64) {
 }
 // CHECK:         func.func @symbols(%A: memref<?x?xf32> {stepwell.name = "A", stepwell.dtype = "float32"}, %B: memref<?x?xf32, strided<[?, 1], offset: ?>> {stepwell.name = "B", stepwell.dtype = "float32"}, %k: i64 {stepwell.name = "k", stepwell.dtype = "int64"}) {
 // CHECK-NEXT:        %c0 = arith.constant 0 : index
-// CHECK-NEXT:        %c2_i32 = arith.constant 2 : i32
+// CHECK-NEXT:        %c1073741823 = arith.constant 1073741823 : index
 // CHECK-NEXT:        %c1 = arith.constant 1 : index
+// CHECK-NEXT:        %c2 = arith.constant 2 : index
 // CHECK-NEXT:        %n = memref.dim %B, %c0 : memref<?x?xf32, strided<[?, 1], offset: ?>>
 // CHECK-NEXT:        %n_1 = arith.index_cast %n : index to i32
 // CHECK-NEXT:        %0 = arith.index_cast %n_1 : i32 to index
 // CHECK-NEXT:        %1 = arith.cmpi eq, %0, %n : index
 // CHECK-NEXT:        cf.assert %1, "B: shape[0] does not fit int32" {stepwell.argument}
 // CHECK-NEXT:        %2, %o, %3, %4, %s, %5 = memref.extract_strided_metadata %B : memref<?x?xf32, strided<[?, 1], offset: ?>> -> memref<f32>, index, index, index, index, index
-// CHECK-NEXT:        %twice = arith.muli %n_1, %c2_i32 : i32
-// CHECK-NEXT:        %6 = arith.index_cast %twice : i32 to index
-// CHECK-NEXT:        %7 = memref.dim %A, %c0 : memref<?x?xf32>
-// CHECK-NEXT:        %8 = arith.cmpi eq, %7, %6 : index
-// CHECK-NEXT:        cf.assert %8, "A: shape[0] must be n * 2" {stepwell.argument}
-// CHECK-NEXT:        %9 = arith.index_cast %k : i64 to index
-// CHECK-NEXT:        %10 = memref.dim %A, %c1 : memref<?x?xf32>
-// CHECK-NEXT:        %11 = arith.cmpi eq, %10, %9 : index
-// CHECK-NEXT:        cf.assert %11, "A: shape[1] must be k" {stepwell.argument}
-// CHECK-NEXT:        %12 = memref.dim %B, %c1 : memref<?x?xf32, strided<[?, 1], offset: ?>>
-// CHECK-NEXT:        %13 = arith.cmpi eq, %12, %n : index
-// CHECK-NEXT:        cf.assert %13, "B: shape[1] must be n" {stepwell.argument}
+// CHECK-NEXT:        %6 = arith.cmpi sle, %n, %c1073741823 : index
+// CHECK-NEXT:        cf.assert %6, "B: expected fewer than 1073741824 elements" {stepwell.argument}
+// CHECK-NEXT:        %7 = arith.maxsi %n, %c1 : index
+// CHECK-NEXT:        %8 = arith.divsi %c1073741823, %7 : index
+// CHECK-NEXT:        %9 = memref.dim %B, %c1 : memref<?x?xf32, strided<[?, 1], offset: ?>>
+// CHECK-NEXT:        %10 = arith.cmpi sle, %9, %8 : index
+// CHECK-NEXT:        cf.assert %10, "B: expected fewer than 1073741824 elements" {stepwell.argument}
+// CHECK-NEXT:        %twice = arith.muli %n, %c2 : index
+// CHECK-NEXT:        %11 = memref.dim %A, %c0 : memref<?x?xf32>
+// CHECK-NEXT:        %12 = arith.cmpi eq, %11, %twice : index
+// CHECK-NEXT:        cf.assert %12, "A: shape[0] must be n * 2" {stepwell.argument}
+// CHECK-NEXT:        %13 = arith.index_cast %k : i64 to index
+// CHECK-NEXT:        %14 = memref.dim %A, %c1 : memref<?x?xf32>
+// CHECK-NEXT:        %15 = arith.cmpi eq, %14, %13 : index
+// CHECK-NEXT:        cf.assert %15, "A: shape[1] must be k" {stepwell.argument}
+// CHECK-NEXT:        %16 = arith.cmpi eq, %9, %n : index
+// CHECK-NEXT:        cf.assert %16, "B: shape[1] must be n" {stepwell.argument}
 // CHECK-NEXT:        %x = memref.load %B[%n, %n] : memref<?x?xf32, strided<[?, 1], offset: ?>>
 // CHECK-NEXT:        memref.store %x, %A[%n, %n] : memref<?x?xf32>
 // CHECK-NEXT:        func.return

@@ -476,15 +476,29 @@ def symbolic() -> tuple[SSAValue, SSAValue]:
 
 def test_an_extent_of_a_parameter_is_not_negative() -> None:
     n, _ = symbolic()
-    assert Analyzer().bounds(Lin.of(n)) == (0, 2**31 - 1)
+    assert Analyzer().bounds(Lin.of(n)) == (0, 2**30 - 1)
     assert Analyzer().bounds(Lin.of(SymbolOp("m", i32).result))[0] < 0
+
+
+@pytest.mark.parametrize(("type", "limit"), [(i32, 2**30), (i64, 2**62)])
+def test_extents_of_a_parameter_multiply_to_what_its_elements_may_be(type, limit: int) -> None:
+    function = FuncOp("f", [("a", HandleType())])
+    n, m, k = (SymbolOp(name, type) for name in "nmk")
+    match = MatchBufferOp("A", function.body.block.args[0], f32, [n.result, 8, m.result])
+    function.body.block.add_ops([n, m, k, match])
+    analyzer = Analyzer()
+    both = Lin.of(n.result).times(Lin.of(m.result))
+    assert analyzer.bounds(both) == (0, (limit - 1) // 8)
+    assert analyzer.fits(both * 8, type)
+    assert not analyzer.fits(both.times(Lin.of(m.result)), type)
+    assert not analyzer.fits(both.times(Lin.of(k.result)), type)
 
 
 def test_a_loop_variable_is_less_than_its_symbolic_end() -> None:
     n, i = symbolic()
     analyzer = Analyzer()
     assert analyzer.is_provably("lt", Lin.of(i), Lin.of(n))
-    assert analyzer.bounds(Lin.of(n) - Lin.of(i)) == (1, 2**31 - 1)
+    assert analyzer.bounds(Lin.of(n) - Lin.of(i)) == (1, 2**30 - 1)
     assert analyzer.compare("lt", Lin.of(i), Lin.of(n) - 1) is None
     assert analyzer.bounds(Lin.of(n))[0] == 0  # the loop may have no iteration
 

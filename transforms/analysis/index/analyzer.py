@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 from xdsl.dialects import arith, math
@@ -24,11 +25,12 @@ from ....dialects.tir import (
     Mixed,
     SymbolOp,
     constant_value,
+    element_limit,
 )
 from .conditions import assume, decide, yielded
 from .ranges import Interval, type_range, within
 from .rules import Rules
-from .terms import Lin
+from .terms import Atom, Lin, Product
 
 # Conditions nested deeper than this are not looked through.
 _MAX_CONDITION_DEPTH = 64
@@ -48,7 +50,8 @@ class Analyzer(Rules):
 
     Also not assumed: that a divisor is not zero (a quotient by what may be zero is opaque), that a block's bindings lie
     in its domains (an axis has the range of its binding, and that of its domain where the binding is proved to lie
-    in it). Assumed: that a symbol which is the extent of a parameter is at least 0.
+    in it). Assumed, as it is checked of arguments: that a symbol which is the extent of a parameter is at least 0, and
+    that the parameter has fewer elements than `element_limit` says.
 
     through_lets: whether a value named by `tir.let` is what it names; else it is itself, with the range of what it
     names, unless that is one number.
@@ -130,6 +133,14 @@ class Analyzer(Rules):
         handler = _RESULT_RANGE.get(type(value.owner))
         interval = whole if handler is None else handler(self, value.owner)
         return (interval if interval is not None and within(interval, whole) else whole), []
+
+    def product_limit(self, atom: Product) -> int | None:
+        """Extents of one parameter that are multiplied are limited by the number of its elements."""
+        first = atom.factors[0]
+        if not isinstance(first, SSAValue) or not isinstance(first.owner, SymbolOp):
+            return None
+        limits = (_others_limit(op, atom.factors) for op in _parameters(first.owner))
+        return min((limit for limit in limits if limit is not None), default=None)
 
     # Conditions
 
@@ -325,8 +336,27 @@ def _choice_range(analyzer: Analyzer, *values: SSAValue) -> Interval:
 
 def _symbol_range(analyzer: Analyzer, op: SymbolOp) -> Interval:
     low, high = type_range(op.result.type)
-    extents = (d for use in op.result.uses if isinstance(u := use.operation, MatchBufferOp) for d in u.dims)
-    return (max(low, 0), high) if any(d is op.result for d in extents) else (low, high)
+    parameters = list(_parameters(op))
+    limits = (_others_limit(parameter, (op.result,)) for parameter in parameters)
+    return (max(low, 0) if parameters else low), min((high, *(limit for limit in limits if limit is not None)))
+
+
+def _parameters(op: SymbolOp) -> Iterator[MatchBufferOp]:
+    """The parameters that a symbol is an extent of."""
+    users = dict.fromkeys(use.operation for use in op.result.uses)
+    return (user for user in users if isinstance(user, MatchBufferOp) and op.result in user.dims)
+
+
+def _others_limit(op: MatchBufferOp, factors: Sequence[Atom]) -> int | None:
+    """The greatest product of some extents of a parameter, by the elements it may have; None if that says nothing."""
+    limit = element_limit(op)
+    rest = list(op.dims)
+    for factor in factors:
+        if factor not in rest:
+            return None
+        rest.remove(factor)  # pyright: ignore[reportArgumentType]
+    known = prod(max(extent, 1) for extent in op.mixed_shape if isinstance(extent, int))
+    return None if limit is None else (limit - 1) // known
 
 
 def _absolute_range(analyzer: Analyzer, op: math.AbsIOp) -> Interval | None:

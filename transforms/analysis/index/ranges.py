@@ -132,6 +132,10 @@ class Ranges:
         self.scope.values[value] = found
         return found
 
+    def product_limit(self, atom: Product) -> int | None:
+        """A number that a product is never greater than, known from what its factors are; None if nothing is."""
+        return None
+
     # Intervals
 
     def atom_bounds(self, atom: Atom) -> Interval:
@@ -285,7 +289,8 @@ def _product_bounds(ranges: Ranges, atom: Product) -> Interval:
     for factor in atom.factors:
         a, b = ranges.atom_bounds(factor)
         low, high = _hull([low * a, low * b, high * a, high * b])
-    return low, high
+    limit = ranges.product_limit(atom)
+    return low, high if limit is None else min(high, limit)
 
 
 _COMPOUND_BOUNDS: dict[type[Compound], Callable[[Ranges, Any], Interval]] = {
