@@ -31,7 +31,7 @@ def take_snapshot(moved: Collection[Operation], among: Collection[Operation] = (
 
     among: ops of the same scope that the region has to contain too.
     """
-    region = _region([*moved, *among])
+    region = _region(moved, among)
     return Snapshot(region, value_flow(region, _statements(moved), around=False))
 
 
@@ -71,9 +71,10 @@ def keeps_any_order(loop: ForOp) -> bool:
     return len(blocks) == 1 and all_in_blocks(loop.body.block) and not has_self_conflicts(blocks[0])
 
 
-def _region(moved: Collection[Operation]) -> Operation:
-    """The innermost loop around everything that moves, or the scope it is in."""
-    common = lowest_common_ancestor(moved)
+def _region(moved: Collection[Operation], among: Collection[Operation]) -> Operation:
+    """The innermost loop around everything that moves, and that is or is around what is in `among`, or the scope it is
+    in."""
+    common = lowest_common_ancestor([*moved, *among])
     is_around = common not in moved or isinstance(common, FuncOp)
     for outer in (common, *ancestors(common)) if is_around else ancestors(common):
         if isinstance(outer, ForOp | FuncOp | BlockOp):
