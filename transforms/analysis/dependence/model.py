@@ -340,7 +340,7 @@ def _renamed(relation: Any, names: Mapping[str, str]) -> Any:
     """A set, relation or function with other names for its parameters."""
     for prefix in ("new_", ""):  # by way of names that are not in use
         for n in range(relation.dim(DIM.param)):
-            old = relation.get_dim_name(DIM.param, n)
+            old = relation.get_space().get_dim_name(DIM.param, n)
             relation = relation.set_dim_name(DIM.param, n, prefix + names[old] if prefix else old[len("new_") :])
     return relation
 
