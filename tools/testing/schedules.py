@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
 
 from ...backends.build import build
 from ...core.errors import ScheduleError
@@ -157,13 +159,18 @@ def check_numbers(module: Module, problem: Problem, trace: Sequence[str] = ()) -
     """
     (func,) = module.functions.values()
     assert isinstance(func, FuncOp)
-    shapes = [tuple(value.type.get_shape()) for _, value in func.params]  # pyright: ignore
     arguments, maps = problem.arguments(), list(index_maps(trace))
+    shapes = [_shape(value, argument) for (_, value), argument in zip(func.params, arguments, strict=True)]
     placed = [_placements(argument, shape, maps) for argument, shape in zip(arguments, shapes, strict=True)]
     laid_out = [p[0].put(a, s) for p, a, s in zip(placed, arguments, shapes, strict=True)]
     threads = any(isinstance(op, ForOp) and op.thread is not None for op in func.walk())
     build(module, "python" if threads else "llvm")(*laid_out)
     _check_outputs(problem, laid_out, placed)
+
+
+def _shape(parameter: SSAValue, argument: Array) -> tuple[int, ...]:
+    """The shape that a parameter wants; that of the argument where a handle says nothing."""
+    return tuple(parameter.type.get_shape()) if isinstance(parameter.type, MemRefType) else argument.shape
 
 
 def _check_outputs(problem: Problem, arguments: list[Array], placed: list[list[_Placement]]) -> None:
