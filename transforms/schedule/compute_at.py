@@ -101,8 +101,8 @@ class ComputeAtPrimitives(Recorder):
                     vi = T.axis.spatial(64, i)                    vi = T.axis.spatial(64, i_0 * 8 + ax0)
                     C[vi] = B[vi] * 2.0                           C[vi] = B[vi] * 2.0
 
-        loop: in the same scope as the block, not around it, around at least one block that writes what it reads.
-        preserve_unit_loops, index: as for `compute_at`.
+        loop: in the same scope as the block, not around it. Where nothing in it writes what the block reads, each
+        iteration does all of the block's work.  preserve_unit_loops, index: as for `compute_at`.
         Legal if every reader still sees what it saw. ScheduleError with two instances that conflict if not.
         """
         self.record(
@@ -144,10 +144,6 @@ def reverse_compute_at(
     block = _require_movable(block, loop)
     read = set(reads_of(block))
     producers = [b for b in child_blocks(loop) if read & set(writes_of(b))]
-    if not producers:
-        raise ScheduleError(
-            f"no block in loop {_name(loop)} writes what block {block_name(block)} reads", {loop: "", block: ""}
-        )
     mine = set(writes_of(block))
     consumers = [b for b in child_blocks(loop) if b not in producers and mine & {*reads_of(b), *writes_of(b)}]
     place = _place(loop, block, index, behind=producers, ahead=consumers)

@@ -53,9 +53,17 @@ class Queries(Recorder):
         """The blocks in the same scope that read what a block writes."""
         return self.record(GetConsumersOp, block=self._block(block))
 
-    def get_output_blocks(self, scope_block: BlockLike) -> list[BlockRV]:
-        """The blocks inside of a block that write a buffer which is not allocated in it."""
-        return self.record(GetOutputBlocksOp, scope_block=self._block(scope_block))
+    def get_output_blocks(
+        self, scope_block: BlockLike | None = None, *, block: BlockLike | None = None
+    ) -> list[BlockRV]:
+        """The blocks inside of a block that write a buffer which is not allocated in it.
+
+        scope_block: the block around them; "root" is the function's body.  block: the same, as traces of TVM call it.
+        """
+        scope = scope_block if block is None else block
+        if scope is None:
+            raise ScheduleError("get_output_blocks: expected a block")
+        return self.record(GetOutputBlocksOp, scope_block=self._block(scope))
 
 
 @applies(GetBlockOp)

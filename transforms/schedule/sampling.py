@@ -142,10 +142,10 @@ def sample_compute_location(state: State, block: BlockOp | FuncOp, decision: int
         raise ScheduleError("the root block has no place to be computed at")
     loops = _common_loops(block)
     if decision is None:
-        decision = state.random.choice([_AT_ROOT, _INLINED, *range(len(loops))])
+        decision = state.random.choice([_AT_ROOT, *([_INLINED, *range(len(loops))] if loops else [])])
     if not _INLINED <= decision < len(loops):
         raise ScheduleError(
-            f"decision {decision}: expected -2, -1 or the number of one of the {len(loops)} loops around the consumers "
+            f"decision {decision}: expected -2, -1 or the number of one of the {len(loops)} loops around all consumers "
             f"of block {block_name(block)}",
             [block],
         )
@@ -157,7 +157,8 @@ def _common_loops(block: BlockOp) -> list[ForOp]:
     """The loops around all consumers of a block, outermost first, without those around the block itself."""
     consumers = Scope(scope_of(block)).consumers(block)
     if not consumers:
-        raise ScheduleError(f"block {block_name(block)} has no consumer to be computed at", [block])
+        return []
     common = lowest_common_ancestor(consumers)
-    around = loops_around(common) + ([common] if isinstance(common, ForOp) else [])
-    return [loop for loop in around if not loop.is_ancestor(block)]
+    around = [] if isinstance(common, FuncOp) else loops_around(common)
+    inner = [common] if isinstance(common, ForOp) else []
+    return [loop for loop in (*around, *inner) if not loop.is_ancestor(block)]

@@ -87,6 +87,11 @@ def test_a_place_is_a_loop_around_all_consumers_or_none() -> None:
     assert sch.get(sch.sample_compute_location("B", decision=-2)) is INLINE
 
 
+def test_a_block_that_nobody_reads_stays_where_it_is() -> None:
+    sch = schedule()
+    assert sch.get(sch.sample_compute_location("C")) is ROOT
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -95,7 +100,7 @@ def test_a_place_is_a_loop_around_all_consumers_or_none() -> None:
         (lambda s: s.sample_categorical([1, 2], [0.5, 0.5], decision=2), "decision 2: expected a position from 0 to 1"),
         (lambda s: s.sample_perfect_tile(s.get_loops("B")[0], 2, decision=[5, 2]), "expected 2 factors of 12"),
         (lambda s: s.sample_perfect_tile(s.get_loops("B")[0], 0), "n = 0"),
-        (lambda s: s.sample_compute_location("C"), "block C has no consumer"),
+        (lambda s: s.sample_compute_location("C", decision=0), "decision 0: expected -2, -1 or"),
         (lambda s: s.sample_compute_location("B", decision=7), "decision 7"),
     ],
 )
