@@ -9,11 +9,11 @@ import islpy as isl
 from xdsl.ir import BlockArgument, Operation
 
 from ....dialects.tir import BlockOp, ForOp, LaunchThreadOp
-from .accesses import Collector
+from .accesses import Collector, buffer_of
 from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters
 from .flow import flow_of, is_used_outside
-from .model import Accesses, Region, Statement, combine, memory_name
-from .points import at_point, render, smallest
+from .model import Accesses, Region, Statement, combine, loop_name, memory_name
+from .points import at_point, render, render_parameters, smallest
 from .sources import LIVE_IN, Ambiguous, Memory
 from .violation import Violation
 
@@ -30,7 +30,7 @@ def carried_dependence(loop: ForOp | LaunchThreadOp, *, allow_reduction: bool = 
     for memory in dict.fromkeys(m for s in statements for m in s.accesses):
         if memory is not None and loop.is_ancestor(memory.owner):  # pyright: ignore[reportArgumentType]
             continue
-        violation = _Conflicts(loop, memory, statements, allow_reduction).find()
+        violation = _Conflicts(region, memory, statements, allow_reduction).find()
         if violation is not None and not _is_private(loop, memory):
             return violation
     return None
@@ -62,10 +62,8 @@ class _Touch:
 class _Conflicts:
     """Accesses of two iterations of a loop to one element of some memory."""
 
-    def __init__(
-        self, loop: ForOp | LaunchThreadOp, memory: Memory, statements: list[Statement], allow_reduction: bool
-    ):
-        self.loop = loop
+    def __init__(self, region: Region, memory: Memory, statements: list[Statement], allow_reduction: bool):
+        self.region = region
         self.memory = memory
         self.allow_reduction = allow_reduction
         self.touches = [t for s in statements if memory in s.accesses for t in _touches(s, s.accesses[memory])]
@@ -97,20 +95,17 @@ class _Conflicts:
             self._instance(t, relation.intersect_range(_point(relation, element)))
             for t, relation in ((a, one), (b, other))
         ]
-        name = "what is outside of buffers" if self.memory is None else memory_name(self.memory)
+        name = memory_name(self.memory)
         if self.memory is not None:
-            name += f"[{', '.join(map(str, element))}]"
-        variable = self._variable()
+            name = f"{memory_name(buffer_of(self.memory) or self.memory)}[{', '.join(map(str, element))}]"
+        variable = loop_name(self.region.root)
         message = (
             f"{name} is {_verb(a)} by {texts[0]} in iteration {variable}={first[0]} and {_verb(b)} by {texts[1]} "
-            f"in iteration {variable}={second[0]}"
+            f"in iteration {variable}={second[0]}{render_parameters(parameters, self.region.label)}"
         )
         ops = tuple(dict.fromkeys(_op(t.statement) for t in (a, b)))
         not_affine = tuple(dict.fromkeys(text for t in (a, b) for text in t.statement.not_affine))
         return Violation(message, ops, tuple(t.statement.label for t in (a, b)), not_affine)
-
-    def _variable(self) -> str:
-        return self.loop.loop_var.data if isinstance(self.loop, ForOp) else self.loop.var_name.data
 
     def _instance(self, touch: _Touch, relation: isl.Map) -> str:
         statement = touch.statement

@@ -72,6 +72,14 @@ class Reads:
     is_update: bool
 
 
+class CyclicCopyError(ValueError):
+    """A statement that is to be composed away reads what it has written itself; `statement` says which."""
+
+    def __init__(self, statement: Key):
+        super().__init__("a statement that is composed away reads what it writes itself")
+        self.statement = statement
+
+
 class _Refused(Exception):
     """The flows differ."""
 
@@ -188,7 +196,7 @@ class _Side:
             table[source] = table[source].union(relation) if source in table else relation
             return
         if source.writer in path:
-            raise ValueError("a statement that is composed away reads what it writes itself")
+            raise CyclicCopyError(source.writer)
         rank = self.flow.memories[at].rank
         elements = isl.Map.identity(relation.get_space().params().add_unnamed_tuple_ui(rank).map_from_set())
         for inner, sources in self.named.items():

@@ -12,7 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from ....dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, LaunchThreadOp, MatchBufferOp, WhileOp
 from .accesses import buffer_of
 from .assignment import AssignedOnce, NotAssignedOnce
-from .model import Region, Statement, memory_name
+from .model import Region, Statement, memory_name, parameter_name
 from .order import Event
 from .search import LastWriters
 from .sources import LIVE_OUT, Key, Memory, Named, Sink
@@ -91,6 +91,10 @@ class Flow:
         """The accesses to elements that are not known."""
         return tuple(dict.fromkeys(text for s in self.statements.values() for text in s.not_affine))
 
+    def label(self, parameter: str) -> str:
+        """What the program calls a parameter that isl calls `parameter`."""
+        return next((parameter_name(v) for v, name in self.parameters.items() if name == parameter), parameter)
+
     def naming(self, loops: Mapping[Key, tuple[Operation, ...]]) -> Flow:
         """The same flow, with the values of some loops in the names of statements' instances."""
         return self._changed(lambda s: s.naming(loops[s.key]) if s.key in loops else s, self.parameters)
@@ -152,7 +156,9 @@ def _memory_flow(root: Operation, memory: Memory, statements: list[Statement]) -
         return MemoryFlow(None, memory_name(None), 0, statements, True, False)
     is_seen = isinstance(memory, BlockArgument) or is_used_outside(root, memory)
     is_carried = not is_seen and _is_repeated(root, memory)
-    return MemoryFlow(memory, memory_name(memory), _rank(memory), statements, is_seen or is_carried, is_carried)
+    return MemoryFlow(
+        memory, memory_name(buffer_of(memory) or memory), _rank(memory), statements, is_seen or is_carried, is_carried
+    )
 
 
 def _rank(memory: SSAValue) -> int:

@@ -106,7 +106,7 @@ class Statement:
         for n, loop in enumerate(self.loops):
             if loop in loops:
                 instances = instances.flat_range_product(_project(identity, [n]))
-                names = (*names, _loop_name(loop))
+                names = (*names, loop_name(loop))
         return replace(self, instances=instances, names=names)
 
     def with_parameters(self, names: Mapping[str, str]) -> Statement:
@@ -167,6 +167,10 @@ class Region:
             return parent is None or not self.root.is_ancestor(parent) or (parent is self.root and not self.is_loop)
         return not self.root.is_ancestor(owner)
 
+    def label(self, parameter: str) -> str:
+        """What the program calls a parameter that isl calls `parameter`."""
+        return next((parameter_name(v) for v, name in self.parameters.names.items() if name == parameter), parameter)
+
     # Where statements are
 
     def _block(self, block: Block, place: _Place) -> None:
@@ -211,7 +215,7 @@ class Region:
             return self._block_statements(op, place, affine, domain, exact, control)
         found = Collector(self.parameters, [loop.variable for loop in loops], self.analyzer).ops((*place.control, op))
         identity = isl.Map.identity(domain.get_space().map_from_set())
-        names = tuple(_loop_name(loop) for loop in loops)
+        names = tuple(loop_name(loop) for loop in loops)
         return [self._make(op, _label(op), place, names, domain, exact, identity, identity, True, found)]
 
     def _domain(self, affine: Affine, place: _Place) -> tuple[isl.Set, bool]:
@@ -243,7 +247,7 @@ class Region:
         names = tuple(a.name for a in op.axes)
         instances = axes
         if not is_named:
-            names = tuple(_loop_name(loop) for loop in place.loops)
+            names = tuple(loop_name(loop) for loop in place.loops)
             instances = isl.Map.identity(domain.get_space().map_from_set())
         label = op.block_name.data
         made: list[Statement] = []
@@ -396,7 +400,8 @@ def _loads(op: Operation) -> bool:
     return isinstance(op, LoadOp) or any(isinstance(i, LoadOp) for r in op.regions for i in r.walk())
 
 
-def _loop_name(loop: Operation) -> str:
+def loop_name(loop: Operation) -> str:
+    """What the variable of a loop is called."""
     assert isinstance(loop, ForOp | LaunchThreadOp)
     return loop.loop_var.data if isinstance(loop, ForOp) else loop.var_name.data
 
@@ -427,3 +432,14 @@ def memory_name(value: SSAValue | None) -> str:
     if isinstance(value, BlockArgument) and isinstance(parent := value.owner.parent_op(), FuncOp):
         return parent.param_names.data[value.index].data
     return value.name_hint or "a pointer"
+
+
+def parameter_name(value: SSAValue) -> str:
+    """What a value that is fixed in a region is called by the program."""
+    if isinstance(owner := value.owner, SymbolOp):
+        return owner.var_name.data
+    if isinstance(value, BlockArgument) and isinstance(parent := value.owner.parent_op(), ForOp | LaunchThreadOp):
+        return loop_name(parent)
+    if isinstance(value, BlockArgument) and isinstance(parent := value.owner.parent_op(), BlockOp):
+        return parent.axis_names.data[value.index].data
+    return memory_name(value)

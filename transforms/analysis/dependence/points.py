@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import islpy as isl
 
 from .affine import DIM, Point
 
 
-def smallest(relation: isl.Map) -> tuple[Point, Point, Point]:
-    """(parameters, from, to) of the lexicographically least pair of a relation that is not empty.
+def smallest(relation: isl.Map) -> tuple[dict[str, int], Point, Point]:
+    """(parameters by name, from, to) of the lexicographically least pair of a relation that is not empty.
 
     Where there is no least one, any.
     """
@@ -24,13 +26,16 @@ def smallest(relation: isl.Map) -> tuple[Point, Point, Point]:
         point = points.sample_point()
     numbers = [point.get_coordinate_val(DIM.set, n).to_python() for n in range(sum(counts))]
     first, second = counts[0], counts[0] + counts[1]
-    return tuple(numbers[:first]), tuple(numbers[first:second]), tuple(numbers[second:])
+    names = [relation.get_dim_name(DIM.param, n) for n in range(first)]
+    return dict(zip(names, numbers, strict=False)), tuple(numbers[first:second]), tuple(numbers[second:])
 
 
-def at_point(relation: isl.Map, parameters: Point, start: Point) -> isl.Map:
+def at_point(relation: isl.Map, parameters: Mapping[str, int], start: Point) -> isl.Map:
     """A relation at one value of its parameters and domain."""
-    for n, number in enumerate(parameters):
-        relation = relation.fix_val(DIM.param, n, number)
+    for name, number in parameters.items():
+        position = relation.find_dim_by_name(DIM.param, name)
+        if position >= 0:
+            relation = relation.fix_val(DIM.param, position, number)
     for n, number in enumerate(start):
         relation = relation.fix_val(DIM.in_, n, number)
     return relation
@@ -39,3 +44,9 @@ def at_point(relation: isl.Map, parameters: Point, start: Point) -> isl.Map:
 def render(names: tuple[str, ...], point: Point) -> str:
     """`(vi=3, vj=5)`."""
     return f"({', '.join(f'{n}={k}' for n, k in zip(names, point, strict=True))})"
+
+
+def render_parameters(parameters: Mapping[str, int], label: Callable[[str], str]) -> str:
+    """`, for n = 1`; nothing if there are no parameters."""
+    texts = [f"{label(name)} = {number}" for name, number in parameters.items()]
+    return f", for {', '.join(texts)}" if texts else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import islpy as isl
 from xdsl.ir import Operation
@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from .affine import Point
 from .flow import Flow
 from .model import Init
-from .points import at_point, render, smallest
+from .points import at_point, render, render_parameters, smallest
 from .sources import LIVE_IN, LIVE_OUT, Key, Memory, Source
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ def explain(difference: Difference, before: Flow, after: Flow, renamed: dict[Any
     return _Explanation(difference, before, after, renamed).violation()
 
 
+_Instance: TypeAlias = tuple[Source, Point]
+
+
 class _Explanation:
     def __init__(self, difference: Difference, before: Flow, after: Flow, renamed: dict[Any, Any]):
         self.difference = difference
@@ -73,38 +76,53 @@ class _Explanation:
     def _message(self) -> str:
         d = self.difference
         parameters, start, end = smallest(d.pairs)
+        return self._case(parameters, start, end) + render_parameters(parameters, self.before.label)
+
+    def _case(self, parameters: dict[str, int], start: Point, end: Point) -> str:
+        d = self.difference
         rank = self._rank(d.reads.memory)
         writer, element = end[: len(end) - rank], end[len(end) - rank :]
         at = self._element(d.reads.memory, element)
-        reader, source = self._reader(start), self._source(d.source, writer)
-        if d.how == "twice":
-            return f"{at} {self._is_read(reader)} with the contribution of {source} counted twice"
+        reader = self._instance(d.reads.reader, start)
         if d.how == "some":
-            return f"{reader} runs several times, and only in some of them {at} is what {source} wrote"
+            return f"{reader} runs several times, and not always reads the same {at}"
+        read = f"{at} {self._is_read(reader)}"
+        if d.how == "twice":
+            return f"{read} with the contribution of {self._instance(d.source.writer, writer)} counted twice"
         was, now = (self._sources(table, parameters, start, element) for table in (d.old, d.new))
         missing = [s for s in was if s not in now]
         extra = [s for s in now if s not in was]
-        return self._changed(at, reader, missing, extra, start)
+        return self._changed(read, missing, extra, parameters)
 
     def _changed(
-        self, at: str, reader: str, missing: list[tuple[Source, Point]], extra: list[tuple[Source, Point]], start: Point
+        self,
+        read: str,
+        missing: list[_Instance],
+        extra: list[_Instance],
+        parameters: dict[str, int],
     ) -> str:
-        if not missing:
-            source = self._source(*extra[0])
-            return (
-                f"{at} {self._is_read(reader)} after {source} {self._writes(extra[0][0])} it, which did not come before"
-            )
-        lost = self._source(*missing[0])
-        writes = self._writes(missing[0][0])
-        if missing[0][0].writer == LIVE_IN:
-            other = self._source(*extra[0]) if extra else "nothing"
-            return f"{at} {self._is_read(reader)} after {other} {self._writes(extra[0][0]) if extra else ''} it"
-        if extra and extra[0][0].writer != LIVE_IN and not missing[0][0].is_contribution:
-            other = self._source(*extra[0])
-            return f"{at} {self._is_read(reader)} as {other} {self._writes(extra[0][0])} it, not as {lost} does"
-        if self.difference.reads.reader == LIVE_OUT:
-            return f"{at} is left at the end without what {lost} {writes}"
-        return f"{at} {self._is_read(reader)} before {lost} {writes} it"
+        """missing, extra: sources before that are none after, and the other way round."""
+        written = next((s for s in extra if s[0].writer != LIVE_IN), None)
+        lost = missing[0] if missing else None
+        if lost is None or lost[0].writer == LIVE_IN:
+            if written is None:
+                return f"{read} with what was there before"
+            return f"{read} after {self._does(*written)}" + ("" if lost else ", which it was not before")
+        if not self._still_runs(*lost, parameters):
+            return f"{read}, but {self._instance(lost[0].writer, lost[1])} no longer runs"
+        if lost[0].is_contribution:
+            return f"{read} without what {self._does(*lost, 'contributes')}"
+        if written is not None:
+            return f"{read} as {self._does(*written)}, not as {self._does(*lost, 'does')}"
+        return f"{read} before {self._does(*lost)}"
+
+    def _still_runs(self, source: Source, point: Point, parameters: dict[str, int]) -> bool:
+        """Whether an instance of the program before is one of the program after."""
+        statement = self.flows[0].statements.get(source.writer)
+        if statement is None:
+            return False
+        instances = isl.Map.from_range(statement.instances.range())
+        return not at_point(instances, parameters, ()).intersect_range(_only(instances, point)).is_empty()
 
     # Names
 
@@ -113,30 +131,30 @@ class _Explanation:
             return "is left at the end"
         return f"is {'accumulated into' if self.difference.reads.is_update else 'read'} by {reader}"
 
-    def _writes(self, source: Source) -> str:
-        if source.is_contribution:
-            return "contributes to"
-        return "initializes" if isinstance(source.writer, Init) else "writes"
-
-    def _reader(self, point: Point) -> str:
-        return self._instance(self.difference.reads.reader, point)
-
-    def _source(self, source: Source, point: Point) -> str:
-        if source.writer == LIVE_IN:
-            return f"what {self._element(source.memory, point)} held before"
-        return self._instance(source.writer, point)
+    def _does(self, source: Source, point: Point, verb: str = "") -> str:
+        """`block C writes it at (vi=0)`."""
+        if not verb:
+            verb = "contributes to it" if source.is_contribution else "writes it"
+            if isinstance(source.writer, Init):
+                verb = "initializes it"
+        label, where = self._names(source.writer, point)
+        return f"{label} {verb}{where}"
 
     def _instance(self, key: Key, point: Point) -> str:
-        if isinstance(key, str):
-            return "the end"
+        return "".join(self._names(key, point))
+
+    def _names(self, key: Key, point: Point) -> tuple[str, str]:
+        """What a statement is called, and one of its instances."""
         for flow in self.flows:
-            statement = flow.statements.get(key) or flow.statements.get(self.originals.get(key, ""))
-            if statement is not None:
-                op = key.block if isinstance(key, Init) else key
-                self.involved.setdefault(op, statement.label)
-                kind = "block " if statement.is_block else ""
-                return f"{kind}{statement.label}{f' at {render(statement.names, point)}' if point else ''}"
-        return str(key)
+            for candidate in (key, self.originals.get(key)):
+                statement = flow.statements.get(candidate)
+                if statement is not None:
+                    op = key.block if isinstance(key, Init) else key
+                    if isinstance(op, Operation):
+                        self.involved.setdefault(op, statement.label)
+                    label = f"block {statement.label}" if statement.is_block else statement.label
+                    return label, f" at {render(statement.names, point)}" if point else ""
+        return str(key), ""
 
     def _element(self, memory: Memory, element: Point) -> str:
         for flow in self.flows:
@@ -154,10 +172,10 @@ class _Explanation:
         return 0
 
     def _sources(
-        self, table: dict[Source, isl.Map], parameters: Point, start: Point, element: Point
-    ) -> list[tuple[Source, Point]]:
+        self, table: dict[Source, isl.Map], parameters: dict[str, int], start: Point, element: Point
+    ) -> list[_Instance]:
         """The sources of one read, some of them."""
-        found: list[tuple[Source, Point]] = []
+        found: list[_Instance] = []
         for source, relation in table.items():
             here = at_point(relation, parameters, start)
             width = here.dim(isl.dim_type.out)
@@ -173,6 +191,14 @@ class _Explanation:
                     one = one.fix_val(isl.dim_type.out, n, number)
                 here = here.subtract(one)
         return found
+
+
+def _only(like: isl.Map, point: Point) -> isl.Set:
+    """The set of one point, in the range of a relation."""
+    result = isl.Set.universe(like.get_space().range())
+    for n, number in enumerate(point):
+        result = result.fix_val(isl.dim_type.set, n, number)
+    return result
 
 
 # Contributions to look at when naming one that is missing.
