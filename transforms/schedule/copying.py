@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -23,11 +23,12 @@ class Copier:
     """Copies what computes values inside of some op, names (`tir.let`) looked through.
 
     source: only what is computed inside of it is copied; other values are used as they are.  replace: asked about
-    each value first.
+    each value first.  loads: those that it has written.
     """
 
     source: Operation
     replace: Replace
+    loads: list[LoadOp] = field(default_factory=list[LoadOp])
 
     def value(self, builder: TirBuilder, value: SSAValue) -> SSAValue:
         """The value, computed at the builder's point."""
@@ -55,7 +56,10 @@ class Copier:
                 lambda: self._value(builder, _yielded(op.then.block), dict(known)),
                 lambda: self._value(builder, _yielded(op.orelse.block), dict(known)),
             )
-        return builder.insert(op.clone(operands)).results[0]
+        copy = builder.insert(op.clone(operands))
+        if isinstance(copy, LoadOp):
+            self.loads.append(copy)
+        return copy.results[0]
 
     def statements(self, builder: TirBuilder, ops: Iterable[Operation], store: Callable[[TirBuilder, StoreOp], None]):
         """Statements that `why_not_simple` allows; `store` writes what stands for a store."""

@@ -8,13 +8,14 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
 from ...core.errors import PassError, ScheduleError
+from ...dialects.text import expression_text
 from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, BufferOp, FuncOp, LoadOp, StoreOp
 from ..analysis.access_regions import infer_accesses
-from ..analysis.index import Analyzer, Lin
-from ..analysis.iter_map import Domain, IterVar, detect, invert, lin_text
+from ..analysis.index import Analyzer, Lin, export
+from ..analysis.iter_map import Domain, IterVar, detect, invert
 from ..analysis.scopes import ancestors, block_name, buffer_name, root_buffer, scope_of, statements
-from ..analysis.tree import has_effect
-from .copying import loads_in, stores_in, why_not_simple
+from ..analysis.tree import erase_if_dead, has_effect
+from .copying import before, loads_in, stores_in, why_not_simple
 from .nest import erase_empty_around, erase_statement
 
 # What blocks must be like
@@ -120,9 +121,9 @@ def solve(
     return mapping if isinstance(mapping, str) else invert(analyzer, mapping, element)
 
 
-def index_text(buffer: SSAValue, indices: Sequence[Lin]) -> str:
-    """An element as the program writes it."""
-    return f"{buffer_name(buffer)}[{', '.join(map(lin_text, indices))}]"
+def element_text(op: LoadOp | StoreOp) -> str:
+    """The element that is accessed, as the program writes it."""
+    return f"{buffer_name(op.buffer)}[{', '.join(map(expression_text, op.indices))}]"
 
 
 # Changing
@@ -159,6 +160,18 @@ def renew_accesses(blocks: Sequence[BlockOp]) -> None:
             infer_accesses(block)
         except PassError as error:
             raise ScheduleError(f"block {block_name(block)}: {error}", [block]) from None
+
+
+def simplify_indices(ops: Iterable[LoadOp | StoreOp]) -> None:
+    """Write the indices of loads and stores in normal form."""
+    for op in ops:
+        analyzer = Analyzer(through_lets=False)
+        head = len(op.operands) - len(op.indices) - (op.predicate is not None)
+        for n, index in enumerate(op.indices, head):
+            lin = analyzer.lin(index)
+            if lin.atom is not index:
+                op.operands[n] = export(analyzer, lin, before(op), index.type)
+                erase_if_dead(index)
 
 
 def erase_block(block: BlockOp) -> None:

@@ -16,13 +16,14 @@ from .copying import Copier, before, require_lasting
 from .elementwise import (
     blocks_using,
     element_stores,
+    element_text,
     erase_accesses,
     erase_block,
     erase_buffer,
-    index_text,
     renew_accesses,
     require_loads,
     require_temporary,
+    simplify_indices,
     solve,
 )
 from .handles import BlockLike
@@ -103,9 +104,10 @@ def _replace(block: BlockOp, store: StoreOp, load: LoadOp) -> None:
         def replace(builder: TirBuilder, value: SSAValue) -> SSAValue | None:
             return export(analyzer, axes[value], builder, value.type) if value in axes else None
 
-        value = Copier(block, replace).value(before(load), store.value)
-    load.result.replace_all_uses_with(value)
+        copier = Copier(block, replace)
+        load.result.replace_all_uses_with(copier.value(before(load), store.value))
     erase_if_dead(load.result)
+    simplify_indices(copier.loads)
 
 
 def _inverse(analyzer: Analyzer, block: BlockOp, store: StoreOp, element: Sequence[Lin]) -> dict[SSAValue, Lin]:
@@ -115,8 +117,7 @@ def _inverse(analyzer: Analyzer, block: BlockOp, store: StoreOp, element: Sequen
     axes = solve(analyzer, block, _axes_of(block, store), indices, element)
     if isinstance(axes, str):
         raise ScheduleError(
-            f"block {block_name(block)} stores to {index_text(store.buffer, indices)}, which does not tell its axes: "
-            f"{axes}",
+            f"block {block_name(block)} stores to {element_text(store)}, which does not tell its axes: {axes}",
             [block],
         )
     return axes

@@ -39,6 +39,7 @@ from ..analysis.scopes import (
     binding_sums,
     block_name,
     buffer_name,
+    depends_on,
     fresh_block_name,
     fresh_buffer_name,
     loops_around,
@@ -82,8 +83,8 @@ class PadEinsumPrimitives(Recorder):
 
         block: one store, at axes, computed from elements at axes or at indices without padded axes; if a reduction axis
         is padded it is a sum, of what is 0 where what is read is 0. It runs for all of its domain, alone in its loops.
-        padding: a positive number for each axis. Loops that an axis is directly bound to run through the padded extent;
-        others run as before. Buffers without padded axes are used as they are.
+        padding: a positive number for each axis. A loop that one axis is directly bound to runs through its padded
+        extent; others run as before. Buffers without padded axes are used as they are.
         Legal by construction. ScheduleError if the block is not of this kind.
         """
         self.record(PadEinsumOp, block=self._block(block), padding=padding)
@@ -264,10 +265,11 @@ def _leaves(block: BlockOp, value: SSAValue) -> list[SSAValue]:
 
 
 def _require_zero(einsum: Einsum, store: StoreOp) -> None:
-    """ScheduleError unless what is accumulated in the padding of each reduction axis is 0."""
+    """ScheduleError unless what is accumulated in the padding of each reduction axis that runs longer is 0."""
     block = einsum.block
+    longer = _longer_loops(einsum)
     for axis, variable in zip(block.axes, block.variables, strict=True):
-        if axis.kind == "spatial" or variable not in einsum.padded:
+        if axis.kind == "spatial" or variable not in longer:
             continue
         name = block_name(block)
         if axis.kind != "reduce" or block.init is None:
@@ -411,16 +413,25 @@ def _redirect(op: LoadOp | StoreOp, buffer: SSAValue, dims: Sequence[Dim]) -> No
         erase_if_dead(index)
 
 
+def _longer_loops(einsum: Einsum) -> dict[SSAValue, ForOp]:
+    """The loops that padded axes, each by itself, are directly bound to: these run longer."""
+    loops: dict[SSAValue, ForOp] = {loop.variable: loop for loop in loops_around(einsum.block)}
+    bindings = list(einsum.block.bindings)
+    found: dict[SSAValue, ForOp] = {}
+    for axis, variable in zip(einsum.block.axes, einsum.block.variables, strict=True):
+        loop = loops.get(axis.binding)
+        if variable in einsum.padded and loop is not None and tuple(loop.mixed_bounds) == (0, axis.extent, 1):
+            if sum(depends_on([binding], loop.variable) for binding in bindings) == 1:
+                found[variable] = loop
+    return found
+
+
 def _extend(einsum: Einsum) -> None:
-    """Give axes, and loops that they are directly bound to, their padded extents."""
-    block = einsum.block
-    loops = {loop.variable: loop for loop in loops_around(block)}
+    """Give axes and loops their padded extents."""
+    for variable, loop in _longer_loops(einsum).items():
+        loop.static_bounds, loop.operands = split_mixed([0, einsum.padded[variable], 1])
     axes: list[Axis] = []
-    for axis, variable in zip(block.axes, block.variables, strict=True):
-        if variable in einsum.padded:
-            loop = loops.get(axis.binding)  # pyright: ignore[reportArgumentType]
-            if loop is not None and tuple(loop.mixed_bounds) == (0, axis.extent, 1):
-                loop.static_bounds, loop.operands = split_mixed([0, einsum.padded[variable], 1])
-            axis = Axis(axis.name, axis.kind, 0, einsum.padded[variable], axis.binding)
-        axes.append(axis)
-    set_axes(block, axes)
+    for axis, variable in zip(einsum.block.axes, einsum.block.variables, strict=True):
+        extent = einsum.padded.get(variable, axis.extent)
+        axes.append(Axis(axis.name, axis.kind, axis.low, extent, axis.binding))
+    set_axes(einsum.block, axes)

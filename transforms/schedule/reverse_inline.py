@@ -12,6 +12,7 @@ from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.schedule import ReverseComputeInlineOp
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, IfOp, LoadOp, StoreOp, TirBuilder
+from ..analysis.dependence import CyclicCopyError
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import detect, invert, iteration_domain, predicate_constraints, why_not_onto
 from ..analysis.scopes import (
@@ -23,19 +24,20 @@ from ..analysis.scopes import (
     loops_around,
     scope_of,
 )
-from .copying import Copier, loads_in, outer_values, require_lasting, stores_in, why_not_simple
+from .copying import Copier, loads_in, outer_values, require_lasting, stores_in
 from .elementwise import (
     around,
     blocks_using,
     body,
     element_stores,
+    element_text,
     erase_accesses,
     erase_block,
     erase_buffer,
-    index_text,
     renew_accesses,
     require_loads,
     require_temporary,
+    simplify_indices,
     solve,
 )
 from .handles import BlockLike
@@ -110,11 +112,18 @@ def reverse_compute_inline(state: State, block: BlockOp) -> None:
         require_lasting(each, alloc)
     _require_visible(block, producer)
     plan = Plan(block, loads, producer, store, *_instance(block, loads, store))
-    with state.changing([block, producer]) as change:
-        # Both are seen through on both sides: what stays is how the results depend on the inputs.
-        change.copies_before += [block, producer]
-        change.copies_after.append(producer)
-        _reverse_inline(plan)
+    try:
+        with state.changing([block, producer]) as change:
+            # Both are seen through on both sides: what stays is how the results depend on the inputs.
+            change.copies_before += [block, producer]
+            change.copies_after.append(producer)
+            _reverse_inline(plan)
+    except CyclicCopyError:
+        raise ScheduleError(
+            f"block {block_name(producer)} would read what it has written itself, where block {block_name(block)} "
+            "writes in front of it",
+            [producer, block],
+        ) from None
 
 
 # The producer
@@ -167,8 +176,9 @@ def _store_to(block: BlockOp, buffer: SSAValue) -> StoreOp:
             "stores each element once",
             marks,
         )
-    if len(stores) != 1 or why_not_simple(body(writer)) is not None:
-        raise ScheduleError(f"{title} does more than to store each element once", marks)
+    if len(stores) != 1:
+        raise ScheduleError(f"{title} stores to it {len(stores)} times, expected once", marks)
+    element_stores(writer)
     return stores[0]
 
 
@@ -193,7 +203,7 @@ def _instance(
     """The axes of the instance of `block` that reads what `store` stores, and when there is one."""
     analyzer = Analyzer()
     read = [[analyzer.exact(index) for index in load.indices] for load in loads]
-    texts = list(dict.fromkeys(index_text(store.buffer, indices) for indices in read))
+    texts = list(dict.fromkeys(map(element_text, loads)))
     if any(indices != read[0] for indices in read):
         raise ScheduleError(
             f"block {block_name(block)} reads several elements of buffer {buffer_name(store.buffer)}, "
@@ -278,10 +288,11 @@ def _write(plan: Plan) -> None:
         return own.value(builder, store.value) if value in loaded else None
 
     copier = Copier(plan.block, replace)
+    written: list[LoadOp | StoreOp] = []
 
     def write(builder: TirBuilder, old: StoreOp) -> None:
         value = copier.value(builder, old.value)
-        builder.store(value, old.buffer, [copier.value(builder, index) for index in old.indices])
+        written.append(builder.store(value, old.buffer, [copier.value(builder, index) for index in old.indices]))
 
     alone = store.parent_op() is producer and sum(1 for _ in stores_in(body(producer))) == 1
     builder = builder_before(store)
@@ -289,6 +300,7 @@ def _write(plan: Plan) -> None:
         branch = builder.insert(IfOp(_joint(analyzer, builder, plan.conditions)))
         builder = TirBuilder(branch.then.block, store.location)
     copier.statements(builder, body(plan.block), write)
+    simplify_indices([*copier.loads, *written])
     if plan.conditions and alone:
         bound: dict[SSAValue, Lin] = dict(zip(producer.variables, map(analyzer.exact, producer.bindings), strict=True))
         outside = [condition.substituted(analyzer, bound) for condition in plan.conditions]

@@ -8,7 +8,7 @@ docs/legality.md explains the model.
 """
 
 from .carried import carried_dependence, has_self_conflicts
-from .compare import compare_flows
+from .compare import CyclicCopyError, compare_flows
 from .flow import Flow, value_flow
 from .model import Init
 from .sources import LIVE_IN, LIVE_OUT
@@ -17,6 +17,7 @@ from .violation import Violation
 __all__ = [
     "LIVE_IN",
     "LIVE_OUT",
+    "CyclicCopyError",
     "Flow",
     "Init",
     "Violation",
