@@ -29,7 +29,7 @@ from ...dialects.tir import (
 from ..analysis.access_regions import infer_accesses
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import detect, invert, iteration_domain
-from ..analysis.scopes import between, block_name, depends_on, loops_around, root_buffer
+from ..analysis.scopes import between, block_name, depends_on, loops_around, root_buffer, statements
 from ..analysis.tree import erase_if_dead, operands_from_outside
 from .nest import conjuncts, erase_statement, simplify_blocks, with_expressions
 from .rebuild import builder_in_front, copy_expression, copy_number, write_number
@@ -37,7 +37,7 @@ from .rebuild import builder_in_front, copy_expression, copy_number, write_numbe
 
 @dataclass
 class InitPlan:
-    """How the init of `block` becomes a block in front of `place`.
+    """How the init of `block` becomes a block in front of `place`, or in front of `front`, further up beside it.
 
     loops: the loops inside of `place` (and it) that the nest has again.  fixed: the others, and where the init runs.
     extents: those of the others that may not be positive; the init does not run then.
@@ -47,14 +47,16 @@ class InitPlan:
     block: BlockOp
     init: InitOp
     place: Operation
+    front: Operation
     loops: list[ForOp] = field(default_factory=list[ForOp])
     fixed: dict[SSAValue, Lin] = field(default_factory=dict[SSAValue, Lin])
     extents: list[Mixed] = field(default_factory=list[Mixed])
     conditions: list[tuple[SSAValue, bool]] = field(default_factory=list[tuple[SSAValue, bool]])
 
 
-def plan_init(block: BlockOp, place: Operation) -> InitPlan:
-    """How the init of a block would come to stand in front of `place`, which is the block or around it.
+def plan_init(block: BlockOp, place: Operation, front: Operation | None = None) -> InitPlan:
+    """How the init of a block would come to stand in front of `place`, which is the block or around it, or of `front`
+    if that is given, a statement beside `place`.
 
     ScheduleError if it has none, or it cannot be said when it runs.
     """
@@ -62,7 +64,7 @@ def plan_init(block: BlockOp, place: Operation) -> InitPlan:
     name = block_name(block)
     if init is None:
         raise ScheduleError(f"block {name} has no init; expected a reduction block", [block])
-    plan = InitPlan(block, init, place)
+    plan = InitPlan(block, init, place, front or place)
     inner = [loop for loop in loops_around(block) if loop is place or place.is_ancestor(loop)]
     plan.loops = _recreated(block, inner)
     _check_init(plan)
@@ -169,25 +171,34 @@ def _inverse(
 Conditions = Callable[[TirBuilder], Sequence[SSAValue]]
 
 
+@dataclass(frozen=True)
+class TakenInit:
+    """An init that has become a block; the statement that it is, or is in; and its loops in the place of the old."""
+
+    block: BlockOp
+    outermost: Operation
+    loops: dict[SSAValue, SSAValue]
+
+
 def take_out_init(
     plan: InitPlan,
     name: str,
     loop_name: Callable[[str], str] = lambda name: name,
     further: Conditions = lambda _: (),
-) -> tuple[BlockOp, Operation]:
+) -> TakenInit:
     """Do what was planned: the init becomes a block called `name`, and what is left of the old one reads what it
-    accumulates. Gives the new block, and the statement in front of `plan.place` that it is or is in.
+    accumulates.
 
     loop_name: what the copy of a loop is called.  further: writes what has to hold for the new block besides.
     """
-    builder = builder_in_front(plan.place)
-    known: dict[SSAValue, SSAValue] = {}
+    builder = builder_in_front(plan.front)
+    loops: dict[SSAValue, SSAValue] = {}
     outermost: Operation | None = None
     for loop in plan.loops:
-        copy = _copy_loop(loop, builder, known, loop_name, plan.place)
+        copy = _copy_loop(loop, builder, loops, loop_name, plan.place)
         outermost = outermost or copy
         builder = TirBuilder(copy.body.block, plan.init.location)
-    block = _init_block(plan, name, builder, known, further)
+    block = _init_block(plan, name, builder, loops, further)
     outermost = outermost or block
     for op in list(plan.init.body.block.ops):
         op.detach()
@@ -201,7 +212,8 @@ def take_out_init(
     except PassError as error:
         raise ScheduleError(f"the init of block {block_name(plan.block)}: {error}", [plan.block]) from error
     simplify_blocks([outermost])
-    return block, outermost
+    simplify_blocks(statements(block.body.block))
+    return TakenInit(block, outermost, loops)
 
 
 def _copy_loop(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from .annotations import AnnotationPrimitives
 from .axes import AxisPrimitives
+from .blockize import BlockizePrimitives
 from .cache import CachePrimitives
 from .compute_at import ComputeAtPrimitives
 from .inline import InlinePrimitives
 from .kinds import KindPrimitives
+from .layout import LayoutPrimitives
 from .loops import LoopPrimitives
 from .pad_einsum import PadEinsumPrimitives
 from .padding import PaddingPrimitives
 from .queries import Queries
 from .reductions import ReductionPrimitives
-from .reverse_inline import ReverseInlinePrimitives
 from .reindex import ReindexPrimitives
+from .reverse_inline import ReverseInlinePrimitives
 from .sampling import Sampling
 from .session import Session
 
@@ -25,6 +27,7 @@ class Schedule(
     Sampling,
     LoopPrimitives,
     ReductionPrimitives,
+    BlockizePrimitives,
     KindPrimitives,
     AxisPrimitives,
     AnnotationPrimitives,
@@ -35,6 +38,7 @@ class Schedule(
     ComputeAtPrimitives,
     CachePrimitives,
     ReindexPrimitives,
+    LayoutPrimitives,
 ):
     """A program under transformation, and the trace of what has been done to it.
 
