@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
 from typing import Any
 
 import numpy as np
 
 from ...backends.build import build
 from ...core.dtypes import dtype_of_numpy
+from ...core.errors import ScheduleError
 from ...dialects.tir import FuncOp
 from ...frontends.mlir import parse_mlir
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...transforms.analysis.tree import is_tree_form
+from ...transforms.schedule import Schedule
 from ..inputs import InputGenerator
 
 
@@ -55,3 +58,34 @@ def _arguments(func: FuncOp, seed: int) -> list[Any]:
         if isinstance(array, np.ndarray) and dtype_of_numpy(array.dtype).is_float:
             array[...] = (array.astype(np.float64) * 2).round().astype(array.dtype)
     return arguments
+
+
+def scheduled(text: str, steps: str, *, target: str = "python") -> Module:
+    """What TVMScript becomes by Python lines that call a schedule `sch`. Raises unless it computes the same."""
+    before = parse_tvmscript(text)
+    schedule = Schedule(before)
+    exec(steps, {"sch": schedule})
+    check_computes_the_same(before, schedule.mod, target=target)
+    return schedule.mod
+
+
+def refused(text: str, steps: str, attempt: str) -> ScheduleError:
+    """The error of a Python line `attempt` behind others. Raises AssertionError unless it leaves the program and the
+    trace as they were."""
+    schedule = Schedule(parse_tvmscript(text))
+    names: dict[str, Any] = {"sch": schedule}
+    exec(steps, names)
+    before = str(schedule.mod), str(schedule.trace)
+    try:
+        exec(attempt, names)
+    except ScheduleError as error:
+        assert (str(schedule.mod), str(schedule.trace)) == before, "refused, and changed something"
+        return error
+    raise AssertionError(f"not refused:\n{schedule.mod.script()}")
+
+
+def body_of(module: Module) -> str:
+    """The text of a module of one function below the header of that function, in classic style."""
+    lines = module.script().splitlines()
+    header = next(n for n, line in enumerate(lines) if line.lstrip().startswith("def "))
+    return dedent("\n".join(line for line in lines[header + 1 :] if line.strip() != '# with T.block("root"):')).strip()

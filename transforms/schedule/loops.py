@@ -178,6 +178,9 @@ def _counting_type(analyzer: Analyzer, loop: ForOp, low: Lin, rounded: Lin, size
     """The integer type that the numbers of the last iteration, and what is computed on the way there, fit in: that of
     the variable, or a wider one. ScheduleError if there is none."""
     own = loop.variable.type
+    for size in sizes:
+        if not analyzer.fits(size, own):
+            raise ScheduleError(f"a loop of extent {analyzer.bounds(size)[1]} does not fit {dtype_of(own)}", [loop])
     first = analyzer.bounds(low)[1]
     last = first + prod(max(analyzer.bounds(size)[1], 0) for size in sizes) - 1
     if not all(analyzer.constant(size) is not None for size in sizes):
