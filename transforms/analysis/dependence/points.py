@@ -26,7 +26,7 @@ def smallest(relation: isl.Map) -> tuple[dict[str, int], Point, Point]:
         point = points.sample_point()
     numbers = [point.get_coordinate_val(DIM.set, n).to_python() for n in range(sum(counts))]
     first, second = counts[0], counts[0] + counts[1]
-    names = [relation.get_dim_name(DIM.param, n) for n in range(first)]
+    names = [relation.get_dim_name(DIM.param, n) or "" for n in range(first)]
     return dict(zip(names, numbers, strict=False)), tuple(numbers[first:second]), tuple(numbers[second:])
 
 

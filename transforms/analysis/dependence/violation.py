@@ -146,7 +146,7 @@ class _Explanation:
     def _names(self, key: Key, point: Point) -> tuple[str, str]:
         """What a statement is called, and one of its instances."""
         for flow in self.flows:
-            for candidate in (key, self.originals.get(key)):
+            for candidate in (key, self.originals.get(key, key)):
                 statement = flow.statements.get(candidate)
                 if statement is not None:
                     op = key.block if isinstance(key, Init) else key

@@ -61,8 +61,8 @@ def compare() -> Callable[..., Violation | None]:
 def refusal() -> Callable[..., str]:
     """Why a change is refused; it has to be."""
 
-    def compare(*texts: str, **options: Any) -> str:
-        violation = compare_texts(*texts, **options)
+    def compare(before: str, after: str, **options: Any) -> str:
+        violation = compare_texts(before, after, **options)
         assert violation is not None
         return str(violation)
 
@@ -87,7 +87,7 @@ def loop() -> Callable[[FuncOp, str], ForOp]:
     return find_loop
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def pairs() -> Callable[[FuncOp, FuncOp], dict[Any, Any]]:
     """What corresponds to what in two functions, by name."""
     return correspondence
