@@ -244,9 +244,7 @@ def _alignment_rows(block: BlockOp) -> dict[tuple[int, int], tuple[int, int]]:
         items = row.data if isinstance(row, ArrayAttr) else ()
         numbers = [item.value.data for item in items if isinstance(item, IntegerAttr)]
         if len(numbers) != 4:
-            raise ScheduleError(
-                f"annotation {BUFFER_ALIGNMENT} of the block has another form than rows of four", [block]
-            )
+            raise ScheduleError(f"annotation {BUFFER_ALIGNMENT} of the block: expected rows of four numbers", [block])
         rows[numbers[0], numbers[1]] = (numbers[2], numbers[3])
     return rows
 

@@ -37,7 +37,12 @@ class Module:
                 B[vi] = A[vi] + T.float32(1)
 """
 
-SPLIT = """
+SPLIT = PRINTED.replace("for i in T.serial(8)", "for i_0, i_1, i_2 in T.grid(2, 2, 2)").replace(
+    "spatial(8, i)", "spatial(8, i_0 * 4 + i_1 * 2 + i_2)"
+)
+REORDERED = SPLIT.replace("for i_0, i_1, i_2", "for i_0, i_2, i_1")
+
+BOUND = """
 # from tvm.script import tir as T
 @tvm.script.ir_module
 class Module:
@@ -47,12 +52,14 @@ class Module:
         T.func_attr({"global_symbol": "main", "tir.noalias": True})
         # body
         # with T.block("root")
-        for i_0, i_2, i_1 in T.grid(2, 2, 2):
-            with T.block("B"):
-                vi = T.axis.spatial(8, i_0 * 4 + i_1 * 2 + i_2)
-                T.reads(A[vi])
-                T.writes(B[vi])
-                B[vi] = A[vi] + T.float32(1)
+        for i_0 in T.thread_binding(2, thread="blockIdx.x"):
+            for i_2 in T.thread_binding(2, thread="threadIdx.x"):
+                for i_1 in T.serial(2):
+                    with T.block("B"):
+                        vi = T.axis.spatial(8, i_0 * 4 + i_1 * 2 + i_2)
+                        T.reads(A[vi])
+                        T.writes(B[vi])
+                        B[vi] = A[vi] + T.float32(1)
 """
 
 FLATTENED = """
@@ -72,7 +79,7 @@ class Module:
 """
 
 
-@pytest.mark.parametrize("text", [WRITTEN, PRINTED, SPLIT], ids=["written", "printed", "split"])
+@pytest.mark.parametrize("text", [WRITTEN, PRINTED, SPLIT, REORDERED], ids=["written", "printed", "split", "reordered"])
 @pytest.mark.parametrize("target", ["llvm", "python"])
 def test_vector_addition_runs(text: str, target: str) -> None:
     a, b = np.arange(8, dtype="float32"), np.zeros(8, "float32")
@@ -83,6 +90,31 @@ def test_vector_addition_runs(text: str, target: str) -> None:
 def test_what_was_printed_is_what_was_written() -> None:
     written, printed = (stepwell.parse_tvmscript(text)["main"] for text in (WRITTEN, PRINTED))
     assert written.script() == printed.script()
+
+
+def printed(schedule: stepwell.Schedule) -> str:
+    """The program as text; the names that the texts above have for the module apart."""
+    return schedule.mod["main"].script()
+
+
+def test_the_first_schedule_prints_what_the_introduction_shows() -> None:
+    shown = {text: stepwell.parse_tvmscript(text)["main"].script() for text in (SPLIT, REORDERED, BOUND)}
+    sch = stepwell.Schedule(stepwell.parse_tvmscript(WRITTEN))
+    block_b = sch.get_block("B")
+    (i,) = sch.get_loops(block_b)
+    i_0, i_1, i_2 = sch.split(i, factors=[2, 2, 2])
+    assert printed(sch) == shown[SPLIT]
+    sch.reorder(i_0, i_2, i_1)
+    assert printed(sch) == shown[REORDERED]
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_2, "threadIdx.x")
+    assert printed(sch) == shown[BOUND]
+
+
+def test_the_first_schedule_computes_what_the_introduction_shows() -> None:
+    a, b = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+    stepwell.build(stepwell.parse_tvmscript(BOUND), "python")(a, b)
+    assert b.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 def test_a_vectorised_loop_after_lowering_runs() -> None:
