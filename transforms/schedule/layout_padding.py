@@ -29,6 +29,7 @@ from ..analysis.scopes import (
 from .copies import beside, type_of
 from .index_maps import apply_map
 from .nest import (
+    builder_before,
     erase_statement,
     make_loop,
     move_body,
@@ -191,6 +192,18 @@ class Condition:
     lhs: Lin
     rhs: Lin
 
+    def negated(self) -> Condition:
+        """The condition that holds where this one does not."""
+        match self.name:
+            case "eq":
+                return Condition("ne", self.lhs, self.rhs)
+            case "ne":
+                return Condition("eq", self.lhs, self.rhs)
+            case "lt":
+                return Condition("le", self.rhs, self.lhs)
+            case _:
+                return Condition("lt", self.rhs, self.lhs)
+
     def write(self, analyzer: Analyzer, builder: TirBuilder, type: Attribute) -> SSAValue:
         lhs, rhs = (export(analyzer, side, builder, type) for side in (self.lhs, self.rhs))
         return builder.binary(self.name, lhs, rhs)
@@ -251,6 +264,16 @@ def write_disjunction(
     return total
 
 
+def write_none(analyzer: Analyzer, builder: TirBuilder, conditions: Sequence[Condition], type: Attribute) -> SSAValue:
+    """Write that some conditions do not all hold."""
+    total: SSAValue | None = None
+    for condition in conditions:
+        value = condition.negated().write(analyzer, builder, type)
+        total = value if total is None else builder.binary("or", total, value)
+    assert total is not None
+    return total
+
+
 # Writing it
 
 
@@ -294,9 +317,10 @@ def _rewrite_axes(writer: SequentialWriter, layout: Layout, names: Sequence[str]
     body, first = block.body.block, min(writer.axes)
     axes, old = block.axes, [block.variables[n] for n in writer.axes]
     added = [body.insert_arg(loop.variable.type, first + n) for n, loop in enumerate(loops)]
+    analyzer, writes = Analyzer(through_lets=False), builder_before(block)
     fresh = [
-        Axis(f"v_{name}", "spatial", 0, loop.mixed_bounds[1], loop.variable)
-        for name, loop in zip(names, loops, strict=True)
+        Axis(f"v_{name}", "spatial", 0, number(analyzer, extent, writes, loop.variable.type), loop.variable)
+        for name, extent, loop in zip(names, layout.new, loops, strict=True)
     ]
     set_axes(block, [*axes[:first], *fresh, *axes[first:]])
     analyzer = Analyzer(through_lets=False)
