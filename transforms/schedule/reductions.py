@@ -81,8 +81,8 @@ def decompose_reduction(state: State, block: BlockOp | FuncOp, loop: ForOp | Pla
     func = function_of(block)
     with state.changing([loop]) as change:
         init = take_out_init(plan, fresh_block_name(func, f"{name}_init"), lambda name: f"{name}_init").block
-        rename(block, fresh_block_name(func, f"{name}_update"))
         change.renamed[init] = block
+    rename(block, fresh_block_name(func, f"{name}_update"))
     return init
 
 
