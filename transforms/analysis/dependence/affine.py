@@ -10,15 +10,19 @@ from typing import Any, TypeAlias
 
 import islpy as isl
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ....core.dtypes import dtype_of
 from ....dialects.tir import (
+    DYNAMIC,
     BlockOp,
     CastOp,
+    FloormodOp,
+    ForOp,
     IfThenElseOp,
     IntrinsicOp,
+    LaunchThreadOp,
     LetOp,
     Mixed,
     SymbolOp,
@@ -113,6 +117,7 @@ class Affine:
         self.parameters = parameters
         self.rank = rank
         self.dims: dict[SSAValue, int] = {}
+        self._directly: dict[SSAValue, tuple[isl.Aff, int, int] | None] = {}
         self._space: isl.Space | None = None
         self._known = -1
 
@@ -124,6 +129,7 @@ class Affine:
             for n, name in enumerate(names.values()):
                 space = space.set_dim_name(DIM.param, n, name)
             self._space, self._known = space, len(names)
+            self._directly.clear()
         return self._space
 
     def universe(self) -> isl.Set:
@@ -133,7 +139,41 @@ class Affine:
 
     def function(self, value: Mixed) -> isl.PwAff:
         """An integer as a function of the dimensions. NotAffine if it is none."""
-        return self.function_of(self.analyzer.exact(value))
+        if isinstance(value, int):
+            return self.constant(value)
+        direct = self._direct(value)
+        return self.function_of(self.analyzer.exact(value)) if direct is None else isl.PwAff.from_aff(direct[0])
+
+    def _direct(self, value: SSAValue) -> tuple[isl.Aff, int, int] | None:
+        """The function and the range of an integer that is computed from dimensions with known ranges by arithmetic
+        that does not wrap; None where it takes the analyzer to say more. This is most of it, and ten times as fast."""
+        if value not in self._directly:
+            self._directly[value] = self._compute_directly(value)
+        return self._directly[value]
+
+    def _compute_directly(self, value: SSAValue) -> tuple[isl.Aff, int, int] | None:
+        type = value.type
+        if not isinstance(type, IntegerType) or type.width.data == 1 or type.signedness.data is not Signedness.SIGNLESS:
+            return None
+        op: Any = value.owner
+        if value in self.dims:
+            bounds = _static_range(value)
+            if bounds is None:
+                return None
+            local = isl.LocalSpace.from_space(self.space())
+            return isl.Aff.var_on_domain(local, DIM.set, self.dims[value]), *bounds
+        if isinstance(op, arith.ConstantOp):
+            number = constant_value(value)
+            assert isinstance(number, int)
+            local = isl.LocalSpace.from_space(self.space())
+            return isl.Aff.zero_on_domain(local).set_constant_val(number), number, number
+        rule = _DIRECT.get(op.__class__)
+        if rule is None:
+            return None
+        a, b = self._direct(op.lhs), self._direct(op.rhs)
+        found = None if a is None or b is None else rule(a, b)
+        limit = 1 << (type.width.data - 1)
+        return found if found is not None and -limit <= found[1] and found[2] < limit else None
 
     def function_of(self, lin: Lin) -> isl.PwAff:
         """A sum as a function of the dimensions. NotAffine if it is none."""
@@ -243,6 +283,69 @@ class Affine:
         """`if a then b else c` on bools."""
         condition, (then, orelse) = self.condition(op.condition), (_yielded(r.block) for r in op.regions)
         return condition.intersect(self.condition(then)).union(condition.complement().intersect(self.condition(orelse)))
+
+
+# Arithmetic on functions with ranges
+
+_Ranged: TypeAlias = tuple[isl.Aff, int, int]
+
+
+def _add(a: _Ranged, b: _Ranged) -> _Ranged:
+    return a[0].add(b[0]), a[1] + b[1], a[2] + b[2]
+
+
+def _subtract(a: _Ranged, b: _Ranged) -> _Ranged:
+    return a[0].sub(b[0]), a[1] - b[2], a[2] - b[1]
+
+
+def _multiply(a: _Ranged, b: _Ranged) -> _Ranged | None:
+    if a[1] == a[2]:
+        a, b = b, a
+    if b[1] != b[2]:
+        return None
+    ends = a[1] * b[1], a[2] * b[1]
+    return a[0].scale_val(isl.Val(b[1])), min(ends), max(ends)
+
+
+def _divide(a: _Ranged, b: _Ranged) -> _Ranged | None:
+    if b[1] != b[2] or b[1] <= 0:
+        return None
+    return a[0].scale_down_val(isl.Val(b[1])).floor(), a[1] // b[1], a[2] // b[1]
+
+
+def _remainder(a: _Ranged, b: _Ranged) -> _Ranged | None:
+    if b[1] != b[2] or b[1] <= 0:
+        return None
+    return a[0].mod_val(isl.Val(b[1])), 0, b[1] - 1
+
+
+_DIRECT: dict[type[Any], Callable[[_Ranged, _Ranged], _Ranged | None]] = {
+    arith.AddiOp: _add,
+    arith.SubiOp: _subtract,
+    arith.MuliOp: _multiply,
+    arith.FloorDivSIOp: _divide,
+    FloormodOp: _remainder,
+}
+
+
+def _static_range(variable: SSAValue) -> tuple[int, int] | None:
+    """The numbers of a loop variable or axis with known bounds."""
+    block = variable.owner
+    parent = block.parent_op() if isinstance(block, Block) else None
+    match parent:
+        case ForOp():
+            low, extent, _ = parent.mixed_bounds
+        case LaunchThreadOp():
+            low, extent = 0, parent.mixed_extent
+        case BlockOp():
+            assert isinstance(variable, BlockArgument)
+            values = parent.static_domains.get_values()  # pyright: ignore[reportAttributeAccessIssue]
+            low, extent = values[2 * variable.index : 2 * variable.index + 2]
+            if DYNAMIC in (low, extent):
+                return None
+        case _:
+            return None
+    return (low, low + extent - 1) if isinstance(low, int) and isinstance(extent, int) and extent > 0 else None
 
 
 def _yielded(block: Block) -> SSAValue:
