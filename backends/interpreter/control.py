@@ -94,7 +94,7 @@ def _is_same_thread(
 ) -> bool:
     """Write a loop inside of another over the same thread: it runs for the thread that is there."""
     outer = f.threads.get(thread)
-    if outer is None or thread.startswith("vthread"):
+    if outer is None:
         return False
     f.writer.set(variable, outer)
     _assume(f, variable, low, extent)

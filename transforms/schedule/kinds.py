@@ -79,8 +79,8 @@ class KindPrimitives(Recorder):
         thread_axis: blockIdx.x, .y, .z; threadIdx.x, .y, .z; vthread, vthread.x, .y, .z.
         Conditions are those of `parallel`; besides, the threads of one block (threadIdx) may contribute to one
         reduction together. Inside of one kernel (the outermost loop that is bound to blocks or threads), a loop bound
-        to an axis has no other one around it that is bound to the same axis (vthread excepted), and known extents of
-        loops bound to it agree. ScheduleError if not so.
+        to an axis has no other one around it that is bound to the same axis, and known extents of loops bound to it
+        agree. ScheduleError if not so.
         """
         self.record(BindOp, loop=loop, thread_axis=thread_axis)
 
@@ -106,8 +106,7 @@ def bind(state: State, loop: ForOp, thread_axis: str) -> None:
     if thread_axis not in THREAD_AXES:
         hint = did_you_mean(thread_axis, THREAD_AXES)
         raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(THREAD_AXES)})", [loop])
-    if not thread_axis.startswith("vthread"):
-        _check_axis(loop, thread_axis)
+    _check_axis(loop, thread_axis)
     _set_kind(state, loop, "thread_binding", thread_axis)
 
 

@@ -568,6 +568,20 @@ def test_builtins_of_targets_are_refused() -> None:
         run(text)
 
 
+@pytest.mark.parametrize("axis", ["threadIdx.x", "vthread.x", "vthread"])
+def test_a_loop_inside_of_one_over_the_same_threads_runs_for_the_thread_that_is_there(axis: str) -> None:
+    text = f"""
+@T.prim_func
+def main(A: T.Buffer((4, 4), "int32")):
+    for i in T.thread_binding(4, thread="{axis}"):
+        for j in T.thread_binding(3, thread="{axis}"):
+            A[i, j] = 1
+"""
+    a = np.zeros((4, 4), np.int32)
+    run(text, a)
+    assert a.tolist() == np.diag([1, 1, 1, 0]).tolist()
+
+
 def test_loops_over_threads_run_one_by_one() -> None:
     text = """
     @T.prim_func

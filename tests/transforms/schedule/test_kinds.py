@@ -160,11 +160,10 @@ def test_a_loop_inside_of_one_bound_to_the_same_axis_is_refused() -> None:
     assert "loop j is bound to threadIdx.x already" in error.reason
 
 
-def test_virtual_threads_nest() -> None:
-    steps = IJK + "sch.bind(i, 'vthread.x')\nsch.bind(j, 'vthread.x')"
-    sch = Schedule(stepwell.parse_tvmscript(MATMUL))
-    exec(steps, {"sch": sch})
-    assert sch.mod.script().count('thread="vthread.x"') == 2
+def test_virtual_threads_of_different_axes_nest() -> None:
+    steps = IJK + "sch.bind(i, 'vthread.x')\nsch.bind(j, 'vthread.y')"
+    assert 'thread="vthread.y"' in scheduled(MATMUL, steps).script()
+    assert "vthread.x already" in str(refused(MATMUL, IJK + "sch.bind(i, 'vthread.x')", "sch.bind(j, 'vthread.x')"))
 
 
 SIBLINGS = """
