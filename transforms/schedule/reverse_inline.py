@@ -203,7 +203,7 @@ def _instance(
     """The axes of the instance of `block` that reads what `store` stores, and when there is one."""
     analyzer = Analyzer()
     read = [[analyzer.exact(index) for index in load.indices] for load in loads]
-    texts = list(dict.fromkeys(map(element_text, loads)))
+    texts = sorted(set(map(element_text, loads)))
     if any(indices != read[0] for indices in read):
         raise ScheduleError(
             f"block {block_name(block)} reads several elements of buffer {buffer_name(store.buffer)}, "
