@@ -5,6 +5,7 @@ from __future__ import annotations
 from .annotations import AnnotationPrimitives
 from .axes import AxisPrimitives
 from .blockize import BlockizePrimitives
+from .block_layout import BlockLayoutPrimitives
 from .cache import CachePrimitives
 from .compute_at import ComputeAtPrimitives
 from .inline import InlinePrimitives
@@ -39,6 +40,7 @@ class Schedule(
     CachePrimitives,
     ReindexPrimitives,
     LayoutPrimitives,
+    BlockLayoutPrimitives,
 ):
     """A program under transformation, and the trace of what has been done to it.
 
