@@ -23,7 +23,7 @@ from .init_nests import TakenInit, plan_init, take_out_init
 from .nest import all_in_blocks, function_of
 from .recorder import Recorder
 from .state import Change, Place, State, applies
-from .subspaces import OuterBlock, divide_block
+from .subspaces import OuterBlock, Part, divide_block
 
 
 class BlockizePrimitives(Recorder):
@@ -46,8 +46,8 @@ class BlockizePrimitives(Recorder):
         it do. The init of a reduction becomes that of the new block, with loops around it.
 
         target: a loop, with one or more blocks below and nothing outside of blocks; or blocks whose statements directly
-        follow each other, with no other blocks in these.  preserve_unit_iters: an outer axis of one value that a loop
-        of one iteration chooses is bound to that; else to 0.
+        follow each other, with no other blocks in these.  preserve_unit_iters: kept in the trace as TVM does; an outer
+        axis of one value is always there, and bound to 0.
         Returns the new block. `get_loops` of the blocks inside gives the loops in it from now on.
         Legal where all inits of one instance of the new block may run before everything else in it. ScheduleError with
         two instances that conflict if not, or with the axis that cannot be taken apart.
@@ -67,7 +67,7 @@ def blockize(state: State, target: list[ForOp | BlockOp | FuncOp | Place], prese
             raise ScheduleError("expected all statements to be inside of blocks; not so in", {root: "here"})
     parts = [divide_block(block, roots) for block in blocks]
     inits = [plan_init(part.block, part.root, roots[0]) for part in parts if part.block.init is not None]
-    outer = OuterBlock(parts, roots, preserve_unit_iters=preserve_unit_iters)
+    outer = OuterBlock(parts, roots)
     func = function_of(blocks[0])
     name = _name(blocks if isinstance(target[0], ForOp) else [op for op in target if isinstance(op, BlockOp)])
 
@@ -82,11 +82,18 @@ def blockize(state: State, target: list[ForOp | BlockOp | FuncOp | Place], prese
 
     taken: list[TakenInit] = []
     if inits:
-        with state.changing(roots) as change:
+        with state.changing(_checked(roots, parts)) as change:
             taken = take_out(change)
     with state.changing(check=False):
         by_block = {plan.block: init for plan, init in zip(inits, taken, strict=True)}
         return outer.build(fresh_block_name(func, name), by_block)
+
+
+def _checked(roots: Sequence[Operation], parts: Sequence[Part]) -> Sequence[Operation]:
+    """What moves, for the check: with the loops around where their extents are not known, as the init may run by what
+    is known of these."""
+    loops = parts[0].outer_loops
+    return [loops[0]] if any(loop.bounds for loop in loops) else roots
 
 
 def _name(blocks: Sequence[BlockOp]) -> str:
@@ -102,7 +109,7 @@ def _roots(target: Sequence[Operation | Place]) -> tuple[list[Operation], list[B
             raise ScheduleError(f"no block is inside of loop {loop.loop_var.data}", [loop])
         return [loop], blocks
     given = [op for op in target if isinstance(op, BlockOp)]
-    if len(given) != len(target):
+    if not given or len(given) != len(target):
         raise ScheduleError("expected a loop, or one or more blocks, not the root block")
     if len(set(given)) != len(given):
         raise ScheduleError("a block is given twice", given)

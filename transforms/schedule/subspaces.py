@@ -123,10 +123,9 @@ class OuterBlock:
     parts: these, in program order.  roots: the statements that come into it, likewise, side by side.
     """
 
-    def __init__(self, parts: Sequence[Part], roots: Sequence[Operation], *, preserve_unit_iters: bool):
+    def __init__(self, parts: Sequence[Part], roots: Sequence[Operation]):
         self.parts = parts
         self.roots = roots
-        self.keeps_units = preserve_unit_iters
         self.analyzer = Analyzer()
         self.axes: list[_OuterAxis] = []
         self.places = [self._place(part) for part in parts]
@@ -141,7 +140,7 @@ class OuterBlock:
             wanted = _OuterAxis(
                 f"{axis.name}_o",
                 axis.kind,
-                self._binding(part, axis, division),
+                division.outer,
                 division.outer_extent,
                 axis.binding.type,
             )
@@ -151,16 +150,6 @@ class OuterBlock:
                 self.axes.append(wanted)
             places.append(place)
         return places
-
-    def _binding(self, part: Part, axis: Axis, division: Division) -> Lin:
-        """The outer part; of one value, it may be that of a loop of one iteration."""
-        if division.outer.terms or not self.keeps_units:
-            return division.outer
-        for loop in part.outer_loops:
-            low, extent, _ = loop.mixed_bounds
-            if extent == 1 and isinstance(low, int) and depends_on([axis.binding], loop.variable):
-                return Lin(-low, {loop.variable: 1})
-        return division.outer
 
     def _check_inits(self) -> None:
         """ScheduleError if blocks with an init are reduced along different outer axes: there is one init of all."""
@@ -202,7 +191,7 @@ class OuterBlock:
         if inits:
             init = TirBuilder(body, block.location).insert(InitOp())
             for taken in inits.values():
-                self._restrict_init(taken)
+                self._restrict_init(block, taken)
                 move_to_end(taken.outermost, init.body.block)
         for root in self.roots:
             move_to_end(root, body)
@@ -241,21 +230,17 @@ class OuterBlock:
         erase_if_dead(predicate)
         return joint
 
-    def _restrict_init(self, taken: TakenInit) -> None:
-        """Take from the predicate of an init, which is now inside of one, that this is the first step, and what the new
-        block is restricted to."""
+    def _restrict_init(self, outer: BlockOp, taken: TakenInit) -> None:
+        """Take from the predicate of an init, which is now that of the new block, what holds there: that this is the
+        first step, and the predicate of the block."""
         predicate = taken.block.predicate
         if predicate is None:
             return
-        kept: list[SSAValue] = []
-        with self.analyzer.assumptions():
+        with self.analyzer.assuming(outer.predicate):
             for axis in self.axes:
                 if axis.kind == "reduce":
                     self.analyzer.assume_not_negative(-axis.binding)
-            for condition in conjuncts(predicate):
-                own = any(depends_on([condition], variable) for variable in taken.loops.values())
-                if own or (len(self.parts) > 1 and self.analyzer.decide(condition) is not True):
-                    kept.append(condition)
+            kept = [c for c in conjuncts(predicate) if self.analyzer.decide(c) is not True]
         set_predicate(taken.block, kept)
         erase_if_dead(predicate)
 
