@@ -92,7 +92,7 @@ class Recorder:
             return result
         except ScheduleError as error:
             self._take_back()
-            self._render(op, error)
+            self._render(op, error, arguments)
             raise
         except BaseException:
             self._take_back()
@@ -124,14 +124,16 @@ class Recorder:
         self._state.checked = self._checked
         self._state.changed = False
 
-    def _render(self, op: type[ScheduleOp], error: ScheduleError) -> None:
-        """Say in an error which primitive it was, and show the program, with the ops it is about marked."""
+    def _render(self, op: type[ScheduleOp], error: ScheduleError, arguments: dict[str, Any]) -> None:
+        """Say in an error which primitive it was, and show the program, with the ops it is about marked: if it names
+        none that are in the program, what the primitive was given."""
         error.primitive = op.name.partition(".")[2]
         if self._render_level == "none":
             error.reason, error.marks = "refused", {}
         if self._render_level != "detail":
             return
         marks = {found: text for marked, text in error.marks.items() if (found := self._find(marked)) is not None}
+        marks = marks or dict.fromkeys(self._given(arguments), "")
         if marks:
             error.program = print_marked(self._state.module, marks)
 
@@ -145,6 +147,12 @@ class Recorder:
             op for op in self._state.module.walk() if isinstance(op, BlockOp) and op.block_name == marked.block_name
         )
         return next(named, None)
+
+    def _given(self, arguments: dict[str, Any]) -> list[BlockOp | ForOp]:
+        """The blocks and loops among the arguments of a primitive that are in the program."""
+        values = [value for item in arguments.values() for value in (item if isinstance(item, list) else [item])]
+        targets = [self._state.values[value] for value in values if isinstance(value, SSAValue)]
+        return [op for op in targets if isinstance(op, BlockOp | ForOp) and self._state.module.is_ancestor(op)]
 
     # Handles
 
