@@ -1,0 +1,9 @@
+"""The pages of docs/ that are made by a program: run what is on them, and write down what comes out.
+
+`python -m stepwell.tools.docs` in the root of the repository makes them anew; the tests compare.
+"""
+
+from .pages import run_page
+from .primitives import primitives_page
+
+__all__ = ["primitives_page", "run_page"]

@@ -1,0 +1,127 @@
+"""What the docstring of a primitive says, in parts: what it means, its arguments, its conditions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+TYPES = {
+    "Annotation | Attribute | ExprRV": "bool, number, string, list, dictionary; number of the trace",
+    "Any": "number",
+    "BlockLike": "block, or its name",
+    "BlockLike | LoopRV": "block or loop",
+    "BlockLike | None": "block, or its name",
+    "BufferLike": "number or name",
+    "IndexMap": "function of indices",
+    "LoopRV": "loop",
+    "LoopRV | BlockLike | list[BlockLike]": "loop, or one or more blocks",
+    "RV": "handle",
+    "Sequence[BlockLike] | None": "list of blocks",
+    "Sequence[Factor]": "list of int, number of the trace, None",
+    "Sequence[float]": "list of float",
+    "Sequence[int]": "list of int",
+    "Sequence[int] | None": "list of int",
+    "SidedBuffer": "`(side, number)` or name",
+    "Trace | TraceOp | str": "trace, or its text",
+    "bool": "bool",
+    "int": "int",
+    "int | None": "int",
+    "int | str": "number or name",
+    "list[int]": "list of int",
+    "str": "string",
+    "str | None": "string",
+}
+"""Annotations of arguments, in words. A block, a loop and a number of the trace are handles that a schedule gave."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """name: with * in front where any number is taken.  default: as Python text; "" if there is none."""
+
+    name: str
+    type: str
+    default: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Description:
+    """summary: what the primitive means.  results: what else it does, and gives.  conditions: when it is legal, and
+    what is refused."""
+
+    signature: str
+    summary: str
+    arguments: list[Argument]
+    results: str
+    conditions: str
+
+
+def describe(method: Callable[..., Any]) -> Description:
+    """What signature and docstring of a method say. The indented program in it is left out. KeyError for a type that
+    has no words."""
+    paragraphs = [p for p in inspect.getdoc(method).split("\n\n") if not p.startswith("    ")]  # pyright: ignore[reportOptionalMemberAccess]
+    parameters = [p for p in inspect.signature(method).parameters.values() if p.name != "self"]
+    meanings, rest = _arguments(paragraphs[1:], [p.name for p in parameters])
+    results, conditions = _conditions(_joined("\n".join(rest)))
+    return Description(
+        f"{method.__name__}({', '.join(_signature(parameters))})",
+        _joined(paragraphs[0]),
+        [_argument(p, meanings.get(p.name, "")) for p in parameters],
+        results,
+        conditions,
+    )
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _signature(parameters: list[inspect.Parameter]) -> Iterator[str]:
+    starred = False
+    for p in parameters:
+        if p.kind is p.VAR_POSITIONAL:
+            starred = True
+            yield f"*{p.name}"
+            continue
+        if p.kind is p.KEYWORD_ONLY and not starred:
+            starred = True
+            yield "*"
+        yield p.name if p.default is p.empty else f"{p.name}={p.default!r}"
+
+
+def _argument(parameter: inspect.Parameter, meaning: str) -> Argument:
+    name = f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
+    default = "" if parameter.default is parameter.empty else repr(parameter.default)
+    return Argument(name, TYPES[str(parameter.annotation)], default, meaning)
+
+
+def _arguments(paragraphs: list[str], names: list[str]) -> tuple[dict[str, str], list[str]]:
+    """What is said of each argument, `name: text.  name, name: text.`, and the text that is about none.
+
+    The last text of a paragraph ends where a line ends with a full stop and the next one begins with a capital.
+    """
+    some = "|".join(names) or "(?!)"
+    start = re.compile(rf"(?:^|  |\n)((?:{some})(?:, (?:{some}))*):\s")
+    meanings: dict[str, str] = {}
+    rest: list[str] = []
+    for paragraph in paragraphs:
+        _, *parts = start.split(paragraph)
+        before = start.split(paragraph)[0]
+        if before:
+            rest.append(before)
+        for listed, text in zip(parts[::2], parts[1::2], strict=True):
+            text, *more = re.split(r"(?<=\.)\n(?=[A-Z])", text, maxsplit=1)
+            rest += more
+            for name in listed.split(", "):
+                meanings[name] = re.sub(r"(?<!\.)\.$", "", _joined(text))
+    return meanings, rest
+
+
+def _conditions(text: str) -> tuple[str, str]:
+    """What is in front of the first sentence about what is legal, and from there."""
+    found = re.search(r"(?:^|(?<=\. ))(?:Legal|Always legal|ScheduleError|Conditions are|Floats are)\b", text)
+    cut = len(text) if found is None else found.start()
+    return text[:cut].strip(), text[cut:]

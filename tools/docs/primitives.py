@@ -1,0 +1,205 @@
+"""docs/primitives.md: what each primitive means, as its docstring says, and what it does, as it does it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from ...core.errors import ScheduleError
+from ...dialects import get_all_dialects
+from ...dialects.schedule import ScheduleOp, TraceOp
+from ...frontends.tvmscript import parse_tvmscript
+from ...module import Module
+from ...transforms.schedule import Schedule
+from ...transforms.schedule.session import LATER
+from .docstrings import Argument, describe
+from .examples import FAMILIES, Example, Family, Refusal
+from .pages import run_code
+
+_HEAD = """\
+# Primitives
+
+What `stepwell.Schedule` can do, a section for each primitive: what it means, its arguments, when it is legal, and a
+program before and after. [schedules.md](schedules.md) is the introduction, [legality.md](legality.md) says how it is
+decided what is legal.
+
+Names, order and defaults of arguments are TVM's. Blocks, loops and numbers are handles that the schedule gave; a block
+may also be given by name. Every refusal is a `ScheduleError` that leaves the program as it was. Programs are shown
+without the `T.reads` and `T.writes` of their blocks, which are kept up to date.
+
+This page is made by `python -m stepwell.tools.docs`: the words are those of the methods' docstrings, everything else
+has been run. A test compares.
+"""
+
+
+def primitives_page() -> str:
+    """The text of docs/primitives.md."""
+    return "\n".join([_HEAD, *_contents(), *_sections(), *_dialect(), *_later()])
+
+
+def _contents() -> Iterator[str]:
+    for family in FAMILIES:
+        links = ", ".join(f"[{e.method}](#{e.method})" for e in family.examples)
+        yield f"- {family.title}: {links}"
+    yield "- [The `schedule` dialect](#the-schedule-dialect), [what is not there yet](#not-there-yet)\n"
+
+
+def _with_programs() -> Iterator[tuple[Example, str]]:
+    program = ""
+    for example in (example for family in FAMILIES for example in family.examples):
+        program = example.program or program
+        yield example, program
+
+
+ALL_EXAMPLES = {example.method: (example, program) for example, program in _with_programs()}
+"""By method, each with its program."""
+
+
+def _sections() -> Iterator[str]:
+    for family in FAMILIES:
+        yield f"## {family.title}\n"
+        for example in family.examples:
+            yield from _section(*ALL_EXAMPLES[example.method])
+        if family.refusal is not None:
+            yield from _refusal(family, family.refusal)
+
+
+def _section(example: Example, program: str) -> Iterator[str]:
+    yield f"### {example.method}\n"
+    yield from _description(example.method)
+    mod = parse(program)
+    if example.program:
+        yield _code("py", body(mod, header=True, regions=example.regions))
+    sch = Schedule(mod, seed=0)
+    printed = run_code(example.steps, _scope(mod, sch))
+    yield _code("python", example.steps)
+    if printed:
+        yield _code("text", printed)
+    else:
+        header = signature(mod) != signature(sch.mod)
+        yield _code("py", body(sch.mod, header=header, regions=example.regions))
+
+
+def _refusal(family: Family, refusal: Refusal) -> Iterator[str]:
+    yield f"### Refused: {family.title[0].lower()}{family.title[1:]}\n"
+    mod = parse(refusal.program)
+    yield _code("py", body(mod, header=True))
+    yield _code("python", refusal.steps)
+    yield _code("text", f"ScheduleError: {refused(mod, refusal.steps)}")
+
+
+def refused(mod: Module, steps: str) -> ScheduleError:
+    """The error that the last of some steps raises. ValueError if it does not."""
+    *lead, last = steps.splitlines()
+    sch = Schedule(mod, seed=0)
+    scope = _scope(mod, sch)
+    run_code("\n".join(lead), scope)
+    try:
+        run_code(last, scope)
+    except ScheduleError as error:
+        return error
+    raise ValueError(f"not refused: {last}")
+
+
+def _scope(mod: Module, sch: Schedule) -> dict[str, Any]:
+    return {"mod": mod, "sch": sch, "stepwell": SimpleNamespace(Schedule=Schedule)}
+
+
+# Words
+
+
+def _description(name: str) -> Iterator[str]:
+    member = inspect.getattr_static(Schedule, name)
+    if isinstance(member, property):
+        yield f"`sch.{name}`\n\n{' '.join((inspect.getdoc(member) or '').split())}\n"
+        return
+    said = describe(member)
+    op = f" · `schedule.{name}`" if name in _ops() else ""
+    yield f"`sch.{said.signature}`{op}\n\n{said.summary}\n"
+    if said.arguments:
+        yield "| argument | type | default | |\n|---|---|---|---|"
+        yield from map(_row, said.arguments)
+        yield ""
+    for text in (said.results, said.conditions):
+        if text:
+            yield f"{text}\n"
+
+
+def _row(argument: Argument) -> str:
+    default = f"`{argument.default}`" if argument.default else ""
+    cells = f"`{argument.name}`", argument.type, default, argument.meaning.replace("|", "\\|")
+    return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
+
+
+# Programs
+
+
+def parse(program: str) -> Module:
+    """A function without its decorator."""
+    return parse_tvmscript(f"@T.prim_func\n{program.strip()}\n")
+
+
+def _lines(mod: Module) -> list[str]:
+    lines = mod.script().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.lstrip().startswith("def "))
+    indent = len(lines[start]) - len(lines[start].lstrip())
+    return [line[indent:] for line in lines[start:]]
+
+
+def signature(mod: Module) -> str:
+    """The first line of the one function of a module."""
+    return _lines(mod)[0]
+
+
+def body(mod: Module, *, header: bool = False, regions: bool = False) -> str:
+    """The one function of a module as TVMScript: its body, or all of it.
+
+    regions: with the `T.reads` and `T.writes` of blocks.
+    """
+    hidden = ("# with T.block(", *(() if regions else ("T.reads(", "T.writes(")))
+    lines = [line for line in _lines(mod) if not line.lstrip().startswith(hidden)]
+    return "\n".join(lines if header else (line[4:] for line in lines[1:]))
+
+
+def _code(language: str, text: str) -> str:
+    return f"```{language}\n{text.strip(chr(10))}\n```\n"
+
+
+# The dialect
+
+
+def _ops() -> dict[str, type[ScheduleOp]]:
+    """The ops that can stand in a trace, by the name of the method."""
+    ops = get_all_dialects()["schedule"]().operations
+    return {op.name.partition(".")[2]: op for op in ops if op is not TraceOp and issubclass(op, ScheduleOp)}
+
+
+def _dialect() -> Iterator[str]:
+    yield "## The `schedule` dialect\n"
+    yield (
+        "Each op has the name of the method that records it. Operands and properties have the names of its arguments;\n"
+        "what has its default is not printed. `schedule.trace` holds them, in order; handles are `!schedule.block`,\n"
+        "`!schedule.loop`, and `i64` for numbers.\n"
+    )
+    yield "| op | as text |\n|---|---|"
+    for name, op in sorted(_ops().items()):
+        example = (inspect.getdoc(op) or "").partition("Example\n")[2].strip().splitlines()[0]
+        yield f"| [`schedule.{name}`](#{name}) | `{example}` |"
+    yield ""
+
+
+def _later() -> Iterator[str]:
+    yield "## Not there yet\n"
+    names = ", ".join(f"`{name}`" for name in sorted(LATER))
+    yield f"These names of TVM raise `UnsupportedError`: {names}.\n"
+
+
+def scheduled(name: str) -> tuple[Module, Module]:
+    """The program of the example of a method, in front of its steps and behind them."""
+    example, program = ALL_EXAMPLES[name]
+    mod = parse(program)
+    sch = Schedule(mod, seed=0)
+    run_code(example.steps, _scope(mod, sch))
+    return mod, sch.mod
