@@ -159,14 +159,17 @@ class _Comparison:
     def _is_irrelevant(self, memory: Memory) -> bool:
         """Whether what is left in some memory is never read: it would be by the next run of the region only, and that
         reads nothing that it has not written."""
-        carried = {self.image(m) for m, f in self.before.memories.items() if f.is_carried}
-        if memory not in carried:
+        before = {self.image(m): f for m, f in self.before.memories.items()}
+        flow, table = before.get(memory), self.old.table
+        if flow is None:  # memory that only the program after has
+            flow, table = self.after.memories.get(memory), self.new.table
+        if flow is None or not flow.is_carried:
             return False
         return not any(
             s.writer == LIVE_IN and s.memory == memory and not m.is_empty()
-            for r, table in self.old.table.items()
+            for r, sources in table.items()
             if r.reader != LIVE_OUT
-            for s, m in table.items()
+            for s, m in sources.items()
         )
 
 
