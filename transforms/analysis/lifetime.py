@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import islpy as isl
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ...core.dtypes import dtype_of
 from ...dialects.tir import (
     AttrOp,
     BufferOp,
@@ -24,9 +22,10 @@ from ...dialects.tir import (
     RampOp,
     StoreOp,
     WhileOp,
-    comparison_name,
+    constant_value,
 )
-from .index import Analyzer, isl_text
+from .dependence.affine import DIM, Affine, NotAffine, Parameters, condition, iterations
+from .index import Analyzer
 
 
 def is_fresh_in_each_iteration(loop: Operation, buffer: SSAValue) -> bool:
@@ -44,51 +43,51 @@ def is_fresh_in_each_iteration(loop: Operation, buffer: SSAValue) -> bool:
     if not reads:
         return True
     depth = max(len(a.time) for a in accesses)
-    rank = _type(buffer).get_num_dims()
-    parameters = sorted({p for a in accesses for p in a.parameters})
-    read, written = (_relation(group, parameters, depth, rank) for group in (reads, writes))
+    read, written = (_relation([a.relation(depth) for a in group], depth, _rank(buffer)) for group in (reads, writes))
     # All times that are later than one at which an element was written, with that element.
     later = isl.Map.lex_gt(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, depth))
-    covered = later.align_params(written.get_space()).apply_range(written)
-    return bool(read.is_subset(covered))
+    return read.is_subset(later.apply_range(written))
 
 
 @dataclass(frozen=True)
 class _Context:
-    """Where in an iteration an access is: its time (as isl tuple entries), the loop variables inside the loop, the
-    conditions it runs under, and whether these are all of them."""
+    """Where in an iteration an access is: its time (numbers and dimensions, as functions), the conditions it runs
+    under, and whether these are all of them."""
 
-    time: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
-    names: dict[SSAValue, str] = field(default_factory=dict)
-    conditions: tuple[str, ...] = ()
+    time: tuple[isl.PwAff, ...]
+    where: isl.Set
     exact: bool = True
 
-    def at(self, *time: str) -> _Context:
+    def at(self, *time: isl.PwAff) -> _Context:
         return replace(self, time=self.time + time)
 
-    def under(self, condition: str | None) -> _Context:
-        if condition is None:
+    def under(self, where: isl.Set | None) -> _Context:
+        if where is None:
             return replace(self, exact=False)
-        return replace(self, conditions=(*self.conditions, condition))
+        return replace(self, where=self.where.intersect(where))
 
 
 @dataclass(frozen=True)
 class _Access:
+    """elements: { loops and lanes inside -> element }."""
+
     is_write: bool
-    time: tuple[str, ...]
-    elements: tuple[str | None, ...]
-    conditions: tuple[str, ...]
-    parameters: frozenset[str]
-    lanes: int | None
+    time: tuple[isl.PwAff, ...]
+    elements: isl.Map
+
+    def relation(self, depth: int) -> isl.Map:
+        """{ time -> element }, times with zeros behind them."""
+        times = isl.Map.from_domain(self.elements.domain())
+        for entry in self.time:
+            times = times.flat_range_product(isl.Map.from_pw_aff(entry))
+        relation = times.reverse().apply_range(self.elements)
+        for n in range(len(self.time), depth):
+            relation = relation.insert_dims(DIM.in_, n, 1).fix_val(DIM.in_, n, 0)
+        return relation
 
 
 class _OpaqueUse(Exception):
     """The buffer is used by something else than a load or store."""
-
-
-class _NotAffine(Exception):
-    """A value changes in an iteration in a way that no formula says."""
 
 
 class _Collector:
@@ -98,20 +97,21 @@ class _Collector:
         self.loop = loop
         self.buffer = buffer
         self.analyzer = Analyzer()
-        self.parameters: dict[SSAValue, str] = {}
+        inner = sum(isinstance(op, ForOp | LaunchThreadOp | RampOp) for op in loop.walk())
+        self.affine = Affine(self.analyzer, Parameters(self._is_fixed), inner)
+        self.next = 0
         self.found: list[_Access] = []
-        self._used: set[str] = set()
 
     def collect(self) -> list[_Access]:
         for n, region in enumerate(self.loop.regions):
             # What a while computes or does may not be done in the last round.
-            context = _Context().at(str(n))
+            context = _Context((self.affine.constant(n),), self.affine.universe())
             self._block(region.block, context)
         return self.found
 
     def _block(self, block: Block, context: _Context) -> None:
         for position, op in enumerate(block.ops):
-            self._op(op, context.at(str(position)))
+            self._op(op, context.at(self.affine.constant(position)))
 
     def _op(self, op: Operation, context: _Context) -> None:
         if isinstance(op, LoadOp | StoreOp) and op.buffer is self.buffer:
@@ -132,72 +132,80 @@ class _Collector:
             case _:
                 # Bodies that run any number of times: reads are possible, writes not certain.
                 for n, region in enumerate(op.regions):
+                    inner = context.at(self.affine.constant(n)).under(None)
                     for block in region.blocks:
-                        self._block(block, replace(context.at(str(n)), exact=False))
+                        self._block(block, inner)
 
     def _loop(self, op: ForOp | LaunchThreadOp, context: _Context, bounds: tuple[Mixed, Mixed, Mixed]) -> None:
-        name = f"i{len(context.variables)}"
-        low, extent, step = (self._text(b, context) for b in bounds)
-        inner = replace(
-            context.at(name), variables=(*context.variables, name), names={**context.names, op.variable: name}
-        )
-        if low is None or extent is None:
-            inner = inner.under(None)
-        else:
-            inner = inner.under(f"{low} <= {name} < ({low}) + ({extent})")
-        if step != "1":
-            known = low is not None and step is not None and step.isdecimal()
-            inner = inner.under(f"({name} - ({low})) mod {step} = 0" if known else None)
+        position = self._new(op.variable)
+        inner = context.at(self.affine.variable(position)).under(iterations(self.affine, position, *bounds))
         with self.analyzer.assumptions():
             self.analyzer.enter(op, op.body.block)
             self._block(op.body.block, inner)
 
+    def _new(self, value: SSAValue) -> int:
+        position = self.affine.dims.setdefault(value, self.next)
+        self.next += position == self.next
+        return position
+
     def _branches(self, op: IfOp | IfThenElseOp, context: _Context) -> None:
-        condition = self._condition(op.condition, context)
+        holds = condition(self.affine, op.condition)
         for n, region in enumerate((op.then, op.orelse)):
-            holds = condition if condition is None or n == 0 else f"not ({condition})"
+            here = holds if holds is None or n == 0 else holds.complement()
             with self.analyzer.assumptions():
                 self.analyzer.enter(op, region.block)
-                self._block(region.block, context.at(str(n)).under(holds))
+                self._block(region.block, context.at(self.affine.constant(n)).under(here))
 
-    # Accesses and formulas
+    # Accesses
 
     def _access(self, op: LoadOp | StoreOp, context: _Context) -> None:
-        is_write = isinstance(op, StoreOp)
-        elements = [self._text(i, context) if not isinstance(i.type, VectorType) else None for i in op.indices]
-        conditions, lanes, exact = list(context.conditions), None, context.exact and op.predicate is None
-        if op.indices and isinstance(ramp := op.indices[-1].owner, RampOp):
-            base, stride = self._text(ramp.base, context), self._text(ramp.stride, context)
-            if base is not None and stride is not None and stride.lstrip("-").isdecimal():
-                elements[-1], lanes = f"{base} + {stride}*lane", ramp.lanes
-        if is_write and (not exact or None in elements):
+        context = context if op.predicate is None else context.under(None)
+        functions: list[isl.PwAff | None] = []
+        for index in op.indices:
+            if isinstance(ramp := index.owner, RampOp):
+                function, where = self._ramp(ramp)
+                context = context.under(where) if where is not None else context
+            else:
+                function = None if isinstance(index.type, VectorType) else self._function(index)
+            functions.append(function)
+        if isinstance(op, StoreOp) and (not context.exact or any(f is None for f in functions)):
             return
-        # What is out of bounds is excluded.
-        conditions += [f"0 <= e{n} < {d}" for n, d in enumerate(self._shape(context)) if d is not None]
-        self.found.append(
-            _Access(is_write, context.time, tuple(elements), tuple(conditions), frozenset(self._used), lanes)
-        )
+        elements = isl.Map.from_domain(context.where)
+        for n, function in enumerate(functions):
+            elements = elements.flat_range_product(self._side(n, function))
+        self.found.append(_Access(isinstance(op, StoreOp), context.time, elements))
 
-    def _shape(self, context: _Context) -> list[str | None]:
-        if isinstance(op := self.buffer.owner, BufferOp):
-            return [self._text(d, context) for d in op.mixed_shape]
-        return [str(d) for d in _type(self.buffer).get_shape()]
+    def _ramp(self, ramp: RampOp) -> tuple[isl.PwAff | None, isl.Set | None]:
+        """The function of a vector of indices, and the numbers of its lanes."""
+        base, stride = self._function(ramp.base), constant_value(ramp.stride)
+        if base is None or not isinstance(stride, int):
+            return None, None
+        lane = self._new(ramp.result)
+        function = base.add(self.affine.variable(lane).scale_val(isl.Val(stride)))
+        return function, self.affine.between(lane, 0, ramp.lanes - 1)
 
-    def _text(self, value: Mixed, context: _Context) -> str | None:
-        """An integer as a formula of isl in loop variables and parameters."""
+    def _side(self, dimension: int, function: isl.PwAff | None) -> isl.Map:
+        """{ dimensions -> index }. What is out of bounds is excluded."""
+        extent = self._shape()[dimension]
+        index = Affine(self.analyzer, self.affine.parameters, 1)
         try:
-            return isl_text(self.analyzer.exact(value), lambda v: self._name(v, context))
-        except _NotAffine:
-            return None
+            inside = index.range(0, 0, extent)
+        except NotAffine:
+            inside = index.universe()
+        if function is None:
+            return isl.Map.from_domain_and_range(self.affine.universe(), inside)
+        return isl.Map.from_pw_aff(function).intersect_range(inside)
 
-    def _name(self, value: SSAValue, context: _Context) -> str:
-        if value in context.names:
-            return context.names[value]
-        if not self._is_fixed(value):
-            raise _NotAffine
-        name = self.parameters.setdefault(value, f"p{len(self.parameters)}")
-        self._used.add(name)
-        return name
+    def _shape(self) -> Sequence[Mixed]:
+        if isinstance(op := self.buffer.owner, BufferOp):
+            return op.mixed_shape
+        return _type(self.buffer).get_shape()
+
+    def _function(self, value: SSAValue) -> isl.PwAff | None:
+        try:
+            return self.affine.function(value)
+        except NotAffine:
+            return None
 
     def _is_fixed(self, value: SSAValue) -> bool:
         """Whether a value is the same all through an iteration: no loop inside the loop computes it anew."""
@@ -212,50 +220,19 @@ class _Collector:
         owner = value.owner
         return self.loop.is_ancestor(owner) if isinstance(owner, Operation) else False
 
-    def _condition(self, value: SSAValue, context: _Context) -> str | None:
-        op: Any = value.owner
-        match op:
-            case arith.CmpiOp():
-                return self._comparison(op, context)
-            case arith.AndIOp() | arith.OrIOp() if dtype_of(value.type).is_bool:
-                a, b = (self._condition(o, context) for o in op.operands)
-                joint = "and" if isinstance(op, arith.AndIOp) else "or"
-                return None if a is None or b is None else f"(({a}) {joint} ({b}))"
-            case _:
-                return f"{self._name(value, context)} != 0" if self._is_fixed(value) else None
-
-    def _comparison(self, op: arith.CmpiOp, context: _Context) -> str | None:
-        name, dtype = comparison_name(op), dtype_of(op.lhs.type)
-        unsigned = op.predicate.value.data > _LAST_SIGNED
-        if name is None or (unsigned and dtype.kind != "uint"):
-            return None
-        a, b = self._text(op.lhs, context), self._text(op.rhs, context)
-        return None if a is None or b is None else f"{a} {_SIGNS[name]} {b}"
-
-
-_LAST_SIGNED = 5
-_SIGNS = {"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-
 
 def _type(buffer: SSAValue) -> MemRefType[Any]:
     assert isinstance(buffer.type, MemRefType)
     return buffer.type
 
 
-def _relation(accesses: Iterable[_Access], parameters: Sequence[str], depth: int, rank: int) -> isl.Map:
-    """{ time -> element } of accesses, as one map."""
-    head = f"[{', '.join(parameters)}] -> "
-    time = [f"t{n}" for n in range(depth)]
-    result = isl.Map(f"{head}{{ [{', '.join(time)}] -> [{', '.join(f'e{n}' for n in range(rank))}] : false }}")
-    for access in accesses:
-        at = [*access.time, *["0"] * (depth - len(access.time))]
-        conditions = [
-            *access.conditions,
-            *(f"e{n} = {text}" for n, text in enumerate(access.elements) if text is not None),
-        ]
-        body = " and ".join(conditions) or "true"
-        if access.lanes is not None:
-            body = f"exists lane : 0 <= lane < {access.lanes} and {body}"
-        elements = ", ".join(f"e{n}" for n in range(rank))
-        result = result.union(isl.Map(f"{head}{{ [{', '.join(at)}] -> [{elements}] : {body} }}"))
+def _rank(buffer: SSAValue) -> int:
+    return _type(buffer).get_num_dims()
+
+
+def _relation(relations: Sequence[isl.Map], depth: int, rank: int) -> isl.Map:
+    """{ time -> element } of some accesses, as one."""
+    result = isl.Map.empty(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, depth, rank))
+    for relation in relations:
+        result = result.union(relation)
     return result

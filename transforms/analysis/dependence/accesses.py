@@ -44,7 +44,7 @@ from ....dialects.tir import (
 )
 from ..index import type_range
 from ..tree import has_effect
-from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters
+from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations
 from .reductions import accumulation
 
 
@@ -348,28 +348,6 @@ def _loaded_in_indices(op: StoreOp) -> list[SSAValue]:
         if isinstance(owner, Operation):
             todo += owner.operands
     return [b for b in found if isinstance(b.type, MemRefType)]
-
-
-def iterations(affine: Affine, position: int, low: Mixed, extent: Mixed, step: Mixed) -> isl.Set | None:
-    """The values of a loop variable, or None if no formula says them."""
-    try:
-        values = affine.range(position, low, extent)
-        if step == 1:
-            return values
-        if not isinstance(step, int):
-            return None
-        distance = affine.variable(position).sub(affine.function(low))
-        return values.intersect(distance.mod_val(isl.Val(step)).eq_set(affine.constant(0)))
-    except NotAffine:
-        return None
-
-
-def condition(affine: Affine, value: SSAValue) -> isl.Set | None:
-    """Where a bool is true, or None if no formula says this."""
-    try:
-        return affine.condition(value)
-    except NotAffine:
-        return None
 
 
 def first_steps(affine: Affine, block: BlockOp) -> isl.Set | None:

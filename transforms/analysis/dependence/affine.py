@@ -285,6 +285,28 @@ class Affine:
         return condition.intersect(self.condition(then)).union(condition.complement().intersect(self.condition(orelse)))
 
 
+def iterations(affine: Affine, position: int, low: Mixed, extent: Mixed, step: Mixed) -> isl.Set | None:
+    """The values of a loop variable, or None if no formula says them."""
+    try:
+        values = affine.range(position, low, extent)
+        if step == 1:
+            return values
+        if not isinstance(step, int):
+            return None
+        distance = affine.variable(position).sub(affine.function(low))
+        return values.intersect(distance.mod_val(isl.Val(step)).eq_set(affine.constant(0)))
+    except NotAffine:
+        return None
+
+
+def condition(affine: Affine, value: SSAValue) -> isl.Set | None:
+    """Where a bool is true, or None if no formula says this."""
+    try:
+        return affine.condition(value)
+    except NotAffine:
+        return None
+
+
 # Arithmetic on functions with ranges
 
 _Ranged: TypeAlias = tuple[isl.Aff, int, int]

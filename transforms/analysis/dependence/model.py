@@ -29,8 +29,8 @@ from ....dialects.tir import (
 )
 from ..index import type_range
 from ..tree import is_expression
-from .accesses import Access, Collector, condition, first_steps, iterations
-from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters
+from .accesses import Access, Collector, first_steps
+from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations
 
 Loop: TypeAlias = ForOp | LaunchThreadOp
 
