@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from typing import Any
 
 import islpy as isl
 from xdsl.ir import Operation
 
+from ..index import Analyzer
 from .affine import DIM
 from .flow import Flow
 from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, Named, Sink, Source
@@ -145,8 +147,20 @@ class _Comparison:
             missing = was if now is None or was is None else was.subtract(now)
             extra = now if now is None or was is None else now.subtract(was)
             for difference in (missing, extra):
-                if difference is not None and not difference.is_empty():
+                if difference is None or difference.is_empty():
+                    continue
+                difference = difference.intersect_params(self._context)
+                if not difference.is_empty():
                     raise _Refused(Difference(reads, old, new, source, difference))
+
+    @cached_property
+    def _context(self) -> isl.Set:
+        """The numbers that parameters can be: those of their loops, for instance."""
+        analyzer = Analyzer()
+        names = {**self.after.parameters, **self.before.parameters}
+        ranges = [(name, *analyzer.atom_bounds(value)) for value, name in names.items()]
+        conditions = " and ".join(f"{low} <= {name} <= {high}" for name, low, high in ranges) or "true"
+        return isl.Set(f"[{', '.join(dict.fromkeys(names.values()))}] -> {{ : {conditions} }}")
 
     def _common(self, reader: Key) -> isl.Set | None:
         """The instances of a reader that run in both programs; None if it is a statement of one only."""
@@ -166,7 +180,7 @@ class _Comparison:
         if flow is None or not flow.is_carried:
             return False
         return not any(
-            s.writer == LIVE_IN and s.memory == memory and not m.is_empty()
+            s.writer == LIVE_IN and s.memory == memory and not m.intersect_params(self._context).is_empty()
             for r, sources in table.items()
             if r.reader != LIVE_OUT
             for s, m in sources.items()
