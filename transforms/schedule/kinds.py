@@ -104,7 +104,7 @@ def unroll(state: State, loop: ForOp) -> None:
 @applies(BindOp)
 def bind(state: State, loop: ForOp, thread_axis: str) -> None:
     if thread_axis not in THREAD_AXES:
-        hint = did_you_mean(thread_axis, THREAD_AXES)
+        hint = did_you_mean(str(thread_axis), THREAD_AXES)
         raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(THREAD_AXES)})", [loop])
     _check_axis(loop, thread_axis)
     _set_kind(state, loop, "thread_binding", thread_axis)

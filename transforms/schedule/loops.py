@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
+from typing import Any, cast
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -60,7 +61,7 @@ class LoopPrimitives(Recorder):
         Returns the new loops. Always legal: the instances and their order stay. ScheduleError if the factors are too
         small for the extent, or the loop cannot be split.
         """
-        factors = [INFERRED if factor is None else factor for factor in factors]
+        factors = _checked_factors(factors)
         return self.record(
             SplitOp,
             loop=loop,
@@ -95,6 +96,14 @@ class LoopPrimitives(Recorder):
         ScheduleError with two instances that conflict if not.
         """
         self.record(ReorderOp, ordered_loops=ordered_loops)
+
+
+def _checked_factors(factors: Any) -> list[int | ExprRV]:
+    """Factors with the number for None. ScheduleError if they are no list of numbers."""
+    given = cast("list[Any]", list(factors)) if isinstance(factors, list | tuple) else [...]
+    if any(not (factor is None or isinstance(factor, int | ExprRV)) for factor in given):
+        raise ScheduleError(f"factors {factors!r}: expected a list of numbers, numbers of the trace, and None")
+    return [INFERRED if factor is None else factor for factor in given]
 
 
 def name_of(loop: ForOp) -> str:

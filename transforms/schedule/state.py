@@ -9,7 +9,9 @@ from random import Random
 from typing import Any, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import OperandDef, VerificationContext
+from xdsl.utils.exceptions import VerifyException
 
 from ...core.diagnostics import did_you_mean
 from ...core.errors import ScheduleError
@@ -171,12 +173,44 @@ class Decided:
 def apply(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> tuple[list[Target], int | list[int] | None]:
     """Apply a primitive, whose arguments are as `ScheduleOp.arguments` gives them: the targets of its results, and the
     decision if it is a choice."""
+    _check_handles(state, op, arguments)
     result = PRIMITIVES[op](state, **{name: _resolved(state, value) for name, value in arguments.items()})
     if isinstance(result, Decided):
         return list(result.targets), result.decision
     if result is None:
         return [], None
     return (list(result) if isinstance(result, list | tuple) else [result]), None
+
+
+def _check_handles(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> None:
+    """ScheduleError unless blocks and loops are given where they are asked for."""
+    for name, operand in op.get_irdl_definition().operands:
+        if name not in arguments:
+            continue
+        kinds = {type: text for type, text in _KINDS.items() if _is_accepted(operand, type)}
+        given: list[Any] = arguments[name] if isinstance(arguments[name], list) else [arguments[name]]
+        for value in given:
+            expected = f"{name}: expected the handle of a {' or '.join(kinds.values())}"
+            if not isinstance(value, SSAValue):
+                raise ScheduleError(f"{expected}, got {value!r}")
+            if value.type not in kinds:
+                raise ScheduleError(f"{expected}, got that of a {_KINDS.get(value.type, 'number')}")
+            target = state.values[value]
+            if isinstance(target, Place) and op.name not in _TAKE_PLACES:
+                raise ScheduleError(f"{expected}, got the place {target.name!r}, which is no loop")
+
+
+_KINDS: dict[Attribute, str] = {BlockType(): "block", LoopType(): "loop"}
+_TAKE_PLACES = frozenset(("schedule.compute_at", "schedule.reverse_compute_at"))
+"""Primitives that know what to do with the places that `sample_compute_location` gives besides loops."""
+
+
+def _is_accepted(operand: OperandDef, type: Attribute) -> bool:
+    try:
+        operand.constr.verify([type], VerificationContext())
+    except VerifyException:
+        return False
+    return True
 
 
 def _resolved(state: State, value: Any) -> Any:

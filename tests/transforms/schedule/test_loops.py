@@ -197,6 +197,27 @@ def test_factors_that_do_not_fit_are_refused(factors: str, message: str) -> None
         raise error
 
 
+@pytest.mark.parametrize("factors", ["4", "'ab'", "[2, 'x']", "[2.0, None]"])
+def test_factors_that_are_no_numbers_are_refused(factors: str) -> None:
+    assert "expected a list of numbers" in str(refused(VECTOR, ONE, f"sch.split(i, {factors})"))
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message"),
+    [
+        ("sch.split(sch.get_block('B'), [None, 4])", "split: loop: expected the handle of a loop, got that of a block"),
+        ("sch.fuse(i, 3)", "fuse: loops: expected the handle of a loop, got 3"),
+        ("sch.parallel(p)", "parallel: loop: expected the handle of a loop, got the place 'root', which is no loop"),
+        ("sch.get_loops(i)", "get_loops: block: expected the handle of a block, got that of a loop"),
+        ("sch.annotate(None, 'x', 1)", "annotate: block_or_loop: expected the handle of a block or loop, got None"),
+    ],
+)
+def test_blocks_and_loops_are_asked_for_by_their_handles(attempt: str, message: str) -> None:
+    text = VECTOR + "    for i in range(13):\n        with T.block('D'):\n            B[i] = B[i] + 1.0\n"
+    text = text.replace("B[i] = B[i]", "vi = T.axis.spatial(13, i)\n            B[vi] = B[vi]")
+    assert refused(text, ONE + "p = sch.sample_compute_location('B', decision=-1)", attempt).reason in message
+
+
 def test_annotated_bound_and_stepping_loops_are_not_split() -> None:
     assert "has annotations (x)" in str(refused(VECTOR, ONE + "sch.annotate(i, 'x', 1)", "sch.split(i, [None, 4])"))
     assert "bound to threadIdx.x" in str(refused(VECTOR, ONE + "sch.bind(i, 'threadIdx.x')", "sch.split(i, [None, 4])"))
