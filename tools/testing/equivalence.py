@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from math import gcd
 from typing import Any, TypeAlias
 
-import islpy as isl
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...core.dtypes import dtype_of
 from ...dialects.text import expression_text
 from ...dialects.tir import (
     AccessOp,
@@ -24,23 +19,18 @@ from ...dialects.tir import (
     ForOp,
     FuncOp,
     IfOp,
-    IfThenElseOp,
     InitOp,
-    IntrinsicOp,
     LetOp,
     Mixed,
     StoreOp,
-    YieldOp,
-    comparison_name,
-    constant_value,
 )
 from ...module import Module
-from ...transforms.analysis.index import Analyzer, Lin, isl_text
+from ...transforms.analysis.index import Analyzer, Lin
 from ...transforms.analysis.tree import is_expression, treeify
+from .conjuncts import Conjunct, Points, conjuncts, tight, yielded
 
 _NAMES = frozenset(("axis_names", "block_name", "buffer_name", "loop_var", "param_names", "var_name"))
 _DECLARATIONS = (AccessOp, AllocBufferOp)
-_NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 Where: TypeAlias = Operation | str
 
@@ -76,15 +66,6 @@ def _modules(a: Module, b: Module, block_names: bool) -> None:
         if not isinstance(f, FuncOp) or not isinstance(g, FuncOp):
             raise ValueError(f"function {f.sym_name.data} is not at the tir landing")
         _Comparison(f, g, block_names).run()
-
-
-@dataclass(frozen=True)
-class _Conjunct:
-    """`sum >= 0`, `sum == 0`, `sum != 0` by name (`ge`, `eq`, `ne`), or any other condition, negated or not."""
-
-    name: str
-    lin: Lin | None = None
-    value: SSAValue | None = None
 
 
 class _Comparison:
@@ -186,7 +167,7 @@ class _Comparison:
         self.require(len(a.axes) == len(b.axes), "numbers of axes differ", a, b)
         texts = [f"{_line(op)} {_predicate(op)}" for op in (a, b)]
         self.require(self._same_condition(a.predicate, b.predicate), "predicates differ", *texts)
-        self.where = [c.lin for c in _conjuncts(self.left, a.predicate) if c.name == "ge" and c.lin is not None]
+        self.where = [c.lin for c in conjuncts(self.left, a.predicate) if c.name == "ge" and c.lin is not None]
         for x, y in zip(a.axes, b.axes, strict=True):
             self._axis(x, y, *(_line(op) for op in (a, b)))
         self.where = []
@@ -287,8 +268,8 @@ class _Comparison:
         operands = zip(x.operands, y.operands, strict=True)
         if not all(self.same(d, e) for d, e in operands):
             return False
-        yielded = zip(map(_yielded, x.regions), map(_yielded, y.regions), strict=True)
-        return all(self.same(d, e) for d, e in yielded)
+        ends = zip(map(yielded, x.regions), map(yielded, y.regions), strict=True)
+        return all(self.same(d, e) for d, e in ends)
 
     def _same_sum(self, a: Lin, b: Lin) -> bool:
         translated = self._translate(a, b)
@@ -297,48 +278,60 @@ class _Comparison:
         return a == translated or self.left.bounds(rest := a - translated) == (0, 0) or self._is_zero(rest)
 
     def _translate(self, a: Lin, b: Lin) -> Lin | None:
-        """`b` in the variables of the first function, or None if it has others than `a`."""
-        unknown = [v for v in a.leaves() if v not in self._taken]
+        """`b` in the variables of the first function, or None if it has others than `a`. What is loaded counts as a
+        variable: the same as one of `a` that is loaded from the same place."""
+        loaded = [v for v in a.leaves() if _is_computed(v)]
+        partners: dict[SSAValue, Lin] = {}
         for leaf in b.leaves():
-            if leaf not in self.partner:
-                found = next((v for v in unknown if self._same_leaf(v, leaf)), None)
-                if found is None:
-                    return None
-                self.bind(found, leaf)
-        return self.left.substitute(b, {leaf: self.left.lin(self.partner[leaf]) for leaf in b.leaves()})
-
-    def _same_leaf(self, a: SSAValue, b: SSAValue) -> bool:
-        return a.type == b.type and self.matches(lambda: self._same_structure(a, b))
+            if _is_computed(leaf):
+                partner = next((v for v in loaded if v.type == leaf.type and self._same_structure(v, leaf)), None)
+            else:
+                partner = self.partner.get(leaf)
+            if partner is None:
+                return None
+            partners[leaf] = self.left.lin(partner)
+        return self.left.substitute(b, partners)
 
     def _is_zero(self, lin: Lin) -> bool:
         """Whether isl finds no values of the variables, each in its range, for which the sum is not 0."""
-        leaves = list(dict.fromkeys(leaf for x in (lin, *self.where) for leaf in x.leaves()))
-        names = {leaf: f"x{i}" for i, leaf in enumerate(leaves)}
-        text = isl_text(lin, names.__getitem__)
-        if text is None:
-            return False
-        ranges = [f"{low} <= {names[v]} <= {high}" for v in leaves for low, high in [self.left.atom_bounds(v)]]
-        facts = [f"({fact}) >= 0" for x in self.where if (fact := isl_text(x, names.__getitem__)) is not None]
-        where = " and ".join([*ranges, *facts, f"({text}) != 0"])
-        return bool(isl.Set(f"{{ [{', '.join(names.values())}] : {where} }}").is_empty())
+        points = Points(self.left, [lin, *self.where])
+        facts = [fact for x in self.where if (fact := points.says("ge", x)) is not None]
+        found = points.set([*facts, points.says("ne", lin)])
+        return found is not None and bool(found.is_empty())
 
     # Conditions
 
     def _same_condition(self, a: SSAValue | None, b: SSAValue | None) -> bool:
-        left, right = (list(_conjuncts(n, v)) for n, v in ((self.left, a), (self.right, b)))
-        return self._pair(left, right, self._same_conjunct)
+        left, right = (list(conjuncts(n, v)) for n, v in ((self.left, a), (self.right, b)))
+        return self._pair(left, right, self._same_conjunct) or self._same_points(left, right)
 
-    def _same_conjunct(self, a: _Conjunct, b: _Conjunct) -> bool:
+    def _same_points(self, left: Sequence[Conjunct], right: Sequence[Conjunct]) -> bool:
+        """Whether isl finds that integer conditions hold for the same values of the variables, each in its range."""
+        a = [c.lin for c in left if c.lin is not None]
+        b = [self._translate(Lin(), c.lin) for c in right if c.lin is not None]
+        known = [x for x in b if x is not None]
+        if not (len(a) == len(left) and len(known) == len(right)):
+            return False
+        points = Points(self.left, [*a, *known])
+        there, here = (
+            points.set([points.says(c.name, x) for c, x in zip(side, sums, strict=True)])
+            for side, sums in ((left, a), (right, known))
+        )
+        return there is not None and here is not None and bool(there.is_equal(here))
+
+    def _same_conjunct(self, a: Conjunct, b: Conjunct) -> bool:
         if a.name != b.name:
             return False
         if a.value is not None and b.value is not None:
             return self._same_structure(a.value, b.value)
+        if a.operands is not None and b.operands is not None:
+            return all(self.same(x, y) for x, y in zip(a.operands, b.operands, strict=True))
         if a.lin is None or b.lin is None:
             return False
         if (translated := self._translate(a.lin, b.lin)) is None:
             return False
-        either_sign = a.name in ("eq", "ne") and _tight(-translated, a.name) == _tight(a.lin, a.name)
-        return either_sign or _tight(a.lin, a.name) == _tight(translated, a.name)
+        either_sign = a.name in ("eq", "ne") and tight(-translated, a.name) == tight(a.lin, a.name)
+        return either_sign or tight(a.lin, a.name) == tight(translated, a.name)
 
 
 _STATEMENTS: dict[type[Operation], Callable[[_Comparison, Any, Any], None]] = {
@@ -364,53 +357,9 @@ def _properties(op: Operation) -> dict[str, Attribute]:
     return {k: v for k, v in op.properties.items() if k not in _NAMES}
 
 
-def _yielded(region: Any) -> SSAValue:
-    last = region.block.last_op
-    assert isinstance(last, YieldOp)
-    return last.value
-
-
-# Conditions as conjuncts
-
-
-def _conjuncts(analyzer: Analyzer, value: SSAValue | None, truth: bool = True) -> Iterable[_Conjunct]:
-    """The conditions that hold together exactly where `value` is `truth`. True is none."""
-    if value is None or constant_value(value) == truth:
-        return
-    match value.owner:
-        case arith.AndIOp(lhs=x, rhs=y) if truth:
-            yield from (*_conjuncts(analyzer, x), *_conjuncts(analyzer, y))
-        case arith.OrIOp(lhs=x, rhs=y) if not truth:
-            yield from (*_conjuncts(analyzer, x, False), *_conjuncts(analyzer, y, False))
-        case IfThenElseOp(condition=x, then=then, orelse=orelse) if truth and constant_value(_yielded(orelse)) == 0:
-            yield from (*_conjuncts(analyzer, x), *_conjuncts(analyzer, _yielded(then)))
-        case arith.XOrIOp(lhs=x, rhs=y) if constant_value(y) == 1:
-            yield from _conjuncts(analyzer, x, not truth)
-        case IntrinsicOp(intrinsic=StringAttr(data="likely"), args=args):
-            yield from _conjuncts(analyzer, args[0], truth)
-        case arith.CmpiOp() as op if comparison_name(op) is not None and dtype_of(op.lhs.type).kind == "int":
-            yield _comparison(analyzer, op, truth)
-        case _:
-            yield _Conjunct(str(truth), value=value)
-
-
-def _comparison(analyzer: Analyzer, op: arith.CmpiOp, truth: bool) -> _Conjunct:
-    name = comparison_name(op)
-    assert name is not None
-    name = name if truth else _NEGATED[name]
-    lhs, rhs = analyzer.exact(op.lhs), analyzer.exact(op.rhs)
-    if name in ("lt", "le"):
-        lhs, rhs, name = rhs, lhs, {"lt": "gt", "le": "ge"}[name]
-    rest = analyzer.sub(lhs, rhs)
-    return _Conjunct("ge", rest - 1) if name == "gt" else _Conjunct(name, rest)
-
-
-def _tight(lin: Lin, name: str) -> Lin:
-    """`lin >= 0` divided by what all coefficients have in common."""
-    common = gcd(*lin.terms.values())
-    if common < 2 or (name != "ge" and lin.const % common):
-        return lin
-    return Lin(lin.const // common, {atom: k // common for atom, k in lin.terms.items()})
+def _is_computed(value: SSAValue) -> bool:
+    """Whether a value is an expression, not a variable."""
+    return isinstance(value.owner, Operation) and is_expression(value.owner)
 
 
 # Text

@@ -32,7 +32,7 @@ def main(A: T.Buffer((16, 20), "float32"), B: T.Buffer((16, 20), "float32")):
     for u, i, j in T.grid(1, 16, 20):
         with T.block("B"):
             vi, vj = T.axis.remap("SS", [i, j])
-            B[vi, vj] = T.if_then_else(vi + u < vj, C[vi, vj], D[vi])
+            B[vi, vj] = T.if_then_else(vi + u < vj, C[vi, vj], T.Select(A[vi, vj] < C[vi, vj], D[vi], D[0]))
 """
 )
 
@@ -75,6 +75,8 @@ def test_names_of_blocks_matter_when_asked_for() -> None:
         ("T.reads(A[vi, vj], A[vi, 0:20])", "T.reads(A[vi, 0:20], A[vi, vj])"),
         ("vi + u < vj", "vi < vj"),
         ("vi + u < vj", "vj - vi > 0"),
+        ("T.where(j0 * 8 + j1 < 20 and i < 15)", "T.where((j0 * 8 + j1) // 4 < 5 and i // 3 < 5)"),
+        ("A[vi, vj] < C[vi, vj]", "C[vi, vj] > A[vi, vj]"),
         ("D = T.alloc_buffer((16,))", 'D = T.alloc_buffer((16,), scope="global")'),
         ("    D = T.alloc_buffer((16,))\n", ""),
     ],
@@ -107,8 +109,11 @@ def test_how_indices_and_conditions_are_written_does_not_matter(old: str, new: s
         ("A[vi, vj] * T.float32(2.0)", "T.float32(2.0) * A[vi, vj]", "values of a store differ"),
         ("D[vi] + C[vi, vk]", "C[vi, vk] + D[vi]", "values of a store differ"),
         ("vi + u < vj, C", "vi + u <= vj, C", "values of a store differ"),
-        ("C[vi, vj], D[vi])", "D[vi], C[vi, vj])", "values of a store differ"),
-        ("C[vi, vj], D[vi])", "A[vi, vj], D[vi])", "values of a store differ"),
+        ("vj, C[vi, vj], T", "vj, A[vi, vj], T", "values of a store differ"),
+        ("D[vi], D[0])", "D[0], D[vi])", "values of a store differ"),
+        ("A[vi, vj] < C[vi, vj]", "A[vi, vj] <= C[vi, vj]", "values of a store differ"),
+        ("A[vi, vj] < C[vi, vj]", "not C[vi, vj] <= A[vi, vj]", "values of a store differ"),
+        ("T.where(j0 * 8 + j1 < 20 and i < 15)", "T.where((j0 * 8 + j1) // 4 < 5 and i // 3 < 4)", "predicates differ"),
         ("            B[vi, vj] =", "            C[vi, vj] =", "stores to different buffers"),
         ("D[vi] = T.float32(0.0)", "D[vi] = T.float32(1.0)", "values of a store differ"),
         ("D = T.alloc_buffer((16,))", "D = T.alloc_buffer((17,))", "stores to different buffers"),

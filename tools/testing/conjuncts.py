@@ -1,0 +1,106 @@
+"""Conditions as what holds together, and integer ones as sets of points: for comparing programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import gcd
+
+import islpy as isl
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Region, SSAValue
+
+from ...core.dtypes import dtype_of
+from ...dialects.tir import IfThenElseOp, IntrinsicOp, YieldOp, comparison_name, constant_value
+from ...transforms.analysis.index import Analyzer, Lin, isl_text
+
+_NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+_ISL = {"ge": ">=", "eq": "=", "ne": "!="}
+
+
+@dataclass(frozen=True)
+class Conjunct:
+    """`sum >= 0`, `sum == 0`, `sum != 0` by name (`ge`, `eq`, `ne`); a comparison of floats; or any other condition,
+    negated or not.
+
+    lin, operands, value: the one of them that `name` speaks of.
+    """
+
+    name: str
+    lin: Lin | None = None
+    value: SSAValue | None = None
+    operands: tuple[SSAValue, SSAValue] | None = None
+
+
+def yielded(region: Region) -> SSAValue:
+    """The value that a region of a lazy choice gives."""
+    last = region.block.last_op
+    assert isinstance(last, YieldOp)
+    return last.value
+
+
+class Points:
+    """Values of the variables of some sums, each in its range, as isl sees them."""
+
+    def __init__(self, analyzer: Analyzer, sums: Iterable[Lin]):
+        leaves = dict.fromkeys(leaf for lin in sums for leaf in lin.leaves())
+        self.names = {leaf: f"x{i}" for i, leaf in enumerate(leaves)}
+        bounds = ((name, *analyzer.atom_bounds(leaf)) for leaf, name in self.names.items())
+        self.ranges = [f"{low} <= {name} <= {high}" for name, low, high in bounds]
+
+    def says(self, name: str, lin: Lin) -> str | None:
+        """The constraint `lin >= 0`, `lin == 0` or `lin != 0`; None if it is not quasi-affine."""
+        text = isl_text(lin, self.names.__getitem__)
+        return None if text is None else f"({text}) {_ISL[name]} 0"
+
+    def set(self, constraints: Iterable[str | None]) -> isl.Set | None:
+        """The values that meet all constraints; None if there is one that is not quasi-affine."""
+        known = [*self.ranges, *constraints]
+        if None in known:
+            return None
+        where = " and ".join(filter(None, known)) or "true"
+        return isl.Set(f"{{ [{', '.join(self.names.values())}] : {where} }}")
+
+
+def conjuncts(analyzer: Analyzer, value: SSAValue | None, truth: bool = True) -> Iterator[Conjunct]:
+    """The conditions that hold together exactly where `value` is `truth`. True is none."""
+    if value is None or constant_value(value) == truth:
+        return
+    match value.owner:
+        case arith.AndIOp(lhs=x, rhs=y) if truth:
+            yield from (*conjuncts(analyzer, x), *conjuncts(analyzer, y))
+        case arith.OrIOp(lhs=x, rhs=y) if not truth:
+            yield from (*conjuncts(analyzer, x, False), *conjuncts(analyzer, y, False))
+        case IfThenElseOp(condition=x, then=then, orelse=orelse) if truth and constant_value(yielded(orelse)) == 0:
+            yield from (*conjuncts(analyzer, x), *conjuncts(analyzer, yielded(then)))
+        case arith.XOrIOp(lhs=x, rhs=y) if constant_value(y) == 1:
+            yield from conjuncts(analyzer, x, not truth)
+        case IntrinsicOp(intrinsic=StringAttr(data="likely"), args=args):
+            yield from conjuncts(analyzer, args[0], truth)
+        case arith.CmpfOp() as op if (name := comparison_name(op)) is not None:
+            operands = (op.rhs, op.lhs) if name in ("gt", "ge") else (op.lhs, op.rhs)
+            yield Conjunct(f"{truth} {'lt' if name == 'gt' else 'le' if name == 'ge' else name}", operands=operands)
+        case arith.CmpiOp() as op if comparison_name(op) is not None and dtype_of(op.lhs.type).kind == "int":
+            yield _comparison(analyzer, op, truth)
+        case _:
+            yield Conjunct(str(truth), value=value)
+
+
+def _comparison(analyzer: Analyzer, op: arith.CmpiOp, truth: bool) -> Conjunct:
+    name = comparison_name(op)
+    assert name is not None
+    name = name if truth else _NEGATED[name]
+    lhs, rhs = analyzer.exact(op.lhs), analyzer.exact(op.rhs)
+    if name in ("lt", "le"):
+        lhs, rhs, name = rhs, lhs, {"lt": "gt", "le": "ge"}[name]
+    rest = analyzer.sub(lhs, rhs)
+    return Conjunct("ge", rest - 1) if name == "gt" else Conjunct(name, rest)
+
+
+def tight(lin: Lin, name: str) -> Lin:
+    """`lin >= 0` divided by what all coefficients have in common."""
+    common = gcd(*lin.terms.values())
+    if common < 2 or (name != "ge" and lin.const % common):
+        return lin
+    return Lin(lin.const // common, {atom: k // common for atom, k in lin.terms.items()})
