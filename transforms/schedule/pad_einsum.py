@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +16,7 @@ from xdsl.rewriter import InsertPoint
 from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.schedule import PadEinsumOp
+from ...dialects.text import expression_text
 from ...dialects.tir import (
     BINARY_NAMES,
     Axis,
@@ -26,13 +28,12 @@ from ...dialects.tir import (
     InitOp,
     LetOp,
     LoadOp,
-    Mixed,
     StoreOp,
     TirBuilder,
     constant_value,
 )
 from ...dialects.tir.base import split_mixed
-from ..analysis.index import Analyzer
+from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import iteration_domain, why_not_onto
 from ..analysis.scopes import (
     between,
@@ -50,12 +51,12 @@ from ..analysis.scopes import (
 )
 from ..analysis.tree import erase_if_dead, has_effect
 from ..canonicalization.static import set_operands
-from .copies import Place, allocate, beside, index_type, shape_of
+from .copies import Place, allocate, beside, index_type
 from .copying import loads_in, require_lasting
-from .elementwise import body, erase_accesses, renew_accesses
+from .elementwise import body, element_text, erase_accesses, renew_accesses
 from .handles import BlockLike
 from .loops import name_of
-from .nest import function_of, make_loop, set_axes, simplify_blocks
+from .nest import function_of, make_loop, number, set_axes, simplify_blocks
 from .recorder import Recorder
 from .state import State, applies
 
@@ -94,13 +95,17 @@ class PadEinsumPrimitives(Recorder):
 class Dim:
     """A dimension of a buffer as the block uses it: elements `[low, low + extent)`, in a copy of `padded` elements.
 
-    axis: the axis that is its index, if it is one.
+    axis: the axis that is its index; None if the index is `low` in each instance.
     """
 
-    low: int
-    extent: Mixed
-    padded: Mixed
+    low: Lin
+    extent: Lin
+    padded: Lin
     axis: SSAValue | None = None
+
+    @property
+    def is_padded(self) -> bool:
+        return self.extent != self.padded
 
 
 @dataclass(frozen=True)
@@ -123,10 +128,11 @@ def pad_einsum(state: State, block: BlockOp, padding: list[int]) -> None:
     store = _require_store(block)
     _require_alone(block)
     _require_whole(block)
-    accesses = _accesses(block, padded)
-    _require_zero(Einsum(block, padded, accesses), store)
+    einsum = Einsum(block, padded, _accesses(block, padded))
+    _require_visible(einsum)
+    _require_zero(einsum, store)
     with state.changing(check=False):
-        _pad(Einsum(block, padded, accesses))
+        _pad(einsum)
 
 
 def _padded(block: BlockOp, padding: Sequence[int]) -> dict[SSAValue, int]:
@@ -208,54 +214,61 @@ def _require_whole(block: BlockOp) -> None:
     reason = why_not_onto(analyzer, domain, binding_sums(analyzer, block), box, names)
     if reason is not None:
         raise ScheduleError(f"block {block_name(block)} does not run for all of its domain: {reason}", [block])
-    require_lasting(block, block)
+    require_lasting(block, next(iter(loops_around(block)), block))
 
 
 def _accesses(block: BlockOp, padded: Mapping[SSAValue, int]) -> dict[LoadOp | StoreOp, tuple[Dim, ...]]:
-    """The accesses to what must be padded."""
+    """The accesses with a padded axis in an index."""
     found: dict[LoadOp | StoreOp, tuple[Dim, ...]] = {}
     for op in block.walk():
-        if not isinstance(op, LoadOp | StoreOp):
-            continue
-        shape = shape_of(op.buffer)
-        dims = tuple(_dim(block, padded, op, n, size) for n, size in enumerate(shape))
-        if any(dim.extent != dim.padded for dim in dims):
-            found[op] = dims
+        if isinstance(op, LoadOp | StoreOp) and any(padded.keys() & _axes_in(block, index) for index in op.indices):
+            found[op] = tuple(_dim(block, padded, op, index) for index in op.indices)
     return found
 
 
-def _dim(block: BlockOp, padded: Mapping[SSAValue, int], op: LoadOp | StoreOp, n: int, size: Mixed) -> Dim:
-    index = op.indices[n]
+def _dim(block: BlockOp, padded: Mapping[SSAValue, int], op: LoadOp | StoreOp, index: SSAValue) -> Dim:
+    """What an index goes through. ScheduleError unless it is an axis, or a number that no axis is part of."""
     analyzer = Analyzer()
     lin = analyzer.exact(index)
+    used = _axes_in(block, index)
+    if not used and not any(isinstance(leaf.owner, LoadOp) for leaf in lin.leaves()):
+        return Dim(lin, Lin(1), Lin(1))
     axes: dict[SSAValue, Axis] = dict(zip(block.variables, block.axes, strict=True))
-    atom = lin.atom
-    if atom in axes and isinstance(atom, SSAValue):
-        axis = axes[atom]
-        if atom in padded and (isinstance(op, StoreOp) and axis.kind != "spatial"):
-            raise ScheduleError(f"axis {axis.name} is a {axis.kind} axis in an index of what is written", [block])
-        if axis.low == 0:
-            return Dim(0, axis.extent, padded.get(atom, axis.extent), atom)
-    if lin.constant is not None:
-        return Dim(lin.constant, 1, 1)
-    used = [axes[leaf].name for leaf in _leaves(block, index) if leaf in padded]
-    if used:
+    axis = axes.get(lin.atom) if isinstance(lin.atom, SSAValue) else None
+    if axis is None or axis.low != 0 or not isinstance(lin.atom, SSAValue):
         raise ScheduleError(
-            f"axis {used[0]} is to be padded, and is part of an index of buffer {buffer_name(op.buffer)}, "
-            "expected it to be one",
+            f"an index of {element_text(op)} in block {block_name(block)} is {expression_text(index)}, expected an "
+            "axis that counts from 0, as the buffer has to be padded",
             [block],
         )
-    return Dim(0, size, size)
+    if isinstance(op, StoreOp) and axis.kind != "spatial":
+        raise ScheduleError(f"{axis.kind} axis {axis.name} is in an index of what is written", [block])
+    extent = analyzer.exact(axis.extent)
+    return Dim(Lin(), extent, Lin(padded[lin.atom]) if lin.atom in padded else extent, lin.atom)
 
 
-def _leaves(block: BlockOp, value: SSAValue) -> list[SSAValue]:
+def _require_visible(einsum: Einsum) -> None:
+    """ScheduleError unless extents and indices that stay are known in front of the loops."""
+    place = next(iter(loops_around(einsum.block)), einsum.block)
+    for dim in (dim for dims in einsum.accesses.values() for dim in dims):
+        for leaf in (leaf for lin in (dim.low, dim.extent) for leaf in lin.leaves()):
+            home = leaf.owner if isinstance(leaf.owner, Block) else leaf.owner.parent
+            if home is not None and not home.is_ancestor(place):
+                raise ScheduleError(
+                    f"block {block_name(einsum.block)} uses {expression_text(leaf)} in its domain or an index, which "
+                    "is not known in front of its loops",
+                    [einsum.block],
+                )
+
+
+def _axes_in(block: BlockOp, value: SSAValue) -> set[SSAValue]:
     """The axes that a value of the block is computed from."""
-    found: list[SSAValue] = []
+    found: set[SSAValue] = set()
     todo = [value]
     while todo:
         value = todo.pop()
         if value in block.variables:
-            found.append(value)
+            found.add(value)
         elif isinstance(value.owner, Operation) and block.is_ancestor(value.owner):
             todo += value.owner.operands
     return found
@@ -320,7 +333,8 @@ def _is_zero(value: SSAValue, zero: set[LoadOp | StoreOp]) -> bool:
 
 def _is_finite(value: SSAValue) -> bool:
     source = value.owner.operands[0] if isinstance(value.owner, CastOp | LetOp) else value
-    return constant_value(value) is not None or dtype_of(source.type).is_int
+    number = constant_value(value)
+    return math.isfinite(number) if number is not None else dtype_of(source.type).is_int
 
 
 # Rewriting
@@ -332,8 +346,8 @@ def _pad(einsum: Einsum) -> None:
     first, last = (beside(scope, block, behind=behind) for behind in (False, True))
     erase_accesses([block])
     copies: dict[tuple[SSAValue, tuple[Dim, ...]], SSAValue] = {}
-    ordered = sorted(einsum.accesses.items(), key=lambda item: isinstance(item[0], StoreOp))
     written = {op.buffer for op in einsum.accesses if isinstance(op, StoreOp)}
+    ordered = sorted(einsum.accesses.items(), key=lambda item: item[0].buffer in written)
     for op, dims in ordered:
         key = (op.buffer, dims)
         if key not in copies:
@@ -350,14 +364,13 @@ def _copy(einsum: Einsum, buffer: SSAValue, dims: Sequence[Dim], place: Place, i
     analyzer = Analyzer()
     name = f"{buffer_name(buffer)}_pad"
     space = cast("MemRefType[Attribute]", buffer.type).memory_space
-    shape = [analyzer.exact(dim.padded) for dim in dims]
-    copy = allocate(analyzer, scope, fresh_buffer_name(func, name), buffer, shape, space)
+    copy = allocate(analyzer, scope, fresh_buffer_name(func, name), buffer, [dim.padded for dim in dims], space)
     scratch = Block()
     counts = [dim.extent if is_output else dim.padded for dim in dims]
     block = _nest(TirBuilder(scratch, einsum.block.location), fresh_block_name(func, name), counts, einsum.block)
     builder = TirBuilder(block.body.block, einsum.block.location)
     if is_output:
-        builder.store(builder.load(copy, block.variables), buffer, _shifted(builder, block, dims))
+        builder.store(builder.load(copy, block.variables), buffer, _element(builder, block, dims))
     else:
         builder.store(_guarded(builder, block, buffer, dims), copy, list(block.variables))
     place.insert_all(scratch)
@@ -365,36 +378,41 @@ def _copy(einsum: Einsum, buffer: SSAValue, dims: Sequence[Dim], place: Place, i
     return copy
 
 
-def _nest(builder: TirBuilder, name: str, counts: Sequence[Mixed], like: BlockOp) -> BlockOp:
+def _nest(builder: TirBuilder, name: str, counts: Sequence[Lin], like: BlockOp) -> BlockOp:
     """Loops `i0, i1, ...` around an empty block with axes `v0, v1, ...`."""
-    type = index_type(like)
-    axes: list[Axis] = []
+    analyzer, type = Analyzer(), index_type(like)
+    variables: list[SSAValue] = []
     for n, count in enumerate(counts):
-        loop = builder.insert(make_loop(f"i{n}", 0, count, type))
-        axes.append(Axis(f"v{n}", "spatial", 0, count, loop.variable))
+        loop = builder.insert(make_loop(f"i{n}", 0, number(analyzer, count, builder, type), type))
+        variables.append(loop.variable)
         builder.point = InsertPoint.at_end(loop.body.block)
+    axes = [
+        Axis(f"v{n}", "spatial", 0, number(analyzer, count, builder, type), variable)
+        for n, (count, variable) in enumerate(zip(counts, variables, strict=True))
+    ]
     return builder.insert(BlockOp(name, axes))
 
 
-def _shifted(builder: TirBuilder, block: BlockOp, dims: Sequence[Dim]) -> list[SSAValue]:
-    """The element that the axes of a copying block stand for."""
+def _element(builder: TirBuilder, block: BlockOp, dims: Sequence[Dim]) -> list[SSAValue]:
+    """The index of the element that the axes of a copying block stand for."""
+    analyzer = Analyzer()
     pairs = zip(block.variables, dims, strict=True)
-    return [builder.add(variable, dim.low) if dim.low else variable for variable, dim in pairs]
+    return [export(analyzer, dim.low + Lin.of(variable), builder, variable.type) for variable, dim in pairs]
 
 
 def _guarded(builder: TirBuilder, block: BlockOp, buffer: SSAValue, dims: Sequence[Dim]) -> SSAValue:
     """An element, or 0 in the padding."""
     inside: SSAValue | None = None
     for variable, dim in zip(block.variables, dims, strict=True):
-        if dim.extent != dim.padded:
-            bound = builder.binary("lt", variable, dim.extent)
+        if dim.is_padded:
+            bound = builder.binary("lt", variable, export(Analyzer(), dim.extent, builder, variable.type))
             inside = bound if inside is None else builder.binary("and", inside, bound)
     assert inside is not None
     element = cast("MemRefType[Attribute]", buffer.type).element_type
     return builder.if_then_else(
         inside,
         element,
-        lambda: builder.load(buffer, _shifted(builder, block, dims)),
+        lambda: builder.load(buffer, _element(builder, block, dims)),
         lambda: builder.const(0, dtype_of(element)),
     )
 
@@ -403,7 +421,7 @@ def _redirect(op: LoadOp | StoreOp, buffer: SSAValue, dims: Sequence[Dim]) -> No
     """Let an access go to a copy."""
     builder = TirBuilder(InsertPoint.before(op), op.location)
     indices = [
-        builder.const(0, dtype_of(index.type)) if dim.axis is None and dim.extent == 1 else index
+        builder.const(0, dtype_of(index.type)) if dim.axis is None else index
         for index, dim in zip(op.indices, dims, strict=True)
     ]
     old = list(op.indices)
