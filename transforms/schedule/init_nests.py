@@ -118,7 +118,7 @@ def _fix_reduced(plan: InitPlan, loops: Sequence[ForOp]) -> None:
     analyzer = Analyzer()
     axes = [axis for axis in plan.block.axes if is_reduced(axis)]
     bindings = [analyzer.exact(axis.binding) for axis in axes]
-    first = {loop.variable: analyzer.exact(loop.mixed_bounds[0]) for loop in loops}
+    first: dict[SSAValue, Lin] = {loop.variable: analyzer.exact(loop.mixed_bounds[0]) for loop in loops}
     own = set(first)
     alone = [n for n, lin in enumerate(bindings) if _is_alone(plan.block, lin, own)]
 
@@ -291,7 +291,7 @@ def _own_views(source: BlockOp, target: BlockOp) -> None:
         owner = value.owner
         if not isinstance(owner, MatchRegionOp) or not source.is_ancestor(owner) or first is None:
             continue
-        known = dict(zip(_kept(source), target.variables, strict=True))
+        known: dict[SSAValue, SSAValue] = dict(zip(_kept(source), target.variables, strict=True))
         builder = TirBuilder(InsertPoint.before(first), owner.location)
         operands: dict[SSAValue, SSAValue] = {o: copy_expression(o, builder, known) for o in owner.operands}
         view = builder.insert(owner.clone(operands))

@@ -10,7 +10,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp, ForOp, StoreOp
-from ..analysis.index import Analyzer
+from ..analysis.index import Analyzer, Lin
 from ..analysis.iter_map import iteration_domain, predicate_constraints, why_not_injective
 from ..analysis.reducers import Reducer, match_reducer
 from ..analysis.scopes import (
@@ -89,7 +89,7 @@ class _Roles:
 
 
 def _roles(block: BlockOp) -> _Roles:
-    around = {loop.variable: loop for loop in loops_around(block)}
+    around: dict[SSAValue, ForOp] = {loop.variable: loop for loop in loops_around(block)}
     loops = [[around[v] for v in _variables(axis.binding) if v in around] for axis in block.axes]
     roles = _Roles(loops, set(), set())
     for axis, found in zip(block.axes, loops, strict=True):
@@ -231,7 +231,7 @@ def _check_order(block: BlockOp, rest: Sequence[ForOp], reduced: Sequence[ForOp]
     if not exact and any(depends_on(predicate, loop.variable) for loop in reduced):
         raise ScheduleError(f"not supported yet: the predicate of block {name} is not affine", [block])
     for loops in (rest, reduced) if block.init is not None else (rest,):
-        first = {loop.variable: analyzer.exact(loop.mixed_bounds[0]) for loop in loops}
+        first = _starts(analyzer, loops)
         with analyzer.assumptions():
             for constraint in constraints:
                 analyzer.assume_not_negative(constraint)
@@ -242,7 +242,7 @@ def _check_order(block: BlockOp, rest: Sequence[ForOp], reduced: Sequence[ForOp]
                     [block],
                 )
     if block.init is not None:
-        first = {loop.variable: analyzer.exact(loop.mixed_bounds[0]) for loop in reduced}
+        first = _starts(analyzer, reduced)
         for axis in block.axes:
             least = analyzer.substitute(analyzer.exact(axis.binding), first)
             if is_reduced(axis) and not analyzer.is_provably("eq", least, analyzer.exact(axis.low)):
@@ -251,6 +251,11 @@ def _check_order(block: BlockOp, rest: Sequence[ForOp], reduced: Sequence[ForOp]
                     f"axis {axis.name} has not its least value there",
                     [block],
                 )
+
+
+def _starts(analyzer: Analyzer, loops: Sequence[ForOp]) -> dict[SSAValue, Lin]:
+    """Where the variables of loops start."""
+    return {loop.variable: analyzer.exact(loop.mixed_bounds[0]) for loop in loops}
 
 
 def _positions(reducer: Reducer, factor_axis: int, block: BlockOp) -> list[int]:

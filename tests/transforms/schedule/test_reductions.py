@@ -5,9 +5,11 @@ import pytest
 
 import stepwell
 from stepwell.core.errors import ScheduleError
+from stepwell.dialects.tir import BlockOp
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.tools.testing.scheduling import body_of, refused, scheduled
 from stepwell.transforms.schedule import Schedule
+from stepwell.transforms.schedule.handles import BlockRV
 
 MATMUL = """
 @T.prim_func
@@ -60,6 +62,12 @@ LOOPS = "b = sch.get_block('C')\nL = sch.get_loops(b)\n"
 SPLIT = LOOPS + "k0, k1 = sch.split(L[-1], [None, {}])\n"
 
 
+def name_of(schedule: Schedule, block: BlockRV) -> str:
+    op = schedule.get(block)
+    assert isinstance(op, BlockOp)
+    return op.block_name.data
+
+
 def test_an_init_becomes_a_block_in_front_of_a_loop() -> None:
     after = scheduled(MATMUL, LOOPS + "sch.decompose_reduction(b, L[1])")
     assert body_of(after) == (
@@ -95,8 +103,8 @@ def test_handles_stay_with_the_update() -> None:
     block = schedule.get_block("C")
     *_, k = schedule.get_loops(block)
     init = schedule.decompose_reduction(block, k)
-    assert schedule.get(block).block_name.data == "C_update"
-    assert schedule.get(init).block_name.data == "C_init"
+    assert name_of(schedule, block) == "C_update"
+    assert name_of(schedule, init) == "C_init"
     assert [loop.name for loop in schedule.get_loops(block)] == ["i", "j", "k"]
     schedule.split(k, [None, 2])
 
@@ -240,7 +248,7 @@ def test_the_block_and_its_loops_become_the_second_step() -> None:
     block = schedule.get_block("C")
     i, j, k = schedule.get_loops(block)
     first = schedule.rfactor(k, 0)
-    assert schedule.get(first).block_name.data == "C_rf"
+    assert name_of(schedule, first) == "C_rf"
     assert [loop.name for loop in schedule.get_loops(block)] == ["i", "k"]
     schedule.split(i, [2, 2])
     assert len(schedule.get_loops(first)) == 3
