@@ -22,6 +22,7 @@ demo: $(VENV)/.has-core ## print an example at every landing; compile, run and c
 	@for file in $(filter-out $(DEMO),$(EXAMPLES)); do \
 	  echo; echo "$(BIN)/stepwell run $$file --check"; $(BIN)/stepwell run $$file --check || exit 1; \
 	done
+	@echo; $(BIN)/python examples/schedule_matmul.py
 
 test: $(VENV)/.has-test ## all tests (pytest, hypothesis, filecheck)
 	$(PYTEST) -q -n $(JOBS)

@@ -35,7 +35,7 @@ def test_every_public_method_has_an_example() -> None:
 
 
 def test_a_docstring_is_taken_apart() -> None:
-    def method(self: object, loop: "LoopRV", axis: "int", offset: "int" = 0) -> None:  # noqa: F821
+    def method(self: object, loop: "LoopRV", axis: "int", offset: "int" = 0) -> None:  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
         """Do a thing
         to a loop.
 

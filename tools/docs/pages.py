@@ -7,11 +7,10 @@ FILE -p PASS`, with what it prints; files are in a folder of their own.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import tempfile
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from typing import Any
 
@@ -55,9 +54,6 @@ def run_code(code: str, scope: dict[str, Any]) -> str:
 def _run_command(command: str) -> str:
     program, *arguments = shlex.split(command)
     printed = StringIO()
-    with redirect_stdout(printed), redirect_stderr(printed):
-        try:
-            _COMMANDS[program](arguments)
-        except SystemExit:
-            printed.write("")
-    return printed.getvalue().replace(os.getcwd() + os.sep, "")
+    with redirect_stdout(printed), redirect_stderr(printed), suppress(SystemExit):
+        _COMMANDS[program](arguments)
+    return printed.getvalue()
