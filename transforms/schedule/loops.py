@@ -100,8 +100,8 @@ class LoopPrimitives(Recorder):
 
 def _checked_factors(factors: Any) -> list[int | ExprRV]:
     """Factors with the number for None. ScheduleError if they are no list of numbers."""
-    given = cast("list[Any]", list(factors)) if isinstance(factors, list | tuple) else [...]
-    if any(not (factor is None or isinstance(factor, int | ExprRV)) for factor in given):
+    given = cast("list[Any]", list(factors) if isinstance(factors, list | tuple) else ["none"])
+    if not all(factor is None or isinstance(factor, int | ExprRV) for factor in given):
         raise ScheduleError(f"factors {factors!r}: expected a list of numbers, numbers of the trace, and None")
     return [INFERRED if factor is None else factor for factor in given]
 
