@@ -12,6 +12,7 @@ import stepwell
 PAGE = Path(__file__).parents[2] / "docs/errors.md"
 _CASE = re.compile(r"### (?P<title>.*?)\n\n```python\n(?P<code>.*?)```\n\n```text\n(?P<message>.*?)\n```", re.DOTALL)
 _FUNCTION = re.compile(r"```python\n(@T\.prim_func\ndef scale.*?)```", re.DOTALL)
+_SCHEDULED = re.compile(r"under a schedule `sch`:\n\n```python\n(.*?)```", re.DOTALL)
 
 
 def cases(section: str) -> list[Any]:
@@ -40,6 +41,15 @@ def scale() -> Any:
 def test_a_wrong_call_gets_the_message_on_the_page(scale: Any, code: str, message: str) -> None:
     with pytest.raises(stepwell.StepwellError) as error:
         exec(code, {"np": np, "scale": scale})
+    assert message_of(error.value) == message
+
+
+@pytest.mark.parametrize(("code", "message"), cases("Schedules"))
+def test_a_wrong_step_gets_the_message_on_the_page(code: str, message: str) -> None:
+    (function,) = _SCHEDULED.findall(PAGE.read_text())
+    schedule = stepwell.Schedule(stepwell.parse_tvmscript(function))
+    with pytest.raises(stepwell.StepwellError) as error:
+        exec(code, {"stepwell": stepwell, "sch": schedule})
     assert message_of(error.value) == message
 
 

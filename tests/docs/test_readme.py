@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import stepwell
-from stepwell.dialects import DIALECTS
+from stepwell.dialects import DIALECTS, get_all_dialects
 from stepwell.transforms import PASSES
 from stepwell.transforms.pipelines import lower
+from stepwell.transforms.schedule.session import LATER
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -24,15 +25,20 @@ def test_the_first_program_is_an_example_and_becomes_what_is_shown() -> None:
     program = blocks("python")[0]
     module = stepwell.parse_tvmscript(program)
     assert str(module) == str(stepwell.parse_tvmscript((ROOT / "examples/vector_add.py").read_text()))
-    tir, upstream = blocks("mlir")
+    tir, upstream, _ = blocks("mlir")
     assert textwrap.indent(tir, "  ") in str(module)
     assert textwrap.indent(upstream, "    ") in str(lower(module))
+
+
+def test_the_schedule_of_the_first_program_is_the_trace_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(blocks("python")[1], {"stepwell": stepwell, "Module": stepwell.parse_tvmscript(blocks("python")[0])})
+    assert capsys.readouterr().out == blocks("mlir")[2]
 
 
 def test_the_python_session_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {}
-    exec(blocks("python")[1], names)
+    exec(blocks("python")[2], names)
     d = names["d"]
     assert isinstance(d, np.ndarray)
     assert (d == 48).all()
@@ -42,3 +48,16 @@ def test_the_python_session_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest
 @pytest.mark.parametrize("name", [*DIALECTS, *PASSES])
 def test_the_tables_list_every_dialect_and_pass(name: str) -> None:
     assert re.search(rf"^\| `{name}[`{{]", README, re.MULTILINE)
+
+
+def test_the_table_of_primitives_is_complete() -> None:
+    section = README.split("\n## Schedules\n")[1].split("\n## ")[0]
+    named = set(re.findall(r"`([a-z_]+)`", section))
+    ops = {op.name.partition(".")[2] for op in get_all_dialects()["schedule"]().operations}
+    assert ops <= named
+    assert all(hasattr(stepwell.Schedule, name) for name in named)
+
+
+def test_the_limits_name_every_primitive_that_is_not_there_yet() -> None:
+    section = README.split("\n## Limits\n")[1].split("\n## ")[0]
+    assert LATER <= set(re.findall(r"`([a-z_]+)`", section))
