@@ -230,12 +230,12 @@ def _dim(block: BlockOp, padded: Mapping[SSAValue, int], op: LoadOp | StoreOp, i
     """What an index goes through. ScheduleError unless it is an axis, or a number that no axis is part of."""
     analyzer = Analyzer()
     lin = analyzer.exact(index)
-    used = _axes_in(block, index)
-    if not used and not any(isinstance(leaf.owner, LoadOp) for leaf in lin.leaves()):
+    if not _axes_in(block, index) and not any(isinstance(leaf.owner, LoadOp) for leaf in lin.leaves()):
         return Dim(lin, Lin(1), Lin(1))
+    variable = index if index in block.variables else lin.atom
     axes: dict[SSAValue, Axis] = dict(zip(block.variables, block.axes, strict=True))
-    axis = axes.get(lin.atom) if isinstance(lin.atom, SSAValue) else None
-    if axis is None or axis.low != 0 or not isinstance(lin.atom, SSAValue):
+    axis = axes.get(variable) if isinstance(variable, SSAValue) else None
+    if axis is None or axis.low != 0 or not isinstance(variable, SSAValue):
         raise ScheduleError(
             f"an index of {element_text(op)} in block {block_name(block)} is {expression_text(index)}, expected an "
             "axis that counts from 0, as the buffer has to be padded",
@@ -244,7 +244,7 @@ def _dim(block: BlockOp, padded: Mapping[SSAValue, int], op: LoadOp | StoreOp, i
     if isinstance(op, StoreOp) and axis.kind != "spatial":
         raise ScheduleError(f"{axis.kind} axis {axis.name} is in an index of what is written", [block])
     extent = analyzer.exact(axis.extent)
-    return Dim(Lin(), extent, Lin(padded[lin.atom]) if lin.atom in padded else extent, lin.atom)
+    return Dim(Lin(), extent, Lin(padded[variable]) if variable in padded else extent, variable)
 
 
 def _require_visible(einsum: Einsum) -> None:

@@ -155,6 +155,19 @@ def main(A: T.Buffer((3, 9, 7), "float32"), C: T.Buffer((3, 5), "float32")):
     assert "C[vb + v0, v1] = C_pad[v0, v1]" in text
 
 
+def test_an_axis_of_one_value_is_an_axis() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((1, 5), "float32"), C: T.Buffer((1, 5), "float32")):
+    for i, k in T.grid(1, 5):
+        with T.block("C"):
+            v, w = T.axis.remap("SS", [i, k])
+            C[v, w] = A[v, w]
+"""
+    assert "C_pad[v, w] = A_pad[v, w]\n" in padded(text, [1, 4])
+    assert "for i, k in T.grid(2, 8):" in padded(text, [2, 4])
+
+
 def test_a_symbolic_extent_stays() -> None:
     text = padded(
         """
