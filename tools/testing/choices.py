@@ -47,3 +47,25 @@ def pick(choices: Choices, options: Sequence[T]) -> T:
 def flag(choices: Choices, chance: int = 2) -> bool:
     """True once in `chance` times; False is simpler."""
     return choices.integer(0, chance - 1) == chance - 1
+
+
+class Recorded:
+    """Decisions of another source, remembered."""
+
+    def __init__(self, source: Choices):
+        self._source = source
+        self.numbers: list[int] = []
+
+    def integer(self, low: int, high: int) -> int:
+        self.numbers.append(self._source.integer(low, high))
+        return self.numbers[-1]
+
+
+class Played:
+    """Decisions that were remembered, once more."""
+
+    def __init__(self, numbers: Sequence[int]):
+        self._numbers = iter(numbers)
+
+    def integer(self, low: int, high: int) -> int:
+        return next(self._numbers)

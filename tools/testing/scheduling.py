@@ -15,8 +15,9 @@ from ...frontends.mlir import parse_mlir
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...transforms.analysis.tree import is_tree_form
-from ...transforms.schedule import Schedule
+from ...transforms.schedule import Schedule, Trace
 from ..inputs import InputGenerator
+from .layouts import Array, laid_out, parameter_layouts
 
 
 def check_well_formed(mod: Module) -> None:
@@ -30,34 +31,71 @@ def check_well_formed(mod: Module) -> None:
         assert parse_tvmscript(script).script(style) == script, f"the {style} script does not round trip"
 
 
-def check_computes_the_same(before: Module, after: Module, *, seed: int = 0, target: str = "python") -> None:
+def check_computes_the_same(
+    before: Module, after: Module, *, seed: int = 0, target: str = "python", trace: Trace | None = None
+) -> None:
     """Raise unless `after` is well formed and each function gives the same outputs for the same random inputs as in
     `before`. Floats are small integers, and may differ by a rounding, as the contributions to a sum may be reordered.
 
-    target: what runs `after`; the oracle, which also finds undefined behaviour, runs `before`.
+    target: what runs `after`; the oracle, which also finds undefined behaviour, runs `before`.  trace: the schedule
+    that leads from one to the other, if it may lay out parameters anew.
     """
     check_well_formed(after)
+    check_same_outputs(before, after, seed=seed, target=target, trace=trace)
+
+
+def check_same_outputs(
+    before: Module, after: Module, *, seed: int = 0, target: str = "python", trace: Trace | None = None
+) -> None:
+    """Raise unless each function gives the same outputs, as `check_computes_the_same` does."""
     expected, got = build(before, "python"), build(after, target)
+    layouts = [] if trace is None else parameter_layouts(before, trace)
     for name, func in before.functions.items():
+        other = after.functions[name]
         assert isinstance(func, FuncOp)
-        theirs, mine = (_arguments(func, seed) for _ in range(2))
-        expected[name](*theirs)
-        got[name](*mine)
-        for a, b in zip(mine, theirs, strict=True):
-            if isinstance(a, np.ndarray):
-                np.testing.assert_allclose(a.astype(np.float64), b.astype(np.float64), rtol=_RTOL.get(a.dtype.name, 0))
+        assert isinstance(other, FuncOp)
+        moved = [layout for layout in layouts if layout.function == name]
+        theirs = _arguments(func, seed)
+        mine = {
+            n: _filled(a, b)
+            for (n, a), (b, _) in zip(
+                _arguments(other, seed).items(), laid_out(theirs, moved, is_input=True).values(), strict=True
+            )
+        }
+        expected[name](*theirs.values())
+        got[name](*mine.values())
+        for parameter, (wanted, is_known) in laid_out(theirs, moved, is_input=False).items():
+            if isinstance(wanted, np.ndarray):
+                _check_near(mine[parameter][is_known], wanted[is_known], f"{name}: {parameter}")
 
 
 _RTOL = {"float16": 2e-2, "bfloat16": 5e-2, "float32": 1e-4, "float64": 1e-6}
 
 
-def _arguments(func: FuncOp, seed: int) -> list[Any]:
+def _check_near(got: Array, expected: Array, name: str) -> None:
+    tolerance = _RTOL.get(got.dtype.name)
+    if tolerance is None:
+        np.testing.assert_array_equal(got, expected, name)
+    else:
+        np.testing.assert_allclose(got.astype(np.float64), expected.astype(np.float64), tolerance, err_msg=name)
+
+
+def _arguments(func: FuncOp, seed: int) -> dict[str, Any]:
     """Small integers in the place of floats: sums of their products are exact."""
-    arguments = list(InputGenerator(func, seed).arguments().values())
-    for array in arguments:
+    arguments = InputGenerator(func, seed).arguments()
+    for array in arguments.values():
         if isinstance(array, np.ndarray) and dtype_of_numpy(array.dtype).is_float:
             array[...] = (array.astype(np.float64) * 2).round().astype(array.dtype)
     return arguments
+
+
+def _filled(template: Any, value: Any) -> Any:
+    """A value in an array like `template`, which has the strides that are asked for."""
+    if not isinstance(template, np.ndarray):
+        return value
+    assert template.shape == value.shape, f"a parameter of shape {value.shape} has become one of {template.shape}"
+    template[...] = value
+    return template
 
 
 def scheduled(text: str, steps: str, *, target: str = "python") -> Module:
@@ -65,7 +103,7 @@ def scheduled(text: str, steps: str, *, target: str = "python") -> Module:
     before = parse_tvmscript(text)
     schedule = Schedule(before)
     exec(steps, {"sch": schedule})
-    check_computes_the_same(before, schedule.mod, target=target)
+    check_computes_the_same(before, schedule.mod, target=target, trace=schedule.trace)
     return schedule.mod
 
 

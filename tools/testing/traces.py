@@ -1,229 +1,154 @@
-"""Random traces: primitives with arguments that are right often enough, and wrong often enough."""
+"""Random traces, and what must hold for each of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core.errors import ScheduleError, UnsupportedError
-from ...dialects.tir import BlockOp, ForOp
-from ...module import Module
-from ...transforms.schedule import BlockRV, LoopRV, Schedule
-from .choices import Choices, flag, pick
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, SSAValue
 
-THREADS = ("threadIdx.x", "blockIdx.x", "vthread.x")
-SCOPES = ("global", "local", "shared")
+from ...core.errors import ScheduleError, UnsupportedError
+from ...dialects.schedule import LoopType, ScheduleOp
+from ...dialects.tir import ForOp, FuncOp
+from ...frontends.mlir import parse_mlir
+from ...module import Module
+from ...transforms.analysis.dependence import compare_flows, value_flow
+from ...transforms.pipelines import apply_passes
+from ...transforms.schedule import Schedule, Trace
+from .choices import Choices, pick
+from .scheduling import check_computes_the_same, check_same_outputs
+from .steps import MOVES, STEPS, Program
+
+
+class Watched(Schedule):
+    """A schedule that remembers what was tried on it last."""
+
+    _attempt: tuple[type[ScheduleOp], dict[str, Any]] | None = None
+
+    def record(self, op: type[ScheduleOp], **arguments: Any) -> list[Any]:
+        self._attempt = (op, arguments)
+        handles = super().record(op, **arguments)
+        self._attempt = None
+        return handles
+
+    @property
+    def attempted(self) -> Trace:
+        """The trace, with what was tried last at its end even if that was not done."""
+        values: dict[SSAValue, SSAValue] = {}
+        copy = Trace(self._trace.clone(value_mapper=values))
+        if self._attempt is not None:
+            kind, arguments = self._attempt
+            tried = kind.create_from(_results(kind, arguments), **{n: self._value(a) for n, a in arguments.items()})
+            copy.op.body.block.add_op(tried.clone(value_mapper=values))
+            tried.erase()
+        return copy
+
+
+def _results(kind: type[ScheduleOp], arguments: dict[str, Any]) -> list[Attribute]:
+    """The types of the results of what was not done."""
+    return (
+        [LoopType()] * len(arguments.get("factors", ())) if kind.RESULT == LoopType() else [i64] * arguments.get("n", 1)
+    )
 
 
 @dataclass
 class Outcome:
     """What became of a random trace: how often each primitive was done and refused."""
 
-    schedule: Schedule
+    schedule: Watched
     done: dict[str, int] = field(default_factory=dict[str, int])
     refused: dict[str, int] = field(default_factory=dict[str, int])
 
 
-def random_trace(choices: Choices, mod: Module, length: int, primitives: tuple[str, ...] | None = None) -> Outcome:
+def random_trace(
+    choices: Choices, mod: Module, length: int, primitives: Iterable[str] = tuple(STEPS), *, check_flow: bool = False
+) -> Outcome:
     """A schedule of `mod` on which `length` random primitives were tried.
 
-    primitives: only these.
-    Raises AssertionError if one that was refused has changed the program, and whatever else a primitive raises.
+    primitives: only these.  check_flow: compare the flow of values in the whole program in front of and behind each
+    primitive that only moves loops.
+    Raises AssertionError, with the program and the trace up to there, if a primitive that was refused has changed the
+    program, or raised anything else.
     """
-    steps = STEPS if primitives is None else {name: STEPS[name] for name in primitives}
-    outcome = Outcome(Schedule(mod, seed=0))
+    outcome = Outcome(Watched(mod, seed=0))
     for _ in range(length):
-        name = pick(choices, list(steps))
-        before = str(outcome.schedule.mod)
-        try:
-            steps[name](_Program(choices, outcome.schedule))
-        except (ScheduleError, UnsupportedError) as error:
-            outcome.refused[name] = outcome.refused.get(name, 0) + 1
-            after = str(outcome.schedule.mod)
-            assert after == before, f"refused, and yet changed: {error}\n{before}\nis now\n{after}"
-        else:
-            outcome.done[name] = outcome.done.get(name, 0) + 1
+        name = pick(choices, list(primitives))
+        try_step(choices, outcome, name, mod, check_flow=check_flow and name in MOVES)
     return outcome
 
 
-def with_trace(mod: Module, schedule: Schedule) -> str:
-    """A program and its schedule in one file, as `stepwell-opt -p apply-schedule` takes it."""
+def try_step(choices: Choices, outcome: Outcome, name: str, mod: Module, *, check_flow: bool = False) -> str | None:
+    """Try a primitive, as `random_trace` does: why it was refused, or None."""
+    schedule = outcome.schedule
+    before, length = str(schedule.mod), len(schedule.trace)
+    flows = [(f, value_flow(f)) for f in _functions(schedule.mod)] if check_flow else []
+    with showing(mod, schedule):
+        reason = _refusal(name, Program(choices, schedule))
+        counts = outcome.done if reason is None else outcome.refused
+        counts[name] = counts.get(name, 0) + 1
+        if reason is not None:
+            after = str(schedule.mod)
+            assert after == before, f"refused, and yet changed: {reason}\n{before}\nis now\n{after}"
+            return reason
+        assert len(schedule.trace) > length, f"{name} is not in the trace"
+        for func, flow in flows:
+            violation = compare_flows(flow, value_flow(func))
+            assert violation is None, f"{name} changed the flow of values: {violation}"
+    return None
+
+
+def _refusal(name: str, program: Program) -> str | None:
+    try:
+        STEPS[name](program)
+    except (ScheduleError, UnsupportedError) as error:
+        return str(error)
+    return None
+
+
+def _functions(mod: Module) -> list[FuncOp]:
+    return [op for op in mod.op.body.block.ops if isinstance(op, FuncOp)]
+
+
+def with_trace(mod: Module, trace: Trace) -> str:
+    """A program and a schedule for it in one file, as `stepwell-opt -p apply-schedule` takes it."""
     both = mod.clone()
-    both.op.body.block.add_op(schedule.trace.simplified().op)
+    both.op.body.block.add_op(trace.simplified().op)
     return str(both)
 
 
-class _Program:
-    """Picks parts of the program that a schedule is at. The last loops and blocks are as likely as the first."""
-
-    def __init__(self, choices: Choices, schedule: Schedule):
-        self.choices = choices
-        self.schedule = schedule
-
-    def integer(self, low: int, high: int) -> int:
-        return self.choices.integer(low, high)
-
-    def flag(self) -> bool:
-        return flag(self.choices)
-
-    def block(self) -> BlockRV:
-        """Any block, one inside of another now and then."""
-        names = [op.block_name.data for op in self.schedule.mod.op.walk() if isinstance(op, BlockOp)]
-        return self.schedule.get_block(pick(self.choices, names))
-
-    def loops(self, block: BlockRV | None = None) -> list[LoopRV]:
-        loops = self.schedule.get_loops(block or self.block())
-        if not loops:
-            raise ScheduleError("no loops")
-        return loops
-
-    def loop(self, block: BlockRV | None = None) -> LoopRV:
-        return pick(self.choices, self.loops(block))
-
-    def extent(self, loop: LoopRV) -> int:
-        op = self.schedule.get(loop)
-        extent = op.mixed_bounds[1] if isinstance(op, ForOp) else None
-        return extent if isinstance(extent, int) else 4
-
-    def rank(self, block: BlockRV, *, write: bool) -> int:
-        """The number of dimensions of the first buffer that a block reads or writes."""
-        op = self.schedule.get(block)
-        accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
-        return len(accesses[0].region) if accesses else 1
-
-    def axes(self, block: BlockRV) -> int:
-        op = self.schedule.get(block)
-        return len(op.axes) if isinstance(op, BlockOp) else 0
+@contextmanager
+def showing(mod: Module, schedule: Watched) -> Generator[None]:
+    """What goes wrong inside is raised as an AssertionError that says what, and how to see it again."""
+    try:
+        yield
+    except Exception as error:
+        file = with_trace(mod, schedule.attempted)
+        raise AssertionError(f"{type(error).__name__}: {error}\nstepwell-opt -p apply-schedule:\n{file}") from error
 
 
-def _split(p: _Program) -> None:
-    loop = p.loop()
-    factor = p.integer(1, max(p.extent(loop), 1) + 1)
-    factors: list[int | None] = [None, factor] if not p.flag() else [factor, None]
-    if flag(p.choices, 4):
-        factors.insert(1, p.integer(1, 3))
-    p.schedule.split(loop, factors, disable_predication=flag(p.choices, 6))
+def check_trace(mod: Module, schedule: Watched, *, seed: int = 0) -> None:
+    """Raise AssertionError, with the program and the trace, unless the program that a schedule is at is well formed and
+    computes what `mod` does, under the oracle and as native code; the latter if no loop is bound to threads."""
+    with showing(mod, schedule):
+        check_computes_the_same(mod, schedule.mod, seed=seed, trace=schedule.trace)
+        if not any(isinstance(op, ForOp) and op.thread is not None for op in schedule.mod.op.walk()):
+            check_same_outputs(mod, schedule.mod, seed=seed, trace=schedule.trace, target="llvm")
 
 
-def _fuse(p: _Program) -> None:
-    loops = p.loops()
-    start = p.integer(0, len(loops) - 1)
-    p.schedule.fuse(*loops[start : start + 1 + p.integer(0, 2)])
-
-
-def _reorder(p: _Program) -> None:
-    loops = p.loops()
-    chosen: list[LoopRV] = []
-    for _ in range(p.integer(1, len(loops))):
-        rest = [loop for loop in loops if loop not in chosen]
-        chosen.append(pick(p.choices, rest[::-1]))
-    p.schedule.reorder(*chosen)
-
-
-def _near(p: _Program, others: list[BlockRV]) -> LoopRV:
-    """A loop around one of some blocks, most of the time."""
-    return p.loop(pick(p.choices, others) if others and not flag(p.choices, 6) else None)
-
-
-def _compute_at(p: _Program) -> None:
-    block = p.block()
-    loop = _near(p, p.schedule.get_consumers(block))
-    p.schedule.compute_at(block, loop, preserve_unit_loops=flag(p.choices, 4), index=-1 - p.integer(0, 1))
-
-
-def _reverse_compute_at(p: _Program) -> None:
-    block = p.block()
-    loop = _near(p, p.schedule.get_producers(block))
-    p.schedule.reverse_compute_at(block, loop, preserve_unit_loops=flag(p.choices, 4), index=-1 - p.integer(0, 1))
-
-
-def _some_buffer(p: _Program) -> tuple[str, int]:
-    return pick(p.choices, ["write", "read"]), p.integer(0, 1)
-
-
-def _transform_layout(p: _Program) -> None:
-    block, side = p.block(), pick(p.choices, ["write", "read"])
-    rank = p.rank(block, write=side == "write")
-    p.schedule.transform_layout(block, (side, 0), pick(p.choices, _MAPS.get(rank, _MAPS[1])))
-
-
-def _transform_block_layout(p: _Program) -> None:
-    block = p.block()
-    p.schedule.transform_block_layout(block, pick(p.choices, _MAPS.get(p.axes(block), _MAPS[1])))
-
-
-_MAPS: dict[int, list[Callable[..., Any]]] = {
-    1: [lambda i: (i,), lambda i: (i // 2, i % 2), lambda i: (i % 3, i // 3)],
-    2: [lambda i, j: (j, i), lambda i, j: (i * 64 + j,), lambda i, j: (i, j // 2, j % 2), lambda i, j: (i + j, j)],
-    3: [lambda i, j, k: (k, i, j), lambda i, j, k: (i, j * 64 + k)],
-}
-
-
-def _pad_einsum(p: _Program) -> None:
-    block = p.block()
-    p.schedule.pad_einsum(block, [p.integer(1, 4) for _ in range(p.axes(block))])
-
-
-def _sample(p: _Program) -> None:
-    loop = p.loop()
-    p.schedule.split(loop, p.schedule.sample_perfect_tile(loop, p.integer(1, 3)))
-
-
-def _sampled_place(p: _Program) -> None:
-    block = p.block()
-    p.schedule.compute_at(block, p.schedule.sample_compute_location(block))
-
-
-def _blockize(p: _Program) -> None:
-    if flag(p.choices, 4):
-        p.schedule.blockize([p.block() for _ in range(p.integer(1, 2))])
-    else:
-        p.schedule.blockize(p.loop())
-
-
-def _reorder_axes(p: _Program) -> None:
-    block = p.block()
-    order = list(range(p.axes(block)))
-    p.schedule.reorder_block_iter_var(block, order[::-1] if p.flag() else [*order[1:], *order[:1]])
-
-
-def _annotate(p: _Program) -> None:
-    where = p.block() if p.flag() else p.loop()
-    number = p.schedule.sample_categorical([1, 16], [0.5, 0.5])
-    p.schedule.annotate(where, "note", number if p.flag() else "text")
-    if p.flag():
-        p.schedule.unannotate(where, "note")
-
-
-STEPS: dict[str, Callable[[_Program], Any]] = {
-    "split": _split,
-    "fuse": _fuse,
-    "reorder": _reorder,
-    "compute_at": _compute_at,
-    "reverse_compute_at": _reverse_compute_at,
-    "compute_inline": lambda p: p.schedule.compute_inline(p.block()),
-    "reverse_compute_inline": lambda p: p.schedule.reverse_compute_inline(p.block()),
-    "cache_read": lambda p: p.schedule.cache_read(p.block(), p.integer(0, 1), pick(p.choices, SCOPES)),
-    "cache_write": lambda p: p.schedule.cache_write(p.block(), 0, pick(p.choices, SCOPES)),
-    "reindex": lambda p: p.schedule.reindex(p.block(), _some_buffer(p)),
-    "decompose_reduction": lambda p: p.schedule.decompose_reduction(b := p.block(), p.loop(b)),
-    "rfactor": lambda p: p.schedule.rfactor(p.loop(), p.integer(0, 1)),
-    "parallel": lambda p: p.schedule.parallel(p.loop()),
-    "vectorize": lambda p: p.schedule.vectorize(p.loop()),
-    "unroll": lambda p: p.schedule.unroll(p.loop()),
-    "bind": lambda p: p.schedule.bind(p.loop(), pick(p.choices, THREADS)),
-    "blockize": _blockize,
-    "add_unit_loop": lambda p: p.schedule.add_unit_loop(p.block() if p.flag() else p.loop()),
-    "reorder_block_iter_var": _reorder_axes,
-    "storage_align": lambda p: p.schedule.storage_align(p.block(), 0, -1 - p.integer(0, 1), 8, p.integer(0, 3)),
-    "set_scope": lambda p: p.schedule.set_scope(p.block(), 0, pick(p.choices, SCOPES)),
-    "annotate": _annotate,
-    "transform_layout": _transform_layout,
-    "transform_block_layout": _transform_block_layout,
-    "pad_einsum": _pad_einsum,
-    "decompose_padding": lambda p: p.schedule.decompose_padding(b := p.block(), p.loop(b)),
-    "sample_perfect_tile": _sample,
-    "sample_compute_location": _sampled_place,
-}
-"""How to try each primitive."""
+def check_replays(mod: Module, schedule: Watched) -> None:
+    """Raise AssertionError, with the program and the trace, unless the trace gives the identical program again: as it
+    is, as Python text in both styles, simplified, and as text in a file beside the program."""
+    expected = str(schedule.mod)
+    with showing(mod, schedule):
+        again = Schedule(mod)
+        schedule.trace.apply_to_schedule(again)
+        assert str(again.mod) == expected, "the trace gives another program"
+        for trace, style in ((schedule.trace, "classic"), (schedule.trace.simplified(), "0.27")):
+            again = Schedule(mod, enable_check=False)
+            again.replay(trace.as_python(style))
+            assert str(again.mod) == expected, f"its {style} text gives another program"
+        file = parse_mlir(with_trace(mod, schedule.trace))
+        assert str(apply_passes(file, "apply-schedule{check=false}")) == expected, "its IR gives another program"

@@ -1,0 +1,205 @@
+"""How to try each primitive of a schedule: with arguments that are right often enough, and wrong often enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.errors import ScheduleError
+from ...dialects.tir import BlockOp, ForOp
+from ...transforms.schedule import BlockRV, LoopRV, Schedule
+from .choices import Choices, flag, pick
+
+THREADS = ("threadIdx.x", "blockIdx.x", "vthread.x")
+SCOPES = ("global", "local", "shared")
+
+
+class Program:
+    """Picks parts of the program that a schedule is at. The last loops and blocks are as likely as the first."""
+
+    def __init__(self, choices: Choices, schedule: Schedule):
+        self.choices = choices
+        self.schedule = schedule
+
+    def integer(self, low: int, high: int) -> int:
+        return self.choices.integer(low, high)
+
+    def flag(self) -> bool:
+        return flag(self.choices)
+
+    def block(self) -> BlockRV:
+        """Any block, one inside of another now and then."""
+        names = [op.block_name.data for op in self.schedule.mod.op.walk() if isinstance(op, BlockOp)]
+        return self.schedule.get_block(pick(self.choices, names))
+
+    def loops(self, block: BlockRV | None = None) -> list[LoopRV]:
+        loops = self.schedule.get_loops(block or self.block())
+        if not loops:
+            raise ScheduleError("no loops")
+        return loops
+
+    def loop(self, block: BlockRV | None = None) -> LoopRV:
+        return pick(self.choices, self.loops(block))
+
+    def extent(self, loop: LoopRV) -> int:
+        op = self.schedule.get(loop)
+        extent = op.mixed_bounds[1] if isinstance(op, ForOp) else None
+        return extent if isinstance(extent, int) else 4
+
+    def rank(self, block: BlockRV, *, write: bool) -> int:
+        """The number of dimensions of the first buffer that a block reads or writes."""
+        op = self.schedule.get(block)
+        accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
+        return len(accesses[0].region) if accesses else 1
+
+    def axes(self, block: BlockRV) -> int:
+        op = self.schedule.get(block)
+        return len(op.axes) if isinstance(op, BlockOp) else 0
+
+
+def _split(p: Program) -> None:
+    loop = p.loop()
+    factor = p.integer(1, max(p.extent(loop), 1) + 1)
+    factors: list[int | None] = [None, factor] if not p.flag() else [factor, None]
+    if flag(p.choices, 4):
+        factors.insert(1, p.integer(1, 3))
+    p.schedule.split(loop, factors, disable_predication=flag(p.choices, 6))
+
+
+def _fuse(p: Program) -> None:
+    loops = p.loops()
+    start = p.integer(0, len(loops) - 1)
+    p.schedule.fuse(*loops[start : start + 1 + p.integer(0, 2)])
+
+
+def _reorder(p: Program) -> None:
+    loops = p.loops()
+    chosen: list[LoopRV] = []
+    for _ in range(p.integer(1, len(loops))):
+        rest = [loop for loop in loops if loop not in chosen]
+        chosen.append(pick(p.choices, rest[::-1]))
+    p.schedule.reorder(*chosen)
+
+
+def _near(p: Program, others: list[BlockRV]) -> LoopRV:
+    """A loop around one of some blocks, most of the time."""
+    return p.loop(pick(p.choices, others) if others and not flag(p.choices, 6) else None)
+
+
+def _compute_at(p: Program) -> None:
+    block = p.block()
+    loop = _near(p, p.schedule.get_consumers(block))
+    p.schedule.compute_at(block, loop, preserve_unit_loops=flag(p.choices, 4), index=-1 - p.integer(0, 1))
+
+
+def _reverse_compute_at(p: Program) -> None:
+    block = p.block()
+    loop = _near(p, p.schedule.get_producers(block))
+    p.schedule.reverse_compute_at(block, loop, preserve_unit_loops=flag(p.choices, 4), index=-1 - p.integer(0, 1))
+
+
+def _some_buffer(p: Program) -> tuple[str, int]:
+    return pick(p.choices, ["write", "read"]), p.integer(0, 1)
+
+
+def _transform_layout(p: Program) -> None:
+    block, side = p.block(), pick(p.choices, ["write", "read"])
+    rank = p.rank(block, write=side == "write")
+    p.schedule.transform_layout(block, (side, 0), pick(p.choices, _MAPS.get(rank, _MAPS[1])))
+
+
+def _transform_block_layout(p: Program) -> None:
+    block = p.block()
+    p.schedule.transform_block_layout(block, pick(p.choices, _MAPS.get(p.axes(block), _MAPS[1])))
+
+
+_MAPS: dict[int, list[Callable[..., Any]]] = {
+    1: [lambda i: (i,), lambda i: (i // 2, i % 2), lambda i: (i % 3, i // 3)],
+    2: [lambda i, j: (j, i), lambda i, j: (i * 64 + j,), lambda i, j: (i, j // 2, j % 2), lambda i, j: (i + j, j)],
+    3: [lambda i, j, k: (k, i, j), lambda i, j, k: (i, j * 64 + k)],
+}
+
+
+def _pad_einsum(p: Program) -> None:
+    block = p.block()
+    p.schedule.pad_einsum(block, [p.integer(1, 4) for _ in range(p.axes(block))])
+
+
+def _sample(p: Program) -> None:
+    loop = p.loop()
+    p.schedule.split(loop, p.schedule.sample_perfect_tile(loop, p.integer(1, 3)))
+
+
+def _sampled_place(p: Program) -> None:
+    block = p.block()
+    p.schedule.compute_at(block, p.schedule.sample_compute_location(block))
+
+
+def _blockize(p: Program) -> None:
+    if flag(p.choices, 4):
+        p.schedule.blockize([p.block() for _ in range(p.integer(1, 2))])
+    else:
+        p.schedule.blockize(p.loop())
+
+
+def _reorder_axes(p: Program) -> None:
+    block = p.block()
+    order = list(range(p.axes(block)))
+    p.schedule.reorder_block_iter_var(block, order[::-1] if p.flag() else [*order[1:], *order[:1]])
+
+
+def _annotate(p: Program) -> None:
+    where = p.block() if p.flag() else p.loop()
+    number = p.schedule.sample_categorical([1, 16], [0.5, 0.5])
+    p.schedule.annotate(where, "note", number if p.flag() else "text")
+    if p.flag():
+        p.schedule.unannotate(where, "note")
+
+
+STEPS: dict[str, Callable[[Program], Any]] = {
+    "split": _split,
+    "fuse": _fuse,
+    "reorder": _reorder,
+    "compute_at": _compute_at,
+    "reverse_compute_at": _reverse_compute_at,
+    "compute_inline": lambda p: p.schedule.compute_inline(p.block()),
+    "reverse_compute_inline": lambda p: p.schedule.reverse_compute_inline(p.block()),
+    "cache_read": lambda p: p.schedule.cache_read(p.block(), p.integer(0, 1), pick(p.choices, SCOPES)),
+    "cache_write": lambda p: p.schedule.cache_write(p.block(), 0, pick(p.choices, SCOPES)),
+    "reindex": lambda p: p.schedule.reindex(p.block(), _some_buffer(p)),
+    "decompose_reduction": lambda p: p.schedule.decompose_reduction(b := p.block(), p.loop(b)),
+    "rfactor": lambda p: p.schedule.rfactor(p.loop(), p.integer(0, 1)),
+    "parallel": lambda p: p.schedule.parallel(p.loop()),
+    "vectorize": lambda p: p.schedule.vectorize(p.loop()),
+    "unroll": lambda p: p.schedule.unroll(p.loop()),
+    "bind": lambda p: p.schedule.bind(p.loop(), pick(p.choices, THREADS)),
+    "blockize": _blockize,
+    "add_unit_loop": lambda p: p.schedule.add_unit_loop(p.block() if p.flag() else p.loop()),
+    "reorder_block_iter_var": _reorder_axes,
+    "storage_align": lambda p: p.schedule.storage_align(p.block(), 0, -1 - p.integer(0, 1), 8, p.integer(0, 3)),
+    "set_scope": lambda p: p.schedule.set_scope(p.block(), 0, pick(p.choices, SCOPES)),
+    "annotate": _annotate,
+    "transform_layout": _transform_layout,
+    "transform_block_layout": _transform_block_layout,
+    "pad_einsum": _pad_einsum,
+    "decompose_padding": lambda p: p.schedule.decompose_padding(b := p.block(), p.loop(b)),
+    "sample_perfect_tile": _sample,
+    "sample_compute_location": _sampled_place,
+}
+"""How to try each primitive."""
+
+MOVES = frozenset(
+    (
+        "split",
+        "fuse",
+        "reorder",
+        "compute_at",
+        "reverse_compute_at",
+        "parallel",
+        "vectorize",
+        "unroll",
+        "bind",
+        "annotate",
+    )
+)
+"""Primitives that only move loops: the instances of blocks have the same names, and the same sources, behind them."""
