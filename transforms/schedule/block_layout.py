@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import AffineMapAttr, i32
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.errors import ScheduleError
@@ -119,7 +119,7 @@ def _check_instances(analyzer: Analyzer, block: BlockOp, loops: Sequence[ForOp])
 
 def _kinds(block: BlockOp, layout: Layout) -> list[str]:
     """The kind of each new axis: that of the axes it is made of. ScheduleError if these differ."""
-    known = {index: axis.kind for index, axis in zip(layout.indices, block.axes, strict=True)}
+    known: dict[SSAValue, str] = {index: axis.kind for index, axis in zip(layout.indices, block.axes, strict=True)}
     found: list[str] = []
     for n, total in enumerate(layout.sums):
         kinds = list(dict.fromkeys(known[leaf] for leaf in total.leaves() if leaf in known))
@@ -138,7 +138,7 @@ def _check_init(block: BlockOp, layout: Layout, kinds: Sequence[str]) -> None:
     if block.init is None or "reduce" not in kinds:
         return
     analyzer = Analyzer(through_lets=False)
-    first = {
+    first: dict[SSAValue, Lin] = {
         index: Lin() if axis.kind == "reduce" else Lin.of(index)
         for index, axis in zip(layout.indices, block.axes, strict=True)
     }

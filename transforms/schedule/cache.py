@@ -33,7 +33,7 @@ from .copies import (
     Redirection,
     access_at,
     allocate,
-    beside,
+    before_first,
     buffer_index,
     clipped,
     copy_block,
@@ -76,9 +76,9 @@ class CachePrimitives(Recorder):
         block: a block that reads the buffer.  read_buffer_index: the number of the buffer among those that it reads, or
         its name.  storage_scope: "global", "shared", "local", ...  consumer_blocks: the blocks of the same scope that
         read the copy; by default all that read the buffer and do not write it.
-        Returns the block that copies. It stands behind the last block that writes the buffer, in the innermost loop
-        that is around that one and a reader; at the start of the scope if none writes it. At the level of the scope
-        only what is written (or, in a block inside of a block, what that says it reads) is copied.
+        Returns the block that copies. It stands in front of the first reader, in the innermost loop that is around a
+        reader and the last block that writes the buffer; at the start of the scope if none writes it. At the
+        level of the scope only what is written (or, in a block inside of a block, what that says it reads) is copied.
         Legal if every reader still gets the values it got. ScheduleError if not, or if elements would be copied that
         were never written.
         """
@@ -111,8 +111,8 @@ class CachePrimitives(Recorder):
         block: a block that writes the buffer.  write_buffer_index: the number of the buffer among those that it writes,
         or its name.  storage_scope: "global", "shared", "local", ...  consumer_blocks: the blocks of the same scope
         that read the copy in that memory; the others read the buffer.
-        Returns the block that copies. It stands behind `block`, in the innermost loop that is around that one and a
-        block that uses the buffer; at the end of the scope if there is none.
+        Returns the block that copies. It stands in front of the first block behind `block` that uses the buffer, in the
+        innermost loop that is around both; at the end of the scope if there is none.
         Legal if every reader still gets the values it got. ScheduleError if not, or if elements would be copied that
         `block` does not write.
         """
@@ -265,7 +265,7 @@ def _find_read(
         return _input(analyzer, scope.op, buffer)
     last = writers[-1]
     outer = deepest_common(last, readers, around=writers)
-    place = beside(outer, last, behind=True)
+    place = before_first(outer, last, readers)
     return _region(analyzer, scope.op, buffer, place, writers)
 
 
@@ -344,7 +344,7 @@ def _find_write(
     users = [*scope.readers.get(root, ()), *scope.writers.get(root, ())]
     behind = [user for user in users if user not in readers and comes_before(block, user)]
     if behind:
-        place = beside(deepest_common(block, behind), block, behind=True)
+        place = before_first(deepest_common(block, behind), block, behind)
     else:
         place = Place(scope.op, scope.op.body.block, None)
     return _region(analyzer, scope.op, buffer, place, [block])

@@ -171,6 +171,19 @@ def beside(outer: Operation, op: Operation, *, behind: bool) -> Place:
     return Place(outer, block, following[0] if following else None)
 
 
+def before_first(outer: Operation, writer: Operation, users: Iterable[Operation]) -> Place:
+    """In front of the first statement directly in `outer` that is behind `writer` and contains one of some users; right
+    behind `writer` if there is none."""
+    child = child_towards(outer, writer)
+    others = {child_towards(outer, user) for user in users if outer.is_ancestor(user)}
+    following = child.next_op
+    while following is not None:
+        if following in others:
+            return beside(outer, following, behind=False)
+        following = following.next_op
+    return beside(outer, writer, behind=True)
+
+
 # How much
 
 

@@ -189,6 +189,25 @@ _APPLY: dict[AffineBinaryOpKind, Callable[[Analyzer, Lin, Lin], Lin]] = {
 }
 
 
+def map_bounds(analyzer: Analyzer, expr: AffineExpr, shape: Sequence[Lin]) -> tuple[Lin, Lin]:
+    """What a result of an index map is at least and at most, for indices in a shape, by what it is written as: a
+    remainder takes all values below its divisor, and each index is on its own."""
+    match expr:
+        case AffineDimExpr(position=position):
+            return Lin(), shape[position] - 1
+        case AffineConstantExpr(value=value):
+            return Lin(value), Lin(value)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, rhs=AffineConstantExpr(value=divisor)):
+            return Lin(), Lin(divisor - 1)
+        case AffineBinaryOpExpr(kind=kind):
+            (a, b), (c, d) = (map_bounds(analyzer, side, shape) for side in (expr.lhs, expr.rhs))
+            if kind is AffineBinaryOpKind.Mul and (c if c == d else a).const < 0:
+                (a, b), (c, d) = (b, a), (d, c)
+            return _APPLY[kind](analyzer, a, c), _APPLY[kind](analyzer, b, d)
+        case _:
+            raise ValueError(f"{expr} is not in an index map")
+
+
 # Text
 
 _SUM, _TERM, _UNARY = range(3)

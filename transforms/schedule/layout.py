@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import AffineMapAttr, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from ...core.errors import PassError, ScheduleError
@@ -32,7 +32,7 @@ from ..analysis.scopes import all_blocks, buffer_name
 from ..canonicalization.static import set_operands
 from .copies import access_at, require_block, set_indices, shape_of, type_of
 from .handles import BlockLike
-from .index_maps import IndexMap, apply_map, index_map_attr, pad_number
+from .index_maps import IndexMap, apply_map, index_map_attr, map_bounds, pad_number
 from .layout_padding import add_padding_block, plan_padding, rewrite_writers, wrap_stores
 from .nest import builder_before, function_of, make_loop, number, refresh_accesses
 from .recorder import Recorder
@@ -113,10 +113,18 @@ def index_domain(indices: Sequence[BlockArgument], shape: Sequence[Lin]) -> Doma
     return Domain(tuple(IterVar(index, Lin(), extent) for index, extent in zip(indices, shape, strict=True)))
 
 
-def new_layout(analyzer: Analyzer, index_map: AffineMap, shape: Sequence[Lin], types: Sequence[Attribute]) -> Layout:
+def new_layout(
+    analyzer: Analyzer,
+    index_map: AffineMap,
+    shape: Sequence[Lin],
+    types: Sequence[Attribute],
+    *,
+    whole_remainders: bool = False,
+) -> Layout:
     """What an index map makes of a shape, or of the domains of axes.
 
-    types: of the indices. ScheduleError if two indices get the same place, or one gets a negative one.
+    types: of the indices.  whole_remainders: a remainder has room for all numbers below its divisor.
+    ScheduleError if two indices get the same place, or one gets a negative one.
     """
     indices = tuple(
         _index(analyzer, n, extent, type) for n, (extent, type) in enumerate(zip(shape, types, strict=True))
@@ -127,7 +135,9 @@ def new_layout(analyzer: Analyzer, index_map: AffineMap, shape: Sequence[Lin], t
             analyzer.assume_not_negative(Lin.of(index))
             analyzer.assume_not_negative(extent - 1 - Lin.of(index))
         sums = apply_map(analyzer, index_map, [Lin.of(index) for index in indices])
-    new = [_extent(analyzer, total, indices, shape) for total in sums]
+    new = [
+        _extent(analyzer, result, total, indices, shape) for result, total in zip(index_map.results, sums, strict=True)
+    ]
     names = [f"dimension {n}" for n in range(len(sums))]
     reason = why_not_injective(analyzer, domain, sums, names)
     if reason is not None:
@@ -142,15 +152,21 @@ def _index(analyzer: Analyzer, n: int, extent: Lin, type: Attribute) -> BlockArg
     return make_loop(f"i{n}", 0, type_range(type)[1] if known is None else known, type).variable
 
 
-def _extent(analyzer: Analyzer, total: Lin, indices: Sequence[SSAValue], shape: Sequence[Lin]) -> Lin:
-    """One more than the greatest number that a sum of indices is."""
+def _extent(
+    analyzer: Analyzer, result: AffineExpr | None, total: Lin, indices: Sequence[SSAValue], shape: Sequence[Lin]
+) -> Lin:
+    """One more than the greatest number that a sum of indices is, or that `result` is by what it is written as."""
+    if result is not None:
+        low, high = map_bounds(analyzer, result, shape)
+        if analyzer.is_provably("ge", low, 0):
+            return analyzer.combine(high + 1)
     ranges = {index: (Lin(), extent - 1) for index, extent in zip(indices, shape, strict=True)}
     ends = Relaxer(analyzer, lambda value: value not in indices, ranges).ends(total)
     if ends is None or not analyzer.is_provably("ge", ends[0], 0):
         text = lin_text(total)
+        start = "an unknown number" if ends is None else lin_text(ends[0])
         raise ScheduleError(
-            f"the index map gives {text}, which starts at {'?' if ends is None else lin_text(ends[0])}, "
-            "expected indices that are not negative"
+            f"the index map gives {text}, which starts at {start}, expected indices that are not negative"
         )
     return analyzer.combine(ends[1] + 1)
 
@@ -173,7 +189,7 @@ def transform_layout(
     _check_buffer(state, func, buffer)
     analyzer = Analyzer(through_lets=False)
     shape = [analyzer.exact(extent) for extent in shape_of(buffer)]
-    layout = new_layout(analyzer, index_map.data, shape, [type_of(extent) for extent in shape])
+    layout = new_layout(analyzer, index_map.data, shape, [type_of(extent) for extent in shape], whole_remainders=True)
     if isinstance(buffer.owner, MatchBufferOp):
         _check_symbols(buffer.owner, layout.new)
     padding = None

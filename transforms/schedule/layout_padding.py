@@ -26,6 +26,7 @@ from ..analysis.scopes import (
     scope_of,
     statements,
 )
+from ..analysis.tree import is_expression, operands_from_outside
 from .copies import beside, type_of
 from .index_maps import apply_map
 from .nest import (
@@ -116,7 +117,7 @@ def _sequential(block: BlockOp, buffer: SSAValue, layout: Layout) -> SequentialW
     if len(places) != 1:
         return None
     (place,) = places
-    variables = list(block.variables)
+    variables: list[SSAValue] = list(block.variables)
     if len(set(place)) != len(place) or not all(index in variables for index in place):
         return None
     axes = [variables.index(index) for index in place]
@@ -343,9 +344,8 @@ def wrap_stores(padding: Padding, layout: Layout, buffer: SSAValue, pad_value: i
 
 def _wrap(store: StoreOp, layout: Layout, pad_value: int | float) -> None:
     analyzer = Analyzer(through_lets=False)
-    if any(isinstance(index.owner, Operation) for index in store.indices):
-        raise ScheduleError("the new indices of the block that writes the buffer are not its axes")
-    expressions = with_expressions(store)[:-1]
+    computed = _computed_for(store.value)
+    expressions = [op for op in with_expressions(store)[:-1] if op in computed]
     builder = TirBuilder(InsertPoint.before(store), store.location)
     values = [analyzer.exact(index) for index in store.indices]
     conditions = padding_conditions(analyzer, layout, values)
@@ -363,6 +363,18 @@ def _wrap(store: StoreOp, layout: Layout, pad_value: int | float) -> None:
     dtype = dtype_of(value.type)
     number = _number(pad_value, dtype.is_float)
     store.operands[0] = builder.if_then_else(is_padding, value.type, lambda: builder.const(number, dtype), moved)
+
+
+def _computed_for(value: SSAValue) -> set[Operation]:
+    """The ops that compute a value, and what they are computed from."""
+    found: set[Operation] = set()
+    todo = [value]
+    while todo:
+        owner = todo.pop().owner
+        if isinstance(owner, Operation) and owner not in found and is_expression(owner):
+            found.add(owner)
+            todo += operands_from_outside(owner)
+    return found
 
 
 def _number(pad_value: int | float, is_float: bool) -> int | float:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
-from xdsl.dialects.builtin import NoneAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.errors import ScheduleError
 from ...dialects.schedule import ReindexOp
@@ -168,7 +169,8 @@ def reindex(state: State, block: BlockOp | FuncOp, buffer_side: str, buffer_inde
     name = fresh_buffer_name(func, f"{buffer_name(buffer)}_reindex")
     with state.changing([block], among=[place.outer]) as change:
         shape = [reindexed.domain(analyzer, n).extent for n in axes]
-        copy = allocate(analyzer, scope_of(block), name, buffer, shape, NoneAttr())
+        space = cast("MemRefType[Attribute]", buffer.type).memory_space
+        copy = allocate(analyzer, scope_of(block), name, buffer, shape, space)
         values = [Lin.of(block.variables[n]) for n in axes]
         redirect(found, copy, lambda _: reindexed.in_copy(analyzer)(values))
         ends = [(buffer, reindexed.in_buffer(analyzer)), (copy, reindexed.in_copy(analyzer))]
