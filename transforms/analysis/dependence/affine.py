@@ -5,7 +5,7 @@ isl's parser costs more than most of what is computed with the result, so sums g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import islpy as isl
@@ -104,6 +104,19 @@ class Parameters:
                 raise NotAffine(value)
             self.names[value] = f"p{len(self.names)}"
         return self.names[value]
+
+
+def ranges_of(parameters: Mapping[SSAValue, str]) -> isl.Set:
+    """The numbers that parameters can be: those of their loops, for instance. A set of parameters by name."""
+    analyzer = IndexAnalyzer()
+    space = isl.Space.params_alloc(isl.DEFAULT_CONTEXT, len(parameters))
+    for n, name in enumerate(parameters.values()):
+        space = space.set_dim_name(DIM.param, n, name)
+    result = isl.Set.universe(space)
+    for n, value in enumerate(parameters):
+        low, high = analyzer.atom_bounds(value)
+        result = result.lower_bound_val(DIM.param, n, low).upper_bound_val(DIM.param, n, high)
+    return result
 
 
 class Affine:

@@ -26,7 +26,7 @@ def carried_dependence(loop: ForOp | LaunchThreadOp, *, allow_reduction: bool = 
     allow_reduction: whether iterations may contribute to the same element by one recognised reduction.
     """
     region = Region(loop)
-    statements = [s for op in region.places for s in region.statement(op)]
+    statements = region.statements()
     for memory in dict.fromkeys(m for s in statements for m in s.accesses):
         if memory is not None and loop.is_ancestor(memory.owner):  # pyright: ignore[reportArgumentType]
             continue

@@ -11,8 +11,7 @@ from typing import Any
 import islpy as isl
 from xdsl.ir import Operation
 
-from ..index import Analyzer
-from .affine import DIM
+from .affine import DIM, ranges_of
 from .flow import Flow
 from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, Named, Sink, Source
 from .violation import Difference, Violation, explain
@@ -59,7 +58,7 @@ def _common_loops(before: Flow, after: Flow, renamed: dict[Any, Any]) -> dict[Ke
 def _with_parameters_of(before: Flow, after: Flow, renamed: dict[Any, Any]) -> Flow:
     """The flow after a transformation, with parameters named as before it."""
     names = {renamed.get(value, value): name for value, name in before.parameters.items()}
-    if all(names.get(value, name) == name for value, name in after.parameters.items()):
+    if all(names.get(value) == name for value, name in after.parameters.items()):
         return after
     fresh = (f"q{n}" for n in count())
     return after.with_parameters({v: names[v] if v in names else next(fresh) for v in after.parameters})
@@ -155,12 +154,9 @@ class _Comparison:
 
     @cached_property
     def _context(self) -> isl.Set:
-        """The numbers that parameters can be: those of their loops, for instance."""
-        analyzer = Analyzer()
-        names = {**self.after.parameters, **self.before.parameters}
-        ranges = [(name, *analyzer.atom_bounds(value)) for value, name in names.items()]
-        conditions = " and ".join(f"{low} <= {name} <= {high}" for name, low, high in ranges) or "true"
-        return isl.Set(f"[{', '.join(dict.fromkeys(names.values()))}] -> {{ : {conditions} }}")
+        """The numbers that parameters can be."""
+        values = {name: value for flow in (self.after, self.before) for value, name in flow.parameters.items()}
+        return ranges_of({value: name for name, value in values.items()})
 
     def _common(self, reader: Key) -> isl.Set | None:
         """The instances of a reader that run in both programs; None if it is a statement of one only."""

@@ -140,12 +140,9 @@ def touched_by(region: Region, op: Operation) -> set[Memory]:
 
 def flow_of(region: Region, chosen: set[Memory] | None) -> Flow:
     """The value flow of a region in some memories; None is all."""
-    table: dict[Key, Statement] = {}
-    for op in region.places:
-        if chosen is None or not touched_by(region, op).isdisjoint(chosen):
-            for statement in region.statement(op):
-                if statement.is_block or statement.accesses:
-                    table[statement.key] = statement
+    touching = (op for op in region.places if chosen is None or not touched_by(region, op).isdisjoint(chosen))
+    statements = (s for s in region.statements(touching) if s.is_block or s.accesses)
+    table: dict[Key, Statement] = {s.key: s for s in statements}
     found = dict.fromkeys(m for s in table.values() for m in s.accesses if chosen is None or m in chosen)
     memories = {m: _memory_flow(region.root, m, [s for s in table.values() if m in s.accesses]) for m in found}
     return Flow(table, memories, dict(region.parameters.names))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -30,7 +30,7 @@ from ....dialects.tir import (
 from ..index import type_range
 from ..tree import is_expression
 from .accesses import Access, Collector, first_steps
-from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations
+from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations, ranges_of
 
 Loop: TypeAlias = ForOp | LaunchThreadOp
 
@@ -59,6 +59,13 @@ class Accesses:
         """The same accesses with other names for parameters."""
         reads, writes, updates = (
             None if m is None else _renamed(m, names) for m in (self.reads, self.writes, self.updates)
+        )
+        return Accesses(reads, writes, updates, self.reduction)
+
+    def within(self, parameters: isl.Set) -> Accesses:
+        """The same accesses, for some parameters."""
+        reads, writes, updates = (
+            None if m is None else m.intersect_params(parameters) for m in (self.reads, self.writes, self.updates)
         )
         return Accesses(reads, writes, updates, self.reduction)
 
@@ -114,6 +121,12 @@ class Statement:
         accesses = {m: a.with_parameters(names) for m, a in self.accesses.items()}
         domain, instances, time = (_renamed(x, names) for x in (self.domain, self.instances, self.time))
         return replace(self, domain=domain, instances=instances, time=time, accesses=accesses)
+
+    def within(self, parameters: isl.Set) -> Statement:
+        """The same statement, for some parameters."""
+        accesses = {m: a.within(parameters) for m, a in self.accesses.items()}
+        domain, instances = self.domain.intersect_params(parameters), self.instances.intersect_params(parameters)
+        return replace(self, domain=domain, instances=instances, accesses=accesses)
 
     @cached_property
     def is_injective(self) -> bool:
@@ -203,8 +216,15 @@ class Region:
 
     # Statements
 
-    def statement(self, op: Operation) -> list[Statement]:
-        """The statement that `op` is, after its init if it has one."""
+    def statements(self, ops: Iterable[Operation] | None = None) -> list[Statement]:
+        """Some statements (None is all), each after its init if it has one, in the order of the program."""
+        found = [s for op in (self.places if ops is None else ops) for s in self._statement(op)]
+        if not self.parameters.names:
+            return found
+        parameters = ranges_of(self.parameters.names)
+        return [s.within(parameters) for s in found]
+
+    def _statement(self, op: Operation) -> list[Statement]:
         place = self.places[op]
         loops = place.loops
         affine = Affine(self.analyzer, self.parameters, len(loops))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stepwell import parse_tvmscript
-from stepwell.dialects.tir import BlockOp, BufferOp, ForOp, FuncOp
+from stepwell.dialects.tir import BlockOp, BufferOp, ForOp, FuncOp, SymbolOp
 from stepwell.transforms.analysis.dependence import Init, Violation, compare_flows, value_flow
 
 HEAD = 'A: T.Buffer((8, 8), "float32"), D: T.Buffer((8, 8), "float32"), I: T.Buffer((8,), "int32")'
@@ -28,10 +28,11 @@ def find_loop(func: FuncOp, name: str) -> ForOp:
 
 
 def correspondence(before: FuncOp, after: FuncOp) -> dict[Any, Any]:
-    """The blocks, inits and buffers of one program, with what has the same name in another."""
+    """The blocks, inits, buffers and sizes of one program, with what has the same name in another."""
     pairs: dict[Any, Any] = dict(zip(before.body.block.args, after.body.block.args, strict=True))
     blocks = {op.block_name.data: op for op in after.walk() if isinstance(op, BlockOp)}
     buffers = {op.buffer_name.data: op.buffer for op in after.walk() if isinstance(op, BufferOp)}
+    sizes = {op.var_name.data: op.result for op in after.walk() if isinstance(op, SymbolOp)}
     for op in before.walk():
         if isinstance(op, BlockOp) and op.block_name.data in blocks:
             name = op.block_name.data
@@ -39,6 +40,8 @@ def correspondence(before: FuncOp, after: FuncOp) -> dict[Any, Any]:
             pairs[Init(op)] = blocks.get(f"{name}_init") or Init(blocks[name])
         elif isinstance(op, BufferOp) and op.buffer_name.data in buffers:
             pairs[op.buffer] = buffers[op.buffer_name.data]
+        elif isinstance(op, SymbolOp) and op.var_name.data in sizes:
+            pairs[op.result] = sizes[op.var_name.data]
     return pairs
 
 

@@ -168,3 +168,20 @@ for i, j in T.grid(8, 8):
 
 def test_an_init_conflicts_with_the_contributions(function, block) -> None:
     assert has_self_conflicts(block(function(MATMUL), "D"))
+
+
+def test_loops_around_have_the_values_of_their_ranges(function, loop) -> None:
+    text = """
+C = T.alloc_buffer((8,))
+for t in range(2):
+    for i in range(8):
+        for j in range(t * 4 + 4):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vj] = A[vi, vj]
+        for j in range(4):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = C[vj]
+"""
+    assert carried_dependence(loop(function(text), "i")) is None
