@@ -59,7 +59,7 @@ class LayoutPrimitives(Recorder):
             ...                                   ->     ...
             B[vi, vj] = A[vi, vj]                        B[vi, vj // 4, vj % 4] = A[vi, vj]
 
-        block, buffer: a block, and ("read", number), ("write", number) or the name of a buffer of it.  index_map: a
+        block: reads or writes the buffer.  buffer: ("read", number), ("write", number), or its name.  index_map: a
         function of one index per dimension that gives a tuple of indices, with +, -, and //, % and * by numbers.
         pad_value: what elements hold that the map gives no index, a number; None: nothing in particular, and nobody
         reads them. Where the one block that writes the buffer goes through it in order, it writes them too; else a
