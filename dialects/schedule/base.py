@@ -296,7 +296,7 @@ def to_python(attribute: Attribute | None) -> Any:
         case StringAttr():
             return attribute.data
         case DenseArrayBase():
-            return list(attribute.get_values())
+            return list(cast("DenseArrayBase[IntegerType]", attribute).get_values())
         case ArrayAttr():
             return [to_python(a) for a in cast("Iterable[Attribute]", attribute.data)]
         case _:

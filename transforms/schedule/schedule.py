@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .annotations import AnnotationPrimitives
 from .axes import AxisPrimitives
-from .blockize import BlockizePrimitives
 from .block_layout import BlockLayoutPrimitives
+from .blockize import BlockizePrimitives
 from .cache import CachePrimitives
 from .compute_at import ComputeAtPrimitives
 from .inline import InlinePrimitives

@@ -23,6 +23,7 @@ from ...dialects.schedule import (
     TraceOp,
 )
 from ...dialects.text import STYLES, attribute_text
+from .index_maps import index_map_text
 
 if TYPE_CHECKING:
     from .recorder import Recorder
@@ -113,13 +114,14 @@ def _method(op: ScheduleOp, style: str) -> str:
 
 
 def _python_arguments(op: ScheduleOp, names: dict[SSAValue, str], style: str) -> Iterator[str]:
-    arguments = op.arguments()
+    arguments: dict[str, Any] = op.arguments()
     positional = _POSITIONAL.get(type(op))
     if positional is not None:
         yield from (names[value] for value in arguments.pop(positional))
     if "buffer_side" in arguments:
         side, index = arguments.pop("buffer_side"), arguments.pop("buffer_index")
-        arguments = {"block": arguments.pop("block"), "buffer": (side, index), **arguments}
+        block = arguments.pop("block")
+        arguments = {"block": block, "buffer": (side, index), **arguments}
     for name, value in arguments.items():
         if name in _LEFT_OUT and (value is None or value == []):
             continue
@@ -142,8 +144,6 @@ def _python_value(value: Any, names: dict[SSAValue, str], style: str) -> str:
         case list():
             return f"[{', '.join(_python_value(v, names, style) for v in value)}]"  # pyright: ignore[reportUnknownVariableType]
         case AffineMapAttr():
-            from .index_maps import index_map_text
-
             return index_map_text(value)
         case Attribute():
             return attribute_text(value, style)
