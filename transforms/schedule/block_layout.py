@@ -16,7 +16,7 @@ from ..analysis.iter_map import iteration_domain, why_not_bijective
 from ..analysis.scopes import binding_sums, block_name, loops_around, only_child
 from ..analysis.tree import erase_if_dead
 from ..canonicalization.static import set_operands
-from .copies import require_block
+from .copies import require_block, simplify_indices
 from .handles import BlockLike
 from .index_maps import IndexMap, index_map_attr
 from .layout import Layout, new_layout
@@ -55,11 +55,12 @@ class BlockLayoutPrimitives(Recorder):
         Legal if every instance still reads what it read before; the contributions to a reduction may come in any order.
         ScheduleError if not.
         """
-        target = self._target(self._block(block))
+        handle = self._block(block)
+        target = self._target(handle)
         if not isinstance(target, BlockOp | FuncOp):
             raise ScheduleError("expected a block")
         rank = len(require_block(target).axes)
-        self.record(TransformBlockLayoutOp, block=self._block(block), index_map=index_map_attr(index_map, rank))
+        self.record(TransformBlockLayoutOp, block=handle, index_map=index_map_attr(index_map, rank))
 
 
 @applies(TransformBlockLayoutOp)
@@ -80,6 +81,7 @@ def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: Aff
     # Instances are named by the axes: these are replaced behind the check, which changes no order.
     with state.changing(check=False):
         _replace_axes(block, layout, lows, new, kinds)
+        simplify_indices(block)
         refresh_accesses(block)
 
 

@@ -82,10 +82,11 @@ class CachePrimitives(Recorder):
         Legal if every reader still gets the values it got. ScheduleError if not, or if elements would be copied that
         were never written.
         """
-        index = self._buffer_index(block, "read", read_buffer_index)
+        handle = self._block(block)
+        index = self._buffer_index(handle, "read", read_buffer_index)
         return self.record(
             CacheReadOp,
-            block=self._block(block),
+            block=handle,
             read_buffer_index=index,
             storage_scope=storage_scope,
             consumer_blocks=[self._block(consumer) for consumer in consumer_blocks or ()],
@@ -116,20 +117,21 @@ class CachePrimitives(Recorder):
         Legal if every reader still gets the values it got. ScheduleError if not, or if elements would be copied that
         `block` does not write.
         """
-        index = self._buffer_index(block, "write", write_buffer_index)
+        handle = self._block(block)
+        index = self._buffer_index(handle, "write", write_buffer_index)
         return self.record(
             CacheWriteOp,
-            block=self._block(block),
+            block=handle,
             write_buffer_index=index,
             storage_scope=storage_scope,
             consumer_blocks=[self._block(consumer) for consumer in consumer_blocks or ()],
         )[0]
 
-    def _buffer_index(self, block: BlockLike, side: str, buffer: BufferLike) -> int:
+    def _buffer_index(self, block: BlockRV, side: str, buffer: BufferLike) -> int:
         """The number of a buffer that may be given by name."""
         if isinstance(buffer, int):
             return buffer
-        target = self._target(self._block(block))
+        target = self._target(block)
         if not isinstance(target, BlockOp | FuncOp):
             raise ScheduleError("expected a block")
         return buffer_index(target, side, buffer)
@@ -246,7 +248,8 @@ def writes_of_blocks(scope: Scope, buffer: SSAValue) -> list[BlockOp]:
     return scope.writers.get(root_buffer(buffer), [])
 
 
-def _require_reader(scope: Scope, reader: BlockOp, buffer: SSAValue) -> None:
+def _require_reader(scope: Scope, reader: BlockOp | FuncOp, buffer: SSAValue) -> None:
+    reader = require_block(reader)
     if reader not in scope.blocks:
         raise ScheduleError(f"consumer block {block_name(reader)} is in another scope", [reader])
     if root_buffer(buffer) not in reads_of(reader):

@@ -407,6 +407,17 @@ def set_indices(analyzer: Analyzer, op: Operation, indices: Sequence[Lin]) -> No
         erase_if_dead(value)
 
 
+def simplify_indices(block: BlockOp) -> None:
+    """Bring the indices of what a block loads and stores into normal form."""
+    analyzer = Analyzer(through_lets=False)
+    for op in list(block.walk()):
+        if not isinstance(op, LoadOp | StoreOp) or not all(isinstance(i.type, IntegerType) for i in op.indices):
+            continue
+        sums = [analyzer.exact(index) for index in op.indices]
+        if any(total.atom is not index for total, index in zip(sums, op.indices, strict=True)):
+            set_indices(analyzer, op, sums)
+
+
 def _set_mins(op: AccessOp | MatchRegionOp, lows: Sequence[Mixed]) -> None:
     op.static_mins, mins = split_mixed(lows)
     layout = [op.dims, op.strides, op.offset] if isinstance(op, MatchRegionOp) else []

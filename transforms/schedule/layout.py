@@ -72,14 +72,15 @@ class LayoutPrimitives(Recorder):
         """
         if axis_separators:
             raise ScheduleError("axis_separators are not supported yet")
-        target = self._target(self._block(block))
+        handle = self._block(block)
+        target = self._target(handle)
         if not isinstance(target, BlockOp | FuncOp):
             raise ScheduleError("expected a block")
         side, index = buffer_side(target, buffer)
         rank = len(shape_of(access_at(target, side, index).buffer))
         self.record(
             TransformLayoutOp,
-            block=self._block(block),
+            block=handle,
             buffer_side=side,
             buffer_index=index,
             index_map=index_map_attr(index_map, rank),

@@ -27,7 +27,7 @@ from ..analysis.scopes import (
     statements,
 )
 from ..analysis.tree import is_expression, operands_from_outside
-from .copies import beside, type_of
+from .copies import beside, simplify_indices, type_of
 from .index_maps import apply_map
 from .nest import (
     builder_before,
@@ -311,6 +311,7 @@ def _rewrite_loops(writer: SequentialWriter, layout: Layout) -> None:
     move_body(writer.loops[-1].body.block, new[-1].body.block)
     erase_statement(outermost)
     simplify_blocks([new[0]])
+    simplify_indices(writer.block)
 
 
 def _rewrite_axes(writer: SequentialWriter, layout: Layout, names: Sequence[str], loops: Sequence[ForOp]) -> None:

@@ -85,12 +85,13 @@ class ReindexPrimitives(Recorder):
         Legal if every read still gets the value it got. ScheduleError if not, if the indices are not sums of axes, or
         if the copy would touch what the block does not.
         """
-        side, index = self._side(block, buffer)
-        return self.record(ReindexOp, block=self._block(block), buffer_side=side, buffer_index=index)[0]
+        handle = self._block(block)
+        side, index = self._side(handle, buffer)
+        return self.record(ReindexOp, block=handle, buffer_side=side, buffer_index=index)[0]
 
-    def _side(self, block: BlockLike, buffer: SidedBuffer) -> tuple[str, int]:
+    def _side(self, block: BlockRV, buffer: SidedBuffer) -> tuple[str, int]:
         """The side and number of a buffer that may be given in other ways."""
-        target = self._target(self._block(block))
+        target = self._target(block)
         if not isinstance(target, BlockOp | FuncOp):
             raise ScheduleError("expected a block")
         return buffer_side(target, buffer)
