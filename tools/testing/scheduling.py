@@ -10,7 +10,7 @@ import numpy as np
 from ...backends.build import build
 from ...core.dtypes import dtype_of_numpy
 from ...core.errors import ScheduleError
-from ...dialects.tir import FuncOp
+from ...dialects.tir import FuncOp, SymbolOp
 from ...frontends.mlir import parse_mlir
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
@@ -32,20 +32,32 @@ def check_well_formed(mod: Module) -> None:
 
 
 def check_computes_the_same(
-    before: Module, after: Module, *, seed: int = 0, target: str = "python", trace: Trace | None = None
+    before: Module,
+    after: Module,
+    *,
+    seed: int = 0,
+    target: str = "python",
+    trace: Trace | None = None,
+    size: int | None = None,
 ) -> None:
     """Raise unless `after` is well formed and each function gives the same outputs for the same random inputs as in
     `before`. Floats are small integers, and may differ by a rounding, as the contributions to a sum may be reordered.
 
     target: what runs `after`; the oracle, which also finds undefined behaviour, runs `before`.  trace: the schedule
-    that leads from one to the other, if it may lay out parameters anew.
+    that leads from one to the other, if it may lay out parameters anew.  size: what symbolic sizes are.
     """
     check_well_formed(after)
-    check_same_outputs(before, after, seed=seed, target=target, trace=trace)
+    check_same_outputs(before, after, seed=seed, target=target, trace=trace, size=size)
 
 
 def check_same_outputs(
-    before: Module, after: Module, *, seed: int = 0, target: str = "python", trace: Trace | None = None
+    before: Module,
+    after: Module,
+    *,
+    seed: int = 0,
+    target: str = "python",
+    trace: Trace | None = None,
+    size: int | None = None,
 ) -> None:
     """Raise unless each function gives the same outputs, as `check_computes_the_same` does."""
     expected, got = build(before, "python"), build(after, target)
@@ -55,11 +67,11 @@ def check_same_outputs(
         assert isinstance(func, FuncOp)
         assert isinstance(other, FuncOp)
         moved = [layout for layout in layouts if layout.function == name]
-        theirs = _arguments(func, seed)
+        theirs = _arguments(func, seed, size)
         mine = {
             n: _filled(a, b)
             for (n, a), (b, _) in zip(
-                _arguments(other, seed).items(), laid_out(theirs, moved, is_input=True).values(), strict=True
+                _arguments(other, seed, size).items(), laid_out(theirs, moved, is_input=True).values(), strict=True
             )
         }
         expected[name](*theirs.values())
@@ -80,9 +92,10 @@ def _check_near(got: Array, expected: Array, name: str) -> None:
         np.testing.assert_allclose(got.astype(np.float64), expected.astype(np.float64), tolerance, err_msg=name)
 
 
-def _arguments(func: FuncOp, seed: int) -> dict[str, Any]:
+def _arguments(func: FuncOp, seed: int, size: int | None) -> dict[str, Any]:
     """Small integers in the place of floats: sums of their products are exact."""
-    arguments = InputGenerator(func, seed).arguments()
+    symbols = [op.var_name.data for op in func.walk() if isinstance(op, SymbolOp)]
+    arguments = InputGenerator(func, seed, {} if size is None else dict.fromkeys(symbols, size)).arguments()
     for array in arguments.values():
         if isinstance(array, np.ndarray) and dtype_of_numpy(array.dtype).is_float:
             array[...] = (array.astype(np.float64) * 2).round().astype(array.dtype)

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.errors import ScheduleError
-from ...dialects.tir import BlockOp, ForOp
+from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, IfThenElseOp
+from ...transforms.analysis.scopes import depends_on
 from ...transforms.schedule import BlockRV, LoopRV, Schedule
+from ...transforms.schedule.nest import function_of
 from .choices import Choices, flag, pick
 
 THREADS = ("threadIdx.x", "blockIdx.x", "vthread.x")
@@ -27,10 +29,15 @@ class Program:
     def flag(self) -> bool:
         return flag(self.choices)
 
-    def block(self) -> BlockRV:
-        """Any block, one inside of another now and then."""
-        names = [op.block_name.data for op in self.schedule.mod.op.walk() if isinstance(op, BlockOp)]
-        return self.schedule.get_block(pick(self.choices, names))
+    def block(self, wanted: Callable[[BlockOp], bool] | None = None) -> BlockRV:
+        """Any block, one inside of another now and then.
+
+        wanted: what it is like, most of the time.
+        """
+        blocks = [op for op in self.schedule.mod.op.walk() if isinstance(op, BlockOp)]
+        fitting = [op for op in blocks if wanted is not None and wanted(op)]
+        block = pick(self.choices, fitting if fitting and not flag(self.choices, 8) else blocks)
+        return self.schedule.get_block(block.block_name.data, function_of(block).sym_name.data)
 
     def loops(self, block: BlockRV | None = None) -> list[LoopRV]:
         loops = self.schedule.get_loops(block or self.block())
@@ -52,9 +59,41 @@ class Program:
         accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
         return len(accesses[0].region) if accesses else 1
 
+    def buffers(self, block: BlockRV, *, write: bool) -> int:
+        """How many buffers a block reads or writes; one at least."""
+        op = self.schedule.get(block)
+        accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
+        return max(len(accesses), 1)
+
     def axes(self, block: BlockRV) -> int:
         op = self.schedule.get(block)
         return len(op.axes) if isinstance(op, BlockOp) else 0
+
+
+def is_reduction(block: BlockOp) -> bool:
+    return block.init is not None
+
+
+def is_copy(block: BlockOp) -> bool:
+    """Whether a block may be inlined where its results are read, as far as one sees at once."""
+    owners = [a.buffer.owner for a in block.accesses if a.is_write]
+    return block.init is None and all(isinstance(owner, AllocBufferOp) for owner in owners)
+
+
+def is_epilogue(block: BlockOp) -> bool:
+    """Whether a block may be computed where what it reads is written, as far as one sees at once."""
+    reads, writes = ([a.buffer for a in block.accesses if a.is_write is side] for side in (False, True))
+    return (
+        block.init is None and not set(reads) & set(writes) and any(isinstance(b.owner, AllocBufferOp) for b in reads)
+    )
+
+
+def is_padding(block: BlockOp) -> bool:
+    return any(isinstance(op, IfThenElseOp) for op in block.walk())
+
+
+def writes_temporary(block: BlockOp) -> bool:
+    return any(a.is_write and isinstance(a.buffer.owner, AllocBufferOp) for a in block.accesses)
 
 
 def _split(p: Program) -> None:
@@ -98,14 +137,54 @@ def _reverse_compute_at(p: Program) -> None:
     p.schedule.reverse_compute_at(block, loop, preserve_unit_loops=flag(p.choices, 4), index=-1 - p.integer(0, 1))
 
 
-def _some_buffer(p: Program) -> tuple[str, int]:
-    return pick(p.choices, ["write", "read"]), p.integer(0, 1)
+def _some_buffer(p: Program, block: BlockRV) -> tuple[str, int]:
+    """A buffer of a block, or one too many."""
+    side = pick(p.choices, ["write", "read"])
+    return side, min(p.integer(0, p.buffers(block, write=side == "write")), p.integer(0, 2))
+
+
+def _cache_read(p: Program) -> None:
+    block = p.block()
+    index = min(p.integer(0, p.buffers(block, write=False)), p.integer(0, 2))
+    p.schedule.cache_read(block, index, pick(p.choices, SCOPES))
+
+
+def _cache_write(p: Program) -> None:
+    block = p.block()
+    p.schedule.cache_write(block, _some_buffer(p, block)[1], pick(p.choices, SCOPES))
+
+
+def _reindex(p: Program) -> None:
+    block = p.block()
+    p.schedule.reindex(block, _some_buffer(p, block))
+
+
+def _rfactor(p: Program) -> None:
+    """Along a loop that a reduction axis is bound to, most of the time."""
+    block = p.block(is_reduction)
+    loops, op = p.loops(block), p.schedule.get(block)
+    assert isinstance(op, BlockOp)
+    sums = [axis.binding for axis in op.axes if axis.kind == "reduce"]
+    reduced = [rv for rv in loops if isinstance(loop := p.schedule.get(rv), ForOp) and depends_on(sums, loop.variable)]
+    loop = pick(p.choices, reduced if reduced and not flag(p.choices, 6) else loops)
+    p.schedule.rfactor(loop, p.integer(-1, 1))
+
+
+def _decompose_reduction(p: Program) -> None:
+    block = p.block(is_reduction)
+    p.schedule.decompose_reduction(block, p.loop(block))
+
+
+def _decompose_padding(p: Program) -> None:
+    block = p.block(is_padding)
+    p.schedule.decompose_padding(block, p.loop(block))
 
 
 def _transform_layout(p: Program) -> None:
     block, side = p.block(), pick(p.choices, ["write", "read"])
     rank = p.rank(block, write=side == "write")
-    p.schedule.transform_layout(block, (side, 0), pick(p.choices, _MAPS.get(rank, _MAPS[1])))
+    pad_value = pick(p.choices, [None, 0, 3])
+    p.schedule.transform_layout(block, (side, 0), pick(p.choices, _MAPS.get(rank, _MAPS[1])), pad_value)
 
 
 def _transform_block_layout(p: Program) -> None:
@@ -114,14 +193,14 @@ def _transform_block_layout(p: Program) -> None:
 
 
 _MAPS: dict[int, list[Callable[..., Any]]] = {
-    1: [lambda i: (i,), lambda i: (i // 2, i % 2), lambda i: (i % 3, i // 3)],
+    1: [lambda i: (i,), lambda i: (i // 2, i % 2), lambda i: (i % 3, i // 3), lambda i: (i + 1,)],
     2: [lambda i, j: (j, i), lambda i, j: (i * 64 + j,), lambda i, j: (i, j // 2, j % 2), lambda i, j: (i + j, j)],
     3: [lambda i, j, k: (k, i, j), lambda i, j, k: (i, j * 64 + k)],
 }
 
 
 def _pad_einsum(p: Program) -> None:
-    block = p.block()
+    block = p.block(is_reduction)
     p.schedule.pad_einsum(block, [p.integer(1, 4) for _ in range(p.axes(block))])
 
 
@@ -162,13 +241,13 @@ STEPS: dict[str, Callable[[Program], Any]] = {
     "reorder": _reorder,
     "compute_at": _compute_at,
     "reverse_compute_at": _reverse_compute_at,
-    "compute_inline": lambda p: p.schedule.compute_inline(p.block()),
-    "reverse_compute_inline": lambda p: p.schedule.reverse_compute_inline(p.block()),
-    "cache_read": lambda p: p.schedule.cache_read(p.block(), p.integer(0, 1), pick(p.choices, SCOPES)),
-    "cache_write": lambda p: p.schedule.cache_write(p.block(), 0, pick(p.choices, SCOPES)),
-    "reindex": lambda p: p.schedule.reindex(p.block(), _some_buffer(p)),
-    "decompose_reduction": lambda p: p.schedule.decompose_reduction(b := p.block(), p.loop(b)),
-    "rfactor": lambda p: p.schedule.rfactor(p.loop(), p.integer(0, 1)),
+    "compute_inline": lambda p: p.schedule.compute_inline(p.block(is_copy)),
+    "reverse_compute_inline": lambda p: p.schedule.reverse_compute_inline(p.block(is_epilogue)),
+    "cache_read": _cache_read,
+    "cache_write": _cache_write,
+    "reindex": _reindex,
+    "decompose_reduction": _decompose_reduction,
+    "rfactor": _rfactor,
     "parallel": lambda p: p.schedule.parallel(p.loop()),
     "vectorize": lambda p: p.schedule.vectorize(p.loop()),
     "unroll": lambda p: p.schedule.unroll(p.loop()),
@@ -176,13 +255,13 @@ STEPS: dict[str, Callable[[Program], Any]] = {
     "blockize": _blockize,
     "add_unit_loop": lambda p: p.schedule.add_unit_loop(p.block() if p.flag() else p.loop()),
     "reorder_block_iter_var": _reorder_axes,
-    "storage_align": lambda p: p.schedule.storage_align(p.block(), 0, -1 - p.integer(0, 1), 8, p.integer(0, 3)),
-    "set_scope": lambda p: p.schedule.set_scope(p.block(), 0, pick(p.choices, SCOPES)),
+    "storage_align": lambda p: p.schedule.storage_align(p.block(writes_temporary), 0, -1 - p.integer(0, 1), 8, 1),
+    "set_scope": lambda p: p.schedule.set_scope(p.block(writes_temporary), 0, pick(p.choices, SCOPES)),
     "annotate": _annotate,
     "transform_layout": _transform_layout,
     "transform_block_layout": _transform_block_layout,
     "pad_einsum": _pad_einsum,
-    "decompose_padding": lambda p: p.schedule.decompose_padding(b := p.block(), p.loop(b)),
+    "decompose_padding": _decompose_padding,
     "sample_perfect_tile": _sample,
     "sample_compute_location": _sampled_place,
 }

@@ -131,11 +131,12 @@ def showing(mod: Module, schedule: Watched) -> Generator[None]:
 
 def check_trace(mod: Module, schedule: Watched, *, seed: int = 0) -> None:
     """Raise AssertionError, with the program and the trace, unless the program that a schedule is at is well formed and
-    computes what `mod` does, under the oracle and as native code; the latter if no loop is bound to threads."""
+    computes what `mod` does, under the oracle and, if no loop is bound to threads, as native code."""
+    has_threads = any(isinstance(op, ForOp) and op.thread is not None for op in schedule.mod.op.walk())
     with showing(mod, schedule):
-        check_computes_the_same(mod, schedule.mod, seed=seed, trace=schedule.trace)
-        if not any(isinstance(op, ForOp) and op.thread is not None for op in schedule.mod.op.walk()):
-            check_same_outputs(mod, schedule.mod, seed=seed, trace=schedule.trace, target="llvm")
+        check_computes_the_same(mod, schedule.mod, seed=seed, trace=schedule.trace, size=5)
+        target = "python" if has_threads else "llvm"
+        check_same_outputs(mod, schedule.mod, seed=seed + 1, trace=schedule.trace, size=2, target=target)
 
 
 def check_replays(mod: Module, schedule: Watched) -> None:
