@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType, StringAttr
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
 
 from ...core.errors import ScheduleError
 from ...dialects.schedule import ComputeAtOp, ComputeInlineOp, ReverseComputeAtOp, ReverseComputeInlineOp
-from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, TirBuilder, comparison_name
+from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp
 from ...dialects.tir import scope_of as memory_scope_of
 from ..analysis.access_regions import buffer_shape
-from ..analysis.index import Analyzer, Lin, export
+from ..analysis.index import Analyzer
 from ..analysis.regions import (
     Box,
     Demand,
@@ -32,9 +29,9 @@ from ..analysis.regions import (
 from ..analysis.scopes import (
     ancestors,
     block_name,
-    buffer_name,
     child_blocks,
     child_towards,
+    comes_before,
     loops_around,
     reads_of,
     root_buffer,
@@ -42,18 +39,8 @@ from ..analysis.scopes import (
     statements,
     writes_of,
 )
-from ..analysis.tree import erase_if_dead
 from .handles import BlockLike, LoopRV
-from .nest import (
-    builder_before,
-    conjuncts,
-    erase_empty_around,
-    make_loop,
-    number,
-    set_predicate,
-    simplify_blocks,
-    with_expressions,
-)
+from .moving import Spot, move_block
 from .recorder import Recorder
 from .state import INLINE, PRIMITIVES, Place, State, applies
 
@@ -122,17 +109,16 @@ def compute_at(
         return PRIMITIVES[ComputeInlineOp](state, block=block) if loop is INLINE else None
     block = _require_movable(block, loop)
     written = set(writes_of(block))
-    consumers = [b for b in child_blocks(loop) if written & {*reads_of(b), *writes_of(b)}]
+    consumers = [other for other in child_blocks(loop) if written & set(reads_of(other))]
     if not consumers:
         raise ScheduleError(
             f"no block in loop {_name(loop)} reads what block {block_name(block)} writes", {loop: "", block: ""}
         )
-    producers = [b for b in child_blocks(loop) if set(writes_of(b)) & set(reads_of(block))]
-    place = _place(loop, block, index, behind=producers, ahead=consumers)
+    place = _place(loop, block, index)
     analyzer = Analyzer()
-    is_fixed = _fixed(loop, written)
-    sides = axes_region(analyzer, block, list(_needed(analyzer, block, consumers, loop, is_fixed)), is_fixed)
-    return _move(state, analyzer, block, loop, sides, place, preserve_unit_loops)
+    demands = _demands(analyzer, block, consumers, loop, reads=False)
+    sides = axes_region(analyzer, block, demands, fixed_inside(loop))
+    return move_block(state, analyzer, block, sides, place, preserve_unit_loops)
 
 
 @applies(ReverseComputeAtOp)
@@ -144,13 +130,11 @@ def reverse_compute_at(
     block = _require_movable(block, loop)
     read = set(reads_of(block))
     producers = [b for b in child_blocks(loop) if read & set(writes_of(b))]
-    mine = set(writes_of(block))
-    consumers = [b for b in child_blocks(loop) if b not in producers and mine & {*reads_of(b), *writes_of(b)}]
-    place = _place(loop, block, index, behind=producers, ahead=consumers)
+    place = _place(loop, block, index)
     analyzer = Analyzer()
-    is_fixed = _fixed(loop, read)
-    sides = finishing_region(analyzer, block, list(_provided(analyzer, block, producers, loop, is_fixed)), is_fixed)
-    return _move(state, analyzer, block, loop, sides, place, preserve_unit_loops)
+    demands = _demands(analyzer, block, producers, loop, reads=True)
+    sides = finishing_region(analyzer, block, demands, fixed_inside(loop), last=not _goes_down(demands, loop))
+    return move_block(state, analyzer, block, sides, place, preserve_unit_loops)
 
 
 def _name(loop: ForOp) -> str:
@@ -183,260 +167,83 @@ def _require_movable(block: BlockOp | FuncOp, loop: ForOp) -> BlockOp:
 # Where
 
 
-@dataclass(frozen=True)
-class _Spot:
-    """In front of a statement of a loop's body, or behind all."""
-
-    loop: ForOp
-    before: Operation | None
-
-
-def _place(
-    loop: ForOp, block: BlockOp, index: int, *, behind: Collection[BlockOp], ahead: Collection[BlockOp]
-) -> _Spot:
-    """The place of a block among the statements of a loop: behind those that hold its producers, in front of those that
-    hold its consumers."""
+def _place(loop: ForOp, block: BlockOp, index: int) -> Spot:
+    """The place of a block among the statements of a loop: behind what it depends on, in front of what depends on it.
+    The one or the other there is, as the block is either behind the whole loop or in front of it."""
     inside = [op for op in statements(loop.body.block)]
-    positions = {op: n for n, op in enumerate(inside)}
-    least = max((positions[child_towards(loop, b)] + 1 for b in behind), default=0)
-    most = min((positions[child_towards(loop, b)] for b in ahead), default=len(inside))
     if index not in (_LAST, _FIRST) and not 0 <= index <= len(inside):
         raise ScheduleError(
             f"index {index}: expected -1, -2 or a position from 0 to {len(inside)} in loop {_name(loop)}", [loop]
         )
-    if least > most or (index >= 0 and not least <= index <= most):
-        before, after = ("producers", "consumers") if least > most else (f"position {least}", f"{most}")
-        what = (
-            f"in loop {_name(loop)} a producer of block {block_name(block)} stands behind a consumer"
-            if least > most
-            else f"index {index}: block {block_name(block)} can stand from {before} to {after} in loop {_name(loop)}"
+    positions = {op: n for n, op in enumerate(inside)}
+    others = [positions[child_towards(loop, other)] for other in child_blocks(loop) if _conflict(block, other)]
+    least, most = 0, len(inside)
+    if comes_before(loop, block):
+        least = max((n + 1 for n in others), default=least)
+    else:
+        most = min(others, default=most)
+    if index >= 0 and not least <= index <= most:
+        raise ScheduleError(
+            f"index {index}: block {block_name(block)} can stand at positions {least} to {most} in loop {_name(loop)}, "
+            f"{'behind' if least else 'in front of'} what shares buffers with it",
+            {loop: "", block: ""},
         )
-        raise ScheduleError(what, {loop: "", **{b: "producer" for b in behind}, **{b: "consumer" for b in ahead}})
     position = most if index == _LAST else least if index == _FIRST else index
-    return _Spot(loop, inside[position] if position < len(inside) else None)
+    return Spot(loop, inside[position] if position < len(inside) else None)
+
+
+def _conflict(a: BlockOp, b: BlockOp) -> bool:
+    """Whether one of two blocks writes what the other reads or writes."""
+    a_writes, b_writes = set(writes_of(a)), set(writes_of(b))
+    return bool(a_writes & b_writes or a_writes & set(reads_of(b)) or b_writes & set(reads_of(a)))
 
 
 # What is needed
 
 
-_STORAGE_RANKS = {"global": 0, "shared": 1, "warp": 2}
-_LOCAL_RANK = 3
-
-
-def _fixed(loop: ForOp, buffers: Collection[SSAValue]) -> IsFixed:
-    """What stands still during one iteration of the loop: not the threads that share one of the buffers."""
-    rank = min((_storage_rank(buffer) for buffer in buffers), default=_LOCAL_RANK)
-    around = [*loops_around(loop), loop]
-    threads = [outer.variable for outer in around if outer.thread is not None and _thread_rank(outer.thread) >= rank]
-    return fixed_inside(loop, threads)
-
-
-def _storage_rank(buffer: SSAValue) -> int:
-    scope = memory_scope_of(buffer.type) if isinstance(buffer.type, MemRefType) else "global"
-    return _STORAGE_RANKS.get(scope.partition(".")[0], _LOCAL_RANK)
-
-
-def _thread_rank(thread: StringAttr) -> int:
-    return 0 if thread.data.startswith("blockIdx") else 1
-
-
-def _needed(
-    analyzer: Analyzer, block: BlockOp, consumers: Sequence[BlockOp], loop: ForOp, is_fixed: IsFixed
-) -> Iterator[Demand]:
-    """What the consumers read of each buffer that the block writes, in one iteration of the loop."""
-    yield from _demands(
-        analyzer, block, consumers, loop, is_fixed, mine=lambda a: a.is_write, theirs=lambda a: not a.is_write
-    )
-
-
-def _provided(
-    analyzer: Analyzer, block: BlockOp, producers: Sequence[BlockOp], loop: ForOp, is_fixed: IsFixed
-) -> Iterator[Demand]:
-    """What the producers write of each buffer that the block reads, in one iteration of the loop."""
-    yield from _demands(
-        analyzer, block, producers, loop, is_fixed, mine=lambda a: not a.is_write, theirs=lambda a: a.is_write
-    )
-
-
 def _demands(
-    analyzer: Analyzer,
-    block: BlockOp,
-    others: Sequence[BlockOp],
-    loop: ForOp,
-    is_fixed: IsFixed,
-    *,
-    mine: Callable[[AccessOp], bool],
-    theirs: Callable[[AccessOp], bool],
-) -> Iterator[Demand]:
+    analyzer: Analyzer, block: BlockOp, others: Sequence[BlockOp], loop: ForOp, *, reads: bool
+) -> list[Demand]:
+    """What other blocks write of each buffer that the block reads (`reads`), or read of each that it writes, in one
+    iteration of the loop."""
+    found: list[Demand] = []
     for access in block.accesses:
-        if not mine(access):
+        if access.is_write is reads:
             continue
         buffer = root_buffer(access.buffer)
         boxes = [
             access_box(analyzer, other, loop)
             for there in others
             for other in there.accesses
-            if theirs(other) and root_buffer(other.buffer) is buffer
+            if other.is_write is reads and root_buffer(other.buffer) is buffer
         ]
         if boxes:
-            yield Demand(written_box(analyzer, access), _region(analyzer, access, boxes, is_fixed))
+            found.append(Demand(written_box(analyzer, access), _region(analyzer, access, boxes, _fixed(loop, buffer))))
+    return found
 
 
 def _region(analyzer: Analyzer, access: AccessOp, boxes: Sequence[Box], is_fixed: IsFixed) -> list[Side]:
     region = required_region(analyzer, boxes, is_fixed, shape_sides(analyzer, buffer_shape(access.buffer)))
-    if isinstance(region, str):
-        raise ScheduleError(f"buffer {buffer_name(access.buffer)}: {region}", [access])
+    assert not isinstance(region, str)  # a dimension of which nothing is known is all of the buffer
     return region
 
 
-# The move
+def _goes_down(demands: Sequence[Demand], loop: ForOp) -> bool:
+    """Whether each iteration of a loop is about elements in front of those of the iteration before."""
+    places = [side.low.terms.get(loop.variable, 0) for demand in demands for side in demand.box]
+    return min(places, default=0) < 0 and max(places, default=0) <= 0
 
 
-def _move(
-    state: State,
-    analyzer: Analyzer,
-    block: BlockOp,
-    loop: ForOp,
-    sides: Sequence[Side],
-    spot: _Spot,
-    preserve_unit_loops: bool,
-) -> None:
-    conditions = _predicate_on_axes(analyzer, block, loop)
-    with state.changing([block], among=[loop]):
-        _rebuild(analyzer, block, sides, spot, conditions, preserve_unit_loops)
+def _fixed(loop: ForOp, buffer: SSAValue) -> IsFixed:
+    """What stands still during one iteration of the loop: not the threads that share a buffer on a chip."""
+    scope = memory_scope_of(buffer.type) if isinstance(buffer.type, MemRefType) else "global"
+    threads = _SHARING.get(scope.partition(".")[0], ())
+    around = [*loops_around(loop), loop]
+    return fixed_inside(
+        loop, [o.variable for o in around if o.thread is not None and o.thread.data.startswith(threads)]
+    )
 
 
-@dataclass(frozen=True)
-class _Condition:
-    """A conjunct of a block's predicate: `factor * axis + rest <op> 0` for one axis; or an old value, if there is no
-    axis in it."""
-
-    name: str
-    axis: int
-    factor: int
-    rest: Lin
-
-
-def _predicate_on_axes(analyzer: Analyzer, block: BlockOp, loop: ForOp) -> list[_Condition]:
-    """What a block's predicate says of its axes, but that they lie in their domains. ScheduleError where it says
-    something of the loops around the block."""
-    if block.predicate is None:
-        return []
-    found: list[_Condition] = []
-    for condition in conjuncts(block.predicate):
-        known = _on_axes(analyzer, block, condition)
-        if known is None:
-            raise ScheduleError(
-                f"not supported yet: the predicate of block {block_name(block)} says something of the loops around it "
-                "that cannot be said of its axes",
-                [block],
-            )
-        found.append(known)
-    return found
-
-
-def _on_axes(analyzer: Analyzer, block: BlockOp, condition: SSAValue) -> _Condition | None:
-    op = condition.owner
-    if not isinstance(op, arith.CmpiOp) or (name := comparison_name(op)) is None:
-        return None
-    difference = analyzer.exact(op.lhs) - analyzer.exact(op.rhs)
-    for n, binding in enumerate(block.bindings):
-        lin = analyzer.exact(binding)
-        for factor in (1, -1):
-            rest = difference - lin * factor
-            if lin.terms and all(not _is_loop_variable(leaf, block) for leaf in rest.leaves()):
-                return _Condition(name, n, factor, rest)
-    return None
-
-
-def _is_loop_variable(value: SSAValue, block: BlockOp) -> bool:
-    return any(value is loop.variable for loop in loops_around(block))
-
-
-def _rebuild(
-    analyzer: Analyzer,
-    block: BlockOp,
-    sides: Sequence[Side],
-    spot: _Spot,
-    conditions: Sequence[_Condition],
-    preserve_unit_loops: bool,
-) -> None:
-    """Move a block to a spot, with loops around it in which each axis takes the values of its side."""
-    old = block.parent_op()
-    ops, values = with_expressions(block), [*block.operands]
-    for op in ops:
-        op.detach()
-    loops, indices = _loops_for(analyzer, block, sides, spot, preserve_unit_loops)
-    body = loops[-1].body.block if loops else spot.loop.body.block
-    if loops:
-        for op in ops:
-            body.add_op(op)
-    else:
-        _insert(ops, spot)
-    builder = builder_before(block)
-    for n, (variable, index) in enumerate(zip(block.variables, indices, strict=True)):
-        block.operands[n] = export(analyzer, index, builder, variable.type)
-    set_predicate(block, list(_conditions(analyzer, block, indices, conditions)))
-    for value in values:
-        erase_if_dead(value)
-    erase_empty_around(old)
-    simplify_blocks([loops[0] if loops else block])
-
-
-def _insert(ops: Sequence[Operation], spot: _Spot) -> None:
-    body = spot.loop.body.block
-    first = None if spot.before is None else with_expressions(spot.before)[0]
-    for op in ops:
-        if first is None:
-            body.add_op(op)
-        else:
-            body.insert_op_before(op, first)
-
-
-def _loops_for(
-    analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], spot: _Spot, preserve_unit_loops: bool
-) -> tuple[list[ForOp], list[Lin]]:
-    """New loops at a spot, and the values of the axes in them."""
-    loops: list[ForOp] = []
-    indices: list[Lin] = []
-    builder = _builder_at(spot)
-    for variable, side in zip(block.variables, sides, strict=True):
-        if analyzer.constant(side.extent) == 1 and not preserve_unit_loops:
-            indices.append(side.low)
-            continue
-        extent = number(analyzer, side.extent, builder, variable.type)
-        new = builder.insert(make_loop(f"ax{len(loops)}", 0, extent, variable.type))
-        builder = TirBuilder(new.body.block)
-        loops.append(new)
-        indices.append(side.low + Lin.of(new.variable))
-    return loops, indices
-
-
-def _builder_at(spot: _Spot) -> TirBuilder:
-    if spot.before is None:
-        return TirBuilder(spot.loop.body.block)
-    return TirBuilder(InsertPoint.before(with_expressions(spot.before)[0]))
-
-
-def _conditions(
-    analyzer: Analyzer, block: BlockOp, indices: Sequence[Lin], conditions: Sequence[_Condition]
-) -> Iterator[SSAValue]:
-    """That each axis lies in its domain, and what was said of axes before."""
-    builder = builder_before(block)
-    seen: set[tuple[str, Lin]] = set()
-    for axis, variable, index in zip(block.axes, block.variables, indices, strict=True):
-        low = analyzer.exact(axis.low)
-        for name, bound in (("ge", low), ("lt", low + analyzer.exact(axis.extent))):
-            seen.add((name, index - bound))
-            if not analyzer.is_provably(name, index, bound):
-                yield _compare(analyzer, builder, name, index, bound, variable.type)
-    for condition in conditions:
-        left = indices[condition.axis] * condition.factor
-        type = block.variables[condition.axis].type
-        if (condition.name, left + condition.rest) not in seen:
-            yield _compare(analyzer, builder, condition.name, left, -condition.rest, type)
-
-
-def _compare(analyzer: Analyzer, builder: TirBuilder, name: str, lhs: Lin, rhs: Lin, type: Attribute) -> SSAValue:
-    a, b = (export(analyzer, side, builder, type) for side in (lhs, rhs))
-    return builder.binary(name, a, b)
+_SHARING = {"shared": ("threadIdx", "vthread"), "warp": ("threadIdx.x",)}
+"""The threads that see the same memory of a scope. All see global memory, but what each needs is computed by itself, as
+there is no waiting for others."""
