@@ -51,7 +51,8 @@ class BlockLayoutPrimitives(Recorder):
 
         block: alone in its loops, which run it once for each combination of values of its axes.  index_map: a function
         of one index per axis that gives a tuple of indices; different axes must stay different, and axes of different
-        kinds apart. Where it leaves gaps the block has a predicate.
+        kinds apart. Where it leaves gaps the block has a predicate. The new loops are plain ones: what was said about the
+        old ones (threads, kinds, annotations) is gone.
         Legal if every instance still reads what it read before; the contributions to a reduction may come in any order.
         ScheduleError if not.
         """
@@ -94,12 +95,6 @@ def _loops(block: BlockOp) -> list[ForOp]:
             raise ScheduleError(
                 f"block {block_name(block)} is not alone in loop {loop.loop_var.data}, which would be replaced",
                 {loop: "", block: ""},
-            )
-        if loop.thread is not None:
-            raise ScheduleError(
-                f"loop {loop.loop_var.data} around block {block_name(block)} is bound to {loop.thread.data}; transform "
-                "the block before binding",
-                [loop],
             )
         inner = loop
     return loops
