@@ -7,7 +7,7 @@
 docs/legality.md explains the model.
 """
 
-from .carried import carried_dependence, has_self_conflicts
+from .carried import carried_dependence, has_self_conflicts, reads_its_writes
 from .compare import CyclicCopyError, compare_flows
 from .flow import Flow, value_flow
 from .model import Init
@@ -24,5 +24,6 @@ __all__ = [
     "carried_dependence",
     "compare_flows",
     "has_self_conflicts",
+    "reads_its_writes",
     "value_flow",
 ]

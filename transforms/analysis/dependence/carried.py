@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import islpy as isl
-from xdsl.ir import BlockArgument, Operation
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ....dialects.tir import BlockOp, ForOp, LaunchThreadOp
 from .accesses import Collector, buffer_of
@@ -47,6 +47,22 @@ def _is_private(loop: Operation, memory: Memory) -> bool:
         return False
     reads = [source for sink, sources in named.items() if sink.key in flow.statements for source, _ in sources]
     return all(source.writer != LIVE_IN for source in reads)
+
+
+def reads_its_writes(block: BlockOp, buffer: SSAValue) -> bool:
+    """Whether an instance of a block may read an element of a buffer that it has itself written before.
+
+    buffer: what the memory is called that is allocated or a parameter, not a view of it.
+    """
+    flow = flow_of(Region(block), {buffer})
+    if buffer not in flow.memories:
+        return False
+    try:
+        named = flow.memories[buffer].named
+    except Ambiguous:
+        return True
+    reads = [source for sink, sources in named.items() if sink.key in flow.statements for source, _ in sources]
+    return any(source.writer != LIVE_IN for source in reads)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 
 from .affine import DIM, ranges_of
 from .flow import Flow
+from .liveness import Liveness, liveness
 from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, Named, Sink, Source
 from .violation import Difference, Violation, explain
 
@@ -30,16 +31,57 @@ def compare_flows(
     what they read.  renamed: statements (`Init(block)` for the init of one) and buffers of the program before that are
     others in the program after.
     """
-    after = _with_parameters_of(before, after, dict(renamed or {}))
-    comparison = _Comparison(before, after, set(composed_before), set(composed_after), dict(renamed or {}))
-    violation = comparison.run()
+    pairs = dict(renamed or {})
+    after = _with_parameters_of(before, after, pairs)
+    copies = set(composed_before), set(composed_after)
+    violation = _compare(before, after, *copies, pairs)
+    if violation is None:
+        return None
+    # To search for dead executions costs much, and most programs have none, or none that matter.
+    alive_before, alive_after = liveness(before), liveness(after)
+    live_before, live_after = alive_before.part_of(before), alive_after.part_of(after)
+    if live_before is before and live_after is after:
+        return violation
+    if not _are_compared(alive_after, live_before, after, pairs):
+        return violation
+    rest = _compare(live_before, live_after, *copies, pairs, all_after=after)
+    return rest if rest is None or violation.is_ambiguous else violation
+
+
+def _are_compared(alive: Liveness, before: Flow, after: Flow, renamed: dict[Any, Any]) -> bool:
+    """Whether the executions after that may not run on any values are among the instances that are compared, or were
+    not there before."""
+    originals = {renamed.get(key, key): statement for key, statement in before.statements.items()}
+    for key, executions in alive.needed.items():
+        if key in originals:
+            instances, was = executions.apply(after.statements[key].instances), originals[key].instances.range()
+            if instances.dim(DIM.set) != was.dim(DIM.set) or not instances.is_subset(was):
+                return False
+    return True
+
+
+def _compare(
+    before: Flow,
+    after: Flow,
+    composed_before: set[Key],
+    composed_after: set[Key],
+    renamed: dict[Any, Any],
+    all_after: Flow | None = None,
+) -> Violation | None:
+    """The first difference, with the values of more loops in the names of instances if axes do not say enough.
+
+    all_after: the program after with its dead executions, if these are not in `after`.
+    """
+    comparison = _Comparison(before, after, composed_before, composed_after, renamed)
+    violation = comparison.run(all_after)
     if not comparison.is_ambiguous_before:
         return violation
-    loops = _common_loops(before, after, dict(renamed or {}))
+    loops = _common_loops(before, after, renamed)
     if not loops:
         return violation
-    longer = before.naming(loops), after.naming({comparison.image(key): value for key, value in loops.items()})
-    return _Comparison(*longer, set(composed_before), set(composed_after), dict(renamed or {})).run()
+    images = {comparison.image(key): value for key, value in loops.items()}
+    longer = _Comparison(before.naming(loops), after.naming(images), composed_before, composed_after, renamed)
+    return longer.run(None if all_after is None else all_after.naming(images))
 
 
 def _common_loops(before: Flow, after: Flow, renamed: dict[Any, Any]) -> dict[Key, tuple[Operation, ...]]:
@@ -103,13 +145,13 @@ class _Comparison:
     def image(self, key: Any) -> Any:
         return self.renamed.get(key, key)
 
-    def run(self) -> Violation | None:
+    def run(self, all_after: Flow | None = None) -> Violation | None:
         try:
             for side in (self.old, self.new):
                 self._compute(side)
             self._compare()
         except _Refused as refused:
-            return explain(refused.difference, self.before, self.after, self.renamed)
+            return explain(refused.difference, self.before, all_after or self.after, self.renamed)
         return None
 
     def _compute(self, side: _Side) -> None:

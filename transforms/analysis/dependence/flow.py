@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -15,8 +16,12 @@ from .assignment import AssignedOnce, NotAssignedOnce
 from .model import Region, Statement, memory_name, parameter_name
 from .order import Event
 from .search import LastWriters
-from .sources import LIVE_OUT, Key, Memory, Named, Sink
+from .sources import LIVE_OUT, Key, Memory, Named, Sink, Source
 from .touched import touched_memories
+
+_Events: TypeAlias = tuple[
+    Memory, list[tuple[Sink, Event]], list[Event], list[tuple[Sink, Event]], Sink | None, isl.Map
+]
 
 
 @dataclass
@@ -37,11 +42,17 @@ class MemoryFlow:
     @cached_property
     def named(self) -> Named:
         """The sources of each sink, by what instances are called. `Ambiguous` if that says not enough."""
-        arguments = self.memory, self.reads, self.writes, self.updates, self._last(), self._everything()
         try:
-            return AssignedOnce(*arguments).compute()
+            return AssignedOnce(*self._events()).compute()
         except NotAssignedOnce:
-            return LastWriters(*arguments).compute()
+            return LastWriters(*self._events()).compute()
+
+    def executions(self) -> list[tuple[Sink, Source, isl.Map]]:
+        """The sources of each sink, by executions: { reader -> [writer, element] }."""
+        return LastWriters(*self._events()).executions()
+
+    def _events(self) -> _Events:
+        return self.memory, self.reads, self.writes, self.updates, self._last(), self._everything()
 
     @property
     def reads(self) -> list[tuple[Sink, Event]]:
@@ -79,12 +90,14 @@ class Flow:
     """The value flow of a region. It holds ops only to know them again, so the program may change.
 
     statements: by key, in the order of the program.  memories: the flow in each.  parameters: the values that are
-    fixed in the region, and what isl calls them.
+    fixed in the region, and what isl calls them.  overwritten: the flow in memory that was not asked for, which is
+    written by those statements that do so several times, and so decides which of their executions matter.
     """
 
     statements: dict[Key, Statement]
     memories: dict[Memory, MemoryFlow]
     parameters: dict[SSAValue, str]
+    overwritten: dict[Memory, MemoryFlow] = field(default_factory=dict[Memory, MemoryFlow])
 
     @property
     def not_affine(self) -> tuple[str, ...]:
@@ -99,6 +112,10 @@ class Flow:
         """The same flow, with the values of some loops in the names of statements' instances."""
         return self._changed(lambda s: s.naming(loops[s.key]) if s.key in loops else s, self.parameters)
 
+    def restricted(self, executions: Mapping[Key, isl.Set]) -> Flow:
+        """The flow if only some executions of the statements happen."""
+        return self._changed(lambda s: s.restricted(executions[s.key]), self.parameters)
+
     def with_parameters(self, names: dict[SSAValue, str]) -> Flow:
         """The same flow with other names for its parameters."""
         renaming = {old: names[value] for value, old in self.parameters.items()}
@@ -106,11 +123,11 @@ class Flow:
 
     def _changed(self, change: Callable[[Statement], Statement], parameters: dict[SSAValue, str]) -> Flow:
         statements = {key: change(s) for key, s in self.statements.items()}
-        memories = {
-            m: replace(flow, statements=[statements[s.key] for s in flow.statements])
-            for m, flow in self.memories.items()
-        }
-        return Flow(statements, memories, parameters)
+        memories, overwritten = (
+            {m: replace(f, statements=[statements[s.key] for s in f.statements]) for m, f in flows.items()}
+            for flows in (self.memories, self.overwritten)
+        )
+        return Flow(statements, memories, parameters, overwritten)
 
 
 def value_flow(
@@ -140,12 +157,22 @@ def touched_by(region: Region, op: Operation) -> set[Memory]:
 
 def flow_of(region: Region, chosen: set[Memory] | None) -> Flow:
     """The value flow of a region in some memories; None is all."""
-    touching = (op for op in region.places if chosen is None or not touched_by(region, op).isdisjoint(chosen))
-    statements = (s for s in region.statements(touching) if s.is_block or s.accesses)
-    table: dict[Key, Statement] = {s.key: s for s in statements}
+    table = _statements_touching(region, chosen)
     found = dict.fromkeys(m for s in table.values() for m in s.accesses if chosen is None or m in chosen)
-    memories = {m: _memory_flow(region.root, m, [s for s in table.values() if m in s.accesses]) for m in found}
-    return Flow(table, memories, dict(region.parameters.names))
+    others = {m for s in table.values() for m in s.written if m is not None and m not in found and not s.is_injective}
+    if others:
+        table = _statements_touching(region, {*found, *others})
+    memories, overwritten = (
+        {m: _memory_flow(region.root, m, [s for s in table.values() if m in s.accesses]) for m in some}
+        for some in (found, others)
+    )
+    return Flow(table, memories, dict(region.parameters.names), overwritten)
+
+
+def _statements_touching(region: Region, chosen: set[Memory] | None) -> dict[Key, Statement]:
+    """The statements of a region that access some memories; None is all."""
+    touching = (op for op in region.places if chosen is None or not touched_by(region, op).isdisjoint(chosen))
+    return {s.key: s for s in region.statements(touching) if s.is_block or s.accesses}
 
 
 def _memory_flow(root: Operation, memory: Memory, statements: list[Statement]) -> MemoryFlow:

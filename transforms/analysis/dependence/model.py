@@ -31,6 +31,7 @@ from ..index import type_range
 from ..tree import is_expression
 from .accesses import Access, Collector, first_steps
 from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations, ranges_of
+from .totality import is_total
 
 Loop: TypeAlias = ForOp | LaunchThreadOp
 
@@ -69,6 +70,13 @@ class Accesses:
         )
         return Accesses(reads, writes, updates, self.reduction)
 
+    def of(self, executions: isl.Set) -> Accesses:
+        """The accesses of some executions."""
+        reads, writes, updates = (
+            None if m is None else m.intersect_domain(executions) for m in (self.reads, self.writes, self.updates)
+        )
+        return Accesses(reads, writes, updates, self.reduction)
+
 
 @dataclass(eq=False)
 class Statement:
@@ -81,7 +89,7 @@ class Statement:
     init, 2 for what follows it; what a statement writes it writes in the next phase.
     is_named: whether the bindings of its axes are affine; else it is named by loops.
     accesses: of each memory, by what stands for it (`memory_of`); None is the world outside of buffers.
-    not_affine: the accesses to unknown elements.
+    not_affine: the accesses to unknown elements.  is_total: whether it may run whatever values it reads.
     """
 
     key: Operation | Init
@@ -96,6 +104,7 @@ class Statement:
     is_named: bool = True
     accesses: dict[SSAValue | None, Accesses] = field(default_factory=dict[SSAValue | None, Accesses])
     not_affine: tuple[str, ...] = ()
+    is_total: bool = True
 
     @property
     def is_block(self) -> bool:
@@ -105,6 +114,11 @@ class Statement:
     def loops(self) -> tuple[Operation, ...]:
         """The loops around it in the region, outermost first."""
         return tuple(step for step in self.path if isinstance(step, Operation))
+
+    @property
+    def written(self) -> list[SSAValue | None]:
+        """The memory that it writes."""
+        return [m for m, a in self.accesses.items() if a.writes is not None or a.updates is not None]
 
     def naming(self, loops: Sequence[Operation]) -> Statement:
         """The same statement, with the values of some of its loops in the names of its instances."""
@@ -127,6 +141,12 @@ class Statement:
         accesses = {m: a.within(parameters) for m, a in self.accesses.items()}
         domain, instances = self.domain.intersect_params(parameters), self.instances.intersect_params(parameters)
         return replace(self, domain=domain, instances=instances, accesses=accesses)
+
+    def restricted(self, executions: isl.Set) -> Statement:
+        """The same statement, if only some of its executions happen."""
+        accesses = {m: a.of(executions) for m, a in self.accesses.items()}
+        instances = self.instances.intersect_domain(executions)
+        return replace(self, domain=executions, instances=instances, accesses=accesses)
 
     @cached_property
     def is_injective(self) -> bool:
@@ -336,9 +356,11 @@ class Region:
         accesses = {memory: combine(group, domain, exact and is_named) for memory, group in groups.items()}
         time = self._time(place, domain.get_space(), phase)
         not_affine = tuple(dict.fromkeys(_text(a.op) for a in (*found, *control) if a.not_affine))
+        top = key.block if isinstance(key, Init) else key
+        may_run = exact and is_named and not not_affine and is_total(top)
         return Statement(
             key, label, place.path, names, domain, instances.intersect_domain(domain), time, phase, exact,
-            is_named, accesses, not_affine,
+            is_named, accesses, not_affine, may_run,
         )  # fmt: skip
 
     def _time(self, place: _Place, space: isl.Space, phase: int) -> isl.MultiAff:

@@ -40,16 +40,23 @@ class LastWriters:
         self.depth = max((s.time.dim(DIM.out) for s in self.statements.values()), default=1)
 
     def compute(self) -> Named:
-        result = self._compute(self.reads, self.updates, self.last)
+        found: Named = {}
+        for sink, source, relation in self.executions():
+            found.setdefault(sink, []).append((source, self._name(sink, source, relation)))
+        return found
+
+    def executions(self) -> list[tuple[Sink, Source, isl.Map]]:
+        """The sources of each sink, by executions: { reader -> [writer, element] }."""
+        found = self._search(self.reads, self.updates, self.last)
         for reduction in sorted({_reduction(u, self.memory) for _, u in self.updates}):
             mine = [u for u in self.updates if _reduction(u[1], self.memory) == reduction]
             others = [u for u in self.updates if _reduction(u[1], self.memory) != reduction]
-            result.update(self._compute(mine, others, None))
-        return result
+            found += self._search(mine, others, None)
+        return found
 
-    def _compute(
+    def _search(
         self, reads: Sequence[tuple[Sink, Event]], updates: Sequence[tuple[Sink, Event]], last: Sink | None
-    ) -> Named:
+    ) -> list[tuple[Sink, Source, isl.Map]]:
         schedule, must, may, sinks = (isl.UnionMap.empty(_no_parameters()) for _ in range(4))
         readers: dict[str, Sink] = {}
         writers: dict[str, Source] = {}
@@ -74,14 +81,13 @@ class LastWriters:
         schedule = schedule.union(self._at("In", -1))
         info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
         maps = info.set_schedule_map(schedule).compute_flow().get_full_may_dependence().get_map_list()
-        found: dict[Sink, list[tuple[Source, isl.Map]]] = {sink: [] for sink in readers.values()}
+        found: list[tuple[Sink, Source, isl.Map]] = []
         for relation in (maps.get_at(n) for n in range(maps.n_map())):
             inner = relation.range().unwrap()
             sink, source = readers[inner.get_tuple_name(DIM.in_)], writers[relation.get_tuple_name(DIM.in_)]
-            named = self._name(sink, source, _turned(relation, inner.dim(DIM.in_)))
-            found[sink].append((source, named))
-        order = list(writers.values())
-        return {sink: sorted(sources, key=lambda s: order.index(s[0])) for sink, sources in found.items()}
+            found.append((sink, source, _turned(relation, inner.dim(DIM.in_))))
+        sinks_in_order, sources_in_order = list(readers.values()), list(writers.values())
+        return sorted(found, key=lambda f: (sinks_in_order.index(f[0]), sources_in_order.index(f[1])))
 
     def _everywhere(self) -> isl.Map:
         return isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.rank))

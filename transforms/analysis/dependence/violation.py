@@ -23,13 +23,15 @@ class Violation:
     """Why a transformation is not legal.
 
     message: in words, with a pair of instances and an element.  statements: the ops involved.  names: what they are
-    called.  not_affine: the accesses of unknown elements, which were taken for accesses of any.
+    called.  not_affine: the accesses of unknown elements, which were taken for accesses of any.  is_ambiguous: whether
+    one program alone does not say what an instance reads.
     """
 
     message: str
     statements: tuple[Operation, ...] = ()
     names: tuple[str, ...] = ()
     not_affine: tuple[str, ...] = ()
+    is_ambiguous: bool = False
 
     def __str__(self) -> str:
         if not self.not_affine:
@@ -71,7 +73,9 @@ class _Explanation:
     def violation(self) -> Violation:
         message = self._message()
         not_affine = tuple(dict.fromkeys(t for flow in self.flows for t in flow.not_affine))
-        return Violation(message, tuple(self.involved), tuple(self.involved.values()), not_affine)
+        return Violation(
+            message, tuple(self.involved), tuple(self.involved.values()), not_affine, self.difference.how == "some"
+        )
 
     def _message(self) -> str:
         d = self.difference

@@ -233,8 +233,8 @@ ILLEGAL = {
         ALLOC
         + inside(
             "for k in range(8)",
-            matmul("for i in range(8); for j in range(8)"),
             nest(I_J, "D", VIJ, "D[vi, vj] = C[vi, vj] * T.float32(2)"),
+            matmul("for i in range(8); for j in range(8)"),
         ),
         "block D at (vi=0, vj=0) runs several times, and not always reads the same C[0, 0]",
     ),

@@ -1,0 +1,90 @@
+"""Which executions matter: whose values reach what lives on behind a region, or effects."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.ir import BlockArgument, SSAValue
+
+from .affine import DIM
+from .flow import Flow, MemoryFlow
+from .sources import LIVE_IN, LIVE_OUT, Key
+
+# How often the live executions of one statement may grow before all of them are taken for live.
+_ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class Liveness:
+    """The executions of statements that matter. needed: those that are taken for live, though nothing that they write
+    may matter, because they would do what is excluded if they read other values."""
+
+    live: dict[Key, isl.Set]
+    needed: dict[Key, isl.Set]
+
+    def part_of(self, flow: Flow) -> Flow:
+        """The flow of the same program without dead executions; the flow itself if none is known to be dead."""
+        if all(statement.domain.is_subset(self.live[key]) for key, statement in flow.statements.items()):
+            return flow
+        return flow.restricted(self.live)
+
+
+def liveness(flow: Flow) -> Liveness:
+    """Which executions in a region are live: some value that they write reaches what lives on behind it, or a
+    statement with effects, or an execution that may not run on any values."""
+    return _Search(flow).compute()
+
+
+class _Search:
+    def __init__(self, flow: Flow):
+        self.flow = flow
+        self.memories = {**flow.memories, **flow.overwritten}
+        self.live = {key: isl.Set.empty(s.domain.get_space()) for key, s in flow.statements.items()}
+        self.needed: dict[Key, isl.Set] = {}
+        # By reader: the writers of what it reads, { reader's execution -> writer's execution }.
+        self.edges: dict[Key, list[tuple[Key, isl.Map]]] = {}
+        self.grown: Counter[Key] = Counter()
+        self.pending: list[Key] = []
+
+    def compute(self) -> Liveness:
+        for key, statement in self.flow.statements.items():
+            if any(memory is None or memory not in self.memories for memory in statement.written):
+                self._add(key, statement.domain)
+            elif not statement.is_total:
+                self._need(key, statement.domain)
+        for memory, flow in self.memories.items():
+            if memory is not None:
+                self._find_edges(memory, flow)
+        while self.pending:
+            key = self.pending.pop(0)
+            for writer, edge in self.edges.get(key, ()):
+                self._add(writer, self.live[key].apply(edge))
+        return Liveness(self.live, self.needed)
+
+    def _find_edges(self, memory: SSAValue, flow: MemoryFlow) -> None:
+        for sink, source, relation in flow.executions():
+            if source.writer == LIVE_IN:
+                # Allocated memory may not be read before it is written, even for nothing.
+                if sink.key != LIVE_OUT and not isinstance(memory, BlockArgument):
+                    self._need(sink.key, relation.domain())
+                continue
+            edge = relation.project_out(DIM.out, relation.dim(DIM.out) - flow.rank, flow.rank)
+            if sink.key == LIVE_OUT:
+                self._add(source.writer, edge.range())
+            else:
+                self.edges.setdefault(sink.key, []).append((source.writer, edge))
+
+    def _need(self, key: Key, executions: isl.Set) -> None:
+        self.needed[key] = self.needed[key].union(executions) if key in self.needed else executions
+        self._add(key, executions)
+
+    def _add(self, key: Key, executions: isl.Set) -> None:
+        if executions.is_subset(self.live[key]):
+            return
+        self.grown[key] += 1
+        domain = self.flow.statements[key].domain
+        self.live[key] = domain if self.grown[key] > _ROUNDS else self.live[key].union(executions).coalesce()
+        if key not in self.pending:
+            self.pending.append(key)
