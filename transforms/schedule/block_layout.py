@@ -51,8 +51,8 @@ class BlockLayoutPrimitives(Recorder):
 
         block: alone in its loops, which run it once for each combination of values of its axes.  index_map: a function
         of one index per axis that gives a tuple of indices; different axes must stay different, and axes of different
-        kinds apart. Where it leaves gaps the block has a predicate. The new loops are plain ones: what was said about the
-        old ones (threads, kinds, annotations) is gone.
+        kinds apart. Where it leaves gaps the block has a predicate. The new loops are plain ones: what was said of
+        the old ones (threads, kinds, annotations) is gone.
         Legal if every instance still reads what it read before; the contributions to a reduction may come in any order.
         ScheduleError if not.
         """
