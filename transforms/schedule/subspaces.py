@@ -212,23 +212,51 @@ class OuterBlock:
         return block
 
     def _predicate(self, builder: TirBuilder) -> SSAValue | None:
-        """What the predicate of the only block says of the outer loops, taken out of it."""
-        if len(self.parts) != 1 or self.parts[0].block.predicate is None:
-            return None
-        part = self.parts[0]
-        block, predicate = part.block, part.block.predicate
-        assert predicate is not None
+        """What the predicates of all blocks say of the outer loops, taken out of them."""
+        first, *others = self.parts
+        shared = [c for c in self._outer_conditions(first) if all(self._holds_in(part, c) for part in others)]
         joint: SSAValue | None = None
-        kept: list[SSAValue] = []
-        for condition in conjuncts(predicate):
-            if any(depends_on([condition], loop.variable) for loop in part.inner_loops):
-                kept.append(condition)
-                continue
-            copy = copy_expression(condition, builder, {}, part.root)
+        for condition in shared:
+            copy = copy_expression(condition, builder, {}, first.root)
             joint = copy if joint is None else builder.binary("and", joint, copy)
-        set_predicate(block, kept)
-        erase_if_dead(predicate)
+        with self.analyzer.assuming(joint):
+            if others:
+                self._require_domains()
+            for part in self.parts:
+                self._drop_known(part.block, shared)
         return joint
+
+    def _outer_conditions(self, part: Part) -> list[SSAValue]:
+        """The conditions of a block that say nothing of the loops inside."""
+        conditions = [] if part.block.predicate is None else conjuncts(part.block.predicate)
+        return [c for c in conditions if not any(depends_on([c], loop.variable) for loop in part.inner_loops)]
+
+    def _holds_in(self, part: Part, condition: SSAValue) -> bool:
+        """Whether a condition holds wherever the block of a part runs."""
+        with self.analyzer.assuming(part.block.predicate):
+            return self.analyzer.decide(condition) is True
+
+    def _require_domains(self) -> None:
+        """Raise unless the new block runs only where its axes are in their domains: conditions that only some of the
+        blocks inside have do not keep it from running."""
+        if all(part.block.predicate is None for part in self.parts):
+            return
+        for axis in self.axes:
+            if not (
+                self.analyzer.is_provably("ge", axis.binding, 0)
+                and self.analyzer.is_provably("lt", axis.binding, axis.extent)
+            ):
+                reason = (
+                    f"the blocks run under different conditions, not all of which keep axis {axis.name} in its domain"
+                )
+                raise ScheduleError(reason, [part.block for part in self.parts])
+
+    def _drop_known(self, block: BlockOp, known: Sequence[SSAValue]) -> None:
+        """Drop of the predicate of a block inside what holds around it."""
+        if (predicate := block.predicate) is not None:
+            conditions = [c for c in conjuncts(predicate) if c not in known]
+            set_predicate(block, [c for c in conditions if self.analyzer.decide(c) is not True])
+            erase_if_dead(predicate)
 
     def _restrict_init(self, outer: BlockOp, taken: TakenInit) -> None:
         """Take from the predicate of an init, which is now that of the new block, what holds there: that this is the

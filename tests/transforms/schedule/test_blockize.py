@@ -151,6 +151,20 @@ def test_a_loop_around_several_blocks() -> None:
     assert after.index("outer_B_C_") < after.index("for i in range(8)")
 
 
+def test_a_guard_that_several_blocks_share_stays_outside() -> None:
+    both = LOOPS + "K = sch.split(L[0], [None, 3])\nsch.blockize([sch.get_block('B'), b])"
+    after = body_of(scheduled(CHAIN, both))
+    assert "T.where(i_0 * 3 + i_1 < 8)" in after.split('T.block("B")')[0]
+    assert after.count("T.where") == 1
+
+
+def test_a_guard_of_one_block_of_several_stays_inside() -> None:
+    text = CHAIN.replace("C[vi, vj] =", "T.where(i < 5)\n                C[vi, vj] =")
+    after = body_of(scheduled(text, LOOPS + "sch.blockize(L[0])"))
+    assert "T.where" not in after.split('T.block("B")')[0]
+    assert after.count("T.where") == 1
+
+
 def test_one_block_without_its_loops() -> None:
     after = body_of(scheduled(ADD, "sch.blockize('C')"))
     assert "C[vi_o, vj_o] = A[vi_o, vj_o]" in after
@@ -212,6 +226,16 @@ def main(a: T.handle, c: T.handle):
             "axis vi is i_0*2 + i_1, in which outer i_1 is a finer part than inner i_0*2",
         ),
         (ADD, LOOPS, "sch.blockize(['C', 'C'])", "a block is given twice"),
+        (
+            CHAIN.replace("range(8)", "range(9)").replace(
+                'vi, vj = T.axis.remap("SS", [i, j])\n                B',
+                "vi = T.axis.spatial(8, i)\n                vj = T.axis.spatial(6, j)\n"
+                "                T.where(i < 8)\n                B",
+            ),
+            LOOPS,
+            "sch.blockize(['B', 'C'])",
+            "different conditions, not all of which keep axis vi_o in its domain",
+        ),
         (ADD, LOOPS, "sch.blockize('root')", "not the root block"),
         (
             CHAIN.replace(
