@@ -26,6 +26,7 @@ from ...dialects.tir import (
     TirBuilder,
 )
 from ...dialects.tir.base import split_mixed
+from ..analysis.dependence import reads_its_writes
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import predicate_constraints
 from ..analysis.regions import Box, Side, bindings, shape_sides, written_box
@@ -34,6 +35,7 @@ from ..analysis.scopes import (
     buffer_name,
     child_towards,
     lowest_common_ancestor,
+    root_buffer,
     statements,
 )
 from ..analysis.tree import erase_if_dead
@@ -316,8 +318,15 @@ def find_accesses(
     """What in a block accesses a buffer: as a load, as a store, or both.
 
     moves: whether indices will change, so that they must be known.
-    ScheduleError if something else is done with the buffer, or its memory is reached by another name.
+    ScheduleError if something else is done with the buffer, its memory is reached by another name, or only one side
+    would go elsewhere of a block that reads what it has written.
     """
+    if loads != stores and reads_its_writes(block, root_buffer(buffer)):
+        raise ScheduleError(
+            f"block {block_name(block)} reads elements of buffer {buffer_name(buffer)} that it has written itself, and "
+            f"only its {'reads' if loads else 'writes'} would go to the copy",
+            [block],
+        )
     analyzer = Analyzer(through_lets=False)
     found: list[tuple[Operation, Sequence[Lin] | None]] = []
     for op in dict.fromkeys(use.operation for use in buffer.uses):

@@ -321,3 +321,29 @@ def test_the_trace_says_the_arguments_in_full() -> None:
         schedule.trace
     )
     assert "cache_write" not in str(schedule.trace)
+
+
+SEQUENTIAL = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+        for i in range(8):
+            with T.block("F"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi]
+        for i in range(7):
+            with T.block("B"):
+                vi = T.axis.spatial(7, i)
+                B[vi + 1] = B[vi] + B[vi + 1]
+"""
+
+
+def test_a_block_that_reads_what_it_has_written_keeps_both_sides_together() -> None:
+    sch = Schedule(parse_tvmscript(SEQUENTIAL))
+    outer = sch.blockize(sch.get_loops("B")[0])
+    before = str(sch.mod)
+    for step in (lambda: sch.cache_write(outer, 0, "shared"), lambda: sch.cache_read(outer, 0, "shared")):
+        with pytest.raises(ScheduleError, match="reads elements of buffer B that it has written itself"):
+            step()
+    assert str(sch.mod) == before
