@@ -13,7 +13,7 @@ from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
 from ...core.dtypes import DType, dtype_of
-from ...dialects.tir import AccessOp, HandleType, LetOp, RampOp, ShuffleOp
+from ...dialects.tir import AccessOp, HandleType, LetOp, LoadOp, RampOp, ShuffleOp
 from . import checks, numerics
 from .expressions import RULES, Expr, literal
 
@@ -196,11 +196,15 @@ class Writer:
 
 
 def dead_ops(root: Operation) -> set[Operation]:
-    """The ops inside `root` that nobody needs: what only speaks of memory, and pure ops that only such ops use."""
+    """The ops inside `root` that nobody needs: what only speaks of memory, loads for that too, and unused pure ops."""
     dead: set[Operation] = set()
+    speaking: set[Operation] = set()
     for op in reversed(list(root.walk())):
-        pure = isinstance(op, PURE) and all(use.operation in dead for use in op.results[0].uses)
-        if pure or isinstance(op, AccessOp):
+        users = [use.operation for result in op.results for use in result.uses]
+        is_expression = isinstance(op, (*PURE, LoadOp)) and bool(users)
+        if isinstance(op, AccessOp) or (is_expression and speaking.issuperset(users)):
+            speaking.add(op)
+        if op in speaking or (isinstance(op, PURE) and dead.issuperset(users)):
             dead.add(op)
     return dead
 

@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint
 from ...core.dtypes import dtype_of
 from ...core.xdsl_compat import hint
 from ...dialects.tir import (
+    AccessOp,
     Axis,
     BlockOp,
     ForOp,
@@ -33,7 +34,7 @@ from ..analysis.access_regions import infer_accesses
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.scopes import child_blocks, depends_on, statements
 from ..analysis.tree import erase_if_dead, has_effect, is_expression, operands_from_outside
-from ..canonicalization.static import drop_predicate, set_operands
+from ..canonicalization.static import drop_predicate, make_static, set_operands
 
 # Statements and their expressions
 
@@ -127,7 +128,13 @@ def replace_variable(variable: BlockArgument | SSAValue, write: Callable[[TirBui
 
 def replace_by_sum(analyzer: Analyzer, variable: SSAValue, lin: Lin) -> None:
     """Put a sum in the place of every use of a variable."""
+    accesses = {use.operation for use in variable.uses if isinstance(use.operation, AccessOp)}
     replace_variable(variable, lambda builder: export(analyzer, lin, builder, variable.type))
+    for op in accesses:
+        values = list(op.operands)
+        make_static(op)
+        for value in values:
+            erase_if_dead(value)
 
 
 # Blocks

@@ -186,7 +186,11 @@ class OuterBlock:
             )
             for axis in self.axes
         ]
-        block = builder.insert(BlockOp(name, axes, predicate=self._predicate(builder)))
+        joint, shared = self._predicate(builder)
+        block = builder.insert(BlockOp(name, axes, predicate=joint))
+        with self.analyzer.assuming(joint):
+            for part in self.parts:
+                self._drop_known(part.block, shared)
         body = block.body.block
         if inits:
             init = TirBuilder(body, block.location).insert(InitOp())
@@ -211,20 +215,18 @@ class OuterBlock:
             raise ScheduleError(str(error), list(self.roots)) from error
         return block
 
-    def _predicate(self, builder: TirBuilder) -> SSAValue | None:
-        """What the predicates of all blocks say of the outer loops, taken out of them."""
+    def _predicate(self, builder: TirBuilder) -> tuple[SSAValue | None, list[SSAValue]]:
+        """What the predicates of all blocks say of the outer loops, and these conditions of the first block."""
         first, *others = self.parts
         shared = [c for c in self._outer_conditions(first) if all(self._holds_in(part, c) for part in others)]
         joint: SSAValue | None = None
         for condition in shared:
             copy = copy_expression(condition, builder, {}, first.root)
             joint = copy if joint is None else builder.binary("and", joint, copy)
-        with self.analyzer.assuming(joint):
-            if others:
+        if others:
+            with self.analyzer.assuming(joint):
                 self._require_domains()
-            for part in self.parts:
-                self._drop_known(part.block, shared)
-        return joint
+        return joint, shared
 
     def _outer_conditions(self, part: Part) -> list[SSAValue]:
         """The conditions of a block that say nothing of the loops inside."""

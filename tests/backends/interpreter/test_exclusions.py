@@ -52,6 +52,22 @@ def test_a_load_of_the_last_element_is_allowed() -> None:
     assert list(out[:4]) == [4, 5, 6, 7]
 
 
+def test_what_only_says_what_a_block_reads_is_not_computed() -> None:
+    text = """
+    @T.prim_func
+    def main(A: T.Buffer((4,), "int32"), index: T.Buffer((4,), "int32"), B: T.Buffer((5,), "int32")):
+        for i in range(5):
+            with T.block("B"):
+                vi = T.axis.spatial(5, i)
+                T.reads(A[index[vi] % 4], index[vi])
+                T.writes(B[vi])
+                B[vi] = T.if_then_else(vi < 4, A[index[vi] % 4], 7)
+    """
+    out = np.zeros(5, np.int32)
+    run(text, np.arange(4, dtype=np.int32), np.array([3, 2, 1, 0], np.int32), out)
+    assert list(out) == [3, 2, 1, 0, 7]
+
+
 def test_an_index_beyond_one_dimension_is_excluded_inside_of_the_memory_too() -> None:
     text = """
     tir.func @main("A" %A: memref<4x8xi32>, "j" %j: i32) {
