@@ -36,16 +36,15 @@ class AxisCondition:
         """The condition, where `builder` writes."""
         axes = [leaf.type for leaf in self.sum.leaves() if leaf in values]
         type = max(axes, key=lambda t: dtype_of(t).bits)
-        parts = [
-            (Lin.of(atom, k), any(leaf in values for leaf in Lin.of(atom).leaves()))
-            for atom, k in self.sum.terms.items()
-        ]
-        left, right = Lin(), Lin(-self.sum.const)
-        for term, has_axes in parts:
-            left, right = (left + term, right) if has_axes else (left, right - term)
-        sides = (analyzer.substitute(left, values), right)
+        total = analyzer.substitute(self.sum, values)
+        left, right = Lin(max(total.const, 0)), Lin(max(-total.const, 0))
+        for atom, k in total.terms.items():
+            left, right = (left + Lin.of(atom, k), right) if k > 0 else (left, right - Lin.of(atom, k))
+        sides, op = (left, right), self.op
+        if op in _MIRRORED:
+            sides, op = (right, left), _MIRRORED[op]
         a, b = (export(analyzer, side, builder, type) for side in sides)
-        return builder.binary(self.op, a, b)
+        return builder.binary(op, a, b)
 
 
 @dataclass(frozen=True)
@@ -210,3 +209,4 @@ class Instances:
 
 
 _SYMBOLS = {"eq": "=", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_MIRRORED = {"gt": "lt", "ge": "le"}

@@ -104,9 +104,9 @@ def _rebuild(
     set_predicate(block, [condition.write(analyzer, builder_before(block), values) for condition in written])
     for value in old_values:
         erase_if_dead(value)
-    erase_empty_around(old_place)
     new = loops[0] if loops else block
     _require_known(block, new, spot.loop)
+    erase_empty_around(old_place)
     simplify_blocks([new])
 
 
