@@ -23,7 +23,7 @@ def carried_dependence(loop: ForOp | LaunchThreadOp, *, allow_reduction: bool = 
 
     No iteration may write an element that another one reads or writes. Excepted are temporaries that only this loop
     uses, if each iteration reads only what it has written itself: then each may have its own.
-    allow_reduction: whether iterations may contribute to the same element by one recognised reduction.
+    allow_reduction: whether iterations may contribute to the same element by one reduction: a block with an init.
     """
     region = Region(loop)
     statements = region.statements()
@@ -94,13 +94,11 @@ class _Conflicts:
         return None
 
     def _is_allowed(self, a: _Touch, b: _Touch) -> bool:
-        """Whether two statements are parts of one reduction, which the loop may do in any order."""
-        if not self.allow_reduction:
+        """Whether both accesses are parts of one reduction, a block with init, which the loop may do in any order."""
+        if not self.allow_reduction or not (a.is_update or b.is_update):
             return False
-        if a.is_update and b.is_update:
-            return _reduction(a, self.memory) == _reduction(b, self.memory)
         blocks = [getattr(t.statement.key, "block", t.statement.key) for t in (a, b)]
-        return blocks[0] is blocks[1] and (a.is_update or b.is_update)
+        return blocks[0] is blocks[1] and isinstance(blocks[0], BlockOp) and blocks[0].init is not None
 
     def _explain(self, a: _Touch, b: _Touch, pairs: isl.Map) -> Violation:
         parameters, first, second = smallest(pairs)
@@ -137,10 +135,6 @@ def _op(statement: Statement) -> Operation:
 
 def _verb(touch: _Touch) -> str:
     return "updated" if touch.is_update else "written" if touch.is_write else "read"
-
-
-def _reduction(touch: _Touch, memory: Memory) -> str | None:
-    return touch.statement.accesses[memory].reduction
 
 
 def _touches(statement: Statement, access: Accesses) -> Iterator[_Touch]:

@@ -95,6 +95,13 @@ def test_contributions_to_a_reduction_may_be_allowed(function, loop) -> None:
     assert carried_dependence(loop(function(MATMUL), "k"), allow_reduction=True) is None
 
 
+def test_contributions_without_their_init_are_no_reduction(function, loop) -> None:
+    lines = MATMUL.splitlines(keepends=True)
+    at = next(n for n, line in enumerate(lines) if "T.init()" in line)
+    text = "".join(lines[:at] + lines[at + 2 :])
+    assert carried_dependence(loop(function(text), "k"), allow_reduction=True) is not None
+
+
 def test_steps_that_do_not_commute_are_no_reduction(function, loop) -> None:
     text = MATMUL.replace("D[vi, vj] + ", "D[vi, vj] * T.float32(3) + ")
     assert carried_dependence(loop(function(text), "k"), allow_reduction=True) is not None
