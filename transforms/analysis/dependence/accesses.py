@@ -8,7 +8,7 @@ from typing import Any
 
 import islpy as isl
 from xdsl.dialects.builtin import MemRefType, VectorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....core.dtypes import dtype_of
 from ....dialects.tir import (
@@ -21,6 +21,7 @@ from ....dialects.tir import (
     AllocBufferOp,
     AssertOp,
     AttrOp,
+    Axis,
     BlockOp,
     BufferDataOp,
     BufferOp,
@@ -189,7 +190,7 @@ class Collector:
             try:
                 context = context.under(self.affine.equal(position, self.affine.function(axis.binding)))
             except NotAffine:
-                context = context.under(None).under(self.affine.between(position, *type_range(variable.type)))
+                context = context.under(None).under(axis_values(self.affine, position, axis, variable.type))
         if op.predicate is not None:
             context = context.under(condition(self.affine, op.predicate))
         self._loads(op.body.block, context)
@@ -348,6 +349,14 @@ def _loaded_in_indices(op: StoreOp) -> list[SSAValue]:
         if isinstance(owner, Operation):
             todo += owner.operands
     return [b for b in found if isinstance(b.type, MemRefType)]
+
+
+def axis_values(affine: Affine, position: int, axis: Axis, type_: Attribute) -> isl.Set:
+    """Where a dimension has a value that an axis can have: of its domain, as others are excluded."""
+    try:
+        return affine.range(position, axis.low, axis.extent)
+    except NotAffine:
+        return affine.between(position, *type_range(type_))
 
 
 def first_steps(affine: Affine, block: BlockOp) -> isl.Set | None:

@@ -13,7 +13,9 @@ from xdsl.ir import Operation
 
 from .affine import DIM, ranges_of
 from .flow import Flow
+from .limits import limited
 from .liveness import Liveness, liveness
+from .matching import UnmatchedError, matched
 from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, Named, Sink, Source
 from .violation import Difference, Violation, explain
 
@@ -34,6 +36,26 @@ def compare_flows(
     pairs = dict(renamed or {})
     after = _with_parameters_of(before, after, pairs)
     copies = set(composed_before), set(composed_after)
+    try:
+        with limited():
+            before, after = matched(before, after, pairs)
+            return _compare_live(before, after, *copies, pairs)
+    except UnmatchedError as unmatched:
+        return Violation(str(unmatched), unmatched.statements, unmatched.names)
+    except isl.Error:
+        return Violation("whether it computes the same takes too much to find out", *_involved(before))
+
+
+def _involved(flow: Flow) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
+    ops = {key: statement.label for key, statement in flow.statements.items() if isinstance(key, Operation)}
+    return tuple(ops), tuple(ops.values())
+
+
+def _compare_live(
+    before: Flow, after: Flow, composed_before: set[Key], composed_after: set[Key], pairs: dict[Any, Any]
+) -> Violation | None:
+    """The first difference, with dead executions left out if there is one without."""
+    copies = composed_before, composed_after
     violation = _compare(before, after, *copies, pairs)
     if violation is None:
         return None

@@ -116,6 +116,10 @@ class Flow:
         """The flow if only some executions of the statements happen."""
         return self._changed(lambda s: s.restricted(executions[s.key]), self.parameters)
 
+    def with_statements(self, statements: Mapping[Key, Statement]) -> Flow:
+        """The same flow, with other things known of some statements."""
+        return self._changed(lambda s: statements.get(s.key, s), self.parameters) if statements else self
+
     def with_parameters(self, names: dict[SSAValue, str]) -> Flow:
         """The same flow with other names for its parameters."""
         renaming = {old: names[value] for value, old in self.parameters.items()}

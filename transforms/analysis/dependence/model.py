@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -29,7 +29,7 @@ from ....dialects.tir import (
 )
 from ..index import type_range
 from ..tree import is_expression
-from .accesses import Access, Collector, first_steps
+from .accesses import Access, Collector, axis_values, first_steps
 from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations, ranges_of
 from .totality import is_total
 
@@ -77,6 +77,15 @@ class Accesses:
         )
         return Accesses(reads, writes, updates, self.reduction)
 
+    def without_reduction(self, domain: isl.Set) -> Accesses:
+        """The same accesses, with contributions as what they are besides: reads and writes."""
+        if self.updates is None:
+            return self
+        reads, writes = (
+            _union([m for m in (other, self.updates) if m is not None], domain) for other in (self.reads, self.writes)
+        )
+        return Accesses(reads, writes)
+
 
 @dataclass(eq=False)
 class Statement:
@@ -119,6 +128,20 @@ class Statement:
     def written(self) -> list[SSAValue | None]:
         """The memory that it writes."""
         return [m for m, a in self.accesses.items() if a.writes is not None or a.updates is not None]
+
+    @property
+    def is_called_by_loops(self) -> bool:
+        """Whether its instances are called by the loops around it, and not by its axes."""
+        return not self.is_block or not self.is_named
+
+    def called_in(self, order: Sequence[int]) -> Statement:
+        """The same statement, with the values that call its instances in another order."""
+        return replace(self, instances=_project_in(self.instances, order), names=tuple(self.names[n] for n in order))
+
+    def without_reduction(self, memories: Container[SSAValue | None]) -> Statement:
+        """The same statement, with its contributions to some memory as reads and writes."""
+        accesses = {m: a.without_reduction(self.domain) if m in memories else a for m, a in self.accesses.items()}
+        return replace(self, accesses=accesses)
 
     def naming(self, loops: Sequence[Operation]) -> Statement:
         """The same statement, with the values of some of its loops in the names of its instances."""
@@ -327,7 +350,7 @@ class Region:
             try:
                 side = isl.Map.from_pw_aff(affine.function(axis.binding))
             except NotAffine:
-                values = Affine(self.analyzer, self.parameters, 1).between(0, *type_range(variable.type))
+                values = axis_values(Affine(self.analyzer, self.parameters, 1), 0, axis, variable.type)
                 side, exact = isl.Map.from_domain_and_range(affine.universe(), values), False
             result = result.flat_range_product(side)
         return result, exact
@@ -402,6 +425,14 @@ def _project(relation: isl.Map, kept: Sequence[int]) -> isl.Map:
         if n not in kept:
             relation = relation.project_out(DIM.out, n, 1)
     return relation
+
+
+def _project_in(relation: isl.Map, order: Sequence[int]) -> isl.Map:
+    """A relation with the dimensions of its range in another order."""
+    result = _project(relation, order[:1])
+    for n in order[1:]:
+        result = result.flat_range_product(_project(relation, [n]))
+    return result
 
 
 def combine(group: Sequence[tuple[Access, isl.Map]], domain: isl.Set, exact: bool) -> Accesses:

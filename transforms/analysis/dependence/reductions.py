@@ -30,6 +30,9 @@ _OPERATORS: dict[type[Operation], tuple[str, tuple[int, ...]]] = {
     arith.XOrIOp: ("xor", _BOTH),
 }
 
+# To contribute the same again changes nothing.
+IDEMPOTENT = frozenset({"minimum", "maximum", "and", "or"})
+
 
 def accumulation(store: StoreOp) -> tuple[str, LoadOp] | None:
     """The reduction that `C[f] = C[f] op g` is a contribution to, and the load of `C[f]`; None for any other store.

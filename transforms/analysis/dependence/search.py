@@ -9,6 +9,7 @@ import islpy as isl
 from .affine import DIM
 from .model import Statement
 from .order import Event
+from .reductions import IDEMPOTENT
 from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, Named, Sink, Source
 
 # Further away in time than any position or loop variable.
@@ -109,7 +110,8 @@ class LastWriters:
         else:
             writer = self.statements[source.writer]
             names = writer.instances.flat_product(_identity(relation, self.rank))
-            if source.is_contribution and not writer.is_injective:
+            reduction = writer.accesses[self.memory].reduction
+            if source.is_contribution and not writer.is_injective and reduction not in IDEMPOTENT:
                 self._check_contributions(sink, source, relation, names)
             relation = relation.apply_range(names)
         if sink.key == LIVE_OUT:

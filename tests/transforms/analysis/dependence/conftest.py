@@ -5,9 +5,10 @@ from textwrap import dedent, indent
 from typing import Any
 
 import pytest
+from xdsl.ir import Operation
 
 from stepwell import parse_tvmscript
-from stepwell.dialects.tir import BlockOp, BufferOp, ForOp, FuncOp, SymbolOp
+from stepwell.dialects.tir import BlockOp, BufferOp, ForOp, FuncOp, StoreOp, SymbolOp
 from stepwell.transforms.analysis.dependence import Init, Violation, compare_flows, value_flow
 
 HEAD = 'A: T.Buffer((8, 8), "float32"), D: T.Buffer((8, 8), "float32"), I: T.Buffer((8,), "int32")'
@@ -28,13 +29,19 @@ def find_loop(func: FuncOp, name: str) -> ForOp:
 
 
 def correspondence(before: FuncOp, after: FuncOp) -> dict[Any, Any]:
-    """The blocks, inits, buffers and sizes of one program, with what has the same name in another."""
+    """The loops, blocks, inits, buffers and sizes of one program, with what has the same name in another; the stores
+    outside of blocks in the order in which they stand."""
     pairs: dict[Any, Any] = dict(zip(before.body.block.args, after.body.block.args, strict=True))
     blocks = {op.block_name.data: op for op in after.walk() if isinstance(op, BlockOp)}
     buffers = {op.buffer_name.data: op.buffer for op in after.walk() if isinstance(op, BufferOp)}
     sizes = {op.var_name.data: op.result for op in after.walk() if isinstance(op, SymbolOp)}
+    stores = ([op for op in func.walk() if isinstance(op, StoreOp)] for func in (before, after))
+    pairs.update(zip(*([op for op in ops if not _is_in_block(op)] for ops in stores), strict=False))
+    loops = {op.loop_var.data: op for op in after.walk() if isinstance(op, ForOp)}
     for op in before.walk():
-        if isinstance(op, BlockOp) and op.block_name.data in blocks:
+        if isinstance(op, ForOp) and op.loop_var.data in loops:
+            pairs[op] = loops[op.loop_var.data]
+        elif isinstance(op, BlockOp) and op.block_name.data in blocks:
             name = op.block_name.data
             pairs[op] = blocks[name]
             pairs[Init(op)] = blocks.get(f"{name}_init") or Init(blocks[name])
@@ -43,6 +50,10 @@ def correspondence(before: FuncOp, after: FuncOp) -> dict[Any, Any]:
         elif isinstance(op, SymbolOp) and op.var_name.data in sizes:
             pairs[op.result] = sizes[op.var_name.data]
     return pairs
+
+
+def _is_in_block(op: Operation) -> bool:
+    return isinstance(op, BlockOp) or ((parent := op.parent_op()) is not None and _is_in_block(parent))
 
 
 def compare_texts(

@@ -42,6 +42,7 @@ PRODUCE_ROW = nest("for j in range(8)", "C", VIJ, "C[vi, vj] = A[vi, vj] + T.flo
 CONSUME_ROW = nest("for j in range(8)", "D", VIJ, "D[vi, vj] = C[vi, vj] * T.float32(2)")
 
 SUM = "C[vi, vj] = C[vi, vj] + A[vi, vk] * A[vk, vj]"
+MOST = "C[vi, vj] = T.max(C[vi, vj], A[vi, vk] * A[vk, vj])"
 ZERO = "C[vi, vj] = T.float32(0)"
 VIJK = f"{VIJ}; vk R 8 = k"
 
@@ -192,6 +193,21 @@ LEGAL = {
             'with T.block("D"):\n    vi = T.axis.spatial(8, i)\n    D[vi, 0:8] = C[vi, T.Ramp(0, 1, 8)]',
         ),
     ),
+    "a maximum that is taken twice": (
+        ALLOC + MATMUL.replace(SUM, MOST) + CONSUME,
+        ALLOC
+        + nest(I_J, "C_init", VIJ, ZERO)
+        + nest("for r in range(2); for i in range(8); for j in range(8); for k in range(8)", "C", VIJK, MOST)
+        + CONSUME,
+    ),
+    "statements in no block in the same order": (
+        "for i, j in T.grid(8, 8):\n    D[0, 0] = D[0, 0] * T.float32(3) + A[i, j]\n",
+        "for i in range(8):\n    for j in range(8):\n        D[0, 0] = D[0, 0] * T.float32(3) + A[i, j]\n",
+    ),
+    "statements in no block in another order": (
+        "for i, j in T.grid(8, 8):\n    D[i, j] = A[i, j]\n",
+        "for j, i in T.grid(8, 8):\n    D[i, j] = A[i, j]\n",
+    ),
     "a value that is overwritten is read before": (
         ALLOC + PRODUCE + CONSUME + nest(I_J, "again", VIJ, "C[vi, vj] = D[vi, vj]"),
         ALLOC
@@ -289,6 +305,16 @@ ILLEGAL = {
         + inside("for i in range(8)", PRODUCE_ROW, nest("for j in range(8)", "D", VIJ, "D[vi, vj] = C[I[vi], vj]")),
         "C[I[vi], vj] is not affine, so it may be any element",
     ),
+    "steps in no block in another order": (
+        'for i, j in T.grid(8, 8):\n    D[0, 0] = D[0, 0] * T.float32(3) + T.Cast("float32", i * 2 + j)\n',
+        'for j, i in T.grid(8, 8):\n    D[0, 0] = D[0, 0] * T.float32(3) + T.Cast("float32", i * 2 + j)\n',
+        "D[0, 0] is read by the store to D at (i=0, j=1) as the store to D writes it at (i=7, j=0), not as",
+    ),
+    "statements in no block under other loops": (
+        "for i in range(8):\n    D[0, i] = A[i, 0]\n",
+        "for i0, i1 in T.grid(2, 4):\n    D[0, i0 * 4 + i1] = A[i0 * 4 + i1, 0]\n",
+        "the store to D is in no block, and is under other loops than before: its instances cannot be told apart",
+    ),
     "an instance that no longer runs": (
         nest(I_J, "D", VIJ, "D[vi, vj] = A[vi, vj]"),
         nest("for i in range(8); for j in range(7)", "D", VIJ, "D[vi, vj] = A[vi, vj]"),
@@ -360,6 +386,29 @@ def test_inlining_past_an_overwrite_of_the_input_is_refused(refusal) -> None:
     overwrite = nest(I_J, "E", VIJ, "A[vi, vj] = T.float32(1)")
     reason = refusal(ALLOC + PRODUCE + overwrite + CONSUME, overwrite + INLINED, inlined=("C",))
     assert reason == "A[0, 0] is read by block D at (vi=0, vj=0) after block E writes it at (vi=0, vj=0)"
+
+
+def test_what_is_no_contribution_any_more_reads_and_writes(compare, refusal) -> None:
+    twice = nest(I_J, "D", VIJ, "D[vi, vj] = D[vi, vj] * T.float32(2)")
+    copied = PRODUCE.replace("A[vi, vj] + T.float32(1)", "D[vi, vj] * T.float32(2)")
+    copy = nest(I_J, "D", VIJ, "D[vi, vj] = C[vi, vj]")
+    assert compare(ALLOC + copied + copy, twice, inlined=("C",)) is None
+    late = ALLOC + copied + nest(I_J, "E", VIJ, "D[vi, vj] = T.float32(1)") + copy
+    early = nest(I_J, "E", VIJ, "D[vi, vj] = T.float32(1)") + twice
+    assert "D[0, 0] is read by block D at (vi=0, vj=0)" in refusal(late, early, inlined=("C",))
+
+
+def test_blocks_whose_axes_are_bound_to_what_is_not_affine_stay_under_their_loops(compare, refusal) -> None:
+    def program(loops: str) -> str:
+        return "n = T.int32()\nX = T.match_buffer(x, (n,), 'float32')\nY = T.match_buffer(y, (n,), 'float32')\n" + nest(
+            loops, "Y", "v S n = i * ((n + 1) // 2) + j", "Y[v] = X[v]", where="i * ((n + 1) // 2) + j < n"
+        )
+
+    head = "x: T.handle, y: T.handle"
+    same = program("for i in range(2); for j in range((n + 1) // 2)")
+    assert compare(same, same, head=head) is None
+    other = program("for i in range(2); for j in range((n + 1) // 2); for u in range(1)")
+    assert "block Y has an axis that is bound to no affine function of loops" in refusal(same, other, head=head)
 
 
 SYMBOLIC = "a: T.handle, d: T.handle"

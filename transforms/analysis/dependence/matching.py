@@ -1,0 +1,67 @@
+"""Two flows whose statements can be compared: instances are called alike, and contributions are such in both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .flow import Flow
+from .model import Init, Statement
+
+
+class UnmatchedError(ValueError):
+    """The instances of a statement are not called alike before and after. statements, names: as of a `Violation`."""
+
+    def __init__(self, reason: str, statement: Statement):
+        super().__init__(reason)
+        self.statements = (statement.key.block if isinstance(statement.key, Init) else statement.key,)
+        self.names = (statement.label,)
+
+
+def matched(before: Flow, after: Flow, renamed: Mapping[Any, Any]) -> tuple[Flow, Flow]:
+    """The flows, with contributions taken for reads and writes where they are contributions in one of them only, and
+    what is called by loops called by the same loops in the same order. UnmatchedError if it is not.
+
+    renamed: what is called otherwise after.
+    """
+    changed: tuple[dict[Any, Statement], dict[Any, Statement]] = {}, {}
+    for key, was in before.statements.items():
+        now = after.statements.get(renamed.get(key, key))
+        if now is None:
+            continue
+        old, new = _with_the_same_reductions(was, now, renamed)
+        new = _called_alike(old, new, renamed)
+        for table, statement, other in ((changed[0], old, was), (changed[1], new, now)):
+            if statement is not other:
+                table[statement.key] = statement
+    return before.with_statements(changed[0]), after.with_statements(changed[1])
+
+
+def _with_the_same_reductions(
+    was: Statement, now: Statement, renamed: Mapping[Any, Any]
+) -> tuple[Statement, Statement]:
+    different = {
+        memory: renamed.get(memory, memory)
+        for memory, accesses in was.accesses.items()
+        if (other := now.accesses.get(renamed.get(memory, memory))) is not None
+        and accesses.reduction != other.reduction
+    }
+    if not different:
+        return was, now
+    return was.without_reduction(set(different)), now.without_reduction(set(different.values()))
+
+
+def _called_alike(was: Statement, now: Statement, renamed: Mapping[Any, Any]) -> Statement:
+    """The statement after, with its instances called by values in the order in which they call it before."""
+    if was.is_called_by_loops or now.is_called_by_loops:
+        loops = [renamed.get(loop, loop) for loop in was.loops]
+        if was.is_called_by_loops and now.is_called_by_loops and set(loops) == set(now.loops):
+            order = [now.loops.index(loop) for loop in loops]
+            return now if order == sorted(order) else now.called_in(order)
+        how = "is in no block" if not was.is_block else "has an axis that is bound to no affine function of loops"
+        label = f"block {was.label}" if was.is_block else was.label
+        reason = f"{label} {how}, and is under other loops than before: its instances cannot be told apart"
+        raise UnmatchedError(reason, was)
+    if len(was.names) != len(now.names):
+        raise UnmatchedError(f"block {was.label} has other axes than before", was)
+    return now
