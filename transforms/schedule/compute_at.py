@@ -66,10 +66,11 @@ class ComputeAtPrimitives(Recorder):
         loop: in the same scope as the block, not around it, around at least one block that reads what it writes.
         preserve_unit_loops: make a loop of one iteration too where one value of an axis is needed.  index: in front of
         which statement of the loop; -1 as late as possible, -2 as early.
-        What several iterations need is computed several times. Legal if every reader, and whoever looks at the buffer
-        later, still sees what it saw; so all of an output must still be written. ScheduleError with two instances that
-        conflict if not. A loop drawn by `sample_compute_location` may stand for no place (then the block is inlined)
-        or for where it is (then nothing happens).
+        What several iterations need is computed several times. What is in memory that threads share ("shared":
+        threadIdx, vthread; "warp": threadIdx.x) each thread computes for all of them. Legal if every reader, and
+        whoever looks at the buffer later, still sees what it saw; so all of an output must still be written.
+        ScheduleError with two instances that conflict if not. A loop drawn by `sample_compute_location` may stand for
+        no place (then the block is inlined) or for where it is (then nothing happens).
         """
         block = self._block(block)
         self.record(ComputeAtOp, block=block, loop=loop, preserve_unit_loops=preserve_unit_loops, index=index)
