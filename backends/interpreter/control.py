@@ -42,7 +42,7 @@ def _for(f: FunctionCompiler, op: ForOp) -> None:
     thread = op.thread.data if op.thread is not None else None
     if thread is not None and _is_same_thread(f, op, thread, op.variable, *op.mixed_bounds[:2]):
         return
-    grid = [op] if is_concurrent(op) and f.program.check else _grid(op)
+    grid = _grid(op, ends_in_front=is_concurrent if f.program.check else _is_bound)
     if len(grid) > 1:
         _write_grid(f, grid)
         return
@@ -132,15 +132,24 @@ def _assume(f: FunctionCompiler, variable: SSAValue, low: Mixed, extent: Mixed) 
     f.ranges.assume(variable, (first[0], first[1] + max(length[1], 1) - 1), below)
 
 
-def _grid(op: ForOp) -> list[ForOp]:
-    """The longest nest of loops with known bounds that `op` starts, each the only op of the one around it."""
+def _is_bound(op: Operation) -> bool:
+    return isinstance(op, ForOp) and op.thread is not None
+
+
+def _grid(op: ForOp, ends_in_front: Callable[[Operation], bool]) -> list[ForOp]:
+    """The longest nest of loops with known bounds that `op` starts, each the only op of the one around it.
+
+    ends_in_front: whether a loop may not be part of one.
+    """
     nest = [op]
+    if ends_in_front(op):
+        return nest
     while True:
         bounds = nest[-1].mixed_bounds
         if not all(isinstance(n, int) for n in bounds) or bounds[1] > _LONGEST_GRID:  # pyright: ignore[reportOperatorIssue]
             return nest[:-1]
         inner = list(nest[-1].body.block.ops)
-        if len(inner) != 1 or not isinstance(inner[0], ForOp) or inner[0].thread is not None:
+        if len(inner) != 1 or not isinstance(inner[0], ForOp) or ends_in_front(inner[0]):
             return nest
         nest.append(inner[0])
 

@@ -500,6 +500,14 @@ def test_iterations_that_touch_what_another_one_writes_are_a_race(kind: str, bod
         run(_loops(kind, body), *ARRAYS)
 
 
+@CONCURRENT
+def test_a_race_in_a_nest_of_serial_loops_is_found(kind: str) -> None:
+    text = _loops(kind, WRITE_WRITE)
+    text = text.replace(f"tir.for {kind}", f'tir.for serial "o" %o : i32 in [0 +: 2] {{ tir.for {kind}')
+    with excluded(r"race on A\[0\]: iteration 1 writes what iteration 0 wrote"):
+        run(text.rstrip().removesuffix("}") + "}}", *ARRAYS)
+
+
 @SEQUENTIAL
 @pytest.mark.parametrize("body", [WRITE_WRITE, READ_AFTER_WRITE, WRITE_AFTER_READ])
 def test_iterations_of_a_serial_loop_may_depend_on_each_other(kind: str, body: str) -> None:
