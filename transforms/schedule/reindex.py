@@ -167,7 +167,8 @@ def reindex(state: State, block: BlockOp | FuncOp, buffer_side: str, buffer_inde
     reindexed = _Reindexed(buffer, block, indices, axes, place, ranges)
     _check_touched(analyzer, reindexed, reads=reads)
     func = function_of(block)
-    name = fresh_buffer_name(func, f"{buffer_name(buffer)}_reindex")
+    wanted = f"{buffer_name(buffer)}_reindex"
+    name = fresh_buffer_name(func, wanted)
     with state.changing([block], among=[place.outer]) as change:
         shape = [reindexed.domain(analyzer, n).extent for n in axes]
         space = cast("MemRefType[Attribute]", buffer.type).memory_space
@@ -177,7 +178,7 @@ def reindex(state: State, block: BlockOp | FuncOp, buffer_side: str, buffer_inde
         ends = [(buffer, reindexed.in_buffer(analyzer)), (copy, reindexed.in_copy(analyzer))]
         source, target = ends if reads else ends[::-1]
         # TVM calls the block of a read after the new buffer and not after the old one.
-        hint = f"{name}_reindex" if reads else name
+        hint = f"{wanted}_reindex" if reads else wanted
         new = copy_block(
             analyzer,
             place,

@@ -187,3 +187,9 @@ def test_a_block_with_blocks_inside_is_not_reindexed() -> None:
     assert "has blocks inside, expected none" in str(
         refused(SHARED_LOOP.replace('"D"', '"C"'), steps, "sch.reindex(b, 0)")
     )
+
+
+def test_names_of_blocks_and_of_buffers_do_not_get_in_each_others_way() -> None:
+    after = body_of(scheduled(SHARED_LOOP, "sch.reindex('D', ('read', 0))\nsch.reindex('B', ('write', 0))"))
+    assert "B_reindex_1 = T.alloc_buffer" in after
+    assert 'T.block("B_reindex")' in after
