@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import islpy as isl
 from xdsl.ir import Operation
 
 from ...core.errors import ScheduleError
@@ -32,19 +33,30 @@ def take_snapshot(moved: Collection[Operation], among: Collection[Operation] = (
     among: ops of the same scope that the region has to contain too.
     """
     region = _region(moved, among)
-    return Snapshot(region, value_flow(region, _statements(moved), around=False))
+    return Snapshot(region, _flow(region, moved, _statements(moved), None))
 
 
 def require_same_flow(before: Snapshot, moved: Collection[Operation], change: Change) -> None:
     """ScheduleError unless the flow of values is the one it was `before` the change, and the loops whose iterations run
     at the same time still may do so."""
-    after = value_flow(before.region, buffers=_memories(before, moved, change), around=False)
+    after = _flow(before.region, moved, None, _memories(before, moved, change))
     violation = compare_flows(
         before.flow, after, change.copies_before, change.copies_after, _renamed(before.flow, change)
     )
     if violation is not None:
         raise refusal(violation)
     require_concurrent_loops(_concurrent_loops(_there(before, moved, change)))
+
+
+def _flow(
+    region: Operation, moved: Collection[Operation], ops: list[Operation] | None, buffers: set[Any] | None
+) -> Flow:
+    """The flow of values in a region; ScheduleError if that takes too much to find out."""
+    try:
+        return value_flow(region, ops, buffers, around=False)
+    except isl.Error as error:
+        reason = "which instance reads what another writes takes too much to find out"
+        raise ScheduleError(reason, dict.fromkeys(moved, "")) from error
 
 
 def _there(before: Snapshot, moved: Collection[Operation], change: Change) -> list[Operation]:

@@ -39,11 +39,19 @@ def compare_flows(
     try:
         with limited():
             before, after = matched(before, after, pairs)
-            return _compare_live(before, after, *copies, pairs)
+            violation = _compare(before, after, *copies, pairs)
     except UnmatchedError as unmatched:
         return Violation(str(unmatched), unmatched.statements, unmatched.names)
     except isl.Error:
         return Violation("whether it computes the same takes too much to find out", *_involved(before))
+    if violation is None:
+        return None
+    # To search for dead executions costs much, and most programs have none, or none that matter.
+    try:
+        with limited(0.5):
+            return _compare_live(before, after, *copies, pairs, violation)
+    except isl.Error:
+        return violation
 
 
 def _involved(flow: Flow) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
@@ -52,14 +60,15 @@ def _involved(flow: Flow) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
 
 
 def _compare_live(
-    before: Flow, after: Flow, composed_before: set[Key], composed_after: set[Key], pairs: dict[Any, Any]
+    before: Flow,
+    after: Flow,
+    composed_before: set[Key],
+    composed_after: set[Key],
+    pairs: dict[Any, Any],
+    violation: Violation,
 ) -> Violation | None:
-    """The first difference, with dead executions left out if there is one without."""
+    """The first difference with dead executions left out. violation: the one that there is with them."""
     copies = composed_before, composed_after
-    violation = _compare(before, after, *copies, pairs)
-    if violation is None:
-        return None
-    # To search for dead executions costs much, and most programs have none, or none that matter.
     alive_before, alive_after = liveness(before), liveness(after)
     live_before, live_after = alive_before.part_of(before), alive_after.part_of(after)
     if live_before is before and live_after is after:

@@ -13,6 +13,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from ....dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, LaunchThreadOp, MatchBufferOp, WhileOp
 from .accesses import buffer_of
 from .assignment import AssignedOnce, NotAssignedOnce
+from .limits import limited
 from .model import Region, Statement, memory_name, parameter_name
 from .order import Event
 from .search import LastWriters
@@ -144,14 +145,15 @@ def value_flow(
     """The value flow of a scope (a function, or a block's body) or of a loop.
 
     statements: only in memory that these access.  buffers: only in these.  around: whether a loop belongs to its
-    region, and not only what is inside of it: then its variable is a parameter.
+    region, and not only what is inside of it: then its variable is a parameter. isl.Error if it takes too much work.
     """
     region = Region(root, around=around)
     chosen: set[Memory] | None = None if buffers is None else set(buffers)
     if statements is not None:
         touched = {m for op in statements if op in region.places for m in touched_by(region, op)}
         chosen = touched if chosen is None else chosen & touched
-    return flow_of(region, chosen)
+    with limited():
+        return flow_of(region, chosen)
 
 
 def touched_by(region: Region, op: Operation) -> set[Memory]:

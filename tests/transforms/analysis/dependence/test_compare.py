@@ -3,7 +3,8 @@
 import pytest
 
 from stepwell.dialects.tir import AllocBufferOp, BlockOp
-from stepwell.transforms.analysis.dependence import compare_flows, value_flow
+from stepwell.transforms.analysis.dependence import compare as compare_module
+from stepwell.transforms.analysis.dependence import compare_flows, limits, value_flow
 
 
 def nest(loops: str, name: str, axes: str, *statements: str, init: str = "", where: str = "") -> str:
@@ -191,6 +192,15 @@ LEGAL = {
             "for i in range(8)",
             PRODUCE_ROW,
             'with T.block("D"):\n    vi = T.axis.spatial(8, i)\n    D[vi, 0:8] = C[vi, T.Ramp(0, 1, 8)]',
+        ),
+    ),
+    "a consumer that runs on parts of sums, and last on all": (
+        ALLOC + MATMUL + CONSUME,
+        ALLOC
+        + inside(
+            "for k in range(8)",
+            matmul("for i in range(8); for j in range(8)"),
+            nest(I_J, "D", VIJ, "D[vi, vj] = C[vi, vj] * T.float32(2)"),
         ),
     ),
     "a maximum that is taken twice": (
@@ -409,6 +419,26 @@ def test_blocks_whose_axes_are_bound_to_what_is_not_affine_stay_under_their_loop
     assert compare(same, same, head=head) is None
     other = program("for i in range(2); for j in range((n + 1) // 2); for u in range(1)")
     assert "block Y has an axis that is bound to no affine function of loops" in refusal(same, other, head=head)
+
+
+def test_what_takes_too_much_work_to_compare_is_refused(monkeypatch, function) -> None:
+    flow = value_flow(function(ALLOC + MATMUL + CONSUME))
+    monkeypatch.setattr(limits, "MOST", 10)
+    violation = compare_flows(flow, flow)
+    assert violation is not None
+    assert violation.message == "whether it computes the same takes too much to find out"
+    assert violation.names == ("C", "D")
+    monkeypatch.undo()
+    assert compare_flows(flow, flow) is None
+
+
+def test_what_takes_too_much_work_for_dead_executions_is_refused_as_without(monkeypatch, function, pairs) -> None:
+    before, after = (function(LEGAL["a consumer that runs on parts of sums, and last on all"][n]) for n in (0, 1))
+    flows = value_flow(before), value_flow(after)
+    monkeypatch.setattr(compare_module, "limited", lambda share=1: limits.limited(share if share == 1 else 1e-5))
+    violation = compare_flows(*flows, renamed=pairs(before, after))
+    assert violation is not None
+    assert violation.message.endswith("runs several times, and not always reads the same C[0, 0]")
 
 
 SYMBOLIC = "a: T.handle, d: T.handle"
