@@ -1,0 +1,122 @@
+"""docs/schedule-vs-tvm.md: how the schedules of the corpus come out here, and why where that is not as in TVM.
+
+`python -m stepwell.tools.testing.schedule_report` prints the page.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+
+from ...module import Module
+from ...transforms.schedule import Schedule
+from .equivalence import difference
+from .schedules import RefusedCase, ScheduleCase, apply_trace, attempt, parsed, refused_cases, schedule_cases
+
+DIFFERENCES: dict[str, str] = {
+    "softmax-85": "a buffer is reindexed twice: TVM calls both new blocks alike, and can no longer find either by name",
+}
+"""Traces behind which the program is not TVM's up to names of variables and index forms, and why."""
+
+ALLOWED: dict[str, str] = {
+    "mm_relu-7": "TVM fails inside: the buffer is written in a block within a block",
+    "blur-53": "TVM fails inside: the copy that the block reads is bound to a quotient",
+    "chain-57": "a loop with several blocks in it may become one block if its loops move their axes alike",
+    "softmax-75": "a producer that is not inside of the loop has finished in front of it",
+    "odd_mm-127": "the new elements are padding that nobody reads, so that they need no value",
+}
+"""Attempts that TVM refused and that are allowed here, and why that is right."""
+
+
+@cache
+def replayed(case: ScheduleCase | RefusedCase) -> Schedule:
+    """The schedule to which the trace of a case was applied."""
+    schedule = Schedule(parsed(case.before))
+    apply_trace(schedule, case.trace)
+    return schedule
+
+
+@cache
+def difference_to_recorded(case: ScheduleCase) -> str | None:
+    """Where the program behind a trace first differs from the recorded one, names of blocks included."""
+    return difference(replayed(case).mod, parsed(case.after), block_names=True)
+
+
+@cache
+def attempted(case: RefusedCase) -> tuple[str | None, Module]:
+    """Why the attempt of a case is refused, or None, and the program behind it."""
+    schedule = replayed(case)
+    return attempt(schedule, case.attempt), schedule.mod
+
+
+def page() -> str:
+    """The text of docs/schedule-vs-tvm.md."""
+    return "\n".join([*_head(), *_traces(), *_attempts()]) + "\n"
+
+
+def _head() -> Iterable[str]:
+    yield from (
+        "# Schedules beside TVM",
+        "",
+        "The corpus (`tests/data/corpus/schedules`) holds traces that TVM 0.27 applied to eight programs, with the",
+        "program behind each, and attempts that it refused. This page says how they come out here. It is printed by",
+        "`python -m stepwell.tools.testing.schedule_report`, and a test compares it with what is printed.",
+        "",
+        "Two programs are the same when they differ only in names of variables and buffers, in how an index or a",
+        "condition is written that has the same value wherever it is computed, and in the order of declarations.",
+        "Names of blocks count.",
+        "",
+    )
+
+
+def _traces() -> Iterable[str]:
+    cases = schedule_cases()
+    different = [case for case in cases if difference_to_recorded(case) is not None]
+    yield from (
+        "## Traces that TVM applied",
+        "",
+        "Each is replayed line by line. The program behind it verifies, is read back from both of its texts, and",
+        "computes the recorded numbers.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| traces | {len(cases)} |",
+        f"| the program is TVM's | {len(cases) - len(different)} |",
+        f"| it is another | {len(different)} |",
+        "",
+    )
+    if different:
+        yield from ("| trace | first difference (here, TVM) | why |", "|---|---|---|")
+        yield from (f"| {c.name} | {_cell(difference_to_recorded(c))} | {DIFFERENCES[c.name]} |" for c in different)
+        yield ""
+
+
+def _cell(text: str | None) -> str:
+    what, *lines = (text or "").splitlines()
+    return "<br>".join([what.partition(": ")[2], *(f"`{line.strip()}`" for line in lines)]).replace("|", "\\|")
+
+
+def _attempts() -> Iterable[str]:
+    cases = refused_cases()
+    allowed = [case for case in cases if attempted(case)[0] is None]
+    total, here = Counter(case.kind for case in cases), Counter(case.kind for case in allowed)
+    yield from (
+        "## Attempts that TVM refused",
+        "",
+        "Each is attempted behind its trace. Where it is refused, the program is untouched; where it is allowed, the",
+        "program behind it computes the recorded numbers.",
+        "",
+        "| primitive | attempts | refused | allowed |",
+        "|---|---|---|---|",
+        *(f"| {kind} | {total[kind]} | {total[kind] - here[kind]} | {here[kind]} |" for kind in sorted(total)),
+        f"| all | {total.total()} | {total.total() - here.total()} | {here.total()} |",
+        "",
+        "| allowed attempt | | why |",
+        "|---|---|---|",
+        *(f"| {c.name} | `{c.attempt.splitlines()[-1]}` | {ALLOWED[c.name]} |" for c in allowed),
+    )
+
+
+if __name__ == "__main__":
+    print(page(), end="")
