@@ -14,7 +14,7 @@ from ....dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, LaunchThreadOp, M
 from .accesses import buffer_of
 from .assignment import AssignedOnce, NotAssignedOnce
 from .limits import limited
-from .model import Region, Statement, memory_name, parameter_name
+from .model import Init, Region, Statement, memory_name, parameter_name
 from .order import Event
 from .search import LastWriters
 from .sources import LIVE_OUT, Key, Memory, Named, Sink, Source
@@ -163,11 +163,13 @@ def touched_by(region: Region, op: Operation) -> set[Memory]:
 
 def flow_of(region: Region, chosen: set[Memory] | None) -> Flow:
     """The value flow of a region in some memories; None is all."""
-    table = _statements_touching(region, chosen)
+    touched = {op: touched_by(region, op) for op in region.places}
+    table = _statements(region, (op for op, ms in touched.items() if chosen is None or not ms.isdisjoint(chosen)))
     found = dict.fromkeys(m for s in table.values() for m in s.accesses if chosen is None or m in chosen)
     others = {m for s in table.values() for m in s.written if m is not None and m not in found and not s.is_injective}
-    if others:
-        table = _statements_touching(region, {*found, *others})
+    missing = [op for op, ms in touched.items() if not ms.isdisjoint(others) and op not in table]
+    if missing:
+        table = _in_order(region, {**table, **_statements(region, missing)})
     memories, overwritten = (
         {m: _memory_flow(region.root, m, [s for s in table.values() if m in s.accesses]) for m in some}
         for some in (found, others)
@@ -175,10 +177,14 @@ def flow_of(region: Region, chosen: set[Memory] | None) -> Flow:
     return Flow(table, memories, dict(region.parameters.names), overwritten)
 
 
-def _statements_touching(region: Region, chosen: set[Memory] | None) -> dict[Key, Statement]:
-    """The statements of a region that access some memories; None is all."""
-    touching = (op for op in region.places if chosen is None or not touched_by(region, op).isdisjoint(chosen))
-    return {s.key: s for s in region.statements(touching) if s.is_block or s.accesses}
+def _statements(region: Region, ops: Iterable[Operation]) -> dict[Key, Statement]:
+    return {s.key: s for s in region.statements(ops) if s.is_block or s.accesses}
+
+
+def _in_order(region: Region, table: dict[Key, Statement]) -> dict[Key, Statement]:
+    """Statements in the order of the program."""
+    found = (key for op in region.places for key in (Init(op) if isinstance(op, BlockOp) else op, op))
+    return {key: table[key] for key in dict.fromkeys(found) if key in table}
 
 
 def _memory_flow(root: Operation, memory: Memory, statements: list[Statement]) -> MemoryFlow:
