@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...core.errors import ScheduleError
 from ...dialects.tir import ForOp
@@ -19,9 +20,14 @@ def may_reduce(kind: str, thread: str | None) -> bool:
     return kind == "thread_binding" and thread is not None and thread.startswith("threadIdx")
 
 
-def require_independent(loop: ForOp, kind: str, thread: str | None = None) -> None:
-    """ScheduleError with two iterations that conflict, if those of a loop must not run as `kind` says."""
-    violation = carried_dependence(loop, allow_reduction=may_reduce(kind, thread))
+def require_independent(
+    loop: ForOp, kind: str, thread: str | None = None, memories: AbstractSet[SSAValue | None] | None = None
+) -> None:
+    """ScheduleError with two iterations that conflict, if those of a loop must not run as `kind` says.
+
+    memories: the conflict has to be in one of these; None for any.
+    """
+    violation = carried_dependence(loop, allow_reduction=may_reduce(kind, thread), memories=memories)
     if violation is None:
         return
     name = loop.loop_var.data
@@ -31,8 +37,11 @@ def require_independent(loop: ForOp, kind: str, thread: str | None = None) -> No
     raise ScheduleError(f"the iterations of loop {name} cannot run {how}: {violation}", marks)
 
 
-def require_concurrent_loops(loops: Iterable[ForOp]) -> None:
-    """ScheduleError if one of some loops runs its iterations at the same time and, as the program is now, must not."""
+def require_concurrent_loops(loops: Iterable[ForOp], memories: AbstractSet[SSAValue | None] | None = None) -> None:
+    """ScheduleError if one of some loops runs its iterations at the same time and, as the program is now, must not.
+
+    memories: as above; what touches others has not changed.
+    """
     for loop in loops:
         if loop.kind.data in CONCURRENT:
-            require_independent(loop, loop.kind.data, None if loop.thread is None else loop.thread.data)
+            require_independent(loop, loop.kind.data, None if loop.thread is None else loop.thread.data, memories)

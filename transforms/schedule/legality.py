@@ -39,13 +39,14 @@ def take_snapshot(moved: Collection[Operation], among: Collection[Operation] = (
 def require_same_flow(before: Snapshot, moved: Collection[Operation], change: Change) -> None:
     """ScheduleError unless the flow of values is the one it was `before` the change, and the loops whose iterations run
     at the same time still may do so."""
-    after = _flow(before.region, moved, None, _memories(before, moved, change))
+    memories = _memories(before, moved, change)
+    after = _flow(before.region, moved, None, memories)
     violation = compare_flows(
         before.flow, after, change.copies_before, change.copies_after, _renamed(before.flow, change)
     )
     if violation is not None:
         raise refusal(violation)
-    require_concurrent_loops(_concurrent_loops(_there(before, moved, change)))
+    require_concurrent_loops(_concurrent_loops(_there(before, moved, change)), memories)
 
 
 def _flow(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import islpy as isl
@@ -15,25 +16,38 @@ from .flow import flow_of, is_used_outside
 from .model import Accesses, Region, Statement, combine, loop_name, memory_name
 from .points import at_point, render, render_parameters, smallest
 from .sources import LIVE_IN, Ambiguous, Memory
+from .touched import touched_memories
 from .violation import Violation
 
 
-def carried_dependence(loop: ForOp | LaunchThreadOp, *, allow_reduction: bool = False) -> Violation | None:
+def carried_dependence(
+    loop: ForOp | LaunchThreadOp, *, allow_reduction: bool = False, memories: AbstractSet[Memory] | None = None
+) -> Violation | None:
     """Why the iterations of a loop must run one after the other, or None if they may run in any order and at once.
 
     No iteration may write an element that another one reads or writes. Excepted are temporaries that only this loop
     uses, if each iteration reads only what it has written itself: then each may have its own.
     allow_reduction: whether iterations may contribute to the same element by one reduction: a block with an init.
+    memories: look only at these; None for all.
     """
     region = Region(loop)
-    statements = region.statements()
-    for memory in dict.fromkeys(m for s in statements for m in s.accesses):
+    statements = region.statements(None if memories is None else _touching(region, memories))
+    for memory in dict.fromkeys(m for s in statements for m in s.accesses if memories is None or m in memories):
         if memory is not None and loop.is_ancestor(memory.owner):  # pyright: ignore[reportArgumentType]
             continue
         violation = _Conflicts(region, memory, statements, allow_reduction).find()
         if violation is not None and not _is_private(loop, memory):
             return violation
     return None
+
+
+def _touching(region: Region, memories: AbstractSet[Memory]) -> list[Operation]:
+    """The statements that may touch some memory, or whether they run depends on it."""
+    return [
+        op
+        for op, place in region.places.items()
+        if any(not touched_memories(o).isdisjoint(memories) for o in (op, *place.control))
+    ]
 
 
 def _is_private(loop: Operation, memory: Memory) -> bool:
