@@ -79,7 +79,9 @@ def decompose_reduction(state: State, block: BlockOp | FuncOp, loop: ForOp | Pla
         )
     plan = plan_init(block, loop)
     func = function_of(block)
-    with state.changing([loop]) as change:
+    around = loop.parent_op()
+    assert around is not None
+    with state.changing([block], among=[around]) as change:
         init = take_out_init(plan, fresh_block_name(func, f"{name}_init"), lambda name: f"{name}_init").block
         change.renamed[init] = block
     rename(block, fresh_block_name(func, f"{name}_update"))
