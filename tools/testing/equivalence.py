@@ -32,6 +32,9 @@ from .conjuncts import Conjunct, Points, conjuncts, tight, yielded
 _NAMES = frozenset(("axis_names", "block_name", "buffer_name", "loop_var", "param_names", "var_name"))
 _DECLARATIONS = (AccessOp, AllocBufferOp)
 
+_KNOWN: dict[str, Callable[[Lin], list[Lin]]] = {"ge": lambda x: [x], "eq": lambda x: [x, -x], "ne": lambda _: []}
+"""The sums that are not negative where `sum >= 0`, `sum == 0`, `sum != 0`."""
+
 Where: TypeAlias = Operation | str
 
 
@@ -167,7 +170,8 @@ class _Comparison:
         self.require(len(a.axes) == len(b.axes), "numbers of axes differ", a, b)
         texts = [f"{_line(op)} {_predicate(op)}" for op in (a, b)]
         self.require(self._same_condition(a.predicate, b.predicate), "predicates differ", *texts)
-        self.where = [c.lin for c in conjuncts(self.left, a.predicate) if c.name == "ge" and c.lin is not None]
+        known = [c for c in conjuncts(self.left, a.predicate) if c.lin is not None]
+        self.where = [x for c in known if c.lin is not None for x in _KNOWN[c.name](c.lin)]
         for x, y in zip(a.axes, b.axes, strict=True):
             self._axis(x, y, *(_line(op) for op in (a, b)))
         self.where = []

@@ -149,6 +149,8 @@ def test_a_binding_may_be_written_as_what_it_is_where_the_predicate_holds() -> N
     )
     shorter = text.replace("(4, i0 * 4 + i1)", "(4, i1)")
     assert difference(parse_tvmscript(text), parse_tvmscript(shorter)) is None
+    alone = [t.replace("where(i0 * 4 + i1 < 4)", "where(i0 * 2 + 1 == 1)") for t in (text, shorter)]
+    assert difference(*map(parse_tvmscript, alone)) is None
     wider = [t.replace("where(i0 * 4 + i1 < 4)", "where(i0 * 4 + i1 < 5)") for t in (text, shorter)]
     assert difference(*map(parse_tvmscript, wider)) is not None
 
