@@ -1,8 +1,10 @@
 """Every primitive leaves what a program computes as it is, or refuses and leaves the program as it is.
 
-`make fuzz` takes thousands of traces, a normal run some hundreds. A case that fails is shown as a file that
+`make fuzz` takes three thousand traces, a normal run three hundred. A case that fails is shown as a file that
 `stepwell-opt -p apply-schedule` runs.
 """
+
+from textwrap import dedent, indent
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from stepwell.tools.testing.choices import Choices, Drawn, Played, Recorded
 from stepwell.tools.testing.computations import random_computation
+from stepwell.tools.testing.scheduling import scheduled
 from stepwell.tools.testing.steps import MOVES, STEPS
 from stepwell.tools.testing.traces import (
     Outcome,
@@ -22,7 +25,7 @@ from stepwell.tools.testing.traces import (
 
 pytestmark = pytest.mark.fuzz
 
-EXAMPLES = max(50, settings.default.max_examples // 5)
+EXAMPLES = max(40, (settings().max_examples or 0) // 12)
 LONGEST = 8
 
 FAMILIES = {
@@ -34,6 +37,54 @@ FAMILIES = {
     "rewrites": ("transform_layout", "pad_einsum", "decompose_padding", "blockize", "reindex", "split", "cache_write"),
 }
 """Primitives that are tried together."""
+
+
+FOUND = {
+    "an inner block whose predicate goes to the outer one": (
+        """
+        for i in range(6):
+            with T.block("B"):
+                vi = T.axis.spatial(6, i)
+                T.where(i < 5)
+                B[vi] = A[vi]
+        """,
+        'sch.blockize(["B"])',
+    ),
+    "a box at a number of 64 bits": (
+        """
+        for i in range(T.int64(6)):
+            with T.block("B"):
+                vi = T.axis.spatial(T.int64(6), i)
+                T.where(i < T.int64(1))
+                B[vi] = A[vi]
+        """,
+        'sch.blockize(sch.get_loops("B")[0])',
+    ),
+    "an index that is loaded where it is right only": (
+        """
+        C = T.alloc_buffer((6,), "int32")
+        for i in range(6):
+            with T.block("C"):
+                vi = T.axis.spatial(6, i)
+                C[vi] = A[index[vi] % 6]
+        for i in range(6):
+            with T.block("B"):
+                vi = T.axis.spatial(6, i)
+                B[vi] = C[vi]
+        """,
+        'sch.transform_layout("C", ("write", 0), lambda i: (i + 1,), 0)',
+    ),
+}
+"""What random programs have found, by hand: lines of a function and of a schedule."""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_stays_right(name: str) -> None:
+    body, steps = FOUND[name]
+    buffers = ", ".join(f'{b}: T.Buffer((6,), "int32")' for b in ("A", "index", "B"))
+    text = f"@T.prim_func\ndef main({buffers}):\n{indent(dedent(body), '    ')}"
+    scheduled(text, steps)
+    scheduled(text, steps, target="llvm")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -128,8 +128,9 @@ def _stencil(func: Function, name: str, is_last: bool) -> None:
 def _reduction(func: Function, name: str, is_last: bool) -> None:
     source = func.source()
     keep = func.choices.integer(0, len(source.shape) - 1)
-    spatial: tuple[Extent, ...] = (source.shape[keep],) if len(source.shape) > 1 or flag(func.choices) else (3,)
-    reduced = tuple(e for n, e in enumerate(source.shape) if n != keep) or (source.shape[0],)
+    kept = source.shape[keep] if len(source.shape) > 1 or flag(func.choices) else 3
+    spatial: tuple[Extent, ...] = (kept,)
+    reduced = tuple(e for n, e in enumerate(source.shape) if n != keep) or source.shape
     names = axes(len(spatial) + len(reduced))
     shape = spatial + reduced
     value = _load(func, source, names, shape)
