@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from stepwell.tools.testing.choices import Choices, Drawn, Played, Recorded
 from stepwell.tools.testing.computations import random_computation
-from stepwell.tools.testing.scheduling import scheduled
+from stepwell.tools.testing.scheduling import refused, scheduled
 from stepwell.tools.testing.steps import MOVES, STEPS
 from stepwell.tools.testing.traces import (
     Outcome,
@@ -85,6 +85,51 @@ def test_what_was_found_stays_right(name: str) -> None:
     text = f"@T.prim_func\ndef main({buffers}):\n{indent(dedent(body), '    ')}"
     scheduled(text, steps)
     scheduled(text, steps, target="llvm")
+
+
+ROWS = """
+C = T.alloc_buffer((6, 6), "int32")
+row = T.alloc_buffer((6,), "int32")
+for i in range(6):
+    MAKE
+    for j in range(6):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = row[vj] + 1
+for i, k in T.grid(6, 6):
+    with T.block("B"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        with T.init():
+            B[vi] = 0
+        B[vi] = B[vi] + C[vi, vk]
+"""
+MADE = {
+    "a block that uses a loop and not an axis": """
+        for j in range(6):
+            with T.block("row"):
+                vj = T.axis.spatial(6, j)
+                row[vj] = A[vj] * i
+        """,
+    "a copy of what another block makes anew": """
+        first = T.alloc_buffer((6,), "int32")
+        for j in range(6):
+            with T.block("first"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                first[vj] = A[vj] * vi
+        for j in range(6):
+            with T.block("row"):
+                vj = T.axis.spatial(6, j)
+                row[vj] = first[vj]
+        """,
+}
+"""How a row may be made, each time other than before, by instances of a block that have the same names."""
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_is_made_anew_in_each_iteration_is_not_read_behind_the_loop(name: str) -> None:
+    body = ROWS.replace("    MAKE", indent(dedent(MADE[name]).strip(), "    "))
+    text = f'@T.prim_func\ndef main(A: T.Buffer((6,), "int32"), B: T.Buffer((6,), "int32")):\n{indent(body, "    ")}'
+    assert "row[0] is read by block B at (vi=0, vk=0)" in str(refused(text, "", 'sch.compute_inline("C")'))
 
 
 @pytest.mark.parametrize("family", FAMILIES)

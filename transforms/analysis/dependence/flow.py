@@ -153,7 +153,25 @@ def value_flow(
         touched = {m for op in statements if op in region.places for m in touched_by(region, op)}
         chosen = touched if chosen is None else chosen & touched
     with limited():
+        if statements is not None and chosen is not None:
+            chosen = _with_origins(region, chosen)
         return flow_of(region, chosen)
+
+
+def _with_origins(region: Region, memories: set[Memory]) -> set[Memory]:
+    """Some memories, and what statements that run several times read to write them: what they write may be another
+    value each time only if that is."""
+    touched = {op: touched_by(region, op) for op in region.places}
+    known: dict[Operation, dict[Key, Statement]] = {}
+    chosen, more = set[Memory](), memories
+    while more:
+        chosen |= more
+        ops = [op for op, ms in touched.items() if op not in known and not ms.isdisjoint(chosen)]
+        known |= {op: _statements(region, [op]) for op in ops}
+        repeated = [s for table in known.values() for s in table.values() if not s.is_injective]
+        writers = [s for s in repeated if not chosen.isdisjoint(s.written)]
+        more = {m for s in writers for m, a in s.accesses.items() if a.reads is not None} - chosen
+    return chosen
 
 
 def touched_by(region: Region, op: Operation) -> set[Memory]:

@@ -96,7 +96,8 @@ class Statement:
     values of `names`, axes of a block, or of an init those that are not reduced, or loop variables.
     time: execution -> when it runs, to be compared with others of the region. Its last entry is `phase`: 0 for an
     init, 2 for what follows it; what a statement writes it writes in the next phase.
-    is_named: whether the bindings of its axes are affine; else it is named by loops.
+    is_named: whether the bindings of its axes are affine, and its body knows the loops by them alone; else it is named
+    by loops.
     accesses: of each memory, by what stands for it (`memory_of`); None is the world outside of buffers.
     not_affine: the accesses to unknown elements.  is_total: whether it may run whatever values it reads.
     """
@@ -306,6 +307,7 @@ class Region:
             exact = exact and holds is not None
             domain = domain if holds is None else domain.intersect(holds)
         axes, is_named = self._bindings(op, affine)
+        is_named = is_named and not _uses(op, [loop.variable for loop in place.loops])
         found = Collector(self.parameters, op.variables, IndexAnalyzer()).block(op)
         names = tuple(a.name for a in op.axes)
         instances = axes
@@ -403,6 +405,12 @@ class Region:
         for n, aff in enumerate(affs):
             result = result.set_aff(n, aff)
         return result
+
+
+def _uses(block: BlockOp, variables: Sequence[SSAValue]) -> bool:
+    """Whether the body of a block uses some variables of loops around it."""
+    users = (use.operation for variable in variables for use in variable.uses)
+    return any(user is not block and block.is_ancestor(user) for user in users)
 
 
 def _renamed(relation: Any, names: Mapping[str, str]) -> Any:
