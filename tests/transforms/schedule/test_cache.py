@@ -267,7 +267,7 @@ def test_what_is_written_under_a_condition_is_not_copied_back() -> None:
 
 def test_an_update_that_another_block_starts_needs_the_buffer() -> None:
     message = str(refused(UPDATES, "", "sch.cache_write('add', 0, 'local')"))
-    assert "C[0] is read by block add at (vi=0, vk=1) as block zero writes it at (vi=0), not as block add does" in message
+    assert "C[0] is read by block add at (vi=0, vk=1) as block zero writes it at (vi=0), not as block add" in message
 
 
 @pytest.mark.parametrize(
