@@ -295,6 +295,9 @@ class Statements:
         group: list[int] = []
         for i, axis in enumerate(op.axes):
             if self._is_loop_over(axis) and op.variables[i] not in self.separate:
+                if axis.binding in [op.axes[n].binding for n in group]:  # a remap has each loop once
+                    self._remap(op, group, bindings)
+                    group = []
                 group.append(i)
                 continue
             self._remap(op, group, bindings)

@@ -42,3 +42,19 @@ def test_what_tvm_0_27_lacks_is_refused_in_its_style(name: str):
     with pytest.raises(UnsupportedError) as error:
         read(name).script("0.27")
     assert str(error.value) == NOT_TODAY[name]
+
+
+def test_a_remap_names_each_loop_once():
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4, 4, 4), "int32")):
+    for i, j in T.grid(4, 4):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            vk = T.axis.spatial(4, i)
+            A[vi, vj, vk] = 1
+"""
+    script = parse_tvmscript(text).script()
+    assert 'vi, vj = T.axis.remap("SS", [i, j])' in script
+    assert "vk = T.axis.spatial(4, i)" in script
+    assert parse_tvmscript(script).script() == script
