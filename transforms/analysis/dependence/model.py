@@ -207,6 +207,7 @@ class Region:
         self.is_loop = isinstance(root, ForOp | LaunchThreadOp) and around
         self.parameters = Parameters(self._is_fixed)
         self.places: dict[Operation, _Place] = {}
+        self._models: dict[Operation, list[Statement]] = {}
         self.analyzer = IndexAnalyzer()
         if self.is_loop:
             self._op(root, _Place(), 0, ())
@@ -262,11 +263,17 @@ class Region:
 
     def statements(self, ops: Iterable[Operation] | None = None) -> list[Statement]:
         """Some statements (None is all), each after its init if it has one, in the order of the program."""
-        found = [s for op in (self.places if ops is None else ops) for s in self._statement(op)]
+        found = [s for op in (self.places if ops is None else ops) for s in self._modelled(op)]
         if not self.parameters.names:
             return found
         parameters = ranges_of(self.parameters.names)
         return [s.within(parameters) for s in found]
+
+    def _modelled(self, op: Operation) -> list[Statement]:
+        """The statement that `op` is, as it was modelled when it was first asked for."""
+        if op not in self._models:
+            self._models[op] = self._statement(op)
+        return self._models[op]
 
     def _statement(self, op: Operation) -> list[Statement]:
         place = self.places[op]
