@@ -60,6 +60,15 @@ FOUND = {
         """,
         'sch.blockize(sch.get_loops("B")[0])',
     ),
+    "a box at a sum of numbers of 64 bits": (
+        """
+        for i in range(T.int64(1)):
+            with T.block("B"):
+                vi = T.axis.spatial(T.int64(1), i)
+                B[vi + T.int64(1)] = A[vi]
+        """,
+        'sch.blockize(sch.get_loops("B")[0])',
+    ),
     "an index that is loaded where it is right only": (
         """
         C = T.alloc_buffer((6,), "int32")

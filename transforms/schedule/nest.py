@@ -128,13 +128,23 @@ def replace_variable(variable: BlockArgument | SSAValue, write: Callable[[TirBui
 
 def replace_by_sum(analyzer: Analyzer, variable: SSAValue, lin: Lin) -> None:
     """Put a sum in the place of every use of a variable."""
-    accesses = {use.operation for use in variable.uses if isinstance(use.operation, AccessOp)}
+    accesses = _accesses_by(variable)
     replace_variable(variable, lambda builder: export(analyzer, lin, builder, variable.type))
+    fresh = Analyzer(through_lets=False)
     for op in accesses:
         values = list(op.operands)
-        make_static(op)
+        make_static(op, lambda value: value if (known := fresh.number(value)) is None else known)
         for value in values:
             erase_if_dead(value)
+
+
+def _accesses_by(variable: SSAValue) -> list[AccessOp]:
+    """The boxes that are computed from a variable."""
+    users = [use.operation for use in variable.uses]
+    for user in users:
+        if is_expression(user):
+            users += [use.operation for result in user.results for use in result.uses]
+    return list(dict.fromkeys(user for user in users if isinstance(user, AccessOp)))
 
 
 # Blocks
