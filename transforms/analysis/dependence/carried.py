@@ -16,7 +16,6 @@ from .flow import flow_of, is_used_outside
 from .model import Accesses, Region, Statement, combine, loop_name, memory_name
 from .points import at_point, render, render_parameters, smallest
 from .sources import LIVE_IN, Ambiguous, Memory
-from .touched import touched_memories
 from .violation import Violation
 
 
@@ -31,7 +30,8 @@ def carried_dependence(
     memories: look only at these; None for all.
     """
     region = Region(loop)
-    statements = region.statements(None if memories is None else _touching(region, memories))
+    touching = [op for op, touched in region.touched.items() if memories is None or not touched.isdisjoint(memories)]
+    statements = region.statements(touching)
     for memory in dict.fromkeys(m for s in statements for m in s.accesses if memories is None or m in memories):
         if memory is not None and loop.is_ancestor(memory.owner):  # pyright: ignore[reportArgumentType]
             continue
@@ -39,15 +39,6 @@ def carried_dependence(
         if violation is not None and not _is_private(loop, memory):
             return violation
     return None
-
-
-def _touching(region: Region, memories: AbstractSet[Memory]) -> list[Operation]:
-    """The statements that may touch some memory, or whether they run depends on it."""
-    return [
-        op
-        for op, place in region.places.items()
-        if any(not touched_memories(o).isdisjoint(memories) for o in (op, *place.control))
-    ]
 
 
 def _is_private(loop: Operation, memory: Memory) -> bool:

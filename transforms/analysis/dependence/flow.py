@@ -18,7 +18,6 @@ from .model import Init, Region, Statement, memory_name, parameter_name
 from .order import Event
 from .search import LastWriters
 from .sources import LIVE_OUT, Key, Memory, Named, Sink, Source
-from .touched import touched_memories
 
 _Events: TypeAlias = tuple[
     Memory, list[tuple[Sink, Event]], list[Event], list[tuple[Sink, Event]], Sink | None, isl.Map
@@ -150,7 +149,7 @@ def value_flow(
     region = Region(root, around=around)
     chosen: set[Memory] | None = None if buffers is None else set(buffers)
     if statements is not None:
-        touched = {m for op in statements if op in region.places for m in touched_by(region, op)}
+        touched = {m for op in statements if op in region.places for m in region.touched[op]}
         chosen = touched if chosen is None else chosen & touched
     with limited():
         if statements is not None and chosen is not None:
@@ -161,7 +160,7 @@ def value_flow(
 def _with_origins(region: Region, memories: set[Memory]) -> set[Memory]:
     """Some memories, and what statements that run several times read to write them: what they write may be another
     value each time only if that is."""
-    touched = {op: touched_by(region, op) for op in region.places}
+    touched = region.touched
     known: dict[Operation, dict[Key, Statement]] = {}
     chosen, more = set[Memory](), memories
     while more:
@@ -174,14 +173,9 @@ def _with_origins(region: Region, memories: set[Memory]) -> set[Memory]:
     return chosen
 
 
-def touched_by(region: Region, op: Operation) -> set[Memory]:
-    """The memory that a statement may touch, with what decides whether it runs."""
-    return {m for o in (op, *region.places[op].control) for m in touched_memories(o)}
-
-
 def flow_of(region: Region, chosen: set[Memory] | None) -> Flow:
     """The value flow of a region in some memories; None is all."""
-    touched = {op: touched_by(region, op) for op in region.places}
+    touched = region.touched
     table = _statements(region, (op for op, ms in touched.items() if chosen is None or not ms.isdisjoint(chosen)))
     found = dict.fromkeys(m for s in table.values() for m in s.accesses if chosen is None or m in chosen)
     others = {m for s in table.values() for m in s.written if m is not None and m not in found and not s.is_injective}

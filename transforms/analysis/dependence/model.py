@@ -32,6 +32,7 @@ from ..tree import is_expression
 from .accesses import Access, Collector, axis_values, first_steps
 from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations, ranges_of
 from .totality import is_total
+from .touched import touched_memories
 
 Loop: TypeAlias = ForOp | LaunchThreadOp
 
@@ -260,6 +261,11 @@ class Region:
                 self.places[op] = replace(here, control=(*place.control, *expressions))
 
     # Statements
+
+    @cached_property
+    def touched(self) -> dict[Operation, set[SSAValue | None]]:
+        """The memory that each statement may touch, with what decides whether it runs."""
+        return {op: {m for o in (op, *place.control) for m in touched_memories(o)} for op, place in self.places.items()}
 
     def statements(self, ops: Iterable[Operation] | None = None) -> list[Statement]:
         """Some statements (None is all), each after its init if it has one, in the order of the program."""
