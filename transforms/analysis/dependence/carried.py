@@ -15,7 +15,7 @@ from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters
 from .flow import flow_of, is_used_outside
 from .model import Accesses, Region, Statement, combine, loop_name, memory_name
 from .points import at_point, render, render_parameters, smallest
-from .sources import LIVE_IN, Ambiguous, Memory
+from .sources import LIVE_IN, Ambiguous, Memory, Source
 from .violation import Violation
 
 
@@ -45,13 +45,8 @@ def _is_private(loop: Operation, memory: Memory) -> bool:
     """Whether each iteration may have its own copy of some memory."""
     if memory is None or isinstance(memory, BlockArgument) or is_used_outside(loop, memory):
         return False
-    flow = flow_of(Region(loop, around=False), {memory})
-    try:
-        named = flow.memories[memory].named
-    except Ambiguous:
-        return False
-    reads = [source for sink, sources in named.items() if sink.key in flow.statements for source, _ in sources]
-    return all(source.writer != LIVE_IN for source in reads)
+    sources = _sources_inside(Region(loop, around=False), memory)
+    return sources is not None and all(source.writer != LIVE_IN for source in sources)
 
 
 def reads_its_writes(block: BlockOp, buffer: SSAValue) -> bool:
@@ -59,15 +54,20 @@ def reads_its_writes(block: BlockOp, buffer: SSAValue) -> bool:
 
     buffer: what the memory is called that is allocated or a parameter, not a view of it.
     """
-    flow = flow_of(Region(block), {buffer})
-    if buffer not in flow.memories:
-        return False
+    sources = _sources_inside(Region(block), buffer)
+    return sources is None or any(source.writer != LIVE_IN for source in sources)
+
+
+def _sources_inside(region: Region, memory: Memory) -> list[Source] | None:
+    """Who has written what the statements of a region read of some memory; None if that is not known."""
+    flow = flow_of(region, {memory})
+    if memory not in flow.memories:
+        return []
     try:
-        named = flow.memories[buffer].named
+        named = flow.memories[memory].named
     except Ambiguous:
-        return True
-    reads = [source for sink, sources in named.items() if sink.key in flow.statements for source, _ in sources]
-    return any(source.writer != LIVE_IN for source in reads)
+        return None
+    return [source for sink, found in named.items() if sink.key in flow.statements for source, _ in found]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import islpy as isl
 from xdsl.ir import SSAValue
 
 from ..index import Lin, isl_text
+from ..isl_work import at_most
 from .terms import Domain, axis_name
 
 # isl gives up after so many basic operations: some divisions by large numbers would take minutes.
@@ -22,15 +23,11 @@ class Undecided(Exception):
 @contextmanager
 def limited() -> Generator[None]:
     """Inside, isl does no more than a bounded amount of work; Undecided beyond it."""
-    context = isl.DEFAULT_CONTEXT
-    context.set_max_operations(_MAX_OPERATIONS)
-    context.reset_operations()
     try:
-        yield
+        with at_most(_MAX_OPERATIONS):
+            yield
     except isl.Error as error:
         raise Undecided(f"too large: {error}") from error
-    finally:
-        context.set_max_operations(0)
 
 
 class ExactMap:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -13,6 +13,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from ....dialects.text import expression_text
 from ....dialects.tir import ForOp
 from ..index import Analyzer, Atom, Div, Lin, Max, Min, Mod, render, type_range
+from ..isl_work import at_most
 from .boxes import Side
 from .relax import IsFixed, moving_range
 
@@ -31,16 +32,9 @@ def said(lin: Lin) -> str:
     return render(lin, expression_text)
 
 
-@contextmanager
-def limited() -> Generator[None]:
+def limited() -> AbstractContextManager[None]:
     """Inside, isl does no more than a bounded amount of work; isl.Error beyond it."""
-    context = isl.DEFAULT_CONTEXT
-    context.set_max_operations(_MAX_OPERATIONS)
-    context.reset_operations()
-    try:
-        yield
-    finally:
-        context.set_max_operations(0)
+    return at_most(_MAX_OPERATIONS)
 
 
 @dataclass
