@@ -13,7 +13,7 @@ import islpy as isl
 
 from .affine import DIM
 from .order import Event, is_unique, lift, not_after, shared_by_all, some_before
-from .sources import LIVE_IN, Ambiguous, Memory, Named, Sink, Source
+from .sources import LIVE_IN, Ambiguous, MemoryEvents, Named, Sink, Source
 
 
 class NotAssignedOnce(Exception):
@@ -21,29 +21,12 @@ class NotAssignedOnce(Exception):
 
 
 class AssignedOnce:
-    """The flow in one memory.
+    """The flow in one memory, whose updates are contributions to one reduction."""
 
-    reads, writes, updates: accesses by kind; updates are contributions to one reduction.
-    everything: the elements of the memory as seen by who reads it after the region; None if nobody does.
-    """
-
-    def __init__(
-        self,
-        memory: Memory,
-        reads: Sequence[tuple[Sink, Event]],
-        writes: Sequence[Event],
-        updates: Sequence[tuple[Sink, Event]],
-        last: Sink | None,
-        everything: isl.Map,
-    ):
-        self.memory = memory
-        self.reads = reads
-        self.writes = writes
-        self.updates = updates
-        self.last = last
-        self.everything = everything
-        self.named_writes = [w.named() for w in writes]
-        self.named_updates = [u.named() for _, u in updates]
+    def __init__(self, events: MemoryEvents):
+        self.events = events
+        self.named_writes = [w.named() for w in events.writes]
+        self.named_updates = [u.named() for _, u in events.updates]
         self._check_writes()
 
     def _check_writes(self) -> None:
@@ -54,7 +37,7 @@ class AssignedOnce:
                 raise NotAssignedOnce
 
     def compute(self) -> Named:
-        if not self.updates:
+        if not self.events.updates:
             return self._assigned()
         return self._reduced()
 
@@ -62,10 +45,10 @@ class AssignedOnce:
 
     def _assigned(self) -> Named:
         result: Named = {}
-        for sink, read in self.reads:
+        for sink, read in self.events.reads:
             result[sink] = self._sources_of_read(sink, read)
-        if self.last is not None:
-            result[self.last] = self._sources(self.everything)
+        if self.events.last is not None:
+            result[self.events.last] = self._sources(self.events.everything)
         return result
 
     def _sources_of_read(self, sink: Sink, read: Event) -> list[tuple[Source, isl.Map]]:
@@ -73,7 +56,7 @@ class AssignedOnce:
         instances = read.statement.instances
         found: list[tuple[Source, isl.Map]] = []
         before = read.relation
-        for write, named in zip(self.writes, self.named_writes, strict=True):
+        for write, named in zip(self.events.writes, self.named_writes, strict=True):
             early = not_after(read, write, write.relation.range())
             before = before.subtract(read.relation.intersect_range(write.relation.range()))
             late = read.relation.intersect_range(write.relation.range())
@@ -85,7 +68,7 @@ class AssignedOnce:
                 found.append((Source(write.statement.key), _joined(late.apply_domain(instances), named)))
         if not before.is_empty():
             self._check_alike(sink, read, before)
-            found.append((Source(LIVE_IN, self.memory), _doubled(before.apply_domain(instances))))
+            found.append((Source(LIVE_IN, self.events.memory), _doubled(before.apply_domain(instances))))
         return found
 
     def _check_alike(self, sink: Sink, read: Event, before: isl.Map) -> None:
@@ -95,18 +78,18 @@ class AssignedOnce:
         instances = read.statement.instances
         both = before.apply_domain(instances).intersect(read.relation.subtract(before).apply_domain(instances))
         if not both.is_empty():
-            raise Ambiguous(sink, Source(LIVE_IN, self.memory), _doubled(both), "some")
+            raise Ambiguous(sink, Source(LIVE_IN, self.events.memory), _doubled(both), "some")
 
     def _sources(self, relation: isl.Map, *, contributions: bool = True) -> list[tuple[Source, isl.Map]]:
         """Sources of what is read by a relation { instance -> element } when all has been written."""
         found: list[tuple[Source, isl.Map]] = []
         rest = relation
-        for write, named in zip(self.writes, self.named_writes, strict=True):
+        for write, named in zip(self.events.writes, self.named_writes, strict=True):
             found.append((Source(write.statement.key), _joined(relation, named)))
             rest = rest.subtract_range(named.range())
-        found.append((Source(LIVE_IN, self.memory), _doubled(rest)))
+        found.append((Source(LIVE_IN, self.events.memory), _doubled(rest)))
         if contributions:
-            for (_, update), named in zip(self.updates, self.named_updates, strict=True):
+            for (_, update), named in zip(self.events.updates, self.named_updates, strict=True):
                 found.append((Source(update.statement.key, None, True), _joined(relation, named)))
         return [(s, m) for s, m in found if not m.is_empty()]
 
@@ -115,45 +98,45 @@ class AssignedOnce:
     def _reduced(self) -> Named:
         """All contributions to an element come behind its init and before its reads, in each iteration of some outer
         loops (of none, if the contents matter later)."""
-        if len({u.statement.accesses[self.memory].reduction for _, u in self.updates}) > 1:
+        if len({u.statement.accesses[self.events.memory].reduction for _, u in self.events.updates}) > 1:
             raise NotAssignedOnce
         if not any(self._is_complete(level) for level in self._levels()):
             raise NotAssignedOnce
-        result: Named = {sink: self._sources(read.named()) for sink, read in self.reads}
-        for (sink, _), named in zip(self.updates, self.named_updates, strict=True):
+        result: Named = {sink: self._sources(read.named()) for sink, read in self.events.reads}
+        for (sink, _), named in zip(self.events.updates, self.named_updates, strict=True):
             result[sink] = self._sources(named, contributions=False)
-        if self.last is not None:
-            result[self.last] = self._sources(self.everything)
+        if self.events.last is not None:
+            result[self.events.last] = self._sources(self.events.everything)
         return result
 
     def _levels(self) -> Sequence[int]:
         """The numbers of outer loops in each iteration of which the reduction may be done anew."""
-        if self.last is not None:
+        if self.events.last is not None:
             return [0]
-        return [0, *range(shared_by_all([*(r for _, r in self.reads), *self._written()]), 0, -1)]
+        return [0, *range(shared_by_all([*(r for _, r in self.events.reads), *self._written()]), 0, -1)]
 
     def _written(self) -> list[Event]:
-        return [*self.writes, *(u for _, u in self.updates)]
+        return [*self.events.writes, *(u for _, u in self.events.updates)]
 
     def _is_complete(self, level: int) -> bool:
-        updates = [u for _, u in self.updates]
-        reads = [r for _, r in self.reads]
+        updates = [u for _, u in self.events.updates]
+        reads = [r for _, r in self.events.reads]
         return (
             all(is_unique(e.statement, level) for e in self._written())
-            and all(some_before(u, w, level) is None for u in updates for w in self.writes)
+            and all(some_before(u, w, level) is None for u in updates for w in self.events.writes)
             and all(some_before(r, w, level) is None for r in reads for w in self._written())
             and (level == 0 or self._is_done_anew(level))
         )
 
     def _is_done_anew(self, level: int) -> bool:
         """Whether each iteration of outer loops inits what it contributes to, and completes what it reads."""
-        for _, update in self.updates:
+        for _, update in self.events.updates:
             started = update.prefix(level)
-            for write in self.writes:
+            for write in self.events.writes:
                 started = started.subtract(write.prefix(level))
             if not started.is_empty():
                 return False
-        return all(self._is_all_there(read, level) for _, read in self.reads)
+        return all(self._is_all_there(read, level) for _, read in self.events.reads)
 
     def _is_all_there(self, read: Event, level: int) -> bool:
         asked = read.prefix(level)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
 
 import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -17,11 +16,7 @@ from .limits import limited
 from .model import Init, Region, Statement, memory_name, parameter_name
 from .order import Event
 from .search import LastWriters
-from .sources import LIVE_OUT, Key, Memory, Named, Sink, Source
-
-_Events: TypeAlias = tuple[
-    Memory, list[tuple[Sink, Event]], list[Event], list[tuple[Sink, Event]], Sink | None, isl.Map
-]
+from .sources import LIVE_OUT, Key, Memory, MemoryEvents, Named, Sink, Source
 
 
 @dataclass
@@ -43,16 +38,16 @@ class MemoryFlow:
     def named(self) -> Named:
         """The sources of each sink, by what instances are called. `Ambiguous` if that says not enough."""
         try:
-            return AssignedOnce(*self._events()).compute()
+            return AssignedOnce(self._events()).compute()
         except NotAssignedOnce:
-            return LastWriters(*self._events()).compute()
+            return LastWriters(self._events()).compute()
 
     def executions(self) -> list[tuple[Sink, Source, isl.Map]]:
         """The sources of each sink, by executions: { reader -> [writer, element] }."""
-        return LastWriters(*self._events()).executions()
+        return LastWriters(self._events()).executions()
 
-    def _events(self) -> _Events:
-        return self.memory, self.reads, self.writes, self.updates, self._last(), self._everything()
+    def _events(self) -> MemoryEvents:
+        return MemoryEvents(self.memory, self.reads, self.writes, self.updates, self._last(), self._everything())
 
     @property
     def reads(self) -> list[tuple[Sink, Event]]:

@@ -10,34 +10,20 @@ from .affine import DIM
 from .model import Statement
 from .order import Event
 from .reductions import IDEMPOTENT
-from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, Named, Sink, Source
+from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, MemoryEvents, Named, Sink, Source
 
 # Further away in time than any position or loop variable.
 _FAR = 2**62
 
 
 class LastWriters:
-    """The flow in one memory. reads, writes, updates: accesses by kind; last: who reads it all after the region."""
+    """The flow in one memory."""
 
-    def __init__(
-        self,
-        memory: Memory,
-        reads: Sequence[tuple[Sink, Event]],
-        writes: Sequence[Event],
-        updates: Sequence[tuple[Sink, Event]],
-        last: Sink | None,
-        everything: isl.Map,
-    ):
-        self.memory = memory
-        self.reads = reads
-        self.writes = writes
-        self.updates = updates
-        self.last = last
-        self.everything = everything
-        self.rank = everything.dim(DIM.out)
-        self.statements: dict[Key, Statement] = {
-            e.statement.key: e.statement for e in (*writes, *(e for _, e in reads), *(e for _, e in updates))
-        }
+    def __init__(self, events: MemoryEvents):
+        self.events = events
+        self.rank = events.everything.dim(DIM.out)
+        found = (*events.writes, *(e for _, e in events.reads), *(e for _, e in events.updates))
+        self.statements: dict[Key, Statement] = {e.statement.key: e.statement for e in found}
         self.depth = max((s.time.dim(DIM.out) for s in self.statements.values()), default=1)
 
     def compute(self) -> Named:
@@ -48,10 +34,10 @@ class LastWriters:
 
     def executions(self) -> list[tuple[Sink, Source, isl.Map]]:
         """The sources of each sink, by executions: { reader -> [writer, element] }."""
-        found = self._search(self.reads, self.updates, self.last)
-        for reduction in sorted({_reduction(u, self.memory) for _, u in self.updates}):
-            mine = [u for u in self.updates if _reduction(u[1], self.memory) == reduction]
-            others = [u for u in self.updates if _reduction(u[1], self.memory) != reduction]
+        found = self._search(self.events.reads, self.events.updates, self.events.last)
+        for reduction in sorted({_reduction(u, self.events.memory) for _, u in self.events.updates}):
+            mine = [u for u in self.events.updates if _reduction(u[1], self.events.memory) == reduction]
+            others = [u for u in self.events.updates if _reduction(u[1], self.events.memory) != reduction]
             found += self._search(mine, others, None)
         return found
 
@@ -65,7 +51,7 @@ class LastWriters:
             readers[name := f"R{n}"] = sink
             sinks = sinks.union(_tagged(event.relation, name))
             schedule = schedule.union(_scheduled(event, name))
-        for n, event in enumerate(self.writes):
+        for n, event in enumerate(self.events.writes):
             writers[name := f"W{n}"] = Source(event.statement.key)
             must = must.union(_tagged(event.relation, name))
             schedule = schedule.union(_scheduled(event, name))
@@ -75,9 +61,9 @@ class LastWriters:
             schedule = schedule.union(_scheduled(event, name))
         if last is not None:
             readers["Out"] = last
-            sinks = sinks.union(_tagged(self.everything, "Out"))
+            sinks = sinks.union(_tagged(self.events.everything, "Out"))
             schedule = schedule.union(self._at("Out", 1))
-        writers["In"] = Source(LIVE_IN, self.memory)
+        writers["In"] = Source(LIVE_IN, self.events.memory)
         must = must.union(_tagged(self._everywhere(), "In"))
         schedule = schedule.union(self._at("In", -1))
         info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
@@ -110,7 +96,7 @@ class LastWriters:
         else:
             writer = self.statements[source.writer]
             names = writer.instances.flat_product(_identity(relation, self.rank))
-            reduction = writer.accesses[self.memory].reduction
+            reduction = writer.accesses[self.events.memory].reduction
             if source.is_contribution and not writer.is_injective and reduction not in IDEMPOTENT:
                 self._check_contributions(sink, source, relation, names)
             relation = relation.apply_range(names)

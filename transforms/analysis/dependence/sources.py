@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import islpy as isl
 from xdsl.ir import Operation, SSAValue
 
 from .model import Init
+
+if TYPE_CHECKING:
+    from .order import Event
 
 Memory: TypeAlias = SSAValue | None
 """A buffer, or what else stands for some memory; None is the world outside of buffers."""
@@ -41,6 +45,22 @@ class Source:
 
 Named: TypeAlias = dict[Sink, list[tuple[Source, isl.Map]]]
 """The sources of each sink: { reader's instance -> [writer's instance, element] }."""
+
+
+@dataclass(frozen=True)
+class MemoryEvents:
+    """What happens to one memory in a region, by kind.
+
+    updates: contributions to reductions.  last: who reads it all after the region, if anybody does.  everything: the
+    elements of the memory, as that one reads them.
+    """
+
+    memory: Memory
+    reads: Sequence[tuple[Sink, Event]]
+    writes: Sequence[Event]
+    updates: Sequence[tuple[Sink, Event]]
+    last: Sink | None
+    everything: isl.Map
 
 
 class Ambiguous(Exception):
