@@ -45,7 +45,7 @@ from ....dialects.tir import (
 )
 from ..index import type_range
 from ..tree import has_effect
-from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations
+from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations, map_to
 from .reductions import accumulation
 
 
@@ -276,17 +276,14 @@ class Collector:
         return functions
 
     def _relation(self, where: isl.Set, functions: Sequence[isl.PwAff | None], memory: SSAValue) -> isl.Map:
-        result = isl.Map.from_domain(where)
         extents = _extents(memory)
-        for n, function in enumerate(functions):
-            if function is None:
-                side = self._any_index(extents[n] if n < len(extents) else None)
-            else:
-                side = isl.Map.from_pw_aff(function)
-            result = result.flat_range_product(side)
-        return result.project_out(DIM.in_, len(self.variables), self.affine.rank - len(self.variables))
+        values = [
+            self._any_index(extents[n] if n < len(extents) else None) if function is None else function
+            for n, function in enumerate(functions)
+        ]
+        return map_to(where, values).project_out(DIM.in_, len(self.variables), self.affine.rank - len(self.variables))
 
-    def _any_index(self, extent: Mixed | None) -> isl.Map:
+    def _any_index(self, extent: Mixed | None) -> isl.Set:
         elements = Affine(self.analyzer, self.parameters, 1)
         values = elements.universe()
         if extent is not None:
@@ -294,14 +291,10 @@ class Collector:
                 values = elements.range(0, 0, extent)
             except NotAffine:
                 pass
-        return isl.Map.from_domain_and_range(self.affine.universe(), values)
+        return values
 
     def _anywhere(self, memory: SSAValue, instances: isl.Set) -> isl.Map:
-        result = isl.Map.from_domain(instances)
-        for extent in _extents(memory):
-            side = isl.Map.from_domain_and_range(instances, self._any_index(extent).range())
-            result = result.flat_range_product(side)
-        return result
+        return map_to(instances, [self._any_index(extent) for extent in _extents(memory)])
 
     def _instances(self, context: Context) -> isl.Set:
         """The instances of the statement in which something runs."""

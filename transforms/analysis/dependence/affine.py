@@ -5,7 +5,7 @@ isl's parser costs more than most of what is computed with the result, so sums g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import islpy as isl
@@ -318,6 +318,32 @@ def condition(affine: Affine, value: SSAValue) -> isl.Set | None:
         return affine.condition(value)
     except NotAffine:
         return None
+
+
+def function_to(space: isl.Space, values: Sequence[isl.Aff]) -> isl.MultiAff:
+    """The function from the points of a space to a tuple of values."""
+    affs = isl.AffList.alloc(isl.DEFAULT_CONTEXT, len(values))
+    for value in values:
+        affs = affs.add(value)
+    return isl.MultiAff.from_aff_list(
+        space.map_from_domain_and_range(space.params().add_unnamed_tuple_ui(len(values))), affs
+    )
+
+
+def map_to(where: isl.Set, values: Sequence[isl.PwAff | isl.Set]) -> isl.Map:
+    """The relation between the points of a set and a tuple of values: functions of the point, or any of a set."""
+    functions = [v.as_aff() for v in values if isinstance(v, isl.PwAff) and v.isa_aff()]
+    space = where.get_space()
+    if len(functions) == len(values):  # a fourth of the work
+        return isl.Map.from_multi_aff(function_to(space, functions)).intersect_domain(where)
+    result = isl.Map.from_domain(where)
+    for value in values:
+        if isinstance(value, isl.PwAff):
+            side = isl.Map.from_pw_aff(value)
+        else:
+            side = isl.Map.from_domain_and_range(isl.Set.universe(space), value)
+        result = result.flat_range_product(side)
+    return result
 
 
 # Arithmetic on functions with ranges

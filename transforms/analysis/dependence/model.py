@@ -30,7 +30,18 @@ from ....dialects.tir import (
 from ..index import type_range
 from ..tree import is_expression
 from .accesses import Access, Collector, axis_values, first_steps
-from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations, ranges_of
+from .affine import (
+    DIM,
+    Affine,
+    IndexAnalyzer,
+    NotAffine,
+    Parameters,
+    condition,
+    function_to,
+    iterations,
+    map_to,
+    ranges_of,
+)
 from .totality import is_total
 from .touched import touched_memories
 
@@ -360,15 +371,14 @@ class Region:
 
     def _bindings(self, op: BlockOp, affine: Affine) -> tuple[isl.Map, bool]:
         """Loop values -> axis values, and whether this is exact."""
-        result, exact = isl.Map.from_domain(affine.universe()), True
+        values, exact = list[isl.PwAff | isl.Set](), True
         for axis, variable in zip(op.axes, op.variables, strict=True):
             try:
-                side = isl.Map.from_pw_aff(affine.function(axis.binding))
+                values.append(affine.function(axis.binding))
             except NotAffine:
-                values = axis_values(Affine(self.analyzer, self.parameters, 1), 0, axis, variable.type)
-                side, exact = isl.Map.from_domain_and_range(affine.universe(), values), False
-            result = result.flat_range_product(side)
-        return result, exact
+                values.append(axis_values(Affine(self.analyzer, self.parameters, 1), 0, axis, variable.type))
+                exact = False
+        return map_to(affine.universe(), values), exact
 
     def _make(
         self,
@@ -414,10 +424,7 @@ class Region:
                 loop += 1
         affs += [zero] * (self.depth - len(affs))
         affs.append(zero.set_constant_val(phase))
-        result = isl.MultiAff.zero(space.map_from_domain_and_range(_set_space(space, len(affs))))
-        for n, aff in enumerate(affs):
-            result = result.set_aff(n, aff)
-        return result
+        return function_to(space, affs)
 
 
 def _uses(block: BlockOp, variables: Sequence[SSAValue]) -> bool:
@@ -433,11 +440,6 @@ def _renamed(relation: Any, names: Mapping[str, str]) -> Any:
             old = relation.get_space().get_dim_name(DIM.param, n)
             relation = relation.set_dim_name(DIM.param, n, prefix + names[old] if prefix else old[len("new_") :])
     return relation
-
-
-def _set_space(space: isl.Space, rank: int) -> isl.Space:
-    """The space of `rank` dimensions with the parameters of another."""
-    return space.params().add_unnamed_tuple_ui(rank)
 
 
 def _project(relation: isl.Map, kept: Sequence[int]) -> isl.Map:
