@@ -30,7 +30,7 @@ from ....dialects.tir import (
     comparison_name,
     constant_value,
 )
-from ..index import Analyzer, Div, Interval, Lin, Max, Min, Mod, type_range
+from ..index import Analyzer, Compound, Div, Interval, Lin, Max, Min, Mod, type_range
 
 Point: TypeAlias = tuple[int, ...]
 
@@ -45,6 +45,10 @@ class NotAffine(Exception):
     def __init__(self, value: SSAValue):
         super().__init__(value)
         self.value = value
+
+
+class _NewParameterError(Exception):
+    """The space has got a parameter: functions that were computed before do not go together with those behind."""
 
 
 class IndexAnalyzer(Analyzer):
@@ -154,12 +158,17 @@ class Affine:
         """An integer as a function of the dimensions. NotAffine if it is none."""
         if isinstance(value, int):
             return self.constant(value)
-        direct = self._direct(value)
+        self.space()  # forgets what was found in a smaller one
+        try:
+            direct = self._direct(value)
+        except _NewParameterError:
+            return self.function(value)
         return self.function_of(self.analyzer.exact(value)) if direct is None else isl.PwAff.from_aff(direct[0])
 
     def _direct(self, value: SSAValue) -> tuple[isl.Aff, int, int] | None:
-        """The function and the range of an integer that is computed from dimensions with known ranges by arithmetic
-        that does not wrap; None where it takes the analyzer to say more. This is most of it, and ten times as fast."""
+        """The function and the range of an integer that is computed from dimensions and parameters with known ranges
+        by arithmetic that does not wrap; None where it takes the analyzer to say more. This is most of it, and ten
+        times as fast."""
         if value not in self._directly:
             self._directly[value] = self._compute_directly(value)
         return self._directly[value]
@@ -169,12 +178,8 @@ class Affine:
         if not isinstance(type, IntegerType) or type.width.data == 1 or type.signedness.data is not Signedness.SIGNLESS:
             return None
         op: Any = value.owner
-        if value in self.dims:
-            bounds = _static_range(value)
-            if bounds is None:
-                return None
-            local = isl.LocalSpace.from_space(self.space())
-            return isl.Aff.var_on_domain(local, DIM.set, self.dims[value]), *bounds
+        if isinstance(value, BlockArgument):
+            return self._variable_directly(value)
         if isinstance(op, arith.ConstantOp):
             number = constant_value(value)
             assert isinstance(number, int)
@@ -188,6 +193,18 @@ class Affine:
         limit = 1 << (type.width.data - 1)
         return found if found is not None and -limit <= found[1] and found[2] < limit else None
 
+    def _variable_directly(self, value: BlockArgument) -> tuple[isl.Aff, int, int] | None:
+        bounds = _static_range(value)
+        if bounds is None or not (value in self.dims or self.parameters.is_fixed(value)):
+            return None
+        if value in self.dims:
+            return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.set, self.dims[value]), *bounds
+        if value not in self.parameters.names:
+            self.parameters.name(value)
+            raise _NewParameterError
+        position = list(self.parameters.names).index(value)
+        return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.param, position), *bounds
+
     def function_of(self, lin: Lin) -> isl.PwAff:
         """A sum as a function of the dimensions. NotAffine if it is none."""
         for leaf in lin.leaves():
@@ -199,7 +216,7 @@ class Affine:
         aff = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.space()))
         rest: list[isl.PwAff] = []
         for atom, k in lin.terms.items():
-            if isinstance(atom, SSAValue):
+            if not isinstance(atom, Compound):
                 position = self.dims.get(atom)
                 if position is not None:
                     aff = aff.set_coefficient_val(DIM.in_, position, k)

@@ -200,7 +200,7 @@ class _Place:
     control: tuple[Operation, ...] = ()
 
     def at(self, step: Operation | int) -> _Place:
-        return replace(self, path=(*self.path, step))
+        return _Place((*self.path, step), self.branches, self.control)
 
     @property
     def loops(self) -> tuple[Loop, ...]:

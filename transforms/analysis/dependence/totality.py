@@ -10,10 +10,11 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.tir import FloormodOp, ForOp, IfOp, IfThenElseOp, LoadOp, WhileOp
 
 # What is excluded for some second operands: zero, or more than the width of the type.
-_PARTIAL = (
+_PARTIAL = frozenset((
     arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp,
     arith.CeilDivUIOp, arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp, FloormodOp,
-)  # fmt: skip
+))  # fmt: skip
+_BRANCHING = frozenset((ForOp, IfOp, IfThenElseOp))
 
 
 def is_total(op: Operation) -> bool:
@@ -26,13 +27,12 @@ def is_total(op: Operation) -> bool:
 def _may_fail(op: Operation) -> bool:
     """Whether what is loaded decides if an op divides by zero, or if something else runs, which may be all that keeps
     an index inside of its buffer."""
-    match op:
-        case WhileOp():
-            return True
-        case ForOp() | IfOp() | IfThenElseOp():
-            return any(_is_loaded(operand) for operand in op.operands)
-        case _:
-            return isinstance(op, _PARTIAL) and _is_loaded(op.operands[1])
+    kind = type(op)
+    if kind is WhileOp:
+        return True
+    if kind in _BRANCHING:
+        return any(_is_loaded(operand) for operand in op.operands)
+    return kind in _PARTIAL and _is_loaded(op.operands[1])
 
 
 def _is_loaded(value: SSAValue) -> bool:

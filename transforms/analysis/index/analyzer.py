@@ -68,8 +68,10 @@ class Analyzer(Rules):
         """The sum that an integer value is, modulo 2**width. ValueError if its type is not an integer."""
         if isinstance(value, int):
             return Lin(value)
-        type_range(value.type)
         imports = self.scope.imports
+        if value in imports:
+            return imports[value]
+        type_range(value.type)
         todo = [value]
         while todo:
             top = todo[-1]
@@ -421,6 +423,8 @@ _RESULT_RANGE: dict[type[Any], Callable[[Analyzer, Any], Interval | None]] = {
 def _iteration_range(analyzer: Analyzer, variable: SSAValue, low: Mixed, extent: Mixed) -> tuple[Interval, list[Lin]]:
     """Of a variable that takes numbers from `low` to below `low + extent`."""
     whole = type_range(variable.type)
+    if isinstance(low, int) and isinstance(extent, int) and extent > 0 and within((low, low + extent), whole):
+        return (low, low + extent - 1), []  # as below, without sums
     first = analyzer.exact(low)
     last = first + analyzer.exact(extent) - 1
     if not analyzer.fits(last + 1, variable.type):

@@ -140,7 +140,7 @@ class Ranges:
 
     def atom_bounds(self, atom: Atom) -> Interval:
         """The least and the greatest number that an atom can be."""
-        own = self._value(atom)[0] if isinstance(atom, SSAValue) else _COMPOUND_BOUNDS[type(atom)](self, atom)
+        own = _COMPOUND_BOUNDS[type(atom)](self, atom) if isinstance(atom, Compound) else self._value(atom)[0]
         limit = self.scope.limits.get(atom)
         return own if limit is None else _intersect(own, limit)
 
@@ -173,7 +173,7 @@ class Ranges:
         if len(lin.terms) < 2:
             return any(self.scope.facts.get(a) for a in lin.terms)
         return any(
-            self.scope.facts.get(a) or (self._value(a)[1] if isinstance(a, SSAValue) else not isinstance(a, Product))
+            self.scope.facts.get(a) or (not isinstance(a, Product) if isinstance(a, Compound) else self._value(a)[1])
             for a in lin.terms
         )
 

@@ -138,7 +138,7 @@ Atom: TypeAlias = SSAValue | Compound
 
 def depth_of(term: Lin | Atom) -> int:
     """How deep compound atoms nest in `term`; 0 for an SSA value."""
-    return 0 if isinstance(term, SSAValue) else term.depth
+    return term.depth if isinstance(term, Lin | Compound) else 0
 
 
 class Lin:
@@ -153,7 +153,7 @@ class Lin:
     def __init__(self, const: int = 0, terms: Mapping[Atom, int] | None = None):
         self.const = const
         self.terms: dict[Atom, int] = {a: k for a, k in terms.items() if k} if terms else {}
-        self.depth: int = max((depth_of(a) for a in self.terms), default=0)
+        self.depth: int = max([a.depth for a in self.terms if isinstance(a, Compound)], default=0)
         self._hash: int | None = None
 
     @staticmethod

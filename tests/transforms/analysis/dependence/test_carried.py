@@ -39,6 +39,15 @@ for i in range(8):
         vi = T.axis.spatial(8, i)
         D[I[vi], 0] = A[vi, 0]
 """
+OUTER_SIZE = """
+for i in range(n):
+    for j in range(4):
+        for k in range(8):
+            with T.block("D"):
+                va = T.axis.spatial(4096, (i + n) * 4 + j)
+                vb = T.axis.spatial(64, j * 8 + k)
+                D[va, vb] = T.float32(1)
+"""
 
 
 def test_iterations_that_read_what_others_write_are_not_independent(function, loop) -> None:
@@ -192,3 +201,9 @@ for t in range(2):
                 D[vi, vj] = C[vj]
 """
     assert carried_dependence(loop(function(text), "i")) is None
+
+
+def test_sizes_that_become_known_on_the_way_do_not_matter(function, loop) -> None:
+    func = function(OUTER_SIZE, "n: T.int32, D: T.Buffer((4096, 64), 'float32')")
+    assert carried_dependence(loop(func, "j")) is None
+    assert carried_dependence(loop(func, "k")) is None
