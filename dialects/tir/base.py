@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     BFloat16Type,
+    BytesAttr,
     DenseArrayBase,
     DictionaryAttr,
     FileLineColLoc,
@@ -144,15 +146,25 @@ def split_mixed(values: Iterable[Mixed]) -> tuple[DenseArrayBase[IntegerType], l
     return DenseArrayBase.from_list(i64, static), [v for v in values if not isinstance(v, int)]
 
 
+def static_values(static: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
+    """The numbers of a mixed list's `array<i64>`, DYNAMIC for each operand."""
+    return _unpacked(static.data.data)
+
+
+@lru_cache(maxsize=4096)
+def _unpacked(data: bytes) -> tuple[int, ...]:
+    return DenseArrayBase(i64, BytesAttr(data)).get_values()
+
+
 def join_mixed(static: DenseArrayBase[IntegerType], operands: Iterable[SSAValue]) -> list[Mixed]:
     """The inverse of `split_mixed`."""
     rest = iter(operands)
-    return [next(rest) if v == DYNAMIC else v for v in static.get_values()]
+    return [next(rest) if v == DYNAMIC else v for v in static_values(static)]
 
 
 def verify_mixed(what: str, static: DenseArrayBase[IntegerType], operands: Sequence[SSAValue]) -> None:
     """Raise unless there is one operand for each DYNAMIC."""
-    holes = static.get_values().count(DYNAMIC)
+    holes = static_values(static).count(DYNAMIC)
     if holes != len(operands):
         raise VerifyException(f"{what}: {holes} dynamic entries, {len(operands)} operands")
 

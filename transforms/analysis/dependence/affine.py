@@ -30,6 +30,7 @@ from ....dialects.tir import (
     comparison_name,
     constant_value,
 )
+from ....dialects.tir.base import static_values
 from ..index import Analyzer, Compound, Div, Interval, Lin, Max, Min, Mod, type_range
 
 Point: TypeAlias = tuple[int, ...]
@@ -417,7 +418,7 @@ def _static_range(variable: SSAValue) -> tuple[int, int] | None:
             low, extent = 0, parent.mixed_extent
         case BlockOp():
             assert isinstance(variable, BlockArgument)
-            values = parent.static_domains.get_values()  # pyright: ignore[reportAttributeAccessIssue]
+            values = static_values(parent.static_domains)  # pyright: ignore[reportArgumentType]
             low, extent = values[2 * variable.index : 2 * variable.index + 2]
             if DYNAMIC in (low, extent):
                 return None
