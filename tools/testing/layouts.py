@@ -13,8 +13,9 @@ from xdsl.ir.affine import AffineMap
 from ...dialects.schedule import ScheduleOp, TransformLayoutOp
 from ...dialects.tir import BlockOp, FuncOp, MatchBufferOp, StoreOp
 from ...module import Module
+from ...transforms.analysis.access_regions import buffer_shape
 from ...transforms.schedule import Schedule, Trace
-from ...transforms.schedule.copies import access_at, shape_of
+from ...transforms.schedule.copies import access_at
 from ...transforms.schedule.nest import function_of
 
 Array = np.ndarray[Any, Any]
@@ -96,7 +97,7 @@ class _Watcher(Schedule):
 
 def _layout(func: FuncOp, parameter: str, arguments: dict[str, Any]) -> ParameterLayout:
     buffer = _parameter_buffers(func)[parameter]
-    shape = tuple(extent if isinstance(extent, int) else None for extent in shape_of(buffer))
+    shape = tuple(extent if isinstance(extent, int) else None for extent in buffer_shape(buffer))
     is_written = any(isinstance(use.operation, StoreOp) for use in buffer.uses)
     index_map, pad_value = arguments["index_map"].data, arguments["pad_value"]
     return ParameterLayout(func.sym_name.data, parameter, index_map, shape, pad_value, is_written)

@@ -38,6 +38,7 @@ from ...dialects.tir import (
 )
 from .index import Analyzer, Lin, type_range
 from .iter_map import iteration_domain, why_not_affine
+from .names import block_name, buffer_name
 from .tree import is_expression
 
 _DECLARATIONS = (AccessOp, BufferOp, AllocateOp, AllocateConstOp, SymbolOp)
@@ -181,11 +182,6 @@ def root_buffer(buffer: SSAValue) -> SSAValue:
     return buffer
 
 
-def buffer_name(buffer: SSAValue) -> str:
-    """What the program calls a buffer."""
-    return source_name(buffer) or "_"
-
-
 def _touched(block: BlockOp, *, write: bool) -> list[SSAValue]:
     return list(dict.fromkeys(root_buffer(a.buffer) for a in block.accesses if a.is_write is write))
 
@@ -275,11 +271,6 @@ def output_blocks(scope: FuncOp | BlockOp) -> list[BlockOp]:
 
 
 # Kinds of blocks, with the reason why one is not of a kind
-
-
-def block_name(block: BlockOp) -> str:
-    """What the program calls a block."""
-    return block.block_name.data
 
 
 def why_not_complete(block: BlockOp, within: Operation | None = None) -> str | None:
@@ -428,29 +419,3 @@ def _binding_sum(analyzer: Analyzer, axis: Axis) -> Lin:
     if low >= least and high <= greatest - least and analyzer.is_provably("ge", analyzer.exact(axis.low), 0):
         return lin
     return analyzer.exact(axis.binding)
-
-
-# Names
-
-
-def fresh_block_name(func: FuncOp, hint: str) -> str:
-    """`hint` if no block of the function is called so, else `hint_1`, `hint_2`, ...: the first that is free.
-
-    TVM gives the same name twice, so that neither block is found by it any more; the others are as in TVM.
-    """
-    return _fresh(hint, {block_name(block) for block in all_blocks(func)})
-
-
-def fresh_buffer_name(func: FuncOp, hint: str) -> str:
-    """`hint` if no buffer or parameter of the function is called so, else `hint_1`, ... as TVM prints them."""
-    taken = {name for name, _ in func.params}
-    taken |= {op.buffer_name.data for op in func.walk() if isinstance(op, BufferOp)}
-    return _fresh(hint, taken)
-
-
-def _fresh(hint: str, taken: set[str]) -> str:
-    name, n = hint, 0
-    while name in taken:
-        n += 1
-        name = f"{hint}_{n}"
-    return name

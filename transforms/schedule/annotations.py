@@ -29,7 +29,7 @@ from ...dialects.tir import (
     MatchRegionOp,
     memory_space,
 )
-from ..analysis.scopes import buffer_name, fresh_buffer_name
+from ..analysis.names import buffer_name, fresh_buffer_name
 from .handles import BlockLike, ExprRV, LoopRV
 from .nest import annotate as set_annotation
 from .nest import function_of

@@ -13,10 +13,11 @@ from ...dialects.schedule import TransformBlockLayoutOp
 from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, TirBuilder
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import iteration_domain, why_not_bijective
-from ..analysis.scopes import binding_sums, block_name, loops_around, only_child
+from ..analysis.names import block_name, loop_name
+from ..analysis.scopes import binding_sums, loops_around, only_child
 from ..analysis.tree import erase_if_dead
 from ..canonicalization.static import set_operands
-from .copies import require_block, simplify_indices
+from .copies import require_block
 from .handles import BlockLike
 from .index_maps import IndexMap, index_map_attr
 from .layout import Layout, new_layout
@@ -28,10 +29,11 @@ from .nest import (
     move_before,
     move_to_end,
     number,
-    refresh_accesses,
+    renew_accesses,
     replace_by_sum,
     set_axes,
     set_predicate,
+    simplify_indices,
     with_expressions,
 )
 from .recorder import Recorder
@@ -83,7 +85,7 @@ def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: Aff
     with state.changing(check=False):
         _replace_axes(block, layout, lows, new, kinds)
         simplify_indices(block)
-        refresh_accesses(block)
+        renew_accesses([block])
 
 
 def _loops(block: BlockOp) -> list[ForOp]:
@@ -93,7 +95,7 @@ def _loops(block: BlockOp) -> list[ForOp]:
     for loop in reversed(loops):
         if only_child(loop) is not inner:
             raise ScheduleError(
-                f"block {block_name(block)} is not alone in loop {loop.loop_var.data}, which would be replaced",
+                f"block {block_name(block)} is not alone in loop {loop_name(loop)}, which would be replaced",
                 {loop: "", block: ""},
             )
         inner = loop

@@ -9,15 +9,8 @@ from xdsl.ir import Operation
 from ...core.errors import ScheduleError
 from ...dialects.schedule import BlockizeOp
 from ...dialects.tir import BlockOp, ForOp, FuncOp, IfOp
-from ..analysis.scopes import (
-    block_name,
-    child_blocks,
-    child_towards,
-    fresh_block_name,
-    lowest_common_ancestor,
-    scope_of,
-    statements,
-)
+from ..analysis.names import block_name, fresh_block_name, loop_name
+from ..analysis.scopes import child_blocks, child_towards, lowest_common_ancestor, scope_of, statements
 from .handles import BlockLike, BlockRV, LoopRV
 from .init_nests import TakenInit, plan_init, take_out_init
 from .nest import all_in_blocks, function_of
@@ -106,7 +99,7 @@ def _roots(target: Sequence[Operation | Place]) -> tuple[list[Operation], list[B
     if len(target) == 1 and isinstance(loop := target[0], ForOp):
         blocks = child_blocks(loop)
         if not blocks:
-            raise ScheduleError(f"no block is inside of loop {loop.loop_var.data}", [loop])
+            raise ScheduleError(f"no block is inside of loop {loop_name(loop)}", [loop])
         return [loop], blocks
     given = [op for op in target if isinstance(op, BlockOp)]
     if not given or len(given) != len(target):

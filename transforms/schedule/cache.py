@@ -11,42 +11,27 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import CacheReadOp, CacheWriteOp
 from ...dialects.tir import BlockOp, FuncOp
 from ...dialects.tir.base import memory_space
+from ..analysis.access_regions import buffer_shape
 from ..analysis.index import Analyzer, Lin
-from ..analysis.regions import Box, Side, required_region, shape_sides, why_not_covered, written_box
-from ..analysis.scopes import (
-    Scope,
-    block_name,
-    buffer_name,
-    comes_before,
-    fresh_block_name,
-    fresh_buffer_name,
-    reads_of,
-    root_buffer,
-    scope_of,
-    writes_of,
-)
+from ..analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name
+from ..analysis.regions import Box, Side, access_box, required_region, shape_sides, why_not_covered, written_box
+from ..analysis.scopes import Scope, comes_before, reads_of, root_buffer, scope_of, writes_of
 from .copies import (
     BufferLike,
     CopyAxis,
     Indices,
-    Place,
     Redirection,
     access_at,
     allocate,
-    before_first,
     buffer_index,
-    clipped,
     copy_block,
-    deepest_common,
     find_accesses,
     index_type,
     redirect,
     require_block,
-    scope_start,
-    shape_of,
     side_accesses,
-    touched_box,
 )
+from .gaps import Gap, before_first, deepest_common, scope_start
 from .handles import BlockLike, BlockRV
 from .nest import function_of
 from .recorder import Recorder
@@ -143,13 +128,13 @@ class _Cache:
 
     buffer: SSAValue
     scope: FuncOp | BlockOp
-    place: Place
+    gap: Gap
     region: Sequence[Side]
     is_whole: bool
 
     def shape(self, analyzer: Analyzer) -> list[Lin]:
         if self.is_whole:
-            return [analyzer.exact(extent) for extent in shape_of(self.buffer)]
+            return [analyzer.exact(extent) for extent in buffer_shape(self.buffer)]
         return [side.extent for side in self.region]
 
     @property
@@ -174,7 +159,7 @@ class _Cache:
 
     def make(self, analyzer: Analyzer, storage_scope: str) -> SSAValue:
         """Declare the copy."""
-        func = function_of(self.place.outer) if not isinstance(self.scope, FuncOp) else self.scope
+        func = function_of(self.gap.outer) if not isinstance(self.scope, FuncOp) else self.scope
         name = fresh_buffer_name(func, f"{buffer_name(self.buffer)}_{storage_scope}".replace(".", "_"))
         space = memory_space(storage_scope)
         return allocate(analyzer, self.scope, name, self.buffer, self.shape(analyzer), space)
@@ -184,7 +169,7 @@ class _Cache:
         name = fresh_block_name(function_of(block), f"{buffer_name(self.buffer)}_{storage_scope}")
         ends = [(self.buffer, self.in_buffer(analyzer)), (copy, lambda values: values)]
         source, target = ends if into else ends[::-1]
-        return copy_block(analyzer, self.place, name, self.axes(analyzer), source, target, index_type(block))
+        return copy_block(analyzer, self.gap, name, self.axes(analyzer), source, target, index_type(block))
 
 
 # cache_read
@@ -205,7 +190,7 @@ def cache_read(
     analyzer = Analyzer(through_lets=False)
     cache = _find_read(analyzer, scope, buffer, writers, readers)
     found = [_reads_in(reader, buffer, moves=cache.in_copy() is not None) for reader in readers]
-    with state.changing(readers, among=[cache.place.outer]) as change:
+    with state.changing(readers, among=[cache.gap.outer]) as change:
         copy = cache.make(analyzer, storage_scope)
         for accesses in found:
             redirect(accesses, copy, cache.in_copy())
@@ -268,43 +253,45 @@ def _find_read(
         return _input(analyzer, scope.op, buffer)
     last = writers[-1]
     outer = deepest_common(last, readers, around=writers)
-    place = before_first(outer, last, readers)
-    return _region(analyzer, scope.op, buffer, place, writers)
+    gap = before_first(outer, last, readers)
+    return _region(analyzer, scope.op, buffer, gap, writers)
 
 
 def _input(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue) -> _Cache:
     """Of a buffer that nothing in the scope writes: what a block says it reads, or all of it."""
-    place = scope_start(scope)
-    shape = shape_of(buffer)
+    gap = scope_start(scope)
+    shape = buffer_shape(buffer)
     whole = shape_sides(analyzer, shape)
     accesses = side_accesses(scope, "read") if isinstance(scope, BlockOp) else []
     boxes = [written_box(analyzer, access) for access in accesses if access.buffer is buffer]
-    region = required_region(analyzer, boxes, place.is_fixed, whole) if boxes else whole
+    region = required_region(analyzer, boxes, gap.is_fixed, whole) if boxes else whole
     if isinstance(region, str):
         region = whole
-    return _Cache(buffer, scope, place, clipped(analyzer, region, shape), is_whole=not boxes)
+    return _Cache(
+        buffer, scope, gap, [s.within(analyzer, w) for s, w in zip(region, whole, strict=True)], is_whole=not boxes
+    )
 
 
 def _region(
-    analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue, place: Place, writers: Sequence[BlockOp]
+    analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue, gap: Gap, writers: Sequence[BlockOp]
 ) -> _Cache:
-    """What some blocks write each time the region of the place runs."""
-    shape = shape_of(buffer)
+    """What some blocks write each time the region of the gap runs."""
+    shape = buffer_shape(buffer)
     whole = shape_sides(analyzer, shape)
     accesses = [a for w in writers for a in side_accesses(w, "write") if a.buffer is buffer]
-    boxes = [touched_box(analyzer, access) for access in accesses]
-    region = required_region(analyzer, boxes, place.is_fixed, whole)
+    boxes = [access_box(analyzer, access) for access in accesses]
+    region = required_region(analyzer, boxes, gap.is_fixed, whole)
     assert not isinstance(region, str), "a shape is given, so there is a region"
-    region = clipped(analyzer, region, shape)
-    reason = why_not_covered(analyzer, boxes, [_box(region)], place.is_fixed, whole)
+    region = [s.within(analyzer, w) for s, w in zip(region, whole, strict=True)]
+    reason = why_not_covered(analyzer, boxes, [_box(region)], gap.is_fixed, whole)
     if reason is not None and all(box.is_exact for box in boxes) and "as far as is known" not in reason:
         names = ", ".join(block_name(writer) for writer in writers)
         raise ScheduleError(
             f"the copy would read elements of buffer {buffer_name(buffer)} that block {names} does not write: {reason}",
             writers,
         )
-    is_whole = place.outer is not scope
-    return _Cache(buffer, scope, place, region, is_whole)
+    is_whole = gap.outer is not scope
+    return _Cache(buffer, scope, gap, region, is_whole)
 
 
 def _box(region: Sequence[Side]) -> Box:
@@ -331,7 +318,7 @@ def cache_write(
     reads_old = root_buffer(buffer) in reads_of(block)
     found = [find_accesses(block, buffer, loads=not reads_old, moves=moves)]
     found += [_reads_in(reader, buffer, moves=moves) for reader in readers if reader is not block]
-    with state.changing([block, *readers], among=[cache.place.outer]) as change:
+    with state.changing([block, *readers], among=[cache.gap.outer]) as change:
         copy = cache.make(analyzer, storage_scope)
         for accesses in found:
             redirect(accesses, copy, cache.in_copy())
@@ -347,7 +334,7 @@ def _find_write(
     users = [*scope.readers.get(root, ()), *scope.writers.get(root, ())]
     behind = [user for user in users if user not in readers and comes_before(block, user)]
     if behind:
-        place = before_first(deepest_common(block, behind), block, behind)
+        gap = before_first(deepest_common(block, behind), block, behind)
     else:
-        place = Place(scope.op, scope.op.body.block, None)
-    return _region(analyzer, scope.op, buffer, place, [block])
+        gap = Gap(scope.op, scope.op.body.block, None)
+    return _region(analyzer, scope.op, buffer, gap, [block])

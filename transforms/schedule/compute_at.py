@@ -13,6 +13,7 @@ from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp
 from ...dialects.tir import scope_of as memory_scope_of
 from ..analysis.access_regions import buffer_shape
 from ..analysis.index import Analyzer
+from ..analysis.names import block_name, loop_name
 from ..analysis.regions import (
     Box,
     Demand,
@@ -28,7 +29,6 @@ from ..analysis.regions import (
 )
 from ..analysis.scopes import (
     ancestors,
-    block_name,
     child_blocks,
     child_towards,
     comes_before,
@@ -39,8 +39,9 @@ from ..analysis.scopes import (
     statements,
     writes_of,
 )
+from .gaps import Gap
 from .handles import BlockLike, LoopRV
-from .moving import Spot, move_block
+from .moving import move_block
 from .recorder import Recorder
 from .state import INLINE, PRIMITIVES, Place, State, applies
 
@@ -113,13 +114,13 @@ def compute_at(
     consumers = [other for other in child_blocks(loop) if written & set(reads_of(other))]
     if not consumers:
         raise ScheduleError(
-            f"no block in loop {_name(loop)} reads what block {block_name(block)} writes", {loop: "", block: ""}
+            f"no block in loop {loop_name(loop)} reads what block {block_name(block)} writes", {loop: "", block: ""}
         )
-    place = _place(loop, block, index)
+    gap = _gap(loop, block, index)
     analyzer = Analyzer()
     demands = _demands(analyzer, block, consumers, loop, reads=False)
     sides = axes_region(analyzer, block, demands, fixed_inside(loop))
-    return move_block(state, analyzer, block, sides, place, preserve_unit_loops)
+    return move_block(state, analyzer, block, sides, gap, preserve_unit_loops)
 
 
 @applies(ReverseComputeAtOp)
@@ -131,15 +132,11 @@ def reverse_compute_at(
     block = _require_movable(block, loop)
     read = set(reads_of(block))
     producers = [b for b in child_blocks(loop) if read & set(writes_of(b))]
-    place = _place(loop, block, index)
+    gap = _gap(loop, block, index)
     analyzer = Analyzer()
     demands = _demands(analyzer, block, producers, loop, reads=True)
     sides = finishing_region(analyzer, block, demands, fixed_inside(loop), last=not _goes_down(demands, loop))
-    return move_block(state, analyzer, block, sides, place, preserve_unit_loops)
-
-
-def _name(loop: ForOp) -> str:
-    return loop.loop_var.data
+    return move_block(state, analyzer, block, sides, gap, preserve_unit_loops)
 
 
 def _require_movable(block: BlockOp | FuncOp, loop: ForOp) -> BlockOp:
@@ -149,12 +146,12 @@ def _require_movable(block: BlockOp | FuncOp, loop: ForOp) -> BlockOp:
     scope = scope_of(block)
     if scope_of(loop) is not scope:
         raise ScheduleError(
-            f"block {block_name(block)} and loop {_name(loop)} are not in the same scope: one is inside of a block "
+            f"block {block_name(block)} and loop {loop_name(loop)} are not in the same scope: one is inside of a block "
             "that the other is outside of",
             {block: "", loop: ""},
         )
     if loop.is_ancestor(block):
-        raise ScheduleError(f"block {block_name(block)} is in loop {_name(loop)} already", {block: "", loop: ""})
+        raise ScheduleError(f"block {block_name(block)} is in loop {loop_name(loop)} already", {block: "", loop: ""})
     around = [op for op in ancestors(block) if scope.is_ancestor(op) and op is not scope]
     branch = next((op for op in around if not isinstance(op, ForOp) and not op.is_ancestor(loop)), None)
     if branch is not None:
@@ -168,13 +165,13 @@ def _require_movable(block: BlockOp | FuncOp, loop: ForOp) -> BlockOp:
 # Where
 
 
-def _place(loop: ForOp, block: BlockOp, index: int) -> Spot:
+def _gap(loop: ForOp, block: BlockOp, index: int) -> Gap:
     """The place of a block among the statements of a loop: behind what it depends on, in front of what depends on it.
     The one or the other there is, as the block is either behind the whole loop or in front of it."""
     inside = [op for op in statements(loop.body.block)]
     if index not in (_LAST, _FIRST) and not 0 <= index <= len(inside):
         raise ScheduleError(
-            f"index {index}: expected -1, -2 or a position from 0 to {len(inside)} in loop {_name(loop)}", [loop]
+            f"index {index}: expected -1, -2 or a position from 0 to {len(inside)} in loop {loop_name(loop)}", [loop]
         )
     positions = {op: n for n, op in enumerate(inside)}
     others = [positions[child_towards(loop, other)] for other in child_blocks(loop) if _conflict(block, other)]
@@ -185,12 +182,12 @@ def _place(loop: ForOp, block: BlockOp, index: int) -> Spot:
         most = min(others, default=most)
     if index >= 0 and not least <= index <= most:
         raise ScheduleError(
-            f"index {index}: block {block_name(block)} can stand at positions {least} to {most} in loop {_name(loop)}, "
-            f"{'behind' if least else 'in front of'} what shares buffers with it",
+            f"index {index}: block {block_name(block)} can stand at positions {least} to {most} in loop "
+            f"{loop_name(loop)}, {'behind' if least else 'in front of'} what shares buffers with it",
             {loop: "", block: ""},
         )
     position = most if index == _LAST else least if index == _FIRST else index
-    return Spot(loop, inside[position] if position < len(inside) else None)
+    return Gap(loop, loop.body.block, inside[position] if position < len(inside) else None)
 
 
 def _conflict(a: BlockOp, b: BlockOp) -> bool:

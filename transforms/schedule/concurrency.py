@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from ...core.errors import ScheduleError
 from ...dialects.tir import ForOp
 from ..analysis.dependence import carried_dependence
+from ..analysis.names import loop_name
 
 CONCURRENT = frozenset(("parallel", "vectorized", "thread_binding"))
 """Kinds of loops whose iterations run in any order and overlap in time."""
@@ -30,7 +31,7 @@ def require_independent(
     violation = carried_dependence(loop, allow_reduction=may_reduce(kind, thread), memories=memories)
     if violation is None:
         return
-    name = loop.loop_var.data
+    name = loop_name(loop)
     marks: dict[Operation, str] = {loop: "its iterations depend on each other"}
     marks |= dict.fromkeys(violation.statements, "")
     how = f"as {thread}" if thread is not None else f"{kind}" if kind == "parallel" else "as lanes of a vector"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -16,7 +16,6 @@ from ...dialects.tir import (
     AllocBufferOp,
     Axis,
     BlockOp,
-    BufferOp,
     ForOp,
     FuncOp,
     LoadOp,
@@ -28,19 +27,12 @@ from ...dialects.tir import (
 from ...dialects.tir.base import split_mixed
 from ..analysis.dependence import reads_its_writes
 from ..analysis.index import Analyzer, Lin, export
-from ..analysis.iter_map import predicate_constraints
-from ..analysis.regions import Box, Side, bindings, shape_sides, written_box
-from ..analysis.scopes import (
-    block_name,
-    buffer_name,
-    child_towards,
-    lowest_common_ancestor,
-    root_buffer,
-    statements,
-)
+from ..analysis.names import block_name, buffer_name
+from ..analysis.scopes import root_buffer
 from ..analysis.tree import erase_if_dead
 from ..canonicalization.static import set_operands
-from .nest import make_loop, number, simplify_blocks, with_expressions
+from .gaps import Gap, scope_start
+from .nest import make_loop, number, simplify_blocks
 
 BufferLike = int | str
 """A buffer of a block: its number among those that it reads or writes, or its name."""
@@ -88,13 +80,6 @@ def require_block(block: BlockOp | FuncOp) -> BlockOp:
     return block
 
 
-def shape_of(buffer: SSAValue) -> list[Mixed]:
-    """The shape of a buffer."""
-    if isinstance(buffer.owner, BufferOp):
-        return buffer.owner.mixed_shape
-    return list(cast("MemRefType[Attribute]", buffer.type).get_shape())
-
-
 def index_type(block: BlockOp) -> Attribute:
     """The type that a block counts in: that of its first axis, or of an index in it."""
     for variable in block.variables:
@@ -103,111 +88,6 @@ def index_type(block: BlockOp) -> Attribute:
         if isinstance(op, LoadOp | StoreOp) and op.indices and isinstance(op.indices[0].type, IntegerType):
             return op.indices[0].type
     return i32
-
-
-# Where
-
-
-@dataclass(frozen=True)
-class Place:
-    """Between two statements of a region: in front of `before`, or at the end of `block` if that is None.
-
-    outer: the function, block, loop or branch whose region it is.
-    """
-
-    outer: Operation
-    block: Block
-    before: Operation | None
-
-    def is_fixed(self, value: SSAValue) -> bool:
-        """Whether a value is known here, and the same during one run through the region."""
-        owner = value.owner if isinstance(value.owner, Block) else value.owner.parent
-        block: Block | None = self.block
-        while block is not None:
-            if block is owner:
-                return True
-            block = block.parent_block()
-        return False
-
-    def insert_all(self, source: Block) -> None:
-        """Move all that is in another block here."""
-        first = None if self.before is None else with_expressions(self.before)[0]
-        for op in list(source.ops):
-            op.detach()
-            if first is None:
-                self.block.add_op(op)
-            else:
-                self.block.insert_op_before(op, first)
-
-
-def scope_start(scope: FuncOp | BlockOp) -> Place:
-    """In front of the first statement of a scope, behind its declarations."""
-    body = scope.body.block
-    inside = statements(body)
-    return Place(scope, body, inside[0] if inside else None)
-
-
-def deepest_common(block: BlockOp, others: Iterable[Operation], around: Sequence[Operation] = ()) -> Operation:
-    """The innermost op around `block`, all of `around`, and one of the others, whichever gives the innermost.
-
-    ValueError if there are no others.
-    """
-    found: Operation | None = None
-    for other in others:
-        outer = lowest_common_ancestor((block, other, *around))
-        if found is None or found.is_ancestor(outer):
-            found = outer
-    if found is None:
-        raise ValueError("no other op")
-    return found
-
-
-def beside(outer: Operation, op: Operation, *, behind: bool) -> Place:
-    """In front of the statement directly in `outer` that contains `op`, or behind it."""
-    child = child_towards(outer, op)
-    block = child.parent
-    assert block is not None
-    if not behind:
-        return Place(outer, block, child)
-    following = statements(block)[statements(block).index(child) + 1 :]
-    return Place(outer, block, following[0] if following else None)
-
-
-def before_first(outer: Operation, writer: Operation, users: Iterable[Operation]) -> Place:
-    """In front of the first statement directly in `outer` that is behind `writer` and contains one of some users; right
-    behind `writer` if there is none."""
-    child = child_towards(outer, writer)
-    others = {child_towards(outer, user) for user in users if outer.is_ancestor(user)}
-    following = child.next_op
-    while following is not None:
-        if following in others:
-            return beside(outer, following, behind=False)
-        following = following.next_op
-    return beside(outer, writer, behind=True)
-
-
-# How much
-
-
-def touched_box(analyzer: Analyzer, access: AccessOp) -> Box:
-    """What a block touches by one of its accesses, over what is outside of the block, where it runs."""
-    block = cast(BlockOp, access.parent_op())
-    box = written_box(analyzer, access).substituted(analyzer, bindings(analyzer, block))
-    conditions, exact = predicate_constraints(analyzer, block.predicate)
-    return Box(box.sides, tuple(conditions), exact)
-
-
-def clipped(analyzer: Analyzer, sides: Sequence[Side], shape: Sequence[Mixed]) -> list[Side]:
-    """A region without what is outside of the buffer."""
-    result: list[Side] = []
-    for side, whole in zip(sides, shape_sides(analyzer, shape), strict=True):
-        low, high = side.low, side.high
-        if not analyzer.is_provably("ge", low, whole.low):
-            low = analyzer.maximum(low, whole.low)
-        if not analyzer.is_provably("le", high, whole.high):
-            high = analyzer.minimum(high, whole.high)
-        result.append(Side.between(analyzer, low, high))
-    return result
 
 
 # The block that copies
@@ -228,13 +108,13 @@ def allocate(
     analyzer: Analyzer, scope: FuncOp | BlockOp, name: str, like: SSAValue, shape: Sequence[Lin], space: Attribute
 ) -> SSAValue:
     """Declare a new compact buffer of the element type of `like` behind the other declarations of a scope."""
-    place = scope_start(scope)
+    gap = scope_start(scope)
     scratch = Block()
     builder = TirBuilder(scratch, scope.location)
     dims = [number(analyzer, extent, builder, type_of(extent)) for extent in shape]
     element = cast("MemRefType[Attribute]", like.type).element_type
     op = builder.insert(AllocBufferOp(name, element, dims, space=space))
-    place.insert_all(scratch)
+    gap.insert_all(scratch)
     return op.buffer
 
 
@@ -249,7 +129,7 @@ Indices = Callable[[Sequence[Lin]], Sequence[Lin]]
 
 def copy_block(
     analyzer: Analyzer,
-    place: Place,
+    gap: Gap,
     name: str,
     axes: Sequence[CopyAxis],
     source: tuple[SSAValue, Indices],
@@ -257,9 +137,9 @@ def copy_block(
     type: Attribute,
 ) -> BlockOp:
     """A nest of loops `ax0, ax1, ...` around a block with axes `v0, v1, ...` that sets elements of `target` to elements
-    of `source`, at a place. type: of loops and axes."""
+    of `source`, in a gap. type: of loops and axes."""
     scratch = Block()
-    builder = TirBuilder(scratch, place.outer.location)
+    builder = TirBuilder(scratch, gap.outer.location)
     variables: list[SSAValue] = []
     for n, axis in enumerate(axes):
         loop = builder.insert(make_loop(f"ax{n}", 0, number(analyzer, axis.count, builder, type), type))
@@ -278,7 +158,7 @@ def copy_block(
     block = builder.insert(BlockOp(name, bound))
     _fill(analyzer, block, source, target, type)
     outermost = [op for op in scratch.ops if isinstance(op, ForOp | BlockOp)]
-    place.insert_all(scratch)
+    gap.insert_all(scratch)
     simplify_blocks(outermost)
     return block
 
@@ -414,17 +294,6 @@ def set_indices(analyzer: Analyzer, op: Operation, indices: Sequence[Lin]) -> No
             raise ValueError(op.name)
     for value in old:
         erase_if_dead(value)
-
-
-def simplify_indices(block: BlockOp) -> None:
-    """Bring the indices of what a block loads and stores into normal form."""
-    analyzer = Analyzer(through_lets=False)
-    for op in list(block.walk()):
-        if not isinstance(op, LoadOp | StoreOp) or not all(isinstance(i.type, IntegerType) for i in op.indices):
-            continue
-        sums = [analyzer.exact(index) for index in op.indices]
-        if any(total.atom is not index for total, index in zip(sums, op.indices, strict=True)):
-            set_indices(analyzer, op, sums)
 
 
 def _set_mins(op: AccessOp | MatchRegionOp, lows: Sequence[Mixed]) -> None:

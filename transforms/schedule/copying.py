@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ...core.errors import ScheduleError
 from ...dialects.text.names import source_name
 from ...dialects.tir import AccessOp, BlockOp, IfOp, IfThenElseOp, LetOp, LoadOp, StoreOp, TirBuilder, YieldOp
-from ..analysis.scopes import block_name, statements
+from ..analysis.names import block_name
+from ..analysis.scopes import statements
 from ..analysis.tree import is_expression
 
 Replace = Callable[[TirBuilder, SSAValue], SSAValue | None]
@@ -134,8 +134,3 @@ def require_lasting(block: BlockOp, place: Operation) -> None:
                 "be another where its values are used",
                 [block],
             )
-
-
-def before(op: Operation) -> TirBuilder:
-    """Writes directly in front of an op, be it a statement or a part of one."""
-    return TirBuilder(InsertPoint.before(op), op.location)

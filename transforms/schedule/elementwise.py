@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
-from ...core.errors import PassError, ScheduleError
+from ...core.errors import ScheduleError
 from ...dialects.text import expression_text
 from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, BufferOp, FuncOp, LoadOp, StoreOp
-from ..analysis.access_regions import infer_accesses
-from ..analysis.index import Analyzer, Lin, export
+from ..analysis.index import Analyzer, Lin
 from ..analysis.iter_map import Domain, IterVar, detect, invert
-from ..analysis.scopes import ancestors, block_name, buffer_name, root_buffer, scope_of, statements
-from ..analysis.tree import erase_if_dead, has_effect
-from .copying import before, loads_in, stores_in, why_not_simple
+from ..analysis.names import block_name, buffer_name
+from ..analysis.scopes import ancestors, root_buffer, scope_of, statements
+from ..analysis.tree import has_effect
+from .copying import loads_in, stores_in, why_not_simple
 from .nest import erase_empty_around, erase_statement
 
 # What blocks must be like
@@ -139,39 +139,6 @@ def blocks_using(buffers: Iterable[SSAValue]) -> set[BlockOp]:
                 if isinstance(outer, BlockOp) and not outer.is_ancestor(buffer.owner):
                     found.add(outer)
     return found
-
-
-def innermost_first(blocks: Iterable[BlockOp]) -> list[BlockOp]:
-    """Blocks, each in front of those that it is in."""
-    return sorted(blocks, key=lambda block: -sum(1 for _ in ancestors(block)))
-
-
-def erase_accesses(blocks: Iterable[BlockOp]) -> None:
-    """Take away what blocks say they read and write."""
-    for block in blocks:
-        for access in block.accesses:
-            erase_statement(access)
-
-
-def renew_accesses(blocks: Sequence[BlockOp]) -> None:
-    """Say what blocks without accesses read and write. ScheduleError where that cannot be known."""
-    for block in innermost_first(blocks):
-        try:
-            infer_accesses(block)
-        except PassError as error:
-            raise ScheduleError(f"block {block_name(block)}: {error}", [block]) from None
-
-
-def simplify_indices(ops: Iterable[LoadOp | StoreOp]) -> None:
-    """Write the indices of loads and stores in normal form."""
-    for op in ops:
-        analyzer = Analyzer(through_lets=False)
-        head = len(op.operands) - len(op.indices) - (op.predicate is not None)
-        for n, index in enumerate(op.indices, head):
-            lin = analyzer.lin(index)
-            if lin.atom is not index:
-                op.operands[n] = export(analyzer, lin, before(op), index.type)
-                erase_if_dead(index)
 
 
 def erase_block(block: BlockOp) -> None:

@@ -29,10 +29,11 @@ from ...dialects.tir import (
 from ..analysis.access_regions import infer_accesses
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import detect, invert, iteration_domain
-from ..analysis.scopes import between, block_name, depends_on, loops_around, root_buffer, statements
+from ..analysis.names import block_name, loop_name
+from ..analysis.scopes import between, depends_on, loops_around, root_buffer, statements
 from ..analysis.tree import erase_if_dead, operands_from_outside
-from .nest import conjuncts, erase_statement, simplify_blocks, with_expressions
-from .rebuild import builder_in_front, copy_expression, copy_number, write_number
+from .nest import builder_in_front, conjuncts, erase_statement, simplify_blocks, with_expressions
+from .rebuild import copy_expression, copy_number, write_number
 
 
 @dataclass
@@ -221,7 +222,7 @@ def _copy_loop(
 ) -> ForOp:
     low, extent, step = (copy_number(bound, builder, known, inside) for bound in loop.mixed_bounds)
     copy = ForOp(
-        name(loop.loop_var.data),
+        name(loop_name(loop)),
         low,
         extent,
         loop.variable.type,

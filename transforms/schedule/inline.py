@@ -10,23 +10,22 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import ComputeInlineOp
 from ...dialects.tir import BlockOp, LoadOp, StoreOp, TirBuilder
 from ..analysis.index import Analyzer, Lin, export
-from ..analysis.scopes import between, block_name, buffer_name, child_towards, scope_of
+from ..analysis.names import block_name, buffer_name
+from ..analysis.scopes import between, child_towards, scope_of
 from ..analysis.tree import erase_if_dead
-from .copying import Copier, before, require_lasting
+from .copying import Copier, require_lasting
 from .elementwise import (
     blocks_using,
     element_stores,
     element_text,
-    erase_accesses,
     erase_block,
     erase_buffer,
-    renew_accesses,
     require_loads,
     require_temporary,
-    simplify_indices,
     solve,
 )
 from .handles import BlockLike
+from .nest import builder_before, erase_accesses, renew_accesses, simplify_accesses
 from .recorder import Recorder
 from .state import State, applies
 
@@ -105,9 +104,9 @@ def _replace(block: BlockOp, store: StoreOp, load: LoadOp) -> None:
             return export(analyzer, axes[value], builder, value.type) if value in axes else None
 
         copier = Copier(block, replace)
-        load.result.replace_all_uses_with(copier.value(before(load), store.value))
+        load.result.replace_all_uses_with(copier.value(builder_before(load), store.value))
     erase_if_dead(load.result)
-    simplify_indices(copier.loads)
+    simplify_accesses(copier.loads)
 
 
 def _inverse(analyzer: Analyzer, block: BlockOp, store: StoreOp, element: Sequence[Lin]) -> dict[SSAValue, Lin]:

@@ -15,9 +15,10 @@ from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp, ForOp, TirBuilder, comparison_name
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import predicate_constraints
+from ..analysis.names import block_name
 from ..analysis.regions import Side, bindings, defined_outside
 from ..analysis.regions.exact import Names, NotAffine, limited
-from ..analysis.scopes import block_name, depends_on, loops_around
+from ..analysis.scopes import depends_on, loops_around
 from .nest import conjuncts
 from .rebuild import copy_expression
 

@@ -10,6 +10,7 @@ from ...core.diagnostics import did_you_mean
 from ...core.errors import ScheduleError
 from ...dialects.schedule import BindOp, ParallelOp, UnrollOp, VectorizeOp
 from ...dialects.tir import ForOp
+from ..analysis.names import loop_name
 from ..analysis.scopes import ancestors
 from .concurrency import require_independent
 from .handles import LoopRV
@@ -132,15 +133,15 @@ def _check_axis(loop: ForOp, axis: str) -> None:
             continue
         if other.is_ancestor(loop) or loop.is_ancestor(other):
             raise ScheduleError(
-                f"loop {_name(other)} is bound to {axis} already: the two loops would have the same number in each "
+                f"loop {loop_name(other)} is bound to {axis} already: the two loops would have the same number in each "
                 "thread, and not run each combination",
                 {loop: "to be bound too", other: ""},
             )
         extents = loop.mixed_bounds[1], other.mixed_bounds[1]
         if all(isinstance(extent, int) for extent in extents) and extents[0] != extents[1]:
             raise ScheduleError(
-                f"loop {_name(other)} of the same kernel is bound to {axis} already with extent {extents[1]}, expected "
-                f"that of loop {_name(loop)}, {extents[0]}",
+                f"loop {loop_name(other)} of the same kernel is bound to {axis} already with extent {extents[1]}, "
+                f"expected that of loop {loop_name(loop)}, {extents[0]}",
                 {loop: f"extent {extents[0]}", other: f"extent {extents[1]}"},
             )
 
@@ -156,7 +157,3 @@ def _bound(kernel: ForOp, axis: str) -> Iterator[ForOp]:
     for op in kernel.walk():
         if isinstance(op, ForOp) and op.thread is not None and op.thread.data == axis:
             yield op
-
-
-def _name(loop: ForOp) -> str:
-    return loop.loop_var.data

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
-from ...core.errors import PassError, ScheduleError
+from ...core.errors import ScheduleError
 from ...dialects.schedule import TransformLayoutOp
 from ...dialects.tir import (
     AccessOp,
@@ -25,16 +25,18 @@ from ...dialects.tir import (
     SymbolOp,
 )
 from ...dialects.tir.buffers import buffer_type
+from ..analysis.access_regions import buffer_shape
 from ..analysis.index import Analyzer, Lin, type_range
 from ..analysis.iter_map import Domain, IterVar, lin_text, why_not_injective, why_not_onto
+from ..analysis.names import buffer_name
 from ..analysis.regions.relax import Relaxer
-from ..analysis.scopes import all_blocks, buffer_name
+from ..analysis.scopes import all_blocks
 from ..canonicalization.static import set_operands
-from .copies import access_at, require_block, set_indices, shape_of, type_of
+from .copies import access_at, require_block, set_indices, type_of
 from .handles import BlockLike
 from .index_maps import IndexMap, apply_map, index_map_attr, map_bounds, pad_number
 from .layout_padding import add_padding_block, plan_padding, rewrite_writers, wrap_stores
-from .nest import builder_before, function_of, make_loop, number, refresh_accesses
+from .nest import builder_before, function_of, make_loop, number, renew_accesses
 from .recorder import Recorder
 from .reindex import SidedBuffer, buffer_side
 from .state import State, applies
@@ -77,7 +79,7 @@ class LayoutPrimitives(Recorder):
         if not isinstance(target, BlockOp | FuncOp):
             raise ScheduleError("expected a block")
         side, index = buffer_side(target, buffer)
-        rank = len(shape_of(access_at(target, side, index).buffer))
+        rank = len(buffer_shape(access_at(target, side, index).buffer))
         self.record(
             TransformLayoutOp,
             block=handle,
@@ -189,7 +191,7 @@ def transform_layout(
     func = function_of(require_block(block))
     _check_buffer(state, func, buffer)
     analyzer = Analyzer(through_lets=False)
-    shape = [analyzer.exact(extent) for extent in shape_of(buffer)]
+    shape = [analyzer.exact(extent) for extent in buffer_shape(buffer)]
     layout = new_layout(analyzer, index_map.data, shape, [type_of(extent) for extent in shape], whole_remainders=True)
     if isinstance(buffer.owner, MatchBufferOp):
         _check_symbols(buffer.owner, layout.new)
@@ -204,7 +206,7 @@ def transform_layout(
             wrap_stores(padding, layout, new, pad_value)
         elif padding is not None and pad_value is not None and padding.writers:
             add_padding_block(func, padding, layout, new, pad_value)
-        _refresh(func, new)
+        renew_accesses(b for b in all_blocks(func) if any(access.buffer is new for access in b.accesses))
 
 
 def _relocate(buffer: SSAValue, layout: Layout) -> SSAValue:
@@ -309,13 +311,3 @@ def _retype(analyzer: Analyzer, buffer: SSAValue, shape: Sequence[Lin]) -> SSAVa
     return Rewriter.replace_value_with_new_type(
         owner.buffer, buffer_type(old.element_type, mixed, space=old.memory_space)
     )
-
-
-def _refresh(func: FuncOp, buffer: SSAValue) -> None:
-    """Write anew what blocks say they read and write, where they touch the buffer; inner blocks first."""
-    for block in reversed(all_blocks(func)):
-        if any(access.buffer is buffer for access in block.accesses):
-            try:
-                refresh_accesses(block)
-            except PassError as error:
-                raise ScheduleError(str(error), [block]) from error

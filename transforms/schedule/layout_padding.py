@@ -16,18 +16,11 @@ from ...dialects.text.names import source_name
 from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, FuncOp, InitOp, LoadOp, StoreOp, TirBuilder
 from ..analysis.index import Analyzer, Div, Lin, export
 from ..analysis.iter_map import detect, invert
-from ..analysis.scopes import (
-    buffer_name,
-    child_blocks,
-    comes_before,
-    fresh_block_name,
-    loops_around,
-    only_child,
-    scope_of,
-    statements,
-)
+from ..analysis.names import buffer_name, fresh_block_name, loop_name
+from ..analysis.scopes import child_blocks, comes_before, loops_around, only_child, scope_of, statements
 from ..analysis.tree import is_expression, operands_from_outside
-from .copies import beside, simplify_indices, type_of
+from .copies import type_of
+from .gaps import beside
 from .index_maps import apply_map
 from .nest import (
     builder_before,
@@ -38,6 +31,7 @@ from .nest import (
     replace_by_sum,
     set_axes,
     simplify_blocks,
+    simplify_indices,
     with_expressions,
 )
 
@@ -293,7 +287,7 @@ def rewrite_writers(padding: Padding, layout: Layout) -> None:
 
 def _rewrite_loops(writer: SequentialWriter, layout: Layout) -> None:
     analyzer = Analyzer(through_lets=False)
-    names = loop_names(layout, [loop.loop_var.data for loop in writer.loops])
+    names = loop_names(layout, [loop_name(loop) for loop in writer.loops])
     type = writer.loops[0].variable.type
     scratch = Block()
     builder = TirBuilder(scratch, writer.loops[0].location)
@@ -389,7 +383,7 @@ def add_padding_block(func: FuncOp, padding: Padding, layout: Layout, buffer: SS
         last = writer if comes_before(last, writer) or last.is_ancestor(writer) else last
     owner = buffer.owner
     outer = func if isinstance(owner, Block) else scope_of(owner)
-    place = beside(outer, last, behind=True)
+    gap = beside(outer, last, behind=True)
     analyzer = Analyzer(through_lets=False)
     scratch = Block()
     builder = TirBuilder(scratch, last.location)
@@ -414,4 +408,4 @@ def add_padding_block(func: FuncOp, padding: Padding, layout: Layout, buffer: SS
     builder.insert(AccessOp("writes", buffer, [(variable, 1) for variable in variables]))
     dtype = dtype_of(cast("MemRefType[Attribute]", buffer.type).element_type)
     builder.store(builder.const(_number(pad_value, dtype.is_float), dtype), buffer, variables)
-    place.insert_all(scratch)
+    gap.insert_all(scratch)

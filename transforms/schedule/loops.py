@@ -15,6 +15,7 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import INFERRED, FuseOp, ReorderOp, SplitOp
 from ...dialects.tir import ForOp, TirBuilder
 from ..analysis.index import Analyzer, Lin, export, type_range
+from ..analysis.names import loop_name
 from ..analysis.scopes import depends_on, only_child
 from ..analysis.tree import erase_if_dead, is_expression, is_pure_expression, treeify
 from .concurrency import require_concurrent_loops
@@ -106,27 +107,22 @@ def _checked_factors(factors: Any) -> list[int | ExprRV]:
     return [INFERRED if factor is None else factor for factor in given]
 
 
-def name_of(loop: ForOp) -> str:
-    """What the program calls the variable of a loop."""
-    return loop.loop_var.data
-
-
 def require_plain(loop: ForOp, action: str) -> None:
     """ScheduleError if a loop has annotations, is bound to a thread or has a step: they say nothing of its parts."""
     if loop.thread is not None:
-        raise ScheduleError(f"loop {name_of(loop)} is bound to {loop.thread.data}; {action} before binding", [loop])
+        raise ScheduleError(f"loop {loop_name(loop)} is bound to {loop.thread.data}; {action} before binding", [loop])
     if loop.annotations is not None:
         keys = ", ".join(loop.annotations.data)
-        raise ScheduleError(f"loop {name_of(loop)} has annotations ({keys}); {action} before annotating", [loop])
+        raise ScheduleError(f"loop {loop_name(loop)} has annotations ({keys}); {action} before annotating", [loop])
     if loop.mixed_bounds[2] != 1:
-        raise ScheduleError(f"loop {name_of(loop)} has a step other than 1", [loop])
+        raise ScheduleError(f"loop {loop_name(loop)} has a step other than 1", [loop])
 
 
 def require_once(loops: Sequence[ForOp]) -> None:
     """ScheduleError if a loop stands in a list twice."""
     for loop in loops:
         if loops.count(loop) > 1:
-            raise ScheduleError(f"loop {name_of(loop)} is given twice", [loop])
+            raise ScheduleError(f"loop {loop_name(loop)} is given twice", [loop])
 
 
 # split
@@ -148,7 +144,7 @@ def split(
     divides = _divides(analyzer, loop, extent, known, inferred=inferred)
     if disable_predication and not divides:
         raise ScheduleError(
-            f"the factors {_text(factors)} may not divide the extent of loop {name_of(loop)}, so it needs the guard "
+            f"the factors {_text(factors)} may not divide the extent of loop {loop_name(loop)}, so it needs the guard "
             "that disable_predication forbids",
             [loop],
         )
@@ -176,7 +172,7 @@ def _divides(analyzer: Analyzer, loop: ForOp, extent: Lin, known: int, *, inferr
         number = analyzer.constant(extent)
         most = "which is not known" if number is None else str(number)
         raise ScheduleError(
-            f"the product of the factors, {known}, must not be less than the extent of loop {name_of(loop)}, {most}; "
+            f"the product of the factors, {known}, must not be less than the extent of loop {loop_name(loop)}, {most}; "
             "a None among the factors is inferred",
             [loop],
         )
@@ -197,7 +193,7 @@ def _counting_type(analyzer: Analyzer, loop: ForOp, low: Lin, rounded: Lin, size
     for type in (own, i64):
         if last <= type_range(type)[1]:
             return type
-    raise ScheduleError(f"loop {name_of(loop)} may count to {last}, which does not fit {dtype_of(i64)}", [loop])
+    raise ScheduleError(f"loop {loop_name(loop)} may count to {last}, which does not fit {dtype_of(i64)}", [loop])
 
 
 def _split(
@@ -207,7 +203,7 @@ def _split(
     type = loop.variable.type
     builder = builder_before(loop)
     loops = [
-        make_loop(f"{name_of(loop)}_{i}", 0, number(analyzer, size, builder, type), type)
+        make_loop(f"{loop_name(loop)}_{i}", 0, number(analyzer, size, builder, type), type)
         for i, size in enumerate(sizes)
     ]
     index = Lin()
@@ -262,7 +258,7 @@ def fuse(state: State, loops: list[ForOp], preserve_unit_iters: bool) -> ForOp:
     for outer, inner in pairwise(loops):
         if only_child(outer) is not inner:
             raise ScheduleError(
-                f"loop {name_of(inner)} is not the only statement in loop {name_of(outer)}",
+                f"loop {loop_name(inner)} is not the only statement in loop {loop_name(outer)}",
                 {outer: "expected directly around the other", inner: ""},
             )
     for n, inner in enumerate(loops):
@@ -288,12 +284,12 @@ def _check_hoistable(loop: ForOp, around: Sequence[ForOp]) -> None:
     for other in around:
         if depends_on(loop.bounds, other.variable):
             raise ScheduleError(
-                f"the bounds of loop {name_of(loop)} depend on loop {name_of(other)}", {loop: "", other: ""}
+                f"the bounds of loop {loop_name(loop)} depend on loop {loop_name(other)}", {loop: "", other: ""}
             )
     if around and not all(is_pure_expression(op) for op in with_expressions(loop)[:-1]):
         raise ScheduleError(
-            f"the bounds of loop {name_of(loop)} are read from memory, or come from a call, inside of loop "
-            f"{name_of(around[-1])}",
+            f"the bounds of loop {loop_name(loop)} are read from memory, or come from a call, inside of loop "
+            f"{loop_name(around[-1])}",
             {loop: "", around[-1]: ""},
         )
 
@@ -308,7 +304,7 @@ def _fuse(analyzer: Analyzer, loops: Sequence[ForOp], extents: Sequence[Lin], to
         for op in with_expressions(loop)[:-1]:
             op.detach()
             block.insert_op_before(op, outermost)
-    name = "_".join(name_of(loop) for loop in loops) + "_fused"
+    name = "_".join(loop_name(loop) for loop in loops) + "_fused"
     fused = make_loop(name, 0, number(analyzer, total, builder_before(outermost), type), type)
     block.insert_op_before(fused, outermost)
     for loop, index in zip(loops, _digits(analyzer, fused, extents), strict=True):
@@ -371,8 +367,8 @@ def _nest(loops: Sequence[ForOp]) -> list[ForOp]:
         op = only_child(op)
     missing = next(loop for loop in loops if loop in waiting)
     raise ScheduleError(
-        f"loops {', '.join(map(name_of, loops))} are not in one nest, in which each loop is the only statement in the "
-        f"one around it: {name_of(missing)} is not reached from {name_of(outermost)}",
+        f"loops {', '.join(map(loop_name, loops))} are not in one nest, in which each loop is the only statement in "
+        f"the one around it: {loop_name(missing)} is not reached from {loop_name(outermost)}",
         {missing: "", nest[-1]: "ends here"},
     )
 
@@ -382,7 +378,8 @@ def _check_bounds(order: Sequence[ForOp]) -> None:
         for inner in order[position + 1 :]:
             if depends_on(loop.bounds, inner.variable):
                 raise ScheduleError(
-                    f"the bounds of loop {name_of(loop)} depend on loop {name_of(inner)}, which would be inside of it",
+                    f"the bounds of loop {loop_name(loop)} depend on loop {loop_name(inner)}, which would be inside of "
+                    "it",
                     {loop: "", inner: ""},
                 )
 

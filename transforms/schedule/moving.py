@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp, ForOp, TirBuilder
 from ..analysis.index import Analyzer, Lin, export
+from ..analysis.names import block_name, buffer_name, loop_name
 from ..analysis.regions import Side
-from ..analysis.scopes import ancestors, block_name, buffer_name, child_towards, lowest_common_ancestor, scope_of
+from ..analysis.scopes import ancestors, child_towards, lowest_common_ancestor, scope_of
 from ..analysis.tree import erase_if_dead, operands_from_outside
+from .gaps import Gap
 from .instances import AxisCondition, Condition, conditions_on_axes, run_the_same
 from .nest import (
     builder_before,
@@ -27,47 +27,23 @@ from .nest import (
 from .state import State
 
 
-@dataclass(frozen=True)
-class Spot:
-    """In front of a statement of a loop's body, or behind all."""
-
-    loop: ForOp
-    before: Operation | None
-
-    def insert(self, ops: Sequence[Operation]) -> None:
-        """Put a statement with its expressions there."""
-        body = self.loop.body.block
-        first = None if self.before is None else with_expressions(self.before)[0]
-        for op in ops:
-            if first is None:
-                body.add_op(op)
-            else:
-                body.insert_op_before(op, first)
-
-    def builder(self) -> TirBuilder:
-        """What writes there."""
-        if self.before is None:
-            return TirBuilder(self.loop.body.block)
-        return TirBuilder(InsertPoint.before(with_expressions(self.before)[0]))
-
-
 def move_block(
-    state: State, analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], spot: Spot, preserve_unit_loops: bool
+    state: State, analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], gap: Gap, preserve_unit_loops: bool
 ) -> None:
-    """Move a block to a spot, in new loops in which each axis takes the values of its side, as far as they are in its
+    """Move a block to a gap, in new loops in which each axis takes the values of its side, as far as they are in its
     domain; and as far as it ran for them at all. Loops and branches that are empty then are gone.
 
-    sides: sums of what is known at the spot.  preserve_unit_loops: make loops of one iteration too. ScheduleError where
-    the flow of values is another then, or the block uses what is not known at the spot.
+    sides: sums of what is known at the gap.  preserve_unit_loops: make loops of one iteration too. ScheduleError where
+    the flow of values is another then, or the block uses what is not known at the gap.
     """
-    left = child_towards(lowest_common_ancestor([block, spot.loop]), block)
+    left = child_towards(lowest_common_ancestor([block, gap.outer]), block)
     conditions = conditions_on_axes(analyzer, block, left)
-    region = _compared_region(analyzer, block, sides, spot.loop)
-    with state.changing([block], among=[spot.loop, region]):
-        _rebuild(analyzer, block, sides, spot, conditions, preserve_unit_loops)
+    region = _compared_region(analyzer, block, sides, gap.outer)
+    with state.changing([block], among=[gap.outer, region]):
+        _rebuild(analyzer, block, sides, gap, conditions, preserve_unit_loops)
 
 
-def _compared_region(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], loop: ForOp) -> Operation:
+def _compared_region(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], loop: Operation) -> Operation:
     """The innermost of what is around a block and the loop that it moves into in which the same instances run behind
     the move: those that run in one iteration of a loop around both may be more than in front of it."""
     scope = scope_of(block)
@@ -82,7 +58,7 @@ def _rebuild(
     analyzer: Analyzer,
     block: BlockOp,
     sides: Sequence[Side],
-    spot: Spot,
+    gap: Gap,
     conditions: Sequence[Condition],
     preserve_unit_loops: bool,
 ) -> None:
@@ -90,12 +66,12 @@ def _rebuild(
     ops = with_expressions(block)
     for op in ops:
         op.detach()
-    loops, indices = _loops_for(analyzer, block, sides, spot, preserve_unit_loops)
+    loops, indices = _loops_for(analyzer, block, sides, gap, preserve_unit_loops)
     if loops:
         for op in ops:
             loops[-1].body.block.add_op(op)
     else:
-        spot.insert(ops)
+        gap.insert(ops)
     builder = builder_before(block)
     for n, (variable, index) in enumerate(zip(block.variables, indices, strict=True)):
         block.operands[n] = export(analyzer, index, builder, variable.type)
@@ -105,18 +81,18 @@ def _rebuild(
     for value in old_values:
         erase_if_dead(value)
     new = loops[0] if loops else block
-    _require_known(block, new, spot.loop)
+    _require_known(block, new, gap.outer)
     erase_empty_around(old_place)
     simplify_blocks([new])
 
 
 def _loops_for(
-    analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], spot: Spot, preserve_unit_loops: bool
+    analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], gap: Gap, preserve_unit_loops: bool
 ) -> tuple[list[ForOp], list[Lin]]:
-    """New loops at a spot, and the values of the axes in them."""
+    """New loops at a gap, and the values of the axes in them."""
     loops: list[ForOp] = []
     indices: list[Lin] = []
-    builder = spot.builder()
+    builder = gap.builder()
     for variable, side in zip(block.variables, sides, strict=True):
         if analyzer.constant(side.extent) == 1 and not preserve_unit_loops:
             indices.append(side.low)
@@ -140,13 +116,13 @@ def _in_domains(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side]) -> It
             yield AxisCondition("lt", Lin.of(variable) - domain.high - 1)
 
 
-def _require_known(block: BlockOp, new: Operation, loop: ForOp) -> None:
+def _require_known(block: BlockOp, new: Operation, outer: Operation) -> None:
     """ScheduleError if something in a block that was moved, in new loops, is defined where it has come from."""
     values = [value for op in with_expressions(new) for value in operands_from_outside(op)]
     lost = next((value for value in values if not _is_known(value, new)), None)
     if lost is not None:
         raise ScheduleError(
-            f"block {block_name(block)} uses {buffer_name(lost)}, which is not known in loop {loop.loop_var.data}",
+            f"block {block_name(block)} uses {buffer_name(lost)}, which is not known in loop {loop_name(outer)}",
             [block],
         )
 

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import dtype_of
+from ...core.errors import PassError, ScheduleError
 from ...core.xdsl_compat import hint
 from ...dialects.tir import (
     AccessOp,
@@ -26,13 +27,15 @@ from ...dialects.tir import (
     LetOp,
     LoadOp,
     Mixed,
+    StoreOp,
     TirBuilder,
     constant_value,
 )
 from ...dialects.tir.base import split_mixed, strings
 from ..analysis.access_regions import infer_accesses
 from ..analysis.index import Analyzer, Lin, export
-from ..analysis.scopes import child_blocks, depends_on, statements
+from ..analysis.names import block_name
+from ..analysis.scopes import ancestors, child_blocks, depends_on, statements
 from ..analysis.tree import erase_if_dead, has_effect, is_expression, operands_from_outside
 from ..canonicalization.static import drop_predicate, make_static, set_operands
 
@@ -40,7 +43,7 @@ from ..canonicalization.static import drop_predicate, make_static, set_operands
 
 
 def builder_before(op: Operation) -> TirBuilder:
-    """Writes in front of a statement, behind the expressions that were computed for it."""
+    """Writes directly in front of an op: of a statement, behind the expressions that were computed for it."""
     return TirBuilder(InsertPoint.before(op), op.location)
 
 
@@ -50,6 +53,11 @@ def with_expressions(op: Operation) -> list[Operation]:
     while (previous := found[-1].prev_op) is not None and is_expression(previous):
         found.append(previous)
     return found[::-1]
+
+
+def builder_in_front(op: Operation) -> TirBuilder:
+    """Writes in front of a statement and of the expressions that were computed for it."""
+    return TirBuilder(InsertPoint.before(with_expressions(op)[0]), op.location)
 
 
 def move_before(op: Operation, place: Operation) -> None:
@@ -339,11 +347,43 @@ def set_axes(block: BlockOp, axes: Sequence[Axis]) -> None:
         hint(variable, axis.name)
 
 
-def refresh_accesses(block: BlockOp) -> None:
-    """Write anew what a block says it reads and writes, from its body. PassError where that cannot be known."""
-    for access in block.accesses:
-        erase_statement(access)
-    infer_accesses(block)
+def innermost_first(blocks: Iterable[BlockOp]) -> list[BlockOp]:
+    """Blocks, each in front of those that it is in."""
+    return sorted(blocks, key=lambda block: -sum(1 for _ in ancestors(block)))
+
+
+def erase_accesses(blocks: Iterable[BlockOp]) -> None:
+    """Take away what blocks say they read and write."""
+    for block in blocks:
+        for access in block.accesses:
+            erase_statement(access)
+
+
+def renew_accesses(blocks: Iterable[BlockOp]) -> None:
+    """Say what blocks read and write, from their bodies, whatever they said before. ScheduleError where that cannot be
+    known."""
+    for block in innermost_first(blocks):
+        erase_accesses([block])
+        try:
+            infer_accesses(block)
+        except PassError as error:
+            raise ScheduleError(f"block {block_name(block)}: {error}", [block]) from None
+
+
+def simplify_indices(block: BlockOp) -> None:
+    """Write the indices of what a block loads and stores in normal form."""
+    simplify_accesses(op for op in block.walk() if isinstance(op, LoadOp | StoreOp))
+
+
+def simplify_accesses(ops: Iterable[LoadOp | StoreOp]) -> None:
+    """Write the indices of loads and stores in normal form, but for vectors of them."""
+    for op in list(ops):
+        analyzer = Analyzer(through_lets=False)
+        head = len(op.operands) - len(op.indices) - (op.predicate is not None)
+        for n, index in enumerate(op.indices, head):
+            if isinstance(index.type, IntegerType) and (simple := _normal(analyzer, index, op)) is not index:
+                op.operands[n] = simple
+                erase_if_dead(index)
 
 
 def annotate(op: ForOp | BlockOp, key: str, value: Attribute | None) -> None:

@@ -35,14 +35,11 @@ from ...dialects.tir import (
 from ...dialects.tir.base import split_mixed
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import iteration_domain, why_not_onto
+from ..analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name, loop_name
 from ..analysis.scopes import (
     between,
     binding_sums,
-    block_name,
-    buffer_name,
     depends_on,
-    fresh_block_name,
-    fresh_buffer_name,
     loops_around,
     only_child,
     root_buffer,
@@ -51,12 +48,12 @@ from ..analysis.scopes import (
 )
 from ..analysis.tree import erase_if_dead, has_effect
 from ..canonicalization.static import set_operands
-from .copies import Place, allocate, beside, index_type
+from .copies import allocate, index_type
 from .copying import loads_in, require_lasting
-from .elementwise import body, element_text, erase_accesses, renew_accesses
+from .elementwise import body, element_text
+from .gaps import Gap, beside
 from .handles import BlockLike
-from .loops import name_of
-from .nest import function_of, make_loop, number, set_axes, simplify_blocks
+from .nest import erase_accesses, function_of, make_loop, number, renew_accesses, set_axes, simplify_blocks
 from .recorder import Recorder
 from .state import State, applies
 
@@ -200,7 +197,7 @@ def _require_alone(block: BlockOp) -> None:
             raise ScheduleError(f"not supported yet: block {block_name(block)} is inside of a {outer.name}", [block])
         if only_child(outer) is not inner:
             raise ScheduleError(
-                f"loop {name_of(outer)} has more in it than block {block_name(block)}, whose loops are to run longer",
+                f"loop {loop_name(outer)} has more in it than block {block_name(block)}, whose loops are to run longer",
                 {outer: "", block: "to be padded"},
             )
 
@@ -358,7 +355,7 @@ def _pad(einsum: Einsum) -> None:
     simplify_blocks([next(iter(loops_around(block)), block)])
 
 
-def _copy(einsum: Einsum, buffer: SSAValue, dims: Sequence[Dim], place: Place, is_output: bool) -> SSAValue:
+def _copy(einsum: Einsum, buffer: SSAValue, dims: Sequence[Dim], gap: Gap, is_output: bool) -> SSAValue:
     """Declare the padded copy of a buffer, and write the block that fills it, or that copies from it."""
     func, scope = function_of(einsum.block), scope_of(einsum.block)
     analyzer = Analyzer()
@@ -373,7 +370,7 @@ def _copy(einsum: Einsum, buffer: SSAValue, dims: Sequence[Dim], place: Place, i
         builder.store(builder.load(copy, block.variables), buffer, _element(builder, block, dims))
     else:
         builder.store(_guarded(builder, block, buffer, dims), copy, list(block.variables))
-    place.insert_all(scratch)
+    gap.insert_all(scratch)
     renew_accesses([block])
     return copy
 

@@ -10,35 +10,31 @@ from xdsl.ir import Block, SSAValue
 
 from ...core.errors import ScheduleError
 from ...dialects.schedule import DecomposePaddingOp
-from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, IfThenElseOp, LoadOp, StoreOp, TirBuilder, constant_value
+from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, IfThenElseOp, StoreOp, TirBuilder, constant_value
 from ...dialects.tir.base import split_mixed
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.index.conditions import yielded
 from ..analysis.iter_map import lin_text, predicate_constraints
-from ..analysis.scopes import (
-    between,
-    block_name,
-    buffer_name,
-    fresh_block_name,
-    loops_around,
-    only_child,
-    root_buffer,
-)
+from ..analysis.names import block_name, buffer_name, fresh_block_name, loop_name
+from ..analysis.scopes import between, loops_around, only_child, root_buffer
 from ..analysis.tree import erase_if_dead, has_effect
-from .copying import before, loads_in, require_lasting
-from .elementwise import body, erase_accesses, renew_accesses
+from .copying import loads_in, require_lasting
+from .elementwise import body
 from .handles import BlockLike, BlockRV, LoopRV
-from .loops import name_of
 from .nest import (
     add_predicate,
     builder_before,
+    builder_in_front,
+    erase_accesses,
     function_of,
     make_loop,
+    renew_accesses,
     replace_by_sum,
     set_axes,
     simplify_blocks,
+    simplify_indices,
 )
-from .rebuild import builder_in_front, copy_expression, copy_number
+from .rebuild import copy_expression, copy_number
 from .recorder import Recorder
 from .state import State, applies
 
@@ -83,7 +79,7 @@ class Padding:
 def decompose_padding(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
     if isinstance(block, FuncOp) or loop not in loops_around(block):
         name = "root" if isinstance(block, FuncOp) else block_name(block)
-        raise ScheduleError(f"loop {name_of(loop)} is not around block {name} in its scope", [loop])
+        raise ScheduleError(f"loop {loop_name(loop)} is not around block {name} in its scope", [loop])
     padding = _match(block)
     nest = _nest(block, loop)
     require_lasting(block, loop)
@@ -152,7 +148,7 @@ def _nest(block: BlockOp, loop: ForOp) -> list[ForOp]:
     nest = [op for op in path if isinstance(op, ForOp)]
     if len(nest) < len(path):
         odd = next(op for op in path if not isinstance(op, ForOp))
-        raise ScheduleError(f"block {block_name(block)} is inside of a {odd.name} in loop {name_of(loop)}", [block])
+        raise ScheduleError(f"block {block_name(block)} is inside of a {odd.name} in loop {loop_name(loop)}", [block])
     if any(op.mixed_bounds[2] != 1 for op in nest):
         raise ScheduleError(f"not supported yet: a step other than 1 around block {block_name(block)}", [block])
     return nest
@@ -168,7 +164,7 @@ def _write_filling(padding: Padding, nest: Sequence[ForOp]) -> BlockOp:
     builder = builder_in_front(nest[0])
     for loop in nest:
         low, extent, _ = (copy_number(bound, builder, known) for bound in loop.mixed_bounds)
-        copy = builder.insert(make_loop(name_of(loop), low, extent, loop.variable.type))
+        copy = builder.insert(make_loop(loop_name(loop), low, extent, loop.variable.type))
         known[loop.variable] = copy.variable
         builder = TirBuilder(copy.body.block, block.location)
     axes = [
@@ -204,7 +200,7 @@ def _restrict(padding: Padding, nest: Sequence[ForOp]) -> None:
     erase_if_dead(old)
     _shrink_loops(padding, _own_loops(block, nest))
     _shrink_axes(padding)
-    _simplify_indices(block)
+    simplify_indices(block)
     renew_accesses([block])
     simplify_blocks([nest[0]])
 
@@ -277,15 +273,3 @@ def _shrink_axes(padding: Padding) -> None:
 def _compare(analyzer: Analyzer, builder: TirBuilder, name: str, lin: Lin, bound: int, type: object) -> SSAValue:
     lhs, rhs = (export(analyzer, side, builder, type) for side in (lin, Lin(bound)))  # pyright: ignore
     return builder.binary(name, lhs, rhs)
-
-
-def _simplify_indices(block: BlockOp) -> None:
-    """Write the indices of loads and stores in normal form."""
-    analyzer = Analyzer(through_lets=False)
-    for op in [op for op in block.walk() if isinstance(op, LoadOp | StoreOp)]:
-        head = len(op.operands) - len(op.indices) - (op.predicate is not None)
-        for n, index in enumerate(op.indices, head):
-            lin = analyzer.lin(index)
-            if lin.atom is not index:
-                op.operands[n] = export(analyzer, lin, before(op), index.type)
-                erase_if_dead(index)

@@ -13,7 +13,8 @@ from ...dialects.schedule import (
     GetProducersOp,
 )
 from ...dialects.tir import BlockOp, ForOp, FuncOp
-from ..analysis.scopes import all_blocks, block_name, child_blocks, consumers, loops_around, output_blocks, producers
+from ..analysis.names import block_name
+from ..analysis.scopes import all_blocks, child_blocks, consumers, loops_around, output_blocks, producers
 from .handles import BlockLike, BlockRV, LoopRV
 from .recorder import Recorder
 from .state import State, applies

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import dtype_of
 from ...dialects.tir import Axis, BlockOp, ForOp, LetOp, Mixed, TirBuilder
@@ -46,11 +45,6 @@ def copy_number(
 def write_number(value: Mixed, type: Attribute, builder: TirBuilder) -> SSAValue:
     """A number of a type as a value of its own where `builder` writes."""
     return builder.const(value, dtype_of(type)) if isinstance(value, int) else copy_expression(value, builder, {})
-
-
-def builder_in_front(op: Operation) -> TirBuilder:
-    """Writes in front of a statement and of the expressions that were computed for it."""
-    return TirBuilder(InsertPoint.before(with_expressions(op)[0]), op.location)
 
 
 def rebind_axes(block: BlockOp, axes: Sequence[Axis], meaning: Callable[[Sequence[SSAValue]], Sequence[Lin]]) -> None:

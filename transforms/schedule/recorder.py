@@ -14,6 +14,7 @@ from ...dialects.schedule import BlockType, LoopType, ScheduleOp, TraceOp
 from ...dialects.text import print_marked
 from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ...module import Module
+from ..analysis.names import loop_name
 from .handles import BlockLike, BlockRV, ExprRV, Handle, LoopRV
 from .state import Place, State, Target, apply, target_name
 
@@ -206,7 +207,7 @@ def _type_of(target: Target) -> Attribute:
 def _name_of(target: Target) -> str:
     match target:
         case ForOp():
-            return target.loop_var.data
+            return loop_name(target)
         case BlockOp() | FuncOp():
             return target_name(target)
         case Place():

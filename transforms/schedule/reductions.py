@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...core.errors import ScheduleError
 from ...dialects.schedule import DecomposeReductionOp, RfactorOp
 from ...dialects.tir import BlockOp, ForOp, FuncOp
-from ..analysis.scopes import block_name, fresh_block_name, loops_around
+from ..analysis.names import block_name, fresh_block_name, loop_name
+from ..analysis.scopes import loops_around
 from .handles import BlockLike, BlockRV, LoopRV
 from .init_nests import plan_init, take_out_init
 from .nest import function_of, rename
@@ -75,7 +76,7 @@ def decompose_reduction(state: State, block: BlockOp | FuncOp, loop: ForOp | Pla
     name = block_name(block)
     if loop not in loops_around(block):
         raise ScheduleError(
-            f"loop {loop.loop_var.data} is not around block {name} in the scope that it is in", {loop: "", block: ""}
+            f"loop {loop_name(loop)} is not around block {name} in the scope that it is in", {loop: "", block: ""}
         )
     plan = plan_init(block, loop)
     func = function_of(block)

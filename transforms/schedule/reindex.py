@@ -13,11 +13,14 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import ReindexOp
 from ...dialects.text.names import source_name
 from ...dialects.tir import AccessOp, AllocateOp, AllocBufferOp, BlockOp, ForOp, FuncOp, LoadOp, StoreOp
+from ..analysis.access_regions import buffer_shape
 from ..analysis.index import Analyzer, Lin
 from ..analysis.iter_map import lin_text, predicate_constraints
+from ..analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name
 from ..analysis.regions import (
     Box,
     Side,
+    access_box,
     bindings,
     required_region,
     shape_sides,
@@ -26,13 +29,9 @@ from ..analysis.regions import (
 from ..analysis.scopes import (
     Scope,
     between,
-    block_name,
-    buffer_name,
     child_blocks,
     comes_before,
     depends_on,
-    fresh_block_name,
-    fresh_buffer_name,
     reads_of,
     root_buffer,
     scope_of,
@@ -41,21 +40,17 @@ from ..analysis.scopes import (
 from .copies import (
     CopyAxis,
     Indices,
-    Place,
     Redirection,
     access_at,
     allocate,
-    beside,
     buffer_index,
     copy_block,
-    deepest_common,
     find_accesses,
     index_type,
     redirect,
     require_block,
-    shape_of,
-    touched_box,
 )
+from .gaps import Gap, beside, deepest_common
 from .handles import BlockLike, BlockRV
 from .nest import function_of
 from .recorder import Recorder
@@ -118,14 +113,14 @@ def buffer_side(block: BlockOp | FuncOp, buffer: SidedBuffer | Sequence[str | in
 class _Reindexed:
     """A buffer, the one place of it that a block touches, and the axes that are in its indices.
 
-    ranges: what each axis takes while the region of the place runs once.
+    ranges: what each axis takes while the region of the gap runs once.
     """
 
     buffer: SSAValue
     block: BlockOp
     indices: Sequence[Lin]
     axes: Sequence[int]
-    place: Place
+    gap: Gap
     ranges: Sequence[Side]
 
     def domain(self, analyzer: Analyzer, n: int) -> Side:
@@ -162,14 +157,14 @@ def reindex(state: State, block: BlockOp | FuncOp, buffer_side: str, buffer_inde
     found = _accesses(block, buffer, reads=reads)
     indices = _common_indices(analyzer, block, buffer, found)
     axes = _axes_in(block, buffer, found, indices)
-    place = _place(block, buffer, reads=reads)
-    ranges = _ranges(analyzer, block, axes, place)
-    reindexed = _Reindexed(buffer, block, indices, axes, place, ranges)
+    gap = _gap(block, buffer, reads=reads)
+    ranges = _ranges(analyzer, block, axes, gap)
+    reindexed = _Reindexed(buffer, block, indices, axes, gap, ranges)
     _check_touched(analyzer, reindexed, reads=reads)
     func = function_of(block)
     wanted = f"{buffer_name(buffer)}_reindex"
     name = fresh_buffer_name(func, wanted)
-    with state.changing([block], among=[place.outer]) as change:
+    with state.changing([block], among=[gap.outer]) as change:
         shape = [reindexed.domain(analyzer, n).extent for n in axes]
         space = cast("MemRefType[Attribute]", buffer.type).memory_space
         copy = allocate(analyzer, scope_of(block), name, buffer, shape, space)
@@ -181,7 +176,7 @@ def reindex(state: State, block: BlockOp | FuncOp, buffer_side: str, buffer_inde
         hint = f"{wanted}_reindex" if reads else wanted
         new = copy_block(
             analyzer,
-            place,
+            gap,
             fresh_block_name(func, hint),
             reindexed.copy_axes(analyzer),
             source,
@@ -239,7 +234,7 @@ def _axes_in(block: BlockOp, buffer: SSAValue, found: Redirection, indices: Sequ
     return [n for n, variable in enumerate(block.variables) if depends_on(written, variable)]
 
 
-def _place(block: BlockOp, buffer: SSAValue, *, reads: bool) -> Place:
+def _gap(block: BlockOp, buffer: SSAValue, *, reads: bool) -> Gap:
     """In front of the block, or behind it, in the innermost loop that is around it and who writes what it reads, or
     touches what it writes."""
     scope = Scope(scope_of(block))
@@ -253,23 +248,18 @@ def _place(block: BlockOp, buffer: SSAValue, *, reads: bool) -> Place:
     return beside(outer, block, behind=not reads)
 
 
-def _ranges(analyzer: Analyzer, block: BlockOp, axes: Sequence[int], place: Place) -> list[Side]:
-    """The values that axes take while the region of the place runs once: their bindings, within the domains."""
+def _ranges(analyzer: Analyzer, block: BlockOp, axes: Sequence[int], gap: Gap) -> list[Side]:
+    """The values that axes take while the region of the gap runs once: their bindings, within the domains."""
     bound = bindings(analyzer, block)
     found: list[Side] = []
     for n in axes:
         axis = block.axes[n]
         domain = Side.of(analyzer, axis.low, axis.extent)
         box = Box(((bound[block.variables[n]], Lin(1)),))
-        region = required_region(analyzer, [box], place.is_fixed, [domain])
+        region = required_region(analyzer, [box], gap.is_fixed, [domain])
         assert not isinstance(region, str), "a domain is given, so there is a region"
         (side,) = region
-        low, high = side.low, side.high
-        if not analyzer.is_provably("ge", low, domain.low):
-            low = analyzer.maximum(low, domain.low)
-        if not analyzer.is_provably("le", high, domain.high):
-            high = analyzer.minimum(high, domain.high)
-        found.append(Side.between(analyzer, low, high))
+        found.append(side.within(analyzer, domain))
     return found
 
 
@@ -282,7 +272,7 @@ def _check_touched(analyzer: Analyzer, found: _Reindexed, *, reads: bool) -> Non
     if not reads:
         reason = reason or "it does so under a condition"
         raise ScheduleError(f"the copy would read what block {name} does not write: {reason}", [found.block])
-    for index, whole in zip(found.indices, shape_sides(analyzer, shape_of(found.buffer)), strict=True):
+    for index, whole in zip(found.indices, shape_sides(analyzer, buffer_shape(found.buffer)), strict=True):
         if not analyzer.is_provably("ge", index, whole.low) or not analyzer.is_provably("le", index, whole.high):
             raise ScheduleError(
                 f"the copy would read buffer {buffer} at {lin_text(index)} for all values of the axes, which may be "
@@ -302,7 +292,7 @@ def _why_more(analyzer: Analyzer, found: _Reindexed) -> str | None:
     conditions, exact = predicate_constraints(analyzer, found.block.predicate)
     taken = Box(tuple((bound[found.block.variables[n]], Lin(1)) for n in found.axes), tuple(conditions), exact)
     copied = Box(tuple((side.low, side.extent) for side in found.ranges))
-    return why_not_covered(analyzer, [taken], [copied], found.place.is_fixed)
+    return why_not_covered(analyzer, [taken], [copied], found.gap.is_fixed)
 
 
 def _why_not_there(analyzer: Analyzer, found: _Reindexed) -> str | None:
@@ -313,9 +303,9 @@ def _why_not_there(analyzer: Analyzer, found: _Reindexed) -> str | None:
     accesses = [a for w in scope.blocks for a in w.accesses if a.is_write and a.buffer is found.buffer]
     if not accesses:
         return None
-    written = [touched_box(analyzer, access) for access in accesses]
+    written = [access_box(analyzer, access) for access in accesses]
     read = Box(tuple((index, Lin(1)) for index in found.indices))
-    return why_not_covered(analyzer, written, [read], found.place.is_fixed)
+    return why_not_covered(analyzer, written, [read], found.gap.is_fixed)
 
 
 def _is_unconditional(found: _Reindexed) -> bool:

@@ -15,15 +15,8 @@ from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, IfOp, LoadOp, StoreOp
 from ..analysis.dependence import CyclicCopyError
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import detect, invert, iteration_domain, predicate_constraints, why_not_onto
-from ..analysis.scopes import (
-    between,
-    binding_sums,
-    block_name,
-    buffer_name,
-    comes_before,
-    loops_around,
-    scope_of,
-)
+from ..analysis.names import block_name, buffer_name
+from ..analysis.scopes import between, binding_sums, comes_before, loops_around, scope_of
 from .copying import Copier, loads_in, outer_values, require_lasting, stores_in
 from .elementwise import (
     around,
@@ -31,17 +24,22 @@ from .elementwise import (
     body,
     element_stores,
     element_text,
-    erase_accesses,
     erase_block,
     erase_buffer,
-    renew_accesses,
     require_loads,
     require_temporary,
-    simplify_indices,
     solve,
 )
 from .handles import BlockLike
-from .nest import add_predicate, builder_before, erase_statement, simplify_blocks
+from .nest import (
+    add_predicate,
+    builder_before,
+    erase_accesses,
+    erase_statement,
+    renew_accesses,
+    simplify_accesses,
+    simplify_blocks,
+)
 from .recorder import Recorder
 from .state import State, applies
 
@@ -300,7 +298,7 @@ def _write(plan: Plan) -> None:
         branch = builder.insert(IfOp(_joint(analyzer, builder, plan.conditions)))
         builder = TirBuilder(branch.then.block, store.location)
     copier.statements(builder, body(plan.block), write)
-    simplify_indices([*copier.loads, *written])
+    simplify_accesses([*copier.loads, *written])
     if plan.conditions and alone:
         bound: dict[SSAValue, Lin] = dict(zip(producer.variables, map(analyzer.exact, producer.bindings), strict=True))
         outside = [condition.substituted(analyzer, bound) for condition in plan.conditions]

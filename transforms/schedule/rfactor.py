@@ -12,18 +12,9 @@ from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp, ForOp, StoreOp
 from ..analysis.index import Analyzer, Lin
 from ..analysis.iter_map import iteration_domain, predicate_constraints, why_not_injective
+from ..analysis.names import block_name, buffer_name, loop_name
 from ..analysis.reducers import Reducer, match_reducer
-from ..analysis.scopes import (
-    binding_sums,
-    block_name,
-    buffer_name,
-    child_blocks,
-    depends_on,
-    is_private,
-    loops_around,
-    only_child,
-    root_buffer,
-)
+from ..analysis.scopes import binding_sums, child_blocks, depends_on, is_private, loops_around, only_child, root_buffer
 from ..analysis.tree import operands_from_outside
 from .init_nests import is_reduced
 from .rfactor_blocks import Factoring, write_both_steps
@@ -61,7 +52,7 @@ def _only_block(loop: ForOp) -> BlockOp:
     if len(blocks) != 1:
         names = ", ".join(map(block_name, blocks)) or "none"
         raise ScheduleError(
-            f"expected one block inside of loop {loop.loop_var.data}, a reduction, got {names}", [loop, *blocks]
+            f"expected one block inside of loop {loop_name(loop)}, a reduction, got {names}", [loop, *blocks]
         )
     return blocks[0]
 
@@ -123,7 +114,7 @@ def _chain(block: BlockOp, loop: ForOp) -> list[ForOp]:
     parent = inner.parent_op()
     assert parent is not None
     raise ScheduleError(
-        f"block {block_name(block)} is not the only statement inside of loop {loop.loop_var.data}: expected loops "
+        f"block {block_name(block)} is not the only statement inside of loop {loop_name(loop)}: expected loops "
         "only, each the only statement in the one before",
         {loop: "", parent: "not alone"} if parent is not loop else {loop: "not alone in it"},
     )
@@ -138,7 +129,7 @@ def _check_loops(block: BlockOp, loop: ForOp, chain: Sequence[ForOp], roles: _Ro
         axes = [a.name for a, found in zip(block.axes, roles.loops, strict=True) if wrong in found]
         what = "not one that chooses what is written" if wrong is loop else "one kind of axes for each loop"
         raise ScheduleError(
-            f"loop {wrong.loop_var.data} is what {', '.join(axes)} of block {name} are computed from; expected {what}",
+            f"loop {loop_name(wrong)} is what {', '.join(axes)} of block {name} are computed from; expected {what}",
             {wrong: "", block: ""},
         )
     outside = [other for other in loops_around(block) if other in roles.reduced and other not in chain]
@@ -149,7 +140,7 @@ def _check_loops(block: BlockOp, loop: ForOp, chain: Sequence[ForOp], roles: _Ro
             {outside[0]: "", block: ""},
         )
     if loop.kind.data not in ("serial", "unrolled"):
-        raise ScheduleError(f"loop {loop.loop_var.data} is {loop.kind.data}, expected a serial one", [loop])
+        raise ScheduleError(f"loop {loop_name(loop)} is {loop.kind.data}, expected a serial one", [loop])
     rest = [other for other in chain if other in roles.reduced and other is not loop]
     _check_bounds(loop, rest, chain)
     return rest
@@ -170,7 +161,7 @@ def _check_bounds(loop: ForOp, rest: Sequence[ForOp], chain: Sequence[ForOp]) ->
         for outer in chain:
             if (inner is loop or inner in rest or outer in rest) and depends_on(inner.bounds, outer.variable):
                 raise ScheduleError(
-                    f"not supported yet: the bounds of loop {inner.loop_var.data} depend on loop {outer.loop_var.data}",
+                    f"not supported yet: the bounds of loop {loop_name(inner)} depend on loop {loop_name(outer)}",
                     {inner: "", outer: ""},
                 )
     if any(other.mixed_bounds[2] != 1 for other in (loop, *rest)):

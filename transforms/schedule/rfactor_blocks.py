@@ -31,22 +31,24 @@ from ...dialects.tir import (
     YieldOp,
 )
 from ..analysis.index import Analyzer, Lin, export
+from ..analysis.names import block_name, fresh_block_name, fresh_buffer_name, loop_name
 from ..analysis.reducers import Reducer, init_is_identity
-from ..analysis.scopes import block_name, fresh_block_name, fresh_buffer_name, root_buffer, scope_of, statements
+from ..analysis.scopes import root_buffer, scope_of, statements
 from ..analysis.tree import erase_if_dead
 from ..canonicalization.static import known_constant
 from .nest import (
     add_predicate,
     builder_before,
+    builder_in_front,
     erase_statement,
     function_of,
-    refresh_accesses,
     rename,
+    renew_accesses,
     replace_variable,
     simplify_blocks,
     with_expressions,
 )
-from .rebuild import builder_in_front, copy_expression, copy_number, rebind_axes, splice_out, write_number
+from .rebuild import copy_expression, copy_number, rebind_axes, splice_out, write_number
 
 
 @dataclass
@@ -120,7 +122,7 @@ def _loop_axis(loop: ForOp, kind: str, block: BlockOp) -> Axis:
     """The axis of a block that takes the values of a loop around it."""
     builder = builder_before(block)
     low, extent = (copy_number(n, builder, {}) for n in loop.mixed_bounds[:2])
-    return Axis(f"v{loop.loop_var.data}", kind, low, extent, loop.variable)
+    return Axis(f"v{loop_name(loop)}", kind, low, extent, loop.variable)
 
 
 # The first step
@@ -243,7 +245,7 @@ class _FirstStep:
             if root_buffer(access.buffer) not in memories:
                 continue
             if access.buffer not in self.buffers:
-                refresh_accesses(self.block)
+                renew_accesses([self.block])
                 return
             if access.is_write:
                 builder = builder_before(access)

@@ -10,7 +10,8 @@ from random import Random
 from ...core.errors import ScheduleError
 from ...dialects.schedule import SampleCategoricalOp, SampleComputeLocationOp, SamplePerfectTileOp
 from ...dialects.tir import BlockOp, ForOp, FuncOp
-from ..analysis.scopes import Scope, block_name, loops_around, lowest_common_ancestor, scope_of
+from ..analysis.names import block_name, loop_name
+from ..analysis.scopes import Scope, loops_around, lowest_common_ancestor, scope_of
 from .handles import BlockLike, ExprRV, LoopRV
 from .recorder import Recorder
 from .state import INLINE, ROOT, Decided, Place, State, applies
@@ -80,7 +81,7 @@ def sample_perfect_tile(
 ) -> Decided:
     extent = loop.mixed_bounds[1]
     if not isinstance(extent, int):
-        raise ScheduleError(f"the extent of loop {loop.loop_var.data} is not a known number", [loop])
+        raise ScheduleError(f"the extent of loop {loop_name(loop)} is not a known number", [loop])
     if n < 1 or max_innermost_factor < 1:
         raise ScheduleError(f"n = {n}, max_innermost_factor = {max_innermost_factor}: expected positive numbers")
     if decision is None:
@@ -88,7 +89,7 @@ def sample_perfect_tile(
     fine = len(decision) == n and prod(decision) == extent and decision[-1] <= max_innermost_factor
     if not fine or min(decision) < 1:
         raise ScheduleError(
-            f"decision {decision}: expected {n} factors of {extent}, the extent of loop {loop.loop_var.data}, the last "
+            f"decision {decision}: expected {n} factors of {extent}, the extent of loop {loop_name(loop)}, the last "
             f"one not greater than {max_innermost_factor}",
             [loop],
         )

@@ -8,19 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.errors import PassError, ScheduleError
+from ...dialects.text.names import source_name
 from ...dialects.tir import Axis, BlockOp, ForOp, InitOp, TirBuilder
 from ..analysis.access_regions import infer_accesses
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import Division, detect, divide, invert, iteration_domain, lin_text
-from ..analysis.scopes import binding_sums, block_name, depends_on, loops_around, statements
+from ..analysis.names import block_name, loop_name
+from ..analysis.scopes import binding_sums, depends_on, loops_around, statements
 from ..analysis.tree import erase_if_dead
 from .init_nests import TakenInit, is_reduced
-from .nest import builder_before, conjuncts, move_to_end, number, set_predicate, simplify_blocks
-from .rebuild import builder_in_front, copy_expression, rebind_axes
+from .nest import builder_before, builder_in_front, conjuncts, move_to_end, number, set_predicate, simplify_blocks
+from .rebuild import copy_expression, rebind_axes
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def divide_block(block: BlockOp, roots: Sequence[Operation]) -> Part:
     _check_leaves(block, sums, loops)
     divisions = _divide(analyzer, block, loops, inner, sums, names)
     if isinstance(divisions, str):
-        around = "the blocks" if len(roots) > 1 or not isinstance(root, ForOp) else f"loop {root.loop_var.data}"
+        around = "the blocks" if len(roots) > 1 or not isinstance(root, ForOp) else f"loop {loop_name(root)}"
         raise ScheduleError(
             f"the axes of block {block_name(block)} are no parts of loops outside and loops inside of {around}: "
             f"{divisions}",
@@ -339,8 +341,8 @@ class OuterBlock:
             if isinstance(found, str) or variable not in found:
                 why = found if isinstance(found, str) else "no axis tells its iterations apart"
                 raise ScheduleError(
-                    f"loop {_loop_name(variable)} is outside of the new block and used inside, and cannot be told from "
-                    f"its axes: {why}",
+                    f"loop {source_name(variable)} is outside of the new block and used inside, and cannot be told "
+                    f"from its axes: {why}",
                     list(self.roots),
                 )
             builder = TirBuilder(InsertPoint.before(user), user.location)
@@ -349,9 +351,3 @@ class OuterBlock:
 
 def _is_same(a: _OuterAxis, b: _OuterAxis) -> bool:
     return (a.kind, a.binding, a.extent, a.type) == (b.kind, b.binding, b.extent, b.type)
-
-
-def _loop_name(variable: SSAValue) -> str:
-    assert isinstance(variable, BlockArgument)
-    loop = variable.block.parent_op()
-    return loop.loop_var.data if isinstance(loop, ForOp) else "_"

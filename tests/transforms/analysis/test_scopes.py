@@ -7,19 +7,17 @@ from xdsl.dialects.builtin import StringAttr, f32
 
 from stepwell.dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfOp, StoreOp
 from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.transforms.analysis.names import block_name, fresh_block_name, fresh_buffer_name
 from stepwell.transforms.analysis.scopes import (
     Scope,
     all_blocks,
     between,
-    block_name,
     child_blocks,
     child_towards,
     comes_before,
     consumers,
     declarations,
     depends_on,
-    fresh_block_name,
-    fresh_buffer_name,
     loops_around,
     lowest_common_ancestor,
     only_child,

@@ -10,10 +10,11 @@ import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ....dialects.tir import BlockOp, ForOp, LaunchThreadOp
+from ..names import loop_name, memory_name
 from .accesses import Collector, buffer_of
 from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters
 from .flow import flow_of, is_used_outside
-from .model import Accesses, Region, Statement, combine, loop_name, memory_name
+from .model import Accesses, Region, Statement, combine
 from .points import at_point, render, render_parameters, smallest
 from .sources import LIVE_IN, Ambiguous, Memory, Source
 from .violation import Violation

@@ -10,10 +10,11 @@ import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ....dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, LaunchThreadOp, MatchBufferOp, WhileOp
+from ..names import memory_name
 from .accesses import buffer_of
 from .assignment import AssignedOnce, NotAssignedOnce
 from .limits import limited
-from .model import Init, Region, Statement, memory_name, parameter_name
+from .model import Init, Region, Statement
 from .order import Event
 from .search import LastWriters
 from .sources import LIVE_OUT, Key, Memory, MemoryEvents, Named, Sink, Source
@@ -101,7 +102,7 @@ class Flow:
 
     def label(self, parameter: str) -> str:
         """What the program calls a parameter that isl calls `parameter`."""
-        return next((parameter_name(v) for v, name in self.parameters.items() if name == parameter), parameter)
+        return next((memory_name(v) for v, name in self.parameters.items() if name == parameter), parameter)
 
     def naming(self, loops: Mapping[Key, tuple[Operation, ...]]) -> Flow:
         """The same flow, with the values of some loops in the names of statements' instances."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import islpy as isl
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.text import expression_text
 from ....dialects.tir import (
@@ -19,7 +19,6 @@ from ....dialects.tir import (
     BlockOp,
     BufferOp,
     ForOp,
-    FuncOp,
     IfOp,
     InitOp,
     LaunchThreadOp,
@@ -28,6 +27,7 @@ from ....dialects.tir import (
     SymbolOp,
 )
 from ..index import type_range
+from ..names import loop_name, memory_name
 from ..tree import is_expression
 from .accesses import Access, Collector, axis_values, first_steps
 from .affine import (
@@ -239,7 +239,7 @@ class Region:
 
     def label(self, parameter: str) -> str:
         """What the program calls a parameter that isl calls `parameter`."""
-        return next((parameter_name(v) for v, name in self.parameters.names.items() if name == parameter), parameter)
+        return next((memory_name(v) for v, name in self.parameters.names.items() if name == parameter), parameter)
 
     # Where statements are
 
@@ -496,12 +496,6 @@ def _loads(op: Operation) -> bool:
     return isinstance(op, LoadOp) or any(isinstance(i, LoadOp) for r in op.regions for i in r.walk())
 
 
-def loop_name(loop: Operation) -> str:
-    """What the variable of a loop is called."""
-    assert isinstance(loop, ForOp | LaunchThreadOp)
-    return loop.loop_var.data if isinstance(loop, ForOp) else loop.var_name.data
-
-
 def _label(op: Operation) -> str:
     """What a statement that is no block is called in messages."""
     if isinstance(op, StoreOp):
@@ -514,28 +508,3 @@ def _text(op: Operation) -> str:
     if isinstance(op, LoadOp | StoreOp):
         return f"{memory_name(op.buffer)}[{', '.join(expression_text(i) for i in op.indices)}]"
     return op.name
-
-
-def memory_name(value: SSAValue | None) -> str:
-    """What a buffer or pointer is called by the program."""
-    if value is None:
-        return "what is outside of buffers"
-    owner = value.owner
-    if isinstance(owner, BufferOp):
-        return owner.buffer_name.data
-    if isinstance(owner, AllocateOp | AllocateConstOp):
-        return owner.var_name.data
-    if isinstance(value, BlockArgument) and isinstance(parent := value.owner.parent_op(), FuncOp):
-        return parent.param_names.data[value.index].data
-    return value.name_hint or "a pointer"
-
-
-def parameter_name(value: SSAValue) -> str:
-    """What a value that is fixed in a region is called by the program."""
-    if isinstance(owner := value.owner, SymbolOp):
-        return owner.var_name.data
-    if isinstance(value, BlockArgument) and isinstance(parent := value.owner.parent_op(), ForOp | LaunchThreadOp):
-        return loop_name(parent)
-    if isinstance(value, BlockArgument) and isinstance(parent := value.owner.parent_op(), BlockOp):
-        return parent.axis_names.data[value.index].data
-    return memory_name(value)

@@ -47,6 +47,13 @@ class Side:
         below = not analyzer.is_provably("ge", self.low, outer.low)
         return below, not analyzer.is_provably("le", self.high, outer.high)
 
+    def within(self, analyzer: Analyzer, outer: Side) -> Side:
+        """Those of them that are in `outer`."""
+        below, above = self.leaves(analyzer, outer)
+        low = analyzer.maximum(self.low, outer.low) if below else self.low
+        high = analyzer.minimum(self.high, outer.high) if above else self.high
+        return Side.between(analyzer, low, high)
+
     def clipped(self, analyzer: Analyzer, outer: Side) -> Side:
         """Those of them that are in `outer`, where both ends are numbers; else itself."""
         if self.low.terms or self.extent.terms:
