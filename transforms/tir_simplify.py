@@ -36,10 +36,10 @@ from .analysis.fold import fold
 from .analysis.index import Analyzer, cost, export, is_index_arithmetic, tree_cost
 from .analysis.tree import (
     erase_if_dead,
+    erase_statement,
     evaluate_unused,
     has_effect,
     is_expression,
-    operands_from_outside,
     treeify,
 )
 from .canonicalization.static import drop_predicate, make_static
@@ -206,7 +206,7 @@ class _Simplifier:
         if op.kind.data != "thread_binding":
             least, most = self.analyzer.bounds(self.analyzer.exact(extent))
             if most <= 0:
-                erase(op)
+                erase_statement(op)
                 return
             if self.unit_loops and least == most and isinstance(step, int) and most <= step:
                 self.unit_loop(op, low)
@@ -225,7 +225,7 @@ class _Simplifier:
             variable.replace_all_uses_with(value)
             self.shares_values = True
         self.ops(_inline(op.body.block, op))
-        erase(op)
+        erase_statement(op)
 
     def known(self, value: Mixed) -> Mixed:
         """The number that a value is if it is known, else the value. A variable stays, even one of a single number."""
@@ -237,7 +237,7 @@ class _Simplifier:
         if predicate is not None:
             known = self.analyzer.decide(predicate)
             if known is False:
-                erase(op)
+                erase_statement(op)
                 return
             if known:
                 drop_predicate(op)
@@ -260,7 +260,7 @@ class _Simplifier:
             self.regions(op)
             return
         self.ops(_inline((op.then if known else op.orelse).block, op))
-        erase(op)
+        erase_statement(op)
 
     def choice(self, op: IfThenElseOp) -> None:
         known = self.analyzer.decide(op.condition)
@@ -270,8 +270,8 @@ class _Simplifier:
         *inner, last = _inline((op.then if known else op.orelse).block, op)
         assert isinstance(last, YieldOp)
         op.result.replace_all_uses_with(last.value)  # first: a value without uses goes with its last consumer
-        erase(last)
-        erase(op)
+        erase_statement(last)
+        erase_statement(op)
         self.ops(inner)
 
     def loop_while(self, op: WhileOp) -> None:
@@ -280,11 +280,11 @@ class _Simplifier:
         last = op.condition.block.last_op
         assert isinstance(last, YieldOp)
         if self.analyzer.decide(last.value) is False and not any(has_effect(inner) for inner in op.condition.block.ops):
-            erase(op)
+            erase_statement(op)
 
     def check(self, op: AssertOp) -> None:
         if self.analyzer.decide(op.condition):
-            erase(op)
+            erase_statement(op)
 
 
 _HANDLERS: dict[type[Operation], Callable[[_Simplifier, Any], None]] = {
@@ -312,15 +312,6 @@ def _inline(block: Block, place: Operation) -> list[Operation]:
         op.detach()
         target.insert_op_before(op, place)
     return ops
-
-
-def erase(op: Operation) -> None:
-    """Erase an op, and what was computed for it alone."""
-    values = operands_from_outside(op)
-    op.detach()
-    op.erase()
-    for value in values:
-        erase_if_dead(value)
 
 
 # What nobody needs

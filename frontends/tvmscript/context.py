@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     NoneAttr,
     StringAttr,
-    f64,
 )
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -29,6 +28,7 @@ from ...core import dtypes
 from ...core.diagnostics import Span, did_you_mean
 from ...core.dtypes import DType, dtype_of, parse_dtype, type_of
 from ...dialects.tir import FuncOp, HandleType, Mixed, Operand, RampOp, SymbolOp, TirBuilder
+from ...dialects.tir.annotations import annotation_key, annotation_value
 from ...dialects.tir.builder import constant_value
 from . import syntax
 from .values import (
@@ -390,14 +390,11 @@ class Context:
         match value:
             case Attribute():
                 return value
-            case bool():
-                return IntegerAttr.from_bool(value)
-            case int():
-                return self._number_attribute(value, span)
-            case float():
-                return FloatAttr(value, f64)
-            case str():
-                return StringAttr(value)
+            case bool() | int() | float() | str():
+                try:
+                    return annotation_value(value)
+                except ValueError as error:
+                    raise span.error(str(error)) from None
             case None:
                 return NoneAttr()
             case list() | tuple():
@@ -419,14 +416,8 @@ class Context:
             raise span.error(f"expected a dictionary, got {describe(value)}")
         entries = cast("dict[Value, Value]", value)
         return DictionaryAttr(
-            {normal_key(self.string(k, span, "a key")): self.attribute(v, span) for k, v in entries.items()}
+            {annotation_key(self.string(k, span, "a key")): self.attribute(v, span) for k, v in entries.items()}
         )
-
-    def _number_attribute(self, value: int, span: Span) -> Attribute:
-        dtype = dtypes.literal_dtype(value)
-        if not dtypes.int_fits(value, dtype):
-            raise span.error(f"{value} does not fit {dtype}")
-        return IntegerAttr(value, cast(Any, type_of(dtype)))
 
     def _constant_attribute(self, value: SSAValue, span: Span) -> Attribute:
         known = constant_value(value)
@@ -439,11 +430,6 @@ class Context:
 def _place(variable: Variable) -> tuple[int, int]:
     """Sizes stand in the order they are declared in, whatever uses them first."""
     return variable.span.line, variable.span.column
-
-
-def normal_key(key: str) -> str:
-    """`tirx.noalias` of today is `tir.noalias`."""
-    return f"tir.{key.removeprefix('tirx.')}" if key.startswith("tirx.") else key
 
 
 def _numpy_name(value: Value) -> str | None:

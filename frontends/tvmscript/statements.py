@@ -23,9 +23,11 @@ from ...dialects.tir import (
     ReturnOp,
     WhileOp,
     YieldOp,
+    constant_value,
 )
+from ...dialects.tir.annotations import annotation_key
 from . import blocks, buffers, pytime, syntax
-from .context import Context, normal_key, spell_type
+from .context import Context, spell_type
 from .expressions import binary, call_word, evaluate, is_zero, split_items
 from .values import (
     AttrFrame,
@@ -507,7 +509,7 @@ def _open(context: Context, frame: Frame, name: str) -> Value:
 def _open_attr(context: Context, frame: AttrFrame) -> Value:
     for key, value in frame.entries:
         node, operand = (_attr_operand(context, part, frame.span) for part in (frame.node, value))
-        op = AttrOp(normal_key(key), node, operand)
+        op = AttrOp(annotation_key(key), node, operand)
         context.locate(frame.span).insert(op)
         context.builder.point = InsertPoint.at_end(op.body.block)
     return None
@@ -519,8 +521,6 @@ def _attr_operand(context: Context, value: Value, span: Span) -> SSAValue | Attr
         return buffers.data_of(context, value, span)
     if pytime.is_symbolic(value):
         operand = context.expr(value, span)
-        from ...dialects.tir.builder import constant_value
-
         return operand if constant_value(operand) is None else context.attribute(operand, span)
     return context.attribute(value, span)
 

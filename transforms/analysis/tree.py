@@ -247,6 +247,15 @@ def erase_if_dead(value: SSAValue) -> None:
             op.erase()
 
 
+def erase_statement(op: Operation) -> None:
+    """Erase a statement and what was computed for it alone."""
+    values = operands_from_outside(op)
+    op.detach()
+    op.erase()
+    for value in values:
+        erase_if_dead(value)
+
+
 def operands_from_outside(op: Operation) -> list[SSAValue]:
     """The values that `op` and what is inside of it use, without those that are defined inside."""
     if not op.regions:

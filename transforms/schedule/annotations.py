@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, MemRefType, StringAttr, f64, i32
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRefType, StringAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...core.diagnostics import did_you_mean
-from ...core.dtypes import int_fits, literal_dtype, type_of
+from ...core.dtypes import int_fits, literal_dtype
 from ...core.errors import ScheduleError
 from ...core.xdsl_compat import hint
 from ...dialects.schedule import AnnotateOp, SetScopeOp, StorageAlignOp, UnannotateOp
@@ -29,6 +29,7 @@ from ...dialects.tir import (
     MatchRegionOp,
     memory_space,
 )
+from ...dialects.tir.annotations import annotation_key, annotation_value
 from ..analysis.names import buffer_name, fresh_buffer_name
 from .handles import BlockLike, ExprRV, LoopRV
 from .nest import annotate as set_annotation
@@ -129,17 +130,11 @@ def annotation_attribute(value: Annotation | Attribute) -> Attribute:
     match value:
         case Attribute():
             return value
-        case bool():
-            return IntegerAttr.from_bool(value)
-        case int():
-            dtype = literal_dtype(value)
-            if not int_fits(value, dtype):
-                raise ScheduleError(f"annotation {value} does not fit {dtype}")
-            return IntegerAttr(value, cast(Any, type_of(dtype)))
-        case float():
-            return FloatAttr(value, f64)
-        case str():
-            return StringAttr(value)
+        case bool() | int() | float() | str():
+            try:
+                return annotation_value(value)
+            except ValueError as error:
+                raise ScheduleError(f"annotation {error}") from None
         case list() | tuple():
             return ArrayAttr([annotation_attribute(item) for item in value])
         case dict():
@@ -152,10 +147,9 @@ def annotation_attribute(value: Annotation | Attribute) -> Attribute:
 
 
 def _key(key: object) -> str:
-    """Keys have the names of classic TVM."""
     if not isinstance(key, str):
         raise ScheduleError(f"key {key!r} of an annotation: expected a string")
-    return f"tir.{key.removeprefix('tirx.')}" if key.startswith("tirx.") else key
+    return annotation_key(key)
 
 
 @applies(AnnotateOp)

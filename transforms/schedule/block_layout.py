@@ -15,7 +15,7 @@ from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import iteration_domain, why_not_bijective
 from ..analysis.names import block_name, loop_name
 from ..analysis.scopes import binding_sums, loops_around, only_child
-from ..analysis.tree import erase_if_dead
+from ..analysis.tree import erase_if_dead, erase_statement
 from ..canonicalization.static import set_operands
 from .copies import require_block
 from .handles import BlockLike
@@ -24,7 +24,6 @@ from .layout import Layout, new_layout
 from .layout_padding import invert_layout, padding_conditions, write_none
 from .nest import (
     builder_before,
-    erase_statement,
     make_loop,
     move_before,
     move_to_end,

@@ -13,9 +13,10 @@ from ..analysis.names import block_name, fresh_block_name, loop_name
 from ..analysis.scopes import child_blocks, child_towards, lowest_common_ancestor, scope_of, statements
 from .handles import BlockLike, BlockRV, LoopRV
 from .init_nests import TakenInit, plan_init, take_out_init
+from .legality import Change
 from .nest import all_in_blocks, function_of
 from .recorder import Recorder
-from .state import Change, Place, State, applies
+from .state import Place, State, applies
 from .subspaces import OuterBlock, Part, divide_block
 
 

@@ -14,9 +14,9 @@ from ..analysis.index import Analyzer, Lin
 from ..analysis.iter_map import Domain, IterVar, detect, invert
 from ..analysis.names import block_name, buffer_name
 from ..analysis.scopes import ancestors, root_buffer, scope_of, statements
-from ..analysis.tree import has_effect
+from ..analysis.tree import erase_statement, has_effect
 from .copying import loads_in, stores_in, why_not_simple
-from .nest import erase_empty_around, erase_statement
+from .nest import erase_empty_around
 
 # What blocks must be like
 

@@ -31,8 +31,8 @@ from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import detect, invert, iteration_domain
 from ..analysis.names import block_name, loop_name
 from ..analysis.scopes import between, depends_on, loops_around, root_buffer, statements
-from ..analysis.tree import erase_if_dead, operands_from_outside
-from .nest import builder_in_front, conjuncts, erase_statement, simplify_blocks, with_expressions
+from ..analysis.tree import erase_if_dead, erase_statement, operands_from_outside
+from .nest import builder_in_front, conjuncts, simplify_blocks, with_expressions
 from .rebuild import copy_expression, copy_number, write_number
 
 

@@ -18,13 +18,12 @@ from ..analysis.index import Analyzer, Div, Lin, export
 from ..analysis.iter_map import detect, invert
 from ..analysis.names import buffer_name, fresh_block_name, loop_name
 from ..analysis.scopes import child_blocks, comes_before, loops_around, only_child, scope_of, statements
-from ..analysis.tree import is_expression, operands_from_outside
+from ..analysis.tree import erase_statement, is_expression, operands_from_outside
 from .copies import type_of
 from .gaps import beside
 from .index_maps import apply_map
 from .nest import (
     builder_before,
-    erase_statement,
     make_loop,
     move_body,
     number,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import islpy as isl
@@ -16,7 +16,20 @@ from ..analysis.dependence.touched import touched_memories
 from ..analysis.scopes import ancestors, child_blocks, lowest_common_ancestor, statements
 from .concurrency import CONCURRENT, require_concurrent_loops
 from .nest import all_in_blocks
-from .state import Change
+
+
+@dataclass
+class Change:
+    """A change of the program that is under way; what is said here is for the check behind it.
+
+    copies_before, copies_after: blocks that only hand values on, and are seen through, in front of and behind the
+    change: inlined producers, caches.  renamed: what a statement or buffer in front of the change is behind it; or a
+    new block, and the reduction block whose init it is.
+    """
+
+    copies_before: list[BlockOp] = field(default_factory=list)
+    copies_after: list[BlockOp] = field(default_factory=list)
+    renamed: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -17,21 +17,11 @@ from ...dialects.tir import ForOp, TirBuilder
 from ..analysis.index import Analyzer, Lin, export, type_range
 from ..analysis.names import loop_name
 from ..analysis.scopes import depends_on, only_child
-from ..analysis.tree import erase_if_dead, is_expression, is_pure_expression, treeify
+from ..analysis.tree import erase_if_dead, erase_statement, is_expression, is_pure_expression, treeify
 from .concurrency import require_concurrent_loops
 from .handles import ExprRV, LoopRV
 from .legality import keeps_any_order
-from .nest import (
-    builder_before,
-    erase_statement,
-    guard,
-    make_loop,
-    move_body,
-    number,
-    replace_by_sum,
-    simplify_blocks,
-    with_expressions,
-)
+from .nest import builder_before, guard, make_loop, move_body, number, replace_by_sum, simplify_blocks, with_expressions
 from .recorder import Recorder
 from .state import State, applies
 

@@ -36,7 +36,7 @@ from ..analysis.access_regions import infer_accesses
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.names import block_name
 from ..analysis.scopes import ancestors, child_blocks, depends_on, statements
-from ..analysis.tree import erase_if_dead, has_effect, is_expression, operands_from_outside
+from ..analysis.tree import erase_if_dead, erase_statement, has_effect, is_expression
 from ..canonicalization.static import drop_predicate, make_static, set_operands
 
 # Statements and their expressions
@@ -83,15 +83,6 @@ def move_body(source: Block, target: Block) -> None:
     for op in list(source.ops):
         op.detach()
         target.add_op(op)
-
-
-def erase_statement(op: Operation) -> None:
-    """Erase a statement and what was computed for it alone."""
-    values = operands_from_outside(op)
-    op.detach()
-    op.erase()
-    for value in values:
-        erase_if_dead(value)
 
 
 def erase_empty_around(op: Operation | None) -> None:

@@ -17,6 +17,7 @@ from ..analysis.index import Analyzer, Lin, export
 from ..analysis.iter_map import detect, invert, iteration_domain, predicate_constraints, why_not_onto
 from ..analysis.names import block_name, buffer_name
 from ..analysis.scopes import between, binding_sums, comes_before, loops_around, scope_of
+from ..analysis.tree import erase_statement
 from .copying import Copier, loads_in, outer_values, require_lasting, stores_in
 from .elementwise import (
     around,
@@ -31,15 +32,7 @@ from .elementwise import (
     solve,
 )
 from .handles import BlockLike
-from .nest import (
-    add_predicate,
-    builder_before,
-    erase_accesses,
-    erase_statement,
-    renew_accesses,
-    simplify_accesses,
-    simplify_blocks,
-)
+from .nest import add_predicate, builder_before, erase_accesses, renew_accesses, simplify_accesses, simplify_blocks
 from .recorder import Recorder
 from .state import State, applies
 

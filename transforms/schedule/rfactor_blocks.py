@@ -34,13 +34,12 @@ from ..analysis.index import Analyzer, Lin, export
 from ..analysis.names import block_name, fresh_block_name, fresh_buffer_name, loop_name
 from ..analysis.reducers import Reducer, init_is_identity
 from ..analysis.scopes import root_buffer, scope_of, statements
-from ..analysis.tree import erase_if_dead
+from ..analysis.tree import erase_if_dead, erase_statement
 from ..canonicalization.static import known_constant
 from .nest import (
     add_predicate,
     builder_before,
     builder_in_front,
-    erase_statement,
     function_of,
     rename,
     renew_accesses,

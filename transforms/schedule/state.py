@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any, TypeAlias, TypeVar
 
@@ -17,7 +18,9 @@ from ...core.diagnostics import did_you_mean
 from ...core.errors import ScheduleError
 from ...dialects.schedule import BlockType, LoopType, ScheduleOp
 from ...dialects.tir import BlockOp, ForOp, FuncOp
+from ..analysis.names import loop_name
 from ..analysis.tree import treeify
+from .legality import Change, require_same_flow, take_snapshot
 
 
 @dataclass(frozen=True)
@@ -31,20 +34,6 @@ ROOT, INLINE = Place("root"), Place("inline")
 
 Target: TypeAlias = BlockOp | FuncOp | ForOp | Place | int
 """What a value of a trace stands for."""
-
-
-@dataclass
-class Change:
-    """A change of the program that is under way; what is said here is for the check behind it.
-
-    copies_before, copies_after: blocks that only hand values on, and are seen through, in front of and behind the
-    change: inlined producers, caches.  renamed: what a statement or buffer in front of the change is behind it; or a
-    new block, and the reduction block whose init it is.
-    """
-
-    copies_before: list[BlockOp] = field(default_factory=list)
-    copies_after: list[BlockOp] = field(default_factory=list)
-    renamed: dict[Any, Any] = field(default_factory=dict)
 
 
 class State:
@@ -96,17 +85,10 @@ class State:
     def resolve(self, value: SSAValue) -> Target:
         """What a value of the trace stands for; ScheduleError if that has gone from the program."""
         target = self.values[value]
-        if isinstance(target, Operation) and not self._is_alive(target):
-            kind, name = ("loop", target.loop_var) if isinstance(target, ForOp) else ("block", target_name(target))
-            name = name if isinstance(name, str) else name.data
-            raise ScheduleError(f"{kind} {name!r} is no longer in the program: an earlier primitive has replaced it")
+        if isinstance(target, Operation) and not self.module.is_ancestor(target):
+            what = f"loop {loop_name(target)!r}" if isinstance(target, ForOp) else f"block {target_name(target)!r}"
+            raise ScheduleError(f"{what} is no longer in the program: an earlier primitive has replaced it")
         return target
-
-    def _is_alive(self, op: Operation) -> bool:
-        top: Operation | None = op
-        while top is not None and top is not self.module:
-            top = top.parent_op()
-        return top is self.module
 
     # Changes
 
@@ -128,8 +110,6 @@ class State:
             self.changed = True
             yield change
             return
-        from .legality import require_same_flow, take_snapshot
-
         before = take_snapshot(moved, among)
         self.changed = True
         yield change
@@ -184,10 +164,9 @@ def apply(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> tupl
 
 def _check_handles(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> None:
     """ScheduleError unless blocks and loops are given where they are asked for."""
-    for name, operand in op.get_irdl_definition().operands:
+    for name, kinds in _accepted_kinds(op).items():
         if name not in arguments:
             continue
-        kinds = {type: text for type, text in _KINDS.items() if _is_accepted(operand, type)}
         given: list[Any] = arguments[name] if isinstance(arguments[name], list) else [arguments[name]]
         for value in given:
             expected = f"{name}: expected the handle of a {' or '.join(kinds.values())}"
@@ -205,6 +184,15 @@ _TAKE_PLACES = frozenset(("schedule.compute_at", "schedule.reverse_compute_at"))
 """Primitives that know what to do with the places that `sample_compute_location` gives besides loops."""
 
 
+@cache
+def _accepted_kinds(op: type[ScheduleOp]) -> dict[str, dict[Attribute, str]]:
+    """The types of handles that each operand of a primitive takes, with what they are called."""
+    return {
+        name: {type: text for type, text in _KINDS.items() if _is_accepted(operand, type)}
+        for name, operand in op.get_irdl_definition().operands
+    }
+
+
 def _is_accepted(operand: OperandDef, type: Attribute) -> bool:
     try:
         operand.constr.verify([type], VerificationContext())
@@ -219,20 +207,3 @@ def _resolved(state: State, value: Any) -> Any:
     if isinstance(value, list):
         return [_resolved(state, item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     return value
-
-
-__all__ = [
-    "INLINE",
-    "PRIMITIVES",
-    "ROOT",
-    "BlockType",
-    "Change",
-    "Decided",
-    "LoopType",
-    "Place",
-    "State",
-    "Target",
-    "applies",
-    "apply",
-    "target_name",
-]

@@ -10,8 +10,8 @@ docs/legality.md explains the model.
 from .carried import carried_dependence, has_self_conflicts, reads_its_writes
 from .compare import CyclicCopyError, compare_flows
 from .flow import Flow, value_flow
-from .model import Init
 from .sources import LIVE_IN, LIVE_OUT
+from .statements import Init
 from .violation import Violation
 
 __all__ = [

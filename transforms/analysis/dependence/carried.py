@@ -14,9 +14,10 @@ from ..names import loop_name, memory_name
 from .accesses import Collector, buffer_of
 from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters
 from .flow import flow_of, is_used_outside
-from .model import Accesses, Region, Statement, combine
+from .model import Region, combine
 from .points import at_point, render, render_parameters, smallest
 from .sources import LIVE_IN, Ambiguous, Memory, Source
+from .statements import Accesses, Statement
 from .violation import Violation
 
 

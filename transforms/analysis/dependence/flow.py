@@ -14,10 +14,11 @@ from ..names import memory_name
 from .accesses import buffer_of
 from .assignment import AssignedOnce, NotAssignedOnce
 from .limits import limited
-from .model import Init, Region, Statement
+from .model import Region
 from .order import Event
 from .search import LastWriters
 from .sources import LIVE_OUT, Key, Memory, MemoryEvents, Named, Sink, Source
+from .statements import Init, Statement
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .flow import Flow
-from .model import Init, Statement
+from .statements import Init, Statement
 
 
 class UnmatchedError(ValueError):

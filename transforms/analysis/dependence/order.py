@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import islpy as isl
 from xdsl.ir import Operation
 
 from .affine import DIM
-
-if TYPE_CHECKING:
-    from .model import Statement
+from .statements import Statement
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import islpy as isl
 
 from .affine import DIM
-from .model import Statement
 from .order import Event
 from .reductions import IDEMPOTENT
 from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, MemoryEvents, Named, Sink, Source
+from .statements import Statement
 
 # Further away in time than any position or loop variable.
 _FAR = 2**62

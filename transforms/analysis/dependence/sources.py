@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import islpy as isl
 from xdsl.ir import Operation, SSAValue
 
-from .model import Init
-
-if TYPE_CHECKING:
-    from .order import Event
+from .order import Event
+from .statements import Init
 
 Memory: TypeAlias = SSAValue | None
 """A buffer, or what else stands for some memory; None is the world outside of buffers."""

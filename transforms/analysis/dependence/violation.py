@@ -10,9 +10,9 @@ from xdsl.ir import Operation
 
 from .affine import Point
 from .flow import Flow
-from .model import Init
 from .points import at_point, render, render_parameters, smallest
 from .sources import LIVE_IN, LIVE_OUT, Key, Memory, Source
+from .statements import Init
 
 if TYPE_CHECKING:
     from .compare import Reads

@@ -20,7 +20,6 @@ Number: TypeAlias = int | float
 
 KINDS = ("add", "mul", "min", "max", "and", "or", "xor")
 """The operators of single accumulators, as `TirBuilder.binary` calls them."""
-_IDEMPOTENT = frozenset(("min", "max", "and", "or"))
 
 
 @dataclass(frozen=True)
@@ -78,11 +77,6 @@ class Reducer:
         """Whether the order of contributions cannot be seen, but for rounding: not so where equal keys of an argmax are
         told apart by nothing."""
         return self.choice is None or self.choice.tie is not None
-
-    @property
-    def is_idempotent(self) -> bool:
-        """Whether contributing a value a second time changes nothing, so that parts may start from any common value."""
-        return self.choice is not None or all(a.kind in _IDEMPOTENT for a in self.accumulators)
 
     def combine(self, builder: TirBuilder, lhs: Sequence[SSAValue], rhs: Sequence[SSAValue]) -> list[SSAValue]:
         """What two tuples of accumulated values are together, `lhs` from earlier contributions than `rhs`."""
