@@ -31,6 +31,7 @@ from ..analysis.iter_map import Domain, IterVar, lin_text, why_not_injective, wh
 from ..analysis.names import buffer_name
 from ..analysis.regions.relax import Relaxer
 from ..analysis.scopes import all_blocks
+from ..analysis.tree import erase_if_dead
 from ..canonicalization.static import set_operands
 from .copies import access_at, require_block, set_indices, type_of
 from .handles import BlockLike
@@ -306,8 +307,10 @@ def _retype(analyzer: Analyzer, buffer: SSAValue, shape: Sequence[Lin]) -> SSAVa
     builder = builder_before(owner)
     mixed = [number(analyzer, extent, builder, type_of(extent)) for extent in shape]
     head = [[owner.source]] if isinstance(owner, MatchBufferOp) else []
-    dims = [d for d in mixed if isinstance(d, SSAValue)]
+    dims, old_dims = [d for d in mixed if isinstance(d, SSAValue)], list(owner.dims)
     set_operands(owner, [*head, dims, owner.strides, owner.offset])
+    for value in old_dims:
+        erase_if_dead(value)
     return Rewriter.replace_value_with_new_type(
         owner.buffer, buffer_type(old.element_type, mixed, space=old.memory_space)
     )

@@ -41,6 +41,22 @@ def main(a: T.handle, c: T.handle):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = A[vi, vj] * T.float32(2)
 """
+SYMBOLIC_STAGES = """
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,))
+    C = T.match_buffer(c, (n,))
+    B = T.alloc_buffer((n,))
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = A[vi] * T.float32(2)
+    for i in range(n):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            C[vi] = B[vi] + T.float32(1)
+"""
 
 
 def layout(index_map: str, *, block: str = "B", buffer: str = "('write', 0)", more: str = "") -> str:
@@ -79,6 +95,11 @@ def test_a_parameter_of_symbolic_shape_changes_it() -> None:
     assert "C = T.match_buffer(c, (2, n, 4))" in text
     text = scheduled(SYMBOLIC, layout("lambda i, j: (i // 4, j, i % 4)", block="C", more=", pad_value=0")).script()
     assert "C = T.match_buffer(c, ((n + T.int64(3)) // T.int64(4), 8, 4))" in text
+
+
+def test_a_symbolic_shape_that_changes_again_leaves_nothing_behind() -> None:
+    sch = scheduled(SYMBOLIC_STAGES, f"{layout('lambda i: [i + 1]')}\n{layout('lambda i: [i]')}")
+    assert body_of(sch).count("n + ") == 1
 
 
 @pytest.mark.parametrize("index_map", ["lambda i, j: (i, j + 1)", "lambda i, j: (i, j * 2)", "lambda i, j: (i + j, j)"])
