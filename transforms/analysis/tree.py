@@ -61,11 +61,13 @@ _DIALECTS = ("arith", "math", "vector")
 def is_pure_expression(op: Operation) -> bool:
     """Whether `op` computes a value from values and does nothing else: it may be copied and moved anywhere."""
     kind = type(op)
+    if kind in _PURE:
+        return True
     if isinstance(op, CallExternOp):
         return op.pure is not None and op.result is not None
     if isinstance(op, IfThenElseOp):
         return all(is_pure_expression(inner) for inner in _inner(op))
-    return kind in _PURE or (bool(op.results) and op.dialect_name() in _DIALECTS)
+    return bool(op.results) and op.dialect_name() in _DIALECTS
 
 
 def is_expression(op: Operation) -> bool:
@@ -73,14 +75,15 @@ def is_expression(op: Operation) -> bool:
     kind = type(op)
     if kind in _CALLS:
         return bool(op.results)
-    return kind is LoadOp or kind is IfThenElseOp or kind in _PURE or is_pure_expression(op)
+    return kind is LoadOp or kind is IfThenElseOp or is_pure_expression(op)
 
 
 def has_effect(op: Operation) -> bool:
     """Whether computing `op` may have an effect."""
-    if isinstance(op, IfThenElseOp):
-        return any(has_effect(inner) for inner in _inner(op))
-    return type(op) in _CALLS and not is_pure_expression(op)
+    kind = type(op)
+    if kind is IfThenElseOp:
+        return any(has_effect(inner) for inner in _inner(op))  # pyright: ignore[reportArgumentType]
+    return kind in _CALLS and not is_pure_expression(op)
 
 
 def _inner(op: IfThenElseOp) -> Iterator[Operation]:

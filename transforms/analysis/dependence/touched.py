@@ -9,16 +9,18 @@ from ....dialects.tir import AccessOp, HandleType
 from ..tree import has_effect
 from .accesses import memory_of
 
+_MEMORY = frozenset((MemRefType, HandleType))
+
 
 def touched_memories(op: Operation) -> set[SSAValue | None]:
     """What stands for the memory (`memory_of`) that an op or anything inside of it may access; None among them if it
     has effects outside of buffers."""
     found: set[SSAValue | None] = set()
     for inner in op.walk():
-        if isinstance(inner, AccessOp):
+        if type(inner) is AccessOp:
             continue
         for operand in inner.operands:
-            if isinstance(operand.type, MemRefType | HandleType):
+            if type(operand.type) in _MEMORY:
                 memory = memory_of(operand)
                 if memory is not None:
                     found.add(memory)
