@@ -208,6 +208,16 @@ def int_fits(value: int, dtype: DType) -> bool:
     return lo <= value <= hi
 
 
+_MANTISSA_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
+def holds_int(dtype: DType, number: int) -> bool:
+    """Whether casting an integer to a type leaves the number as it is."""
+    if dtype.is_float:
+        return abs(number) <= 2 ** _MANTISSA_BITS[dtype.scalar.name]
+    return dtype.is_bool or int_fits(number, dtype)
+
+
 def wrap_int(value: int, dtype: DType) -> int:
     """`value` modulo 2**bits, in the range of `dtype`."""
     lo, _ = int_range(dtype)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 DIALECTS = {
     "schedule": "Schedule",
+    "te": "Te",
     "tir": "Tir",
 }
 """Every dialect of Stepwell: its name, which is its module's too, and the name of its `Dialect` value there."""

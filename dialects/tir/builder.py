@@ -48,7 +48,8 @@ OpT = TypeVar("OpT", bound=Operation)
 
 _BOOL = DType("bool", 1)
 _INT32 = DType("int", 32)
-_BITWISE = ("and", "or", "xor", "shl", "shr")
+BITWISE = ("and", "or", "xor", "shl", "shr")
+"""Operators beside which an integer literal takes the type of the other operand."""
 
 
 def _as_float(value: int | float, dtype: DType) -> float:
@@ -114,14 +115,17 @@ def fold_integers(name: str, a: int, b: int, dtype: DType) -> int | None:
     return dtypes.wrap_int(folds[name](), dtype)
 
 
-_MANTISSA_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-
-
-def _holds(dtype: DType, number: int) -> bool:
-    """Whether casting an integer to a type leaves the number as it is."""
+def binary_dtype(name: str, dtype: DType) -> DType:
+    """The data type of an operator of `TirBuilder.binary` on two operands of one type. ValueError if it has none."""
+    if name in COMPARISONS:
+        return _BOOL.with_lanes(dtype.lanes)
     if dtype.is_float:
-        return abs(number) <= 2 ** _MANTISSA_BITS[dtype.scalar.name]
-    return dtype.is_bool or dtypes.int_fits(number, dtype)
+        if name not in FLOAT_BINARY and name not in ("floordiv", "truncdiv", "floormod", "truncmod"):
+            raise ValueError(f"operator {name} needs integers, got {dtype}")
+        return dtype
+    if name not in INT_BINARY:
+        raise ValueError(f"operator {name} needs floats, got {dtype}")
+    return _INT32.with_lanes(dtype.lanes) if dtype.is_bool and name not in ("and", "or", "xor") else dtype
 
 
 class TirBuilder:
@@ -201,12 +205,12 @@ class TirBuilder:
             if isinstance(value, float):
                 exact = dtype.is_float
             else:
-                exact = _holds(dtype, int(value)) and (not dtype.is_bool or dtypes.int_fits(int(value), dtype))
+                exact = dtypes.holds_int(dtype, int(value)) and (not dtype.is_bool or dtypes.int_fits(int(value), dtype))
             value = self.const(value, dtype.scalar) if exact else self.value(value)
         have = dtype_of(value.type)
         if have.scalar != dtype.scalar:
             known = constant_value(value)
-            if isinstance(known, int) and have.lanes == 1 and _holds(dtype, known):
+            if isinstance(known, int) and have.lanes == 1 and dtypes.holds_int(dtype, known):
                 value = self.const(bool(known) if dtype.is_bool else known, dtype.scalar)
             else:
                 value = self._value(CastOp(value, type_of(dtype.with_lanes(have.lanes))))
@@ -233,8 +237,9 @@ class TirBuilder:
 
         Arithmetic on bools is done in int32. Known integers are folded.
         """
-        a, b = self.match(lhs, rhs, bitwise=name in _BITWISE)
+        a, b = self.match(lhs, rhs, bitwise=name in BITWISE)
         dtype = dtype_of(a.type)
+        result = binary_dtype(name, dtype)
         if name in COMPARISONS:
             return self._value(comparison(name, a, b))
         if dtype.is_float:
@@ -244,14 +249,8 @@ class TirBuilder:
                 return self.intrinsic("fmod", a, b)
             if name == "floormod":
                 return self.binary("sub", a, self.binary("mul", self.binary("floordiv", a, b), b))
-            if name not in FLOAT_BINARY:
-                raise ValueError(f"operator {name} needs integers, got {dtype}")
             return self._value(FLOAT_BINARY[name](a, b))  # pyright: ignore[reportCallIssue]
-        if name not in INT_BINARY:
-            raise ValueError(f"operator {name} needs floats, got {dtype}")
-        if dtype.is_bool and name not in ("and", "or", "xor"):
-            dtype = _INT32.with_lanes(dtype.lanes)
-            a, b = self.cast(a, dtype), self.cast(b, dtype)
+        dtype, a, b = result, self.cast(a, result), self.cast(b, result)
         known = constant_value(a), constant_value(b)
         if isinstance(known[0], int) and isinstance(known[1], int):
             folded = fold_integers(name, known[0], known[1], dtype)

@@ -1,0 +1,25 @@
+"""The `te` dialect: tensors said as mathematics, an expression for each element. See docs/design.md."""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from .base import Axis, tensor_type, tensor_type_of
+from .compute import ComputeOp, YieldOp
+from .functions import FuncOp, ParamsOp
+from .tensors import PlaceholderOp, ReadOp
+
+__all__ = [
+    "Axis",
+    "ComputeOp",
+    "FuncOp",
+    "ParamsOp",
+    "PlaceholderOp",
+    "ReadOp",
+    "Te",
+    "YieldOp",
+    "tensor_type",
+    "tensor_type_of",
+]
+
+Te = Dialect("te", [ComputeOp, FuncOp, ParamsOp, PlaceholderOp, ReadOp, YieldOp])

@@ -1,0 +1,82 @@
+"""What the ops of `te` share: tensor types, axes, and pieces of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from ..tir.base import DYNAMIC, Mixed, parse_range, print_range, print_typed
+
+AXIS_KINDS = ("spatial", "reduce")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a computed tensor: its name, kind (spatial or reduce), and domain `[low, low + extent)`."""
+
+    name: str
+    kind: str
+    low: Mixed
+    extent: Mixed
+    type: Attribute
+
+
+def tensor_type(element: Attribute, shape: Sequence[Mixed]) -> TensorType[Attribute]:
+    """The type of a tensor; values in `shape` become `?`."""
+    return TensorType(element, [d if isinstance(d, int) else DYNAMIC for d in shape])
+
+
+def tensor_type_of(value: SSAValue) -> TensorType[Attribute]:
+    """The type of a tensor; the constraint of the op that has it as operand or result says that it is one."""
+    return cast("TensorType[Attribute]", value.type)
+
+
+def print_axis(printer: Printer, axis: Axis, variable: SSAValue) -> None:
+    """`spatial "i" %i : i32 in [0 +: 8]`."""
+    printer.print_string(f"{axis.kind} ")
+    printer.print_string_literal(axis.name)
+    printer.print_string(" ")
+    print_typed(printer, variable)
+    printer.print_string(" in ")
+    print_range(printer, axis.low, axis.extent)
+
+
+def parse_axis(parser: Parser) -> tuple[Axis, Parser.Argument]:
+    kind, name = parser.parse_identifier(), parser.parse_str_literal()
+    variable = parser.parse_argument()
+    parser.parse_keyword("in")
+    low, extent = parse_range(parser, variable.type)
+    return Axis(name, kind, low, extent, variable.type), variable
+
+
+def print_arguments(printer: Printer, block: Block) -> None:
+    """`(%a : f32, %b : f32)`."""
+    printer.print_string("(")
+    printer.print_list(block.args, printer.print_block_argument)
+    printer.print_string(")")
+
+
+def parse_arguments(parser: Parser) -> list[Parser.Argument]:
+    return parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_argument)
+
+
+def print_types(printer: Printer, types: Sequence[Attribute]) -> None:
+    """` : tensor<8xf32>, tensor<8xi32>`."""
+    printer.print_string(" : ")
+    printer.print_list(types, printer.print_attribute)
+
+
+def parse_types(parser: Parser) -> list[Attribute]:
+    parser.parse_punctuation(":")
+    return parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
+
+
+def only_block(region: Region) -> Block | None:
+    """The block of a region that may be missing: empty regions have none."""
+    return region.blocks[0] if region.blocks else None

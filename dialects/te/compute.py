@@ -1,0 +1,313 @@
+"""Tensors that are computed: a scalar expression for each element, reduced over axes if there are such."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerType, StringAttr, TensorType
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure
+
+from ...core.xdsl_compat import hint
+from ..tir.base import (
+    Mixed,
+    TirOp,
+    annotations_attr,
+    join_mixed,
+    parse_body,
+    parse_discardable,
+    parse_optional_dict,
+    print_body,
+    print_discardable,
+    print_optional_dict,
+    print_quoted,
+    print_typed,
+    require,
+    split_mixed,
+    strings,
+    verify_mixed,
+)
+from .base import (
+    AXIS_KINDS,
+    Axis,
+    only_block,
+    parse_arguments,
+    parse_axis,
+    parse_types,
+    print_arguments,
+    print_axis,
+    print_types,
+    tensor_type,
+    tensor_type_of,
+)
+
+
+@irdl_op_definition
+class YieldOp(TirOp):
+    """The values of a region, one for each tensor that is computed.
+
+    condition: in the body of a reduction, whether this step of it counts.
+
+    Example
+        te.yield %x : f32
+        te.yield %x : f32, %i : i32 where %c
+    """
+
+    name = "te.yield"
+
+    values = var_operand_def()
+    condition = opt_operand_def(IntegerType(1))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(IsTerminator(), Pure())
+
+    def __init__(self, values: Sequence[SSAValue], condition: SSAValue | None = None):
+        super().__init__(operands=[values, condition])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.values, lambda value: print_typed(printer, value))
+        if self.condition is not None:
+            printer.print_string(" where ")
+            printer.print_ssa_value(self.condition)
+        print_discardable(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        def parse_value() -> SSAValue:
+            operand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            return parser.resolve_operand(operand, parser.parse_type())
+
+        values = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parse_value)
+        condition = None
+        if parser.parse_optional_keyword("where"):
+            condition = parser.resolve_operand(parser.parse_unresolved_operand(), IntegerType(1))
+        op = cls(values, condition)
+        op.attributes = parse_discardable(parser)
+        return op
+
+
+@irdl_op_definition
+class ComputeOp(TirOp):
+    """Tensors of one shape, by what their elements are.
+
+    Without reduction axes, an element is what the body yields for its indices, the spatial axes. With them, it is what
+    `combine` makes of the values that `init` yields and of those that the body yields at each point of the reduction
+    axes where its condition holds, in any order: `combine` is associative and commutative.
+
+    op_name: what the block is called that computes it; the tensors of several results are called `op_name.v0`, ...
+    tag: what kind of operator it is.  annotations: said about the block.
+    combine: two sets of values -> one; its arguments are those on the left and then those on the right.
+    init: with the spatial axes as arguments, what a reduction starts from.
+
+    Constraints
+        (C1) one name, kind, domain and argument for each axis; an integer, and dynamic bounds have its type.
+        (C2) kinds are spatial or reduce, spatial axes first, and spatial axes start at 0.
+        (C3) combine and init are there exactly if there are reduction axes.
+        (C4) body, combine and init yield one value for each result, of its element type; only the body of a reduction
+        has a condition.
+        (C5) results have the extents of the spatial axes.
+        (C6) combine takes the values of two elements; init the spatial axes.
+
+    Example
+        %C = te.compute "C" (spatial "i" %i : i32 in [0 +: 8], reduce "k" %k : i32 in [0 +: 4]) : tensor<8xf32> {
+          %0 = te.read %A[%i, %k] : tensor<8x4xf32>
+          te.yield %0 : f32
+        } combine (%x : f32, %y : f32) {
+          %1 = arith.addf %x, %y : f32
+          te.yield %1 : f32
+        } init (%j : i32) {
+          %2 = arith.constant 0.000000e+00 : f32
+          te.yield %2 : f32
+        }
+
+    Source: `te.compute`, `te.sum`, `te.comm_reducer` (ComputeOp, Reduce, CommReducer)
+    """
+
+    name = "te.compute"
+
+    op_name = prop_def(StringAttr)
+    tag = opt_prop_def(StringAttr)
+    annotations = opt_prop_def(DictionaryAttr)
+    axis_names = prop_def(ArrayAttr[StringAttr])
+    axis_kinds = prop_def(ArrayAttr[StringAttr])
+    static_domains = prop_def(Attribute)  # min and extent of each axis in turn
+    domains = var_operand_def(IntegerType)
+    tensors = var_result_def(TensorType)
+    body = region_def("single_block")
+    combine = region_def()
+    init = region_def()
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        name: str,
+        axes: Sequence[Axis],
+        elements: Sequence[Attribute],
+        *,
+        body: Region | None = None,
+        combine: Region | None = None,
+        init: Region | None = None,
+        tag: str = "",
+        annotations: DictionaryAttr | dict[str, Attribute] | None = None,
+    ):
+        static, domains = split_mixed(n for a in axes for n in (a.low, a.extent))
+        if body is None:
+            body = Region(Block(arg_types=[a.type for a in axes]))
+        for axis, variable in zip(axes, body.block.args, strict=True):
+            hint(variable, axis.name)
+        shape = [a.extent for a in axes if a.kind == "spatial"]
+        super().__init__(
+            operands=[domains],
+            properties={
+                "op_name": StringAttr(name),
+                "tag": StringAttr(tag) if tag else None,
+                "annotations": annotations_attr(annotations),
+                "axis_names": strings(a.name for a in axes),
+                "axis_kinds": strings(a.kind for a in axes),
+                "static_domains": static,
+            },
+            result_types=[[tensor_type(element, shape) for element in elements]],
+            regions=[body, combine or Region(), init or Region()],
+        )
+        for result in self.tensors:
+            hint(result, name)
+
+    @property
+    def axes(self) -> list[Axis]:
+        bounds = iter(join_mixed(self.static_domains, self.domains))  # pyright: ignore[reportArgumentType]
+        return [
+            Axis(n.data, k.data, next(bounds), next(bounds), variable.type)
+            for n, k, variable in zip(self.axis_names.data, self.axis_kinds.data, self.variables, strict=True)
+        ]
+
+    @property
+    def variables(self) -> Sequence[BlockArgument]:
+        """The axes as the body sees them."""
+        return self.body.block.args
+
+    @property
+    def rank(self) -> int:
+        """How many of the axes are spatial."""
+        return sum(kind.data == "spatial" for kind in self.axis_kinds.data)
+
+    @property
+    def mixed_shape(self) -> list[Mixed]:
+        """The extents of the results."""
+        return [axis.extent for axis in self.axes if axis.kind == "spatial"]
+
+    @property
+    def is_reduction(self) -> bool:
+        return self.rank < len(self.variables)
+
+    def verify_(self) -> None:
+        count = len(self.variables)
+        for what, n in (
+            ("names", len(self.axis_names.data)),
+            ("kinds", len(self.axis_kinds.data)),
+            ("domain bounds", len(self.static_domains) // 2),  # pyright: ignore[reportArgumentType]
+        ):
+            require(n == count, f"(C1) {n} {what} for {count} axes")
+        verify_mixed("(C1) domains", self.static_domains, self.domains)  # pyright: ignore[reportArgumentType]
+        for axis in self.axes:
+            require(isinstance(axis.type, IntegerType), f"(C1) axis {axis.name} of type {axis.type}")
+            for bound in (axis.low, axis.extent):
+                require(
+                    isinstance(bound, int) or bound.type == axis.type,
+                    f"(C1) a bound of axis {axis.name} has another type than the axis, {axis.type}",
+                )
+        self._verify_kinds()
+        self._verify_regions()
+
+    def _verify_kinds(self) -> None:
+        kinds = [kind.data for kind in self.axis_kinds.data]
+        require(all(kind in AXIS_KINDS for kind in kinds), f"(C2) kinds {kinds}, expected {' or '.join(AXIS_KINDS)}")
+        require(kinds == sorted(kinds, key=AXIS_KINDS.index), "(C2) a spatial axis behind a reduction axis")
+        for axis in self.axes:
+            require(axis.kind == "reduce" or axis.low == 0, f"(C2) spatial axis {axis.name} starts at {axis.low}")
+
+    def _verify_regions(self) -> None:
+        elements = [tensor_type_of(result).element_type for result in self.tensors]
+        require(len(elements) > 0, "(C4) no result")
+        for what, region, arguments in (
+            ("body", self.body, None),
+            ("combine", self.combine, [*elements, *elements]),
+            ("init", self.init, [variable.type for variable in self.variables[: self.rank]]),
+        ):
+            block = only_block(region)
+            if what != "body":
+                require((block is not None) == self.is_reduction, f"(C3) {what} of what is a reduction or not")
+            if block is None:
+                continue
+            last = block.last_op
+            require(isinstance(last, YieldOp), f"(C4) {what} does not end in te.yield")
+            assert isinstance(last, YieldOp)
+            got = [value.type for value in last.values]
+            require(got == elements, f"(C4) {what} yields {_list(got)}, expected {_list(elements)}")
+            allowed = what == "body" and self.is_reduction
+            require(last.condition is None or allowed, f"(C4) a condition in {what}")
+            given = [argument.type for argument in block.args]
+            require(arguments is None or given == arguments, f"(C6) {what} takes {_list(given)}")
+        for result in self.tensors:
+            type = tensor_type_of(result)
+            require(type == tensor_type(type.element_type, self.mixed_shape), f"(C5) result of type {type}")
+
+    def print(self, printer: Printer) -> None:
+        print_quoted(printer, self.op_name)
+        printer.print_string(" (")
+        pairs = zip(self.axes, self.variables, strict=True)
+        printer.print_list(pairs, lambda pair: print_axis(printer, *pair))
+        printer.print_string(")")
+        if self.tag is not None:
+            printer.print_string(" tag ")
+            printer.print_string_literal(self.tag.data)
+        print_optional_dict(printer, "annotations", self.annotations)
+        print_discardable(printer, self)
+        print_types(printer, [result.type for result in self.tensors])
+        print_body(printer, self.body, terminators=True)
+        for keyword, region in (("combine", self.combine), ("init", self.init)):
+            block = only_block(region)
+            if block is not None:
+                printer.print_string(f" {keyword} ")
+                print_arguments(printer, block)
+                print_body(printer, region, terminators=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_str_literal()
+        axes = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, lambda: parse_axis(parser))
+        tag = parser.parse_str_literal() if parser.parse_optional_keyword("tag") else ""
+        annotations = parse_optional_dict(parser, "annotations")
+        attributes = parse_discardable(parser)
+        types = parse_types(parser)
+        body = parse_body(parser, [variable for _, variable in axes])
+        regions: dict[str, Region] = {}
+        for keyword in ("combine", "init"):
+            if parser.parse_optional_keyword(keyword):
+                regions[keyword] = parse_body(parser, parse_arguments(parser))
+        elements = [type.element_type for type in types if isinstance(type, TensorType)]
+        op = cls(name, [axis for axis, _ in axes], elements, body=body, tag=tag, annotations=annotations, **regions)
+        if [result.type for result in op.tensors] != types:
+            parser.raise_error(f"results of type {_list(types)}, expected the extents of the spatial axes")
+        op.attributes = attributes
+        return op
+
+
+def _list(types: Sequence[Attribute]) -> str:
+    return ", ".join(map(str, types)) or "nothing"

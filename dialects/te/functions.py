@@ -1,0 +1,139 @@
+"""Functions on tensors: what is given, what is computed, and in which order a caller gives both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def, var_operand_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
+
+from ..tir.base import (
+    TirOp,
+    annotations_attr,
+    parse_body,
+    parse_discardable,
+    parse_optional_dict,
+    print_body,
+    print_discardable,
+    print_optional_dict,
+    print_typed,
+    require,
+)
+
+
+@irdl_op_definition
+class FuncOp(TirOp):
+    """A function said as tensors: sizes, placeholders and computed tensors, and the parameters at its end.
+
+    func_attrs: attributes of the function it becomes.
+
+    Constraints
+        (C1) the body ends in te.params.
+
+    Example
+        te.func @main attrs {tir.noalias = true} {
+          %A = te.placeholder "A" [8] : tensor<8xf32>
+          ...
+          te.params %A : tensor<8xf32>, %B : tensor<8xf32>
+        }
+
+    Source: what `te.create_prim_func` is given
+    """
+
+    name = "te.func"
+
+    sym_name = prop_def(StringAttr)
+    func_attrs = opt_prop_def(DictionaryAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        attrs: DictionaryAttr | Mapping[str, Attribute] | None = None,
+        body: Region | None = None,
+    ):
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "func_attrs": annotations_attr(attrs if isinstance(attrs, DictionaryAttr) else dict(attrs or {})),
+            },
+            regions=[body or Region(Block())],
+        )
+
+    @property
+    def params(self) -> list[SSAValue]:
+        """The tensors that a caller gives memory for, in order."""
+        last = self.body.block.last_op
+        assert isinstance(last, ParamsOp)
+        return list(last.tensors)
+
+    def verify_(self) -> None:
+        require(isinstance(self.body.block.last_op, ParamsOp), "(C1) the body does not end in te.params")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        print_optional_dict(printer, "attrs", self.func_attrs)
+        print_discardable(printer, self)
+        print_body(printer, self.body, terminators=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_symbol_name().data
+        attrs = parse_optional_dict(parser, "attrs")
+        attributes = parse_discardable(parser)
+        op = cls(name, attrs=attrs, body=parse_body(parser))
+        op.attributes = attributes
+        return op
+
+
+@irdl_op_definition
+class ParamsOp(TirOp):
+    """The parameters of a function, in order: the tensors that its caller gives memory for.
+
+    Constraints
+        (C1) no tensor is given twice.
+
+    Example
+        te.params %A : tensor<8xf32>, %B : tensor<8xf32>
+
+    Source: the argument of `te.create_prim_func`
+    """
+
+    name = "te.params"
+
+    tensors = var_operand_def(TensorType)
+
+    traits = traits_def(IsTerminator())
+
+    def __init__(self, tensors: Sequence[SSAValue]):
+        super().__init__(operands=[tensors])
+
+    def verify_(self) -> None:
+        require(len(set(self.tensors)) == len(self.tensors), "(C1) a tensor is given twice")
+
+    def print(self, printer: Printer) -> None:
+        if self.tensors:
+            printer.print_string(" ")
+        printer.print_list(self.tensors, lambda tensor: print_typed(printer, tensor))
+        print_discardable(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        tensors: list[SSAValue] = []
+        while (operand := parser.parse_optional_unresolved_operand()) is not None:
+            parser.parse_punctuation(":")
+            tensors.append(parser.resolve_operand(operand, parser.parse_type()))
+            if parser.parse_optional_punctuation(",") is None:
+                break
+        op = cls(tensors)
+        op.attributes = parse_discardable(parser)
+        return op
