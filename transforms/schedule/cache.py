@@ -279,7 +279,7 @@ def _region(
     shape = buffer_shape(buffer)
     whole = shape_sides(analyzer, shape)
     accesses = [a for w in writers for a in side_accesses(w, "write") if a.buffer is buffer]
-    boxes = [access_box(analyzer, access) for access in accesses]
+    boxes = [access_box(analyzer, access, gap.outer) for access in accesses]
     region = required_region(analyzer, boxes, gap.is_fixed, whole)
     assert not isinstance(region, str), "a shape is given, so there is a region"
     region = [s.within(analyzer, w) for s, w in zip(region, whole, strict=True)]

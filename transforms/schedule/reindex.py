@@ -303,7 +303,7 @@ def _why_not_there(analyzer: Analyzer, found: _Reindexed) -> str | None:
     accesses = [a for w in scope.blocks for a in w.accesses if a.is_write and a.buffer is found.buffer]
     if not accesses:
         return None
-    written = [access_box(analyzer, access) for access in accesses]
+    written = [access_box(analyzer, access, found.gap.outer) for access in accesses]
     read = Box(tuple((index, Lin(1)) for index in found.indices))
     return why_not_covered(analyzer, written, [read], found.gap.is_fixed)
 

@@ -265,6 +265,21 @@ def test_what_is_written_under_a_condition_is_not_copied_back() -> None:
     assert "is left at the end" in str(refused(text, "", "sch.cache_write('C', 0, 'local')"))
 
 
+def test_what_is_written_in_a_branch_is_not_copied_beyond_it_even_if_nobody_reads_that() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((4,))
+    for i in range(4):
+        if i < 2:
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi]
+"""
+    message = str(refused(text, "", "sch.cache_write('B', 0, 'local')"))
+    assert "the copy would read elements of buffer B that block B does not write: element [2] is not" in message
+
+
 def test_an_update_that_another_block_starts_needs_the_buffer() -> None:
     message = str(refused(UPDATES, "", "sch.cache_write('add', 0, 'local')"))
     assert "C[0] is read by block add at (vi=0, vk=1) as block zero writes it at (vi=0), not as block add" in message
