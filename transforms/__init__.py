@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 PASSES: dict[str, str] = {
     "apply-schedule": "ApplySchedulePass",
+    "convert-te-to-tir": "ConvertTeToTirPass",
     "convert-tir-to-scf": "ConvertTirToScfPass",
     "legalize-half-floats": "LegalizeHalfFloatsPass",
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, f64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, StringAttr, f64
 from xdsl.ir import Attribute
 
 from ...core.dtypes import int_fits, literal_dtype, type_of
@@ -15,16 +15,36 @@ def annotation_key(key: str) -> str:
     return f"tir.{key.removeprefix('tirx.')}" if key.startswith("tirx.") else key
 
 
-def annotation_value(value: bool | float | str) -> Attribute:
-    """A value as an attribute: integers are i32, or i64 where they do not fit; floats are f64. ValueError if an integer
-    fits neither."""
-    if isinstance(value, bool):
-        return IntegerAttr.from_bool(value)
-    if isinstance(value, str):
-        return StringAttr(value)
-    if isinstance(value, float):
-        return FloatAttr(value, f64)
-    dtype = literal_dtype(value)
-    if not int_fits(value, dtype):
-        raise ValueError(f"{value} does not fit {dtype}")
-    return IntegerAttr(value, cast(Any, type_of(dtype)))
+def annotation_value(value: object) -> Attribute:
+    """A bool, number or string, or a list or dictionary of such, as an attribute; an attribute is one already.
+
+    Integers are i32, or i64 where they do not fit; floats are f64. ValueError for any other value, and for an integer
+    that fits neither.
+    """
+    match value:
+        case Attribute():
+            return value
+        case bool():
+            return IntegerAttr.from_bool(value)
+        case int():
+            dtype = literal_dtype(value)
+            if not int_fits(value, dtype):
+                raise ValueError(f"{value} does not fit {dtype}")
+            return IntegerAttr(value, cast(Any, type_of(dtype)))
+        case float():
+            return FloatAttr(value, f64)
+        case str():
+            return StringAttr(value)
+        case list() | tuple():
+            return ArrayAttr([annotation_value(item) for item in cast("list[object]", value)])
+        case dict():
+            items = cast("dict[object, object]", value).items()
+            return DictionaryAttr({_checked_key(key): annotation_value(item) for key, item in items})
+        case _:
+            raise ValueError(f"{value!r}: expected a bool, a number, a string, a list or dictionary of them")
+
+
+def _checked_key(key: object) -> str:
+    if not isinstance(key, str):
+        raise ValueError(f"key {key!r}: expected a string")
+    return annotation_key(key)

@@ -205,7 +205,9 @@ class TirBuilder:
             if isinstance(value, float):
                 exact = dtype.is_float
             else:
-                exact = dtypes.holds_int(dtype, int(value)) and (not dtype.is_bool or dtypes.int_fits(int(value), dtype))
+                exact = dtypes.holds_int(dtype, int(value)) and (
+                    not dtype.is_bool or dtypes.int_fits(int(value), dtype)
+                )
             value = self.const(value, dtype.scalar) if exact else self.value(value)
         have = dtype_of(value.type)
         if have.scalar != dtype.scalar:

@@ -36,19 +36,21 @@ def fresh_block_name(func: FuncOp, hint: str) -> str:
 
     TVM gives the same name twice, so that neither block is found by it any more; the others are as in TVM.
     """
-    return _fresh(hint, {block_name(op) for op in func.walk() if isinstance(op, BlockOp)})
+    return fresh_name(hint, {block_name(op) for op in func.walk() if isinstance(op, BlockOp)})
 
 
 def fresh_buffer_name(func: FuncOp, hint: str) -> str:
     """`hint` if no buffer or parameter of the function is called so, else `hint_1`, ... as TVM prints them."""
     taken = {name for name, _ in func.params}
     taken |= {op.buffer_name.data for op in func.walk() if isinstance(op, BufferOp)}
-    return _fresh(hint, taken)
+    return fresh_name(hint, taken)
 
 
-def _fresh(hint: str, taken: set[str]) -> str:
+def fresh_name(hint: str, taken: set[str]) -> str:
+    """`hint` if that is not taken, else `hint_1`, `hint_2`, ...: the first that is free. It is taken then."""
     name, n = hint, 0
     while name in taken:
         n += 1
         name = f"{hint}_{n}"
+    taken.add(name)
     return name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, MemRefType, StringAttr, i32
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, StringAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -127,26 +127,14 @@ class AnnotationPrimitives(Recorder):
 
 def annotation_attribute(value: Annotation | Attribute) -> Attribute:
     """A Python value as the attribute that the same text is parsed to. ScheduleError if it cannot be one."""
-    match value:
-        case Attribute():
-            return value
-        case bool() | int() | float() | str():
-            try:
-                return annotation_value(value)
-            except ValueError as error:
-                raise ScheduleError(f"annotation {error}") from None
-        case list() | tuple():
-            return ArrayAttr([annotation_attribute(item) for item in value])
-        case dict():
-            return DictionaryAttr({_key(key): annotation_attribute(item) for key, item in value.items()})
-        case _:
-            raise ScheduleError(
-                f"annotation {value!r}: expected a bool, a number, a string, a list or dictionary of them, or a number "
-                "of the trace alone"
-            )
+    try:
+        return annotation_value(value)
+    except ValueError as error:
+        raise ScheduleError(f"annotation {error}, or a number of the trace alone") from None
 
 
 def _key(key: object) -> str:
+    """Keys have the names of classic TVM."""
     if not isinstance(key, str):
         raise ScheduleError(f"key {key!r} of an annotation: expected a string")
     return annotation_key(key)

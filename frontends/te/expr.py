@@ -1,0 +1,594 @@
+"""Scalar expressions as users write them in Python: immutable nodes with overloaded operators.
+
+A node knows its data type when it is made, so a mistake is an error at the line that makes it. Types follow the rules
+of `core.dtypes`, as in TVM; integers that are known are folded. `write.py` writes nodes as IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeAlias
+
+from ...core import dtypes
+from ...core.dtypes import DType, parse_dtype
+from ...dialects.tir.builder import BITWISE, binary_dtype, fold_integers
+from .errors import TeError
+
+Number: TypeAlias = bool | int | float
+ExprLike: TypeAlias = "PrimExpr | Number | ExprConvertible"
+"""What may stand where an expression is expected."""
+
+BOOL, INT32, FLOAT32 = DType("bool", 1), DType("int", 32), DType("float", 32)
+
+
+class ExprConvertible:
+    """Something that is not an expression, and stands for one: an axis, a tensor without dimensions."""
+
+    __slots__ = ()
+
+    def asexpr(self) -> PrimExpr:
+        """The expression it stands for. TeError if it stands for none."""
+        raise NotImplementedError
+
+
+class Operators:
+    """The operators of expressions, for expressions and for what stands for one."""
+
+    __slots__ = ()
+
+    def __add__(self, other: ExprLike) -> PrimExpr:
+        return binary("add", self, other)
+
+    def __radd__(self, other: ExprLike) -> PrimExpr:
+        return binary("add", other, self)
+
+    def __sub__(self, other: ExprLike) -> PrimExpr:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: ExprLike) -> PrimExpr:
+        return binary("sub", other, self)
+
+    def __mul__(self, other: ExprLike) -> PrimExpr:
+        return binary("mul", self, other)
+
+    def __rmul__(self, other: ExprLike) -> PrimExpr:
+        return binary("mul", other, self)
+
+    def __truediv__(self, other: ExprLike) -> PrimExpr:
+        return true_divide(self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> PrimExpr:
+        return true_divide(other, self)
+
+    def __floordiv__(self, other: ExprLike) -> PrimExpr:
+        return binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> PrimExpr:
+        return binary("floordiv", other, self)
+
+    def __mod__(self, other: ExprLike) -> PrimExpr:
+        return binary("floormod", self, other)
+
+    def __rmod__(self, other: ExprLike) -> PrimExpr:
+        return binary("floormod", other, self)
+
+    def __neg__(self) -> PrimExpr:
+        value = as_expr(self)
+        if value.data_type.kind == "uint":
+            raise TeError(f"-x of an unsigned {value.dtype}, expected a signed integer or a float")
+        return binary("mul", value, -1)
+
+    def __lshift__(self, other: ExprLike) -> PrimExpr:
+        return binary("shl", self, other)
+
+    def __rlshift__(self, other: ExprLike) -> PrimExpr:
+        return binary("shl", other, self)
+
+    def __rshift__(self, other: ExprLike) -> PrimExpr:
+        return binary("shr", self, other)
+
+    def __rrshift__(self, other: ExprLike) -> PrimExpr:
+        return binary("shr", other, self)
+
+    def __and__(self, other: ExprLike) -> PrimExpr:
+        return binary("and", self, other)
+
+    def __rand__(self, other: ExprLike) -> PrimExpr:
+        return binary("and", other, self)
+
+    def __or__(self, other: ExprLike) -> PrimExpr:
+        return binary("or", self, other)
+
+    def __ror__(self, other: ExprLike) -> PrimExpr:
+        return binary("or", other, self)
+
+    def __xor__(self, other: ExprLike) -> PrimExpr:
+        return binary("xor", self, other)
+
+    def __rxor__(self, other: ExprLike) -> PrimExpr:
+        return binary("xor", other, self)
+
+    def __invert__(self) -> PrimExpr:
+        value = as_expr(self)
+        if value.data_type.is_bool:
+            return Not(value)
+        return binary("xor", value, -1 if value.data_type.kind == "int" else dtypes.int_range(value.data_type)[1])
+
+    def __lt__(self, other: ExprLike) -> PrimExpr:
+        return binary("lt", self, other)
+
+    def __le__(self, other: ExprLike) -> PrimExpr:
+        return binary("le", self, other)
+
+    def __gt__(self, other: ExprLike) -> PrimExpr:
+        return binary("gt", self, other)
+
+    def __ge__(self, other: ExprLike) -> PrimExpr:
+        return binary("ge", self, other)
+
+    def equal(self, other: ExprLike) -> PrimExpr:
+        """Whether two numbers are equal, when the program runs."""
+        return binary("eq", self, other)
+
+    def astype(self, dtype: str) -> PrimExpr:
+        """The number converted to another data type."""
+        return cast(dtype, self)
+
+    def __bool__(self) -> bool:
+        raise TeError(
+            "an expression has no value before the program runs: use te.all, te.any, te.if_then_else in place of and, "
+            "or, not, if, and of comparisons that are chained"
+        )
+
+
+class PrimExpr(Operators):
+    """A scalar expression. Immutable; two are the same if they are one object, and hash so.
+
+    `a == b` and `a != b` are expressions too; as a condition of Python they say whether `a` and `b` are one object, so
+    that expressions may be keys of dictionaries.
+    """
+
+    __slots__ = ("data_type",)
+
+    data_type: DType
+
+    @property
+    def dtype(self) -> str:
+        """The name of its data type."""
+        return self.data_type.name
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        """The expressions that it is computed from."""
+        return ()
+
+    def same_as(self, other: object) -> bool:
+        """Whether both are one object."""
+        return self is other
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, bool | int | float | PrimExpr | ExprConvertible):
+            return NotImplemented
+        return binary("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        if not isinstance(other, bool | int | float | PrimExpr | ExprConvertible):
+            return NotImplemented
+        return binary("ne", self, other)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        from .render import render
+
+        return render(self)
+
+
+class Var(PrimExpr):
+    """A variable: a size, or the value of an axis."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str = "tindex", dtype: str = "int32"):
+        self.name = name
+        self.data_type = parse_dtype(dtype)
+
+
+class SizeVar(Var):
+    """A variable that is not negative."""
+
+    __slots__ = ()
+
+
+class IntImm(PrimExpr):
+    """An integer or bool that is known."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, dtype: str, value: int):
+        self.data_type = parse_dtype(dtype)
+        if not dtypes.int_fits(int(value), self.data_type):
+            raise TeError(f"{value} does not fit {dtype}")
+        self.value = int(value)
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __index__(self) -> int:
+        return self.value
+
+    def __bool__(self) -> bool:
+        return self.value != 0
+
+
+class FloatImm(PrimExpr):
+    """A float that is known."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, dtype: str, value: float):
+        self.data_type = parse_dtype(dtype)
+        self.value = float(value)
+
+
+class StringImm(PrimExpr):
+    """A string, as an argument of a call."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: str):
+        self.data_type = parse_dtype("int8")
+        self.value = value
+
+
+class Cast(PrimExpr):
+    """A number converted to another data type."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, dtype: str, value: ExprLike):
+        self.data_type = parse_dtype(dtype)
+        self.value = as_expr(value)
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return (self.value,)
+
+
+class BinaryOp(PrimExpr):
+    """An operator on two operands of one type. operator: what `TirBuilder.binary` calls it."""
+
+    __slots__ = ("a", "b")
+
+    operator: ClassVar[str]
+
+    def __init__(self, a: ExprLike, b: ExprLike):
+        self.a, self.b = match(a, b)
+        try:
+            self.data_type = binary_dtype(self.operator, self.a.data_type)
+        except ValueError as error:
+            raise TeError(str(error)) from None
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return self.a, self.b
+
+
+class Add(BinaryOp):
+    """`a + b`."""
+
+    __slots__ = ()
+    operator = "add"
+
+
+class Sub(BinaryOp):
+    """`a - b`."""
+
+    __slots__ = ()
+    operator = "sub"
+
+
+class Mul(BinaryOp):
+    """`a * b`."""
+
+    __slots__ = ()
+    operator = "mul"
+
+
+class Div(BinaryOp):
+    """`a / b` of floats, and of integers rounded towards zero."""
+
+    __slots__ = ()
+
+    @property
+    def operator(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "div" if self.a.data_type.is_float else "truncdiv"
+
+
+class Mod(BinaryOp):
+    """The remainder of a division that rounds towards zero."""
+
+    __slots__ = ()
+    operator = "truncmod"
+
+
+class FloorDiv(BinaryOp):
+    """`a / b` rounded down."""
+
+    __slots__ = ()
+    operator = "floordiv"
+
+
+class FloorMod(BinaryOp):
+    """The remainder of a division that rounds down."""
+
+    __slots__ = ()
+    operator = "floormod"
+
+
+class Min(BinaryOp):
+    """The lesser number."""
+
+    __slots__ = ()
+    operator = "min"
+
+
+class Max(BinaryOp):
+    """The greater number."""
+
+    __slots__ = ()
+    operator = "max"
+
+
+class CmpOp(BinaryOp):
+    """A comparison."""
+
+    __slots__ = ()
+
+
+class EQ(CmpOp):
+    """`a == b`."""
+
+    __slots__ = ()
+    operator = "eq"
+
+    def __bool__(self) -> bool:
+        return self.a is self.b
+
+
+class NE(CmpOp):
+    """`a != b`."""
+
+    __slots__ = ()
+    operator = "ne"
+
+    def __bool__(self) -> bool:
+        return self.a is not self.b
+
+
+class LT(CmpOp):
+    """`a < b`."""
+
+    __slots__ = ()
+    operator = "lt"
+
+
+class LE(CmpOp):
+    """`a <= b`."""
+
+    __slots__ = ()
+    operator = "le"
+
+
+class GT(CmpOp):
+    """`a > b`."""
+
+    __slots__ = ()
+    operator = "gt"
+
+
+class GE(CmpOp):
+    """`a >= b`."""
+
+    __slots__ = ()
+    operator = "ge"
+
+
+class And(PrimExpr):
+    """Whether both hold; the second is computed only if the first holds."""
+
+    __slots__ = ("a", "b")
+
+    def __init__(self, a: ExprLike, b: ExprLike):
+        self.a, self.b = as_condition(a), as_condition(b)
+        self.data_type = BOOL
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return self.a, self.b
+
+
+class Or(And):
+    """Whether one holds at least; the second is computed only if the first does not hold."""
+
+    __slots__ = ()
+
+
+class Not(PrimExpr):
+    """Whether something does not hold."""
+
+    __slots__ = ("a",)
+
+    def __init__(self, a: ExprLike):
+        self.a = as_condition(a)
+        self.data_type = BOOL
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return (self.a,)
+
+
+class Select(PrimExpr):
+    """One of two values, both of which are computed."""
+
+    __slots__ = ("condition", "false_value", "true_value")
+
+    def __init__(self, condition: ExprLike, true_value: ExprLike, false_value: ExprLike):
+        self.condition = as_condition(condition)
+        self.true_value, self.false_value = match(true_value, false_value)
+        self.data_type = self.true_value.data_type
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return self.condition, self.true_value, self.false_value
+
+
+class IfThenElse(PrimExpr):
+    """One of two values, of which only that one is computed."""
+
+    __slots__ = ("condition", "false_value", "true_value")
+
+    def __init__(self, condition: ExprLike, true_value: ExprLike, false_value: ExprLike):
+        self.condition = as_condition(condition)
+        self.true_value, self.false_value = match(true_value, false_value)
+        self.data_type = self.true_value.data_type
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return self.condition, self.true_value, self.false_value
+
+
+class Call(PrimExpr):
+    """A function of numbers. op: what `TirBuilder.binary`, `.unary` or `.intrinsic` calls it."""
+
+    __slots__ = ("args", "op")
+
+    def __init__(self, dtype: str, op: str, args: Sequence[PrimExpr]):
+        self.data_type = parse_dtype(dtype)
+        self.op = op
+        self.args = tuple(args)
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return self.args
+
+
+_BINARY: dict[str, type[BinaryOp]] = {
+    **{kind.operator: kind for kind in (Add, Sub, Mul, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE)},
+    "div": Div,
+    "truncdiv": Div,
+}
+
+
+# Making expressions
+
+
+def const(value: Number, dtype: str | None = None) -> PrimExpr:
+    """A number as an expression; without a type it is a bool, an int32 (int64 if it does not fit), or a float32."""
+    if not isinstance(value, bool | int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TeError(f"const of {value!r}, expected a number")
+    return _const(value, dtypes.literal_dtype(value) if dtype is None else _dtype(dtype))
+
+
+def _const(value: Number, dtype: DType) -> PrimExpr:
+    if dtype.is_float:
+        return FloatImm(dtype.name, float(value))
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise TeError(f"{value} is not of type {dtype}")
+        value = int(value)
+    return IntImm(dtype.name, bool(value) if dtype.is_bool else value)
+
+
+def _dtype(name: str) -> DType:
+    try:
+        return parse_dtype(name)
+    except ValueError as error:
+        raise TeError(str(error)) from None
+
+
+def as_expr(value: Any, other: DType | None = None, *, bitwise: bool = False) -> PrimExpr:
+    """A value as an expression; a Python number takes its type from `other`, the operand beside it."""
+    if isinstance(value, PrimExpr):
+        return value
+    if isinstance(value, bool | int | float):
+        return _const(value, dtypes.literal_dtype(value, other, bitwise=bitwise))
+    if isinstance(value, ExprConvertible):
+        return value.asexpr()
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a number of numpy
+        return const(value.item(), str(value.dtype))
+    raise TeError(f"{value!r} of type {type(value).__name__}, expected an expression or a number")
+
+
+def as_condition(value: Any) -> PrimExpr:
+    """A value as a bool."""
+    return cast("bool", value)
+
+
+def as_operand_dtype(value: Any) -> DType:
+    """The data type of a value by itself."""
+    return as_expr(value).data_type
+
+
+def match(a: Any, b: Any, *, bitwise: bool = False) -> tuple[PrimExpr, PrimExpr]:
+    """Both operands as expressions of their common type. TeError if they have none."""
+    a, b = (value.asexpr() if isinstance(value, ExprConvertible) else value for value in (a, b))
+    left, right = (value.data_type if isinstance(value, PrimExpr) else None for value in (a, b))
+    if left is None and right is None:
+        left = as_expr(a).data_type
+    lhs, rhs = as_expr(a, right, bitwise=bitwise), as_expr(b, left, bitwise=bitwise)
+    try:
+        common = dtypes.promote(lhs.data_type, rhs.data_type)
+    except ValueError as error:
+        raise TeError(str(error)) from None
+    return cast(common.name, lhs), cast(common.name, rhs)
+
+
+def cast(dtype: str, value: Any) -> PrimExpr:
+    """A value converted to a data type; a number that is known is converted at once."""
+    wanted, expr = _dtype(dtype), as_expr(value)
+    if expr.data_type == wanted:
+        return expr
+    if isinstance(expr, IntImm) and dtypes.holds_int(wanted, expr.value):
+        return _const(expr.value, wanted)
+    return Cast(dtype, expr)
+
+
+def binary(name: str, a: Any, b: Any) -> PrimExpr:
+    """An operator that `TirBuilder.binary` knows on two operands. TeError if it does not go with their types."""
+    kind = _BINARY.get(name)
+    if kind is None:
+        lhs, rhs = match(a, b, bitwise=name in BITWISE)
+        try:
+            result = binary_dtype(name, lhs.data_type)
+        except ValueError as error:
+            raise TeError(str(error)) from None
+        folded = _folded(name, lhs, rhs)
+        return Call(result.name, name, (lhs, rhs)) if folded is None else folded
+    op = kind(a, b)
+    folded = None if isinstance(op, CmpOp) else _folded(op.operator, op.a, op.b)
+    return op if folded is None else folded
+
+
+def _folded(name: str, a: PrimExpr, b: PrimExpr) -> PrimExpr | None:
+    """What an operator on integers is where that is known without running: a number, or one of the operands."""
+    if a.data_type.is_float or a.data_type.is_bool:
+        return None
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        number = fold_integers(name, a.value, b.value, a.data_type)
+        return None if number is None else IntImm(a.dtype, number)
+    if isinstance(b, IntImm) and _NEUTRAL.get(name) == b.value:
+        return a
+    return b if isinstance(a, IntImm) and name in ("add", "mul") and _NEUTRAL[name] == a.value else None
+
+
+_NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1, "truncdiv": 1}
+"""The integer on the right that leaves the left operand as it is."""
+
+
+def true_divide(a: Any, b: Any) -> PrimExpr:
+    """`a / b`. TeError on two integers: which way it is rounded must be said."""
+    if not any(as_operand_dtype(value).is_float for value in (a, b)):
+        raise TeError("a / b of integers: say a // b (rounds down) or te.truncdiv(a, b), or convert one to a float")
+    return binary("div", a, b)

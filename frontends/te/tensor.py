@@ -1,0 +1,476 @@
+"""Tensors: given ones, computed ones, and reductions over axes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
+
+from ...core import dtypes
+from ...core.dtypes import DType
+from .errors import TeError, user_frame
+from .expr import (
+    ExprConvertible,
+    ExprLike,
+    IntImm,
+    Operators,
+    PrimExpr,
+    SizeVar,
+    Var,
+    as_condition,
+    as_expr,
+    cast,
+    match,
+)
+
+# Axes
+
+
+@dataclass(frozen=True)
+class Range:
+    """The integers from `min` on, `extent` of them."""
+
+    min: PrimExpr
+    extent: PrimExpr
+
+
+class IterVar(ExprConvertible, Operators):
+    """An axis: a variable with the numbers it takes. kind: spatial, reduce, or thread.
+
+    It stands for its variable in expressions.
+    """
+
+    __slots__ = ("dom", "kind", "thread_tag", "var")
+
+    def __init__(self, dom: Range | None, var: Var, kind: str, thread_tag: str = ""):
+        self.dom = dom
+        self.var = var
+        self.kind = kind
+        self.thread_tag = thread_tag
+
+    def asexpr(self) -> PrimExpr:
+        return self.var
+
+    def __repr__(self) -> str:
+        return f"iter_var({self.var.name}, {self.dom}, {self.kind})"
+
+
+def _index(value: Any, what: str) -> PrimExpr:
+    """A size, bound or index: an integer."""
+    if isinstance(value, float) or (isinstance(value, PrimExpr | ExprConvertible) and not _is_integer(value)):
+        raise TeError(f"{what}: {value!r}, expected an integer")
+    expr = as_expr(value)
+    if expr.data_type.is_bool:
+        raise TeError(f"{what}: {value!r}, expected an integer")
+    return expr
+
+
+def _is_integer(value: Any) -> bool:
+    dtype = as_expr(value).data_type
+    return dtype.is_int and dtype.lanes == 1
+
+
+def reduce_axis(dom: Sequence[ExprLike] | Range, name: str = "rv", thread_tag: str = "", span: None = None) -> IterVar:
+    """An axis to reduce over. dom: its first number and the one behind its last."""
+    if not isinstance(dom, Range):
+        if len(dom) != 2:
+            raise TeError(f"reduce_axis {name}: a domain of {len(dom)} numbers, expected the first and the end")
+        low, end = match(*(_index(bound, f"reduce_axis {name}") for bound in dom))
+        dom = Range(low, end - low)
+    if isinstance(dom.extent, IntImm) and dom.extent.value < 0:
+        raise TeError(f"reduce_axis {name}: ends before it starts")
+    return IterVar(dom, Var(name, dom.extent.dtype), "reduce", thread_tag)
+
+
+def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: None = None) -> IterVar:
+    """An axis of threads of a GPU, or of a virtual thread."""
+    if isinstance(dom, str):
+        dom, tag = None, dom
+    if not tag:
+        raise TeError("thread_axis: no tag, expected threadIdx.x, blockIdx.x, vthread, ...")
+    low_high = None if dom is None else (dom if isinstance(dom, Sequence) else (0, dom))
+    known = None
+    if low_high is not None:
+        low, end = match(*(_index(bound, f"thread_axis {tag}") for bound in low_high))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        known = Range(low, end - low)
+    return IterVar(known, Var(name or tag), "thread", tag)
+
+
+# Tensors
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """Where tensors come from.
+
+    shape: of each of its tensors.  dtypes: the data type of each.  location: the line that made it.
+    """
+
+    name: str
+    shape: tuple[PrimExpr, ...]
+    dtypes: tuple[DType, ...]
+    location: LocationAttr
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.dtypes)
+
+    def output(self, index: int) -> Tensor:
+        """One of its tensors."""
+        if not 0 <= index < len(self.dtypes):
+            raise TeError(f"{self.name} has {len(self.dtypes)} outputs, there is no number {index}")
+        return Tensor(self, index)
+
+    @property
+    def input_tensors(self) -> list[Tensor]:
+        """The tensors that it reads, each once, in the order in which they are first read."""
+        return []
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceholderOp(Operation):
+    """A tensor that the caller gives."""
+
+
+@dataclass(frozen=True, eq=False)
+class ComputeOp(Operation):
+    """Tensors by what their elements are: one expression each, or one reduction each, all by one combiner.
+
+    axis: of the elements.  reduce_axis: what is reduced over.  tag, attrs: what operator it is, for later.
+    """
+
+    axis: tuple[IterVar, ...]
+    reduce_axis: tuple[IterVar, ...]
+    body: tuple[PrimExpr, ...]
+    tag: str = ""
+    attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def input_tensors(self) -> list[Tensor]:
+        found: dict[tuple[Operation, int], Tensor] = {}
+        seen: set[PrimExpr] = set()
+        todo = list(reversed(self.body))
+        while todo:
+            expr = todo.pop()
+            if expr in seen:
+                continue
+            seen.add(expr)
+            if isinstance(expr, ProducerLoad):
+                found.setdefault((expr.producer.op, expr.producer.value_index), expr.producer)
+            todo += reversed(expr.children)
+        return list(found.values())
+
+
+class Tensor(ExprConvertible, Operators):
+    """One of the tensors of an operation. Two are equal if they are the same tensor of the same operation.
+
+    `A[i, j]` and `A(i, j)` are its elements, `A[i][j]` too; a tensor without dimensions stands for its element.
+    """
+
+    __slots__ = ("op", "value_index")
+
+    def __init__(self, op: Operation, value_index: int = 0):
+        self.op = op
+        self.value_index = value_index
+
+    @property
+    def shape(self) -> tuple[PrimExpr, ...]:
+        return self.op.shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.op.shape)
+
+    @property
+    def data_type(self) -> DType:
+        return self.op.dtypes[self.value_index]
+
+    @property
+    def dtype(self) -> str:
+        return self.data_type.name
+
+    @property
+    def name(self) -> str:
+        """The name of its operation, with its number if that has several tensors: `B.v0`."""
+        return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}.v{self.value_index}"
+
+    def __call__(self, *indices: ExprLike) -> PrimExpr:
+        if len(indices) != self.ndim:
+            raise TeError(f"{len(indices)} indices into tensor {self.name} of {self.ndim} dimensions")
+        return ProducerLoad(self, [_index(index, f"index into tensor {self.name}") for index in indices])
+
+    def __getitem__(self, indices: Any) -> Any:
+        return TensorSlice(self, ())[indices]
+
+    def asexpr(self) -> PrimExpr:
+        if self.ndim:
+            raise TeError(f"tensor {self.name} of {self.ndim} dimensions, expected an element of it: {self.name}[...]")
+        return self()
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tensor) and self.op is other.op and self.value_index == other.value_index
+
+    def __hash__(self) -> int:
+        return hash((self.op, self.value_index))
+
+    def __repr__(self) -> str:
+        return f"Tensor(shape=[{', '.join(map(repr, self.shape))}], op.name={self.name})"
+
+
+class TensorSlice(ExprConvertible, Operators):
+    """A tensor with its first indices given."""
+
+    __slots__ = ("indices", "tensor")
+
+    def __init__(self, tensor: Tensor, indices: tuple[Any, ...]):
+        self.tensor = tensor
+        self.indices = indices
+
+    def __getitem__(self, indices: Any) -> Any:
+        more = indices if isinstance(indices, tuple) else (indices,)
+        given = (*self.indices, *more)  # pyright: ignore[reportUnknownVariableType]
+        if len(given) < self.tensor.ndim:  # pyright: ignore[reportUnknownArgumentType]
+            return TensorSlice(self.tensor, given)  # pyright: ignore[reportUnknownArgumentType]
+        return self.tensor(*given)
+
+    def asexpr(self) -> PrimExpr:
+        return self.tensor(*self.indices)
+
+    @property
+    def dtype(self) -> str:
+        return self.tensor.dtype
+
+
+class ProducerLoad(PrimExpr):
+    """An element of a tensor."""
+
+    __slots__ = ("indices", "producer")
+
+    def __init__(self, producer: Tensor, indices: Sequence[PrimExpr]):
+        self.producer = producer
+        self.indices = tuple(indices)
+        self.data_type = producer.data_type
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return self.indices
+
+
+# Reductions
+
+
+@dataclass(frozen=True, eq=False)
+class CommReducer:
+    """How two sets of values become one: `result` of the variables `lhs` and `rhs`; and what changes nothing."""
+
+    name: str
+    lhs: tuple[Var, ...]
+    rhs: tuple[Var, ...]
+    result: tuple[PrimExpr, ...]
+    identity_element: tuple[PrimExpr, ...]
+
+
+class Reduce(PrimExpr):
+    """One of the values that a reduction gives. Only at the top of a `compute`."""
+
+    __slots__ = ("axis", "combiner", "condition", "init", "source", "value_index")
+
+    def __init__(
+        self,
+        combiner: CommReducer,
+        source: Sequence[PrimExpr],
+        axis: Sequence[IterVar],
+        condition: PrimExpr,
+        value_index: int,
+        init: Sequence[PrimExpr],
+    ):
+        self.combiner = combiner
+        self.source = tuple(source)
+        self.axis = tuple(axis)
+        self.condition = condition
+        self.value_index = value_index
+        self.init = tuple(init)
+        self.data_type = self.source[value_index].data_type
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return (*self.source, self.condition, *self.init)
+
+    def is_of(self, other: Reduce) -> bool:
+        """Whether both are values of one reduction."""
+        return self.combiner is other.combiner and self.source == other.source and self.axis == other.axis
+
+
+Combine: TypeAlias = Callable[[Any, Any], Any]
+Identity: TypeAlias = Callable[..., Any]
+
+
+def comm_reducer(fcombine: Combine, fidentity: Identity, name: str = "reduce") -> Callable[..., Any]:
+    """A function that reduces expressions over axes, for an associative and commutative operation.
+
+    fcombine: takes two values, or two tuples of values, and gives one.  fidentity: takes the names of data types, and
+    gives the value of each that changes nothing.
+    The function takes an expression or a tuple of them, axis (one or several), where (only the points at which this
+    holds count), init (what to start from in place of the identity); it gives one value for each expression.
+    """
+
+    def reducer(
+        expr: Any, axis: IterVar | Sequence[IterVar], where: Any = None, init: Any = None, *, span: None = None
+    ) -> Any:
+        axes = tuple(axis) if isinstance(axis, Sequence) else (axis,)
+        if not axes or not all(isinstance(a, IterVar) and a.kind == "reduce" for a in axes):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TeError(f"{name}: axis {axis!r}, expected what te.reduce_axis gives")
+        several = isinstance(expr, tuple | list)
+        source = tuple(as_expr(value) for value in (expr if several else (expr,)))  # pyright: ignore[reportUnknownVariableType]
+        combiner = _combiner(fcombine, fidentity, name, tuple(value.data_type for value in source))
+        starts = () if init is None else tuple(init) if isinstance(init, tuple | list) else (init,)  # pyright: ignore[reportUnknownVariableType]
+        if starts and len(starts) != len(source):  # pyright: ignore[reportUnknownArgumentType]
+            raise TeError(f"{name}: {len(starts)} values to start from, for {len(source)} that are reduced")  # pyright: ignore[reportUnknownArgumentType]
+        given = [cast(value.dtype, start) for value, start in zip(source, starts, strict=False)]
+        condition = IntImm("bool", 1) if where is None else as_condition(where)
+        found = [Reduce(combiner, source, axes, condition, n, given) for n in range(len(source))]
+        return tuple(found) if several else found[0]
+
+    reducer.__name__ = name
+    return reducer
+
+
+def _combiner(fcombine: Combine, fidentity: Identity, name: str, kinds: tuple[DType, ...]) -> CommReducer:
+    lhs = tuple(Var(f"x{n}" if n else "x", dtype.name) for n, dtype in enumerate(kinds))
+    rhs = tuple(Var(f"y{n}" if n else "y", dtype.name) for n, dtype in enumerate(kinds))
+    if len(kinds) == 1:
+        result, identity = fcombine(lhs[0], rhs[0]), fidentity(kinds[0].name)
+    else:
+        result, identity = fcombine(lhs, rhs), fidentity(*(dtype.name for dtype in kinds))
+    sides: dict[str, tuple[PrimExpr, ...]] = {}
+    for what, values in (("fcombine", result), ("fidentity", identity)):
+        given = tuple(values) if isinstance(values, tuple | list) else (values,)  # pyright: ignore[reportUnknownVariableType]
+        if len(given) != len(kinds):  # pyright: ignore[reportUnknownArgumentType]
+            raise TeError(f"{name}: {what} gives {len(given)} values, expected {len(kinds)}")  # pyright: ignore[reportUnknownArgumentType]
+        sides[what] = tuple(cast(dtype.name, value) for dtype, value in zip(kinds, given, strict=True))
+    return CommReducer(name, lhs, rhs, sides["fcombine"], sides["fidentity"])
+
+
+# Making tensors
+
+
+def _shape(shape: Any, what: str) -> tuple[PrimExpr, ...]:
+    if isinstance(shape, PrimExpr | int):
+        shape = (shape,)
+    extents = tuple(_index(extent, f"shape of {what}") for extent in shape)
+    for n, extent in enumerate(extents):
+        if isinstance(extent, IntImm) and extent.value < 0:
+            raise TeError(f"shape of {what}: extent {extent.value} of dimension {n}, expected at least 0")
+    return extents
+
+
+def _location() -> LocationAttr:
+    frame = user_frame()
+    if frame is None:
+        return UnknownLoc()
+    return FileLineColLoc(StringAttr(frame.f_code.co_filename), IntAttr(frame.f_lineno), IntAttr(1))
+
+
+def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> Tensor:
+    """A tensor that the caller gives. shape: sizes, numbers or expressions of variables; dtype: float32 if missing."""
+    try:
+        kind = dtypes.parse_dtype("float32" if dtype is None else dtype)
+    except ValueError as error:
+        raise TeError(str(error)) from None
+    return PlaceholderOp(name, _shape(shape, name), (kind,), _location()).output(0)
+
+
+def compute(
+    shape: Any,
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
+) -> Any:
+    """A tensor whose element at `i, j, ...` is `fcompute(i, j, ...)`; a tuple of tensors if that gives several values.
+
+    shape: sizes, numbers or expressions.  fcompute: takes a variable for each dimension, gives an expression, or a
+    reduction (`te.sum(...)`), or several of one kind.  name: of the block that computes it.  tag: what operator it is.
+    attrs: said about the block.  varargs_names: names of the variables where fcompute takes `*args`.
+    """
+    extents = _shape(shape, name)
+    names = _axis_names(fcompute, len(extents), name, varargs_names)
+    axis = tuple(
+        IterVar(Range(IntImm(extent.dtype, 0), extent), Var(n, extent.dtype), "spatial")
+        for n, extent in zip(names, extents, strict=True)
+    )
+    given = fcompute(*(a.var for a in axis))
+    several = isinstance(given, tuple | list)
+    body = tuple(as_expr(value) for value in (given if several else (given,)))  # pyright: ignore[reportUnknownVariableType]
+    if not body:
+        raise TeError(f"compute {name}: no value")
+    reduced = _reduce_axes(body, name)
+    kinds = tuple(value.data_type for value in body)
+    op = ComputeOp(name, extents, kinds, _location(), axis, reduced, body, tag, dict(attrs or {}))
+    return tuple(op.output(n) for n in range(len(body))) if len(body) > 1 else op.output(0)
+
+
+def _axis_names(
+    fcompute: Callable[..., Any], rank: int, name: str, varargs_names: Sequence[str] | None
+) -> Sequence[str]:
+    """What the axes are called: as the parameters of the function."""
+    parameters = list(inspect.signature(fcompute).parameters.values())
+    star = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+    plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if star is None:
+        if len(plain) != rank:
+            raise TeError(f"compute {name}: a function of {len(plain)} variables for {rank} dimensions")
+        return plain
+    more = rank - len(plain)
+    if more < 0:
+        raise TeError(f"compute {name}: a function of at least {len(plain)} variables for {rank} dimensions")
+    if varargs_names is not None:
+        if len(varargs_names) != more:
+            raise TeError(f"compute {name}: {len(varargs_names)} names for the {more} variables of *{star}")
+        return [*plain, *varargs_names]
+    return [*plain, *(f"{star}{n}" for n in range(more))]
+
+
+def _reduce_axes(body: Sequence[PrimExpr], name: str) -> tuple[IterVar, ...]:
+    """The axes that values are reduced over. TeError for reductions that one block cannot do."""
+    first = body[0]
+    for value in body:
+        if isinstance(value, Reduce) != isinstance(first, Reduce):
+            raise TeError(f"compute {name}: some values are reductions and others are not")
+        if isinstance(value, Reduce) and isinstance(first, Reduce) and not value.is_of(first):
+            raise TeError(f"compute {name}: its values are of different reductions, expected those of one")
+        inner = value.children if isinstance(value, Reduce) else (value,)
+        if any(_has_reduction(child) for child in inner):
+            raise TeError(
+                f"compute {name}: a reduction inside of an expression; compute it as a tensor of its own, and use that"
+            )
+    return first.axis if isinstance(first, Reduce) else ()
+
+
+def _has_reduction(expr: PrimExpr) -> bool:
+    todo, seen = [expr], set[PrimExpr]()
+    while todo:
+        top = todo.pop()
+        if isinstance(top, Reduce):
+            return True
+        if top not in seen:
+            seen.add(top)
+            todo += top.children
+    return False
+
+
+def var(name: str = "tindex", dtype: str = "int32", span: None = None) -> Var:
+    """A size that is known when the program runs."""
+    return Var(name, dtype)
+
+
+def size_var(name: str = "size", dtype: str = "int32", span: None = None) -> SizeVar:
+    """A size that is known when the program runs, and not negative."""
+    return SizeVar(name, dtype)

@@ -1,0 +1,260 @@
+"""Expressions and tensors written as IR: ops of `te`, `arith`, `math` and `tir`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ...core.dtypes import type_of
+from ...core.xdsl_compat import hint
+from ...dialects import te
+from ...dialects.te import Axis
+from ...dialects.tir import FLOAT_BINARY, INT_BINARY, INTRINSICS, Mixed, SymbolOp, TirBuilder
+from ...dialects.tir.annotations import annotation_key, annotation_value
+from .errors import TeError
+from .expr import (
+    And,
+    BinaryOp,
+    Call,
+    Cast,
+    FloatImm,
+    IfThenElse,
+    IntImm,
+    Not,
+    Or,
+    PrimExpr,
+    Select,
+    StringImm,
+    Var,
+)
+from .tensor import ComputeOp, IterVar, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor
+
+
+class Writer:
+    """Writes expressions at a builder's point.
+
+    known: the value of each expression that has been written, or is given: axes, sizes.  tensors: those that may be
+    read.
+    """
+
+    def __init__(self, builder: TirBuilder, known: Mapping[PrimExpr, SSAValue], tensors: Mapping[Tensor, SSAValue]):
+        self.builder = builder
+        self.known = dict(known)
+        self.tensors = tensors
+
+    def write(self, expr: PrimExpr) -> SSAValue:
+        """The value of an expression. TeError for a variable that is none here."""
+        todo = [expr]
+        while todo:
+            top = todo[-1]
+            if top in self.known:
+                todo.pop()
+                continue
+            missing = [child for child in _eager(top) if child not in self.known]
+            if missing:  # first, so that recursion does not grow with the expression
+                todo += reversed(missing)
+                continue
+            self.known[top] = self._emit(top)
+        return self.known[expr]
+
+    def number(self, expr: PrimExpr) -> Mixed:
+        """A size or bound: a number where it is known."""
+        return expr.value if isinstance(expr, IntImm) else self.write(expr)
+
+    def _lazily(self, expr: PrimExpr) -> SSAValue:
+        """The value of an expression, where the builder now is and nowhere else."""
+        saved, self.known = self.known, dict(self.known)
+        try:
+            return self.write(expr)
+        finally:
+            self.known = saved
+
+    def _emit(self, expr: PrimExpr) -> SSAValue:
+        build, known = self.builder, self.known
+        match expr:
+            case IntImm() | FloatImm():
+                return build.const(expr.value, expr.data_type)
+            case StringImm():
+                return build.string(expr.value)
+            case Cast():
+                return build.cast(known[expr.value], expr.data_type)
+            case BinaryOp():
+                return build.binary(expr.operator, known[expr.a], known[expr.b])
+            case And():
+                name = "or" if isinstance(expr, Or) else "and"
+                return build.logical(name, known[expr.a], lambda: self._lazily(expr.b))
+            case Not():
+                return build.logical_not(known[expr.a])
+            case Select():
+                return build.select(*(known[child] for child in expr.children))
+            case IfThenElse():
+                return build.if_then_else(
+                    known[expr.condition],
+                    type_of(expr.data_type),
+                    lambda: self._lazily(expr.true_value),
+                    lambda: self._lazily(expr.false_value),
+                )
+            case Call():
+                return self._call(expr, [known[arg] for arg in expr.args])
+            case ProducerLoad():
+                indices = [known[index] for index in expr.indices]
+                return build.insert(te.ReadOp(self._tensor(expr.producer), indices)).result
+            case Var():
+                raise TeError(f"variable {expr.name} is neither an axis here nor a size of a tensor or argument")
+            case _:
+                raise TeError(f"{expr!r} cannot stand here")
+
+    def _tensor(self, tensor: Tensor) -> SSAValue:
+        if tensor not in self.tensors:
+            raise TeError(f"tensor {tensor.name} is read before it is computed")
+        return self.tensors[tensor]
+
+    def _call(self, expr: Call, args: Sequence[SSAValue]) -> SSAValue:
+        if expr.op in INTRINSICS:
+            return self.builder.intrinsic(expr.op, *args)
+        if len(args) == 1:
+            return self.builder.unary(expr.op, args[0])
+        assert expr.op in FLOAT_BINARY or expr.op in INT_BINARY
+        return self.builder.binary(expr.op, *args)
+
+
+def _eager(expr: PrimExpr) -> Iterable[PrimExpr]:
+    """The expressions that are computed in any case."""
+    match expr:
+        case IfThenElse():
+            return (expr.condition,)
+        case And():
+            return (expr.a,)
+        case _:
+            return expr.children
+
+
+# Tensors
+
+
+def ordered(outputs: Iterable[Tensor]) -> list[Operation]:
+    """The operations that some tensors are computed by, each behind those that it reads."""
+    found: dict[Operation, None] = {}
+    todo: list[tuple[Operation, bool]] = [(tensor.op, False) for tensor in reversed(list(outputs))]
+    while todo:
+        op, is_ready = todo.pop()
+        if op in found:
+            continue
+        if is_ready:
+            found[op] = None
+        else:
+            todo.append((op, True))
+            todo += [(tensor.op, False) for tensor in reversed(op.input_tensors)]
+    return list(found)
+
+
+class FunctionWriter:
+    """Writes a `te.func`. args: its parameters, in order."""
+
+    def __init__(self, name: str, args: Sequence[Tensor], attrs: Mapping[str, Attribute]):
+        self.args = args
+        self.func = te.FuncOp(name, attrs=dict(attrs))
+        self.builder = TirBuilder(self.func.body.block)
+        self.tensors: dict[Tensor, SSAValue] = {}
+        self.writer = Writer(self.builder, {}, self.tensors)
+
+    def write(self) -> te.FuncOp:
+        """The function; TeError for what cannot be computed from its parameters."""
+        operations = ordered(self.args)
+        for op in operations:
+            if isinstance(op, PlaceholderOp) and op.output(0) not in self.args:
+                raise TeError(f"tensor {op.name} is read, and is no argument")
+        for op in operations:
+            self._sizes(op)
+        for op in operations:
+            if isinstance(op, PlaceholderOp):
+                self._placeholder(op)
+        for op in operations:
+            if isinstance(op, ComputeOp):
+                self._compute(op)
+        self.builder.insert(te.ParamsOp([self.tensors[tensor] for tensor in self.args]))
+        return self.func
+
+    def _sizes(self, op: Operation) -> None:
+        """Declare the variables that the shape of a parameter is made of."""
+        for extent in op.shape:
+            for variable in _variables(extent):
+                if variable not in self.writer.known:
+                    symbol = self.builder.insert(SymbolOp(variable.name, type_of(variable.data_type)))
+                    self.writer.known[variable] = symbol.result
+
+    def _placeholder(self, op: PlaceholderOp) -> None:
+        self.builder.location = op.location
+        shape = [self.writer.number(extent) for extent in op.shape]
+        made = self.builder.insert(te.PlaceholderOp(op.name, type_of(op.dtypes[0]), shape))
+        self.tensors[op.output(0)] = made.result
+
+    def _compute(self, op: ComputeOp) -> None:
+        self.builder.location = op.location
+        axes = [self._axis(axis) for axis in (*op.axis, *op.reduce_axis)]
+        variables = [axis.var for axis in (*op.axis, *op.reduce_axis)]
+        first = op.body[0]
+        combine = init = None
+        if isinstance(first, Reduce):
+            rank, combiner = len(op.axis), first.combiner
+            body = self._region(variables, first.source, op.location, first.condition)
+            combine = self._region([*combiner.lhs, *combiner.rhs], combiner.result, op.location)
+            init = self._region(variables[:rank], first.init or combiner.identity_element, op.location)
+        else:
+            body = self._region(variables, op.body, op.location)
+        elements = [type_of(dtype) for dtype in op.dtypes]
+        made = self.builder.insert(
+            te.ComputeOp(
+                op.name,
+                axes,
+                elements,
+                body=body,
+                combine=combine,
+                init=init,
+                tag=op.tag,
+                annotations=self._annotations(op),
+            )
+        )
+        for n, result in enumerate(made.tensors):
+            self.tensors[op.output(n)] = result
+
+    def _annotations(self, op: ComputeOp) -> dict[str, Attribute]:
+        try:
+            return {annotation_key(key): annotation_value(value) for key, value in op.attrs.items()}
+        except ValueError as error:
+            raise TeError(f"attrs of {op.name}: {error}") from None
+
+    def _axis(self, axis: IterVar) -> Axis:
+        assert axis.dom is not None
+        low, extent = self.writer.number(axis.dom.min), self.writer.number(axis.dom.extent)
+        return Axis(axis.var.name, axis.kind, low, extent, type_of(axis.var.data_type))
+
+    def _region(
+        self,
+        variables: Sequence[Var],
+        values: Sequence[PrimExpr],
+        location: LocationAttr,
+        condition: PrimExpr | None = None,
+    ) -> Region:
+        block = Block(arg_types=[type_of(variable.data_type) for variable in variables])
+        for variable, argument in zip(variables, block.args, strict=True):
+            hint(argument, variable.name)
+        known = {**self.writer.known, **dict(zip(variables, block.args, strict=True))}
+        writer = Writer(TirBuilder(block, location), known, self.tensors)
+        results = [writer.write(value) for value in values]
+        holds = None
+        if condition is not None and not (isinstance(condition, IntImm) and condition.value):
+            holds = writer.write(condition)
+        writer.builder.insert(te.YieldOp(results, holds))
+        return Region(block)
+
+
+def _variables(expr: PrimExpr) -> Iterable[Var]:
+    todo = [expr]
+    while todo:
+        top = todo.pop()
+        if isinstance(top, Var):
+            yield top
+        todo += reversed(top.children)
