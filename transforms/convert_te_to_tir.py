@@ -196,6 +196,7 @@ class _Converter:
         source, target = region.block, builder.point.block
         assert target is not None
         for variable, value in zip(source.args, arguments, strict=True):
+            variable.name_hint = None  # which would go to the value
             variable.replace_all_uses_with(value)
         for op in [op for op in region.walk() if isinstance(op, te.ReadOp)]:
             reading = TirBuilder(InsertPoint.before(op), op.location)

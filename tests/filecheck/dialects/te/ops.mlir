@@ -1,0 +1,87 @@
+// RUN: STEPWELL_ROUNDTRIP
+
+// Given tensors, one with a size that is known when the function is called, and an element for each index.
+te.func @elements attrs {tir.noalias = true} {
+  %n = tir.symbol "n" : i32
+  %A = te.placeholder "A" [%n, 8] : tensor<?x8xf32>
+  %b = te.placeholder "b" [] : tensor<f32>
+  %B = te.compute "B" (spatial "i" %i : i32 in [0 +: %n], spatial "j" %j : i32 in [0 +: 8]) tag "injective" annotations {key = 1 : i32} : tensor<?x8xf32> {
+    %0 = te.read %A[%i, %j] : tensor<?x8xf32>
+    %1 = te.read %b[] : tensor<f32>
+    %2 = arith.addf %0, %1 : f32
+    te.yield %2 : f32
+  }
+  te.params %A : tensor<?x8xf32>, %b : tensor<f32>, %B : tensor<?x8xf32>
+}
+// CHECK-LABEL: te.func @elements attrs {tir.noalias = true} {
+// CHECK-NEXT:    %n = tir.symbol "n" : i32
+// CHECK-NEXT:    %A = te.placeholder "A" [%n, 8] : tensor<?x8xf32>
+// CHECK-NEXT:    %b = te.placeholder "b" [] : tensor<f32>
+// CHECK-NEXT:    %B = te.compute "B" (spatial "i" %i : i32 in [0 +: %n], spatial "j" %j : i32 in [0 +: 8]) tag "injective" annotations {key = 1 : i32} : tensor<?x8xf32> {
+// CHECK-NEXT:      %0 = te.read %A[%i, %j] : tensor<?x8xf32>
+// CHECK-NEXT:      %1 = te.read %b[] : tensor<f32>
+// CHECK-NEXT:      %2 = arith.addf %0, %1 : f32
+// CHECK-NEXT:      te.yield %2 : f32
+// CHECK-NEXT:    }
+// CHECK-NEXT:    te.params %A : tensor<?x8xf32>, %b : tensor<f32>, %B : tensor<?x8xf32>
+// CHECK-NEXT:  }
+
+// A reduction: how two values become one, and what it starts from for each element. Only some of its steps count.
+te.func @sums {
+  %A = te.placeholder "A" [8, 4] : tensor<8x4xf32>
+  %C = te.compute "C" (spatial "i" %i : i32 in [0 +: 8], reduce "k" %k : i32 in [1 +: 3]) : tensor<8xf32> {
+    %0 = te.read %A[%i, %k] : tensor<8x4xf32>
+    %1 = arith.cmpi slt, %k, %i : i32
+    te.yield %0 : f32 where %1
+  } combine (%x : f32, %y : f32) {
+    %2 = arith.addf %x, %y : f32
+    te.yield %2 : f32
+  } init (%j : i32) {
+    %3 = arith.constant 0.000000e+00 : f32
+    te.yield %3 : f32
+  }
+  te.params %A : tensor<8x4xf32>, %C : tensor<8xf32>
+}
+// CHECK-LABEL: te.func @sums {
+// CHECK:         %C = te.compute "C" (spatial "i" %i : i32 in [0 +: 8], reduce "k" %k : i32 in [1 +: 3]) : tensor<8xf32> {
+// CHECK-NEXT:      %0 = te.read %A[%i, %k] : tensor<8x4xf32>
+// CHECK-NEXT:      %1 = arith.cmpi slt, %k, %i : i32
+// CHECK-NEXT:      te.yield %0 : f32 where %1
+// CHECK-NEXT:    } combine (%x: f32, %y: f32) {
+// CHECK-NEXT:      %2 = arith.addf %x, %y : f32
+// CHECK-NEXT:      te.yield %2 : f32
+// CHECK-NEXT:    } init (%j: i32) {
+// CHECK-NEXT:      %3 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:      te.yield %3 : f32
+// CHECK-NEXT:    }
+
+// Several tensors by one reduction, without spatial axes: the greatest number and where it is.
+te.func @argmax {
+  %A = te.placeholder "A" [8] : tensor<8xf32>
+  %at, %most = te.compute "T" (reduce "k" %k : i32 in [0 +: 8]) : tensor<i32>, tensor<f32> {
+    %0 = te.read %A[%k] : tensor<8xf32>
+    te.yield %k : i32, %0 : f32
+  } combine (%i : i32, %x : f32, %j : i32, %y : f32) {
+    %1 = arith.cmpf oge, %x, %y : f32
+    %2 = arith.select %1, %i, %j : i32
+    %3 = arith.select %1, %x, %y : f32
+    te.yield %2 : i32, %3 : f32
+  } init () {
+    %4 = arith.constant -1 : i32
+    %5 = arith.constant -1.000000e+30 : f32
+    te.yield %4 : i32, %5 : f32
+  }
+  te.params %A : tensor<8xf32>, %at : tensor<i32>, %most : tensor<f32>
+}
+// CHECK-LABEL: te.func @argmax {
+// CHECK:         %at, %most = te.compute "T" (reduce "k" %k : i32 in [0 +: 8]) : tensor<i32>, tensor<f32> {
+// CHECK:         } combine (%i: i32, %x: f32, %j: i32, %y: f32) {
+// CHECK:         } init () {
+
+// A function without parameters.
+te.func @nothing {
+  te.params
+}
+// CHECK-LABEL: te.func @nothing {
+// CHECK-NEXT:    te.params
+// CHECK-NEXT:  }

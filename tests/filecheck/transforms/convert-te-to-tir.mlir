@@ -1,0 +1,79 @@
+// RUN: stepwell-opt %s -p convert-te-to-tir | filecheck %s
+
+// A producer is allocated, a reduction becomes a block with an init.
+te.func @rows attrs {tir.noalias = true} {
+  %A = te.placeholder "A" [8, 4] : tensor<8x4xf32>
+  %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8], spatial "k" %k : i32 in [0 +: 4]) : tensor<8x4xf32> {
+    %0 = te.read %A[%i, %k] : tensor<8x4xf32>
+    %1 = arith.mulf %0, %0 : f32
+    te.yield %1 : f32
+  }
+  %C = te.compute "C" (spatial "i" %i : i32 in [0 +: 8], reduce "k" %k : i32 in [0 +: 4]) : tensor<8xf32> {
+    %2 = te.read %B[%i, %k] : tensor<8x4xf32>
+    te.yield %2 : f32
+  } combine (%x : f32, %y : f32) {
+    %3 = arith.addf %x, %y : f32
+    te.yield %3 : f32
+  } init (%j : i32) {
+    %4 = arith.constant 0.000000e+00 : f32
+    te.yield %4 : f32
+  }
+  te.params %A : tensor<8x4xf32>, %C : tensor<8xf32>
+}
+// CHECK:       builtin.module {
+// CHECK-NEXT:    tir.func @rows("A" %A: memref<8x4xf32>, "C" %C: memref<8xf32>) attrs {tir.noalias = true} {
+// CHECK-NEXT:      %B = tir.alloc_buffer "B" : memref<8x4xf32>
+// CHECK-NEXT:      tir.for serial "i" %i : i32 in [0 +: 8] {
+// CHECK-NEXT:        tir.for serial "k" %k : i32 in [0 +: 4] {
+// CHECK-NEXT:          tir.block "B" (spatial "v_i" %v_i : i32 in [0 +: 8] = %i, spatial "v_k" %v_k : i32 in [0 +: 4] = %k) {
+// CHECK-NEXT:            tir.access reads %A[%v_i, %v_k] : memref<8x4xf32>
+// CHECK-NEXT:            tir.access writes %B[%v_i, %v_k] : memref<8x4xf32>
+// CHECK-NEXT:            %[[a:\d+]] = tir.load %A[%v_i, %v_k] : memref<8x4xf32>
+// CHECK-NEXT:            %[[b:\d+]] = arith.mulf %[[a]], %[[a]] : f32
+// CHECK-NEXT:            tir.store %[[b]], %B[%v_i, %v_k] : memref<8x4xf32>
+// CHECK-NEXT:          }
+// CHECK-NEXT:        }
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tir.for serial "i" {{.*}} in [0 +: 8] {
+// CHECK-NEXT:        tir.for serial "k" {{.*}} in [0 +: 4] {
+// CHECK-NEXT:          tir.block "C" (spatial "v_i" %[[i:.*]] : i32 in [0 +: 8] = {{.*}}, reduce "v_k" %[[k:.*]] : i32 in [0 +: 4] = {{.*}}) {
+// CHECK-NEXT:            tir.access reads %B[%[[i]], %[[k]]] : memref<8x4xf32>
+// CHECK-NEXT:            tir.access writes %C[%[[i]]] : memref<8xf32>
+// CHECK-NEXT:            tir.init {
+// CHECK-NEXT:              %[[z:\d+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:              tir.store %[[z]], %C[%[[i]]] : memref<8xf32>
+// CHECK-NEXT:            }
+// CHECK-NEXT:            %[[x:\d+]] = tir.load %B[%[[i]], %[[k]]] : memref<8x4xf32>
+// CHECK-NEXT:            %[[c:\d+]] = tir.load %C[%[[i]]] : memref<8xf32>
+// CHECK-NEXT:            %[[s:\d+]] = arith.addf %[[c]], %[[x]] : f32
+// CHECK-NEXT:            tir.store %[[s]], %C[%[[i]]] : memref<8xf32>
+// CHECK-NEXT:          }
+// CHECK-NEXT:        }
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+
+// A parameter whose size is found out when it is called is a handle; only steps that count are done.
+te.func @some {
+  %n = tir.symbol "n" : i32
+  %A = te.placeholder "A" [%n] : tensor<?xi32>
+  %B = te.compute "B" (reduce "k" %k : i32 in [0 +: %n]) : tensor<i32> {
+    %0 = te.read %A[%k] : tensor<?xi32>
+    %1 = arith.constant 2 : i32
+    %2 = arith.cmpi sgt, %k, %1 : i32
+    te.yield %0 : i32 where %2
+  } combine (%x : i32, %y : i32) {
+    %3 = arith.maxsi %x, %y : i32
+    te.yield %3 : i32
+  } init () {
+    %4 = arith.constant -1 : i32
+    te.yield %4 : i32
+  }
+  te.params %A : tensor<?xi32>, %B : tensor<i32>
+}
+// CHECK-LABEL: tir.func @some("A" %A: !tir.handle, "B" %B: memref<i32>) {
+// CHECK-NEXT:      %n = tir.symbol "n" : i32
+// CHECK-NEXT:      %[[A:.*]] = tir.match_buffer "A" %A dims [%n] : !tir.handle -> memref<?xi32>
+// CHECK:           tir.if
+// CHECK:             tir.load %[[A]]
+// CHECK:             arith.maxsi
+// CHECK:             tir.store
