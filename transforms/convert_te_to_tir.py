@@ -24,6 +24,7 @@ from ..dialects.tir import (
     InitOp,
     MatchBufferOp,
     Mixed,
+    SymbolOp,
     TirBuilder,
     buffer_type,
 )
@@ -85,10 +86,10 @@ class _Converter:
 
     def convert(self) -> FuncOp:
         params = self.source.params
-        names = [self._buffer_name(tensor) for tensor in params]
+        names = [self._parameter_name(param) for param in params]
         func = FuncOp(
             self.source.sym_name.data,
-            [(name, _parameter_type(tensor)) for name, tensor in zip(names, params, strict=True)],
+            [(name, _parameter_type(param)) for name, param in zip(names, params, strict=True)],
             attrs=self.source.func_attrs,
         )
         func.location = self.source.location
@@ -98,8 +99,13 @@ class _Converter:
             if not isinstance(op, te.PlaceholderOp | te.ComputeOp | te.ParamsOp):
                 op.detach()  # sizes, and what is computed from them
                 func.body.block.add_op(op)
-        for name, tensor, argument in zip(names, params, func.body.block.args, strict=True):
-            self.buffers[tensor] = self._parameter(name, tensor, argument)
+        for name, param, argument in zip(names, params, func.body.block.args, strict=True):
+            if isinstance(param.owner, SymbolOp):
+                param.replace_all_uses_with(argument)
+                param.owner.detach()
+                param.owner.erase()
+            else:
+                self.buffers[param] = self._parameter(name, param, argument)
         computes = [op for op in ops if isinstance(op, te.ComputeOp)]
         for op in computes:
             self._allocate(op)
@@ -115,6 +121,11 @@ class _Converter:
         return func
 
     # Buffers
+
+    def _parameter_name(self, param: SSAValue) -> str:
+        if isinstance(param.owner, SymbolOp):
+            return fresh_name(param.owner.var_name.data, self.buffer_names)
+        return self._buffer_name(param)
 
     def _buffer_name(self, tensor: SSAValue) -> str:
         op = tensor.owner
@@ -245,8 +256,10 @@ def _shape(tensor: SSAValue) -> list[Mixed]:
     return op.mixed_shape
 
 
-def _parameter_type(tensor: SSAValue) -> Attribute:
-    """A buffer, or a handle if the type does not say all sizes."""
-    type = tensor_type_of(tensor)
+def _parameter_type(param: SSAValue) -> Attribute:
+    """A buffer, or a handle if the type does not say all sizes; the type of a number."""
+    if isinstance(param.owner, SymbolOp):
+        return param.type
+    type = tensor_type_of(param)
     shape = type.get_shape()
     return HandleType() if DYNAMIC in shape else buffer_type(type.element_type, list(shape))

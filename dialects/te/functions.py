@@ -24,6 +24,7 @@ from ..tir.base import (
     print_typed,
     require,
 )
+from ..tir.functions import SymbolOp
 
 
 @irdl_op_definition
@@ -70,10 +71,10 @@ class FuncOp(TirOp):
 
     @property
     def params(self) -> list[SSAValue]:
-        """The tensors that a caller gives memory for, in order."""
+        """The tensors that a caller gives memory for, and the numbers that it gives, in order."""
         last = self.body.block.last_op
         assert isinstance(last, ParamsOp)
-        return list(last.tensors)
+        return list(last.params)
 
     def verify_(self) -> None:
         require(isinstance(self.body.block.last_op, ParamsOp), "(C1) the body does not end in te.params")
@@ -97,43 +98,47 @@ class FuncOp(TirOp):
 
 @irdl_op_definition
 class ParamsOp(TirOp):
-    """The parameters of a function, in order: the tensors that its caller gives memory for.
+    """The parameters of a function, in order: the tensors that its caller gives memory for, and numbers.
 
     Constraints
-        (C1) no tensor is given twice.
+        (C1) no parameter is given twice.
+        (C2) a parameter is a tensor or what a tir.symbol gives.
 
     Example
-        te.params %A : tensor<8xf32>, %B : tensor<8xf32>
+        te.params %n : i32, %A : tensor<?xf32>, %B : tensor<?xf32>
 
     Source: the argument of `te.create_prim_func`
     """
 
     name = "te.params"
 
-    tensors = var_operand_def(TensorType)
+    params = var_operand_def()
 
     traits = traits_def(IsTerminator())
 
-    def __init__(self, tensors: Sequence[SSAValue]):
-        super().__init__(operands=[tensors])
+    def __init__(self, params: Sequence[SSAValue]):
+        super().__init__(operands=[params])
 
     def verify_(self) -> None:
-        require(len(set(self.tensors)) == len(self.tensors), "(C1) a tensor is given twice")
+        require(len(set(self.params)) == len(self.params), "(C1) a parameter is given twice")
+        for param in self.params:
+            given = isinstance(param.type, TensorType) or isinstance(param.owner, SymbolOp)
+            require(given, f"(C2) a parameter of type {param.type} that is no tir.symbol")
 
     def print(self, printer: Printer) -> None:
-        if self.tensors:
+        if self.params:
             printer.print_string(" ")
-        printer.print_list(self.tensors, lambda tensor: print_typed(printer, tensor))
+        printer.print_list(self.params, lambda param: print_typed(printer, param))
         print_discardable(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        tensors: list[SSAValue] = []
+        params: list[SSAValue] = []
         while (operand := parser.parse_optional_unresolved_operand()) is not None:
             parser.parse_punctuation(":")
-            tensors.append(parser.resolve_operand(operand, parser.parse_type()))
+            params.append(parser.resolve_operand(operand, parser.parse_type()))
             if parser.parse_optional_punctuation(",") is None:
                 break
-        op = cls(tensors)
+        op = cls(params)
         op.attributes = parse_discardable(parser)
         return op

@@ -11,33 +11,33 @@ from ...module import Module
 from ...transforms.convert_te_to_tir import ConvertTeToTirPass
 from ...transforms.pipelines import run_pipeline
 from .errors import TeError
+from .expr import Var
 from .tensor import Tensor
 from .write import FunctionWriter
 
 
-def create_te_func(args: Iterable[Tensor], name: str = "main") -> Module:
-    """Tensors as a module with one `te.func`. args: its parameters, placeholders and results, in order.
+def create_te_func(args: Iterable[Tensor | Var], name: str = "main") -> Module:
+    """Tensors as a module with one `te.func`. args: its parameters, placeholders, results and variables, in order.
 
     TeError if a result is computed from a tensor that is not given, or an argument is given twice.
     """
-    tensors = _tensors(args)
-    func = FunctionWriter(name, tensors, {"tir.noalias": annotation_value(True)}).write()
+    func = FunctionWriter(name, _checked(args), {"tir.noalias": annotation_value(True)}).write()
     return Module(ModuleOp([func]))
 
 
-def create_prim_func(args: Iterable[Tensor], name: str = "main") -> Module:
+def create_prim_func(args: Iterable[Tensor | Var], name: str = "main") -> Module:
     """Tensors as a module with one function on the `tir` landing: a block for each `te.compute`.
 
-    args: its parameters, placeholders and results, in order. Errors as of `create_te_func`.
+    args: its parameters, placeholders, results and variables, in order. Errors as of `create_te_func`.
     """
     return run_pipeline(create_te_func(args, name), [ConvertTeToTirPass()])
 
 
-def _tensors(args: Iterable[Tensor]) -> Sequence[Tensor]:
-    tensors = list(args)
-    for n, tensor in enumerate(tensors):
-        if not isinstance(tensor, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TeError(f"argument {n}: {tensor!r}, expected a tensor")
-        if tensor in tensors[:n]:
-            raise TeError(f"argument {n}: tensor {tensor.name} is given twice")
-    return tensors
+def _checked(args: Iterable[Tensor | Var]) -> Sequence[Tensor | Var]:
+    params = list(args)
+    for n, param in enumerate(params):
+        if not isinstance(param, Tensor | Var):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TeError(f"argument {n}: {param!r}, expected a tensor or a variable")
+        if any(param is other or (isinstance(param, Tensor) and param == other) for other in params[:n]):
+            raise TeError(f"argument {n}: {param.name} is given twice")
+    return params

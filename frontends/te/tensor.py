@@ -200,7 +200,13 @@ class Tensor(ExprConvertible, Operators):
     def __call__(self, *indices: ExprLike) -> PrimExpr:
         if len(indices) != self.ndim:
             raise TeError(f"{len(indices)} indices into tensor {self.name} of {self.ndim} dimensions")
-        return ProducerLoad(self, [_index(index, f"index into tensor {self.name}") for index in indices])
+        found = [_index(index, f"index into tensor {self.name}") for index in indices]
+        for n, (index, extent) in enumerate(zip(found, self.shape, strict=True)):
+            size = extent.value if isinstance(extent, IntImm) else None
+            if isinstance(index, IntImm) and (index.value < 0 or (size is not None and index.value >= size)):
+                limit = "" if size is None else f", expected one from 0 to {size - 1}"
+                raise TeError(f"index {index.value} into dimension {n} of tensor {self.name}{limit}")
+        return ProducerLoad(self, found)
 
     def __getitem__(self, indices: Any) -> Any:
         return TensorSlice(self, ())[indices]
@@ -326,6 +332,8 @@ def comm_reducer(fcombine: Combine, fidentity: Identity, name: str = "reduce") -
         axes = tuple(axis) if isinstance(axis, Sequence) else (axis,)
         if not axes or not all(isinstance(a, IterVar) and a.kind == "reduce" for a in axes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TeError(f"{name}: axis {axis!r}, expected what te.reduce_axis gives")
+        if len(set(axes)) < len(axes):
+            raise TeError(f"{name}: an axis is given twice")
         several = isinstance(expr, tuple | list)
         source = tuple(as_expr(value) for value in (expr if several else (expr,)))  # pyright: ignore[reportUnknownVariableType]
         combiner = _combiner(fcombine, fidentity, name, tuple(value.data_type for value in source))

@@ -153,7 +153,7 @@ def ordered(outputs: Iterable[Tensor]) -> list[Operation]:
 class FunctionWriter:
     """Writes a `te.func`. args: its parameters, in order."""
 
-    def __init__(self, name: str, args: Sequence[Tensor], attrs: Mapping[str, Attribute]):
+    def __init__(self, name: str, args: Sequence[Tensor | Var], attrs: Mapping[str, Attribute]):
         self.args = args
         self.func = te.FuncOp(name, attrs=dict(attrs))
         self.builder = TirBuilder(self.func.body.block)
@@ -162,9 +162,13 @@ class FunctionWriter:
 
     def write(self) -> te.FuncOp:
         """The function; TeError for what cannot be computed from its parameters."""
-        operations = ordered(self.args)
+        tensors = [arg for arg in self.args if isinstance(arg, Tensor)]
+        operations = ordered(tensors)
+        for arg in self.args:
+            if isinstance(arg, Var):
+                self._declare(arg)
         for op in operations:
-            if isinstance(op, PlaceholderOp) and op.output(0) not in self.args:
+            if isinstance(op, PlaceholderOp) and op.output(0) not in tensors:
                 raise TeError(f"tensor {op.name} is read, and is no argument")
         for op in operations:
             self._sizes(op)
@@ -174,16 +178,20 @@ class FunctionWriter:
         for op in operations:
             if isinstance(op, ComputeOp):
                 self._compute(op)
-        self.builder.insert(te.ParamsOp([self.tensors[tensor] for tensor in self.args]))
+        params = [self.tensors[arg] if isinstance(arg, Tensor) else self.writer.known[arg] for arg in self.args]
+        self.builder.insert(te.ParamsOp(params))
         return self.func
 
     def _sizes(self, op: Operation) -> None:
         """Declare the variables that the shape of a parameter is made of."""
         for extent in op.shape:
             for variable in _variables(extent):
-                if variable not in self.writer.known:
-                    symbol = self.builder.insert(SymbolOp(variable.name, type_of(variable.data_type)))
-                    self.writer.known[variable] = symbol.result
+                self._declare(variable)
+
+    def _declare(self, variable: Var) -> None:
+        if variable not in self.writer.known:
+            symbol = self.builder.insert(SymbolOp(variable.name, type_of(variable.data_type)))
+            self.writer.known[variable] = symbol.result
 
     def _placeholder(self, op: PlaceholderOp) -> None:
         self.builder.location = op.location

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ n = te.var("n")
 k = te.reduce_axis((0, 4), "k")
 
 
-def row(fcompute: Callable[..., object]) -> object:
+def row(fcompute: Callable[..., object]) -> Any:
     return te.compute((8,), fcompute, name="B")
 
 
@@ -55,6 +56,9 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: row(lambda i: te.sum(A[i, i], axis=i)),
         "expected what te.reduce_axis gives",
     ),
+    "an axis given twice": (lambda: row(lambda i: te.sum(A[i, k], axis=[k, k])), "an axis is given twice"),
+    "an index behind the end": (lambda: row(lambda i: A[i, 4]), "index 4 into dimension 1 of tensor A, expected one"),
+    "a negative index": (lambda: row(lambda i: A[-1, i]), "index -1 into dimension 0 of tensor A, expected one"),
     "no axis to reduce over": (lambda: row(lambda i: te.sum(A[i, 0], axis=[])), "expected what te.reduce_axis gives"),
     "an axis that ends before it starts": (lambda: te.reduce_axis((4, 0)), "ends before it starts"),
     "an axis of three numbers": (lambda: te.reduce_axis((0, 4, 1)), "a domain of 3 numbers"),
@@ -70,8 +74,11 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a fraction as an integer": (lambda: te.const(1.5, "int32"), "1.5 is not of type int32"),
     "text as a value": (lambda: row(lambda i: "x"), "'x' of type str, expected an expression or a number"),
     "no value": (lambda: row(lambda i: ()), "compute B: no value"),
-    "an argument that is no tensor": (lambda: te.create_prim_func([A, 3]), "argument 1: 3, expected a tensor"),
-    "an argument given twice": (lambda: te.create_prim_func([A, A]), "argument 1: tensor A is given twice"),
+    "an argument that is no tensor": (
+        lambda: te.create_prim_func([A, 3]),  # pyright: ignore[reportArgumentType]
+        "argument 1: 3, expected a tensor or a variable",
+    ),
+    "an argument given twice": (lambda: te.create_prim_func([A, A]), "argument 1: A is given twice"),
     "a tensor that is not given": (lambda: te.create_prim_func([row(lambda i: A[i, 0])]), "tensor A is read, and is"),
     "a size that is nowhere": (
         lambda: te.create_prim_func([A, row(lambda i: A[i, 0] + n)]),
@@ -104,14 +111,14 @@ def test_a_mistake_is_an_error_that_says_what_was_expected(mistake: str) -> None
 
 
 def test_an_error_starts_with_the_line_of_the_user() -> None:
-    frame: dict[str, object] = {"te": te, "__name__": "user"}
+    frame: dict[str, Any] = {"te": te, "__name__": "user"}
     program = compile("\nA = te.placeholder((8,), name='A')\nte.compute((8,), lambda i: A[i, i])\n", "user.py", "exec")
     with pytest.raises(TeError, match=r"^user\.py:3: error: 2 indices into tensor A"):
         exec(program, frame)
 
 
 def test_an_error_of_a_later_stage_shows_the_line_of_the_tensor() -> None:
-    frame: dict[str, object] = {"te": te, "__name__": "user"}
+    frame: dict[str, Any] = {"te": te, "__name__": "user"}
     exec(compile("\nB = te.compute((8,), lambda i: i)\n", "user.py", "exec"), frame)
     mod = te.create_te_func([frame["B"]])
     computed = next(op for op in mod.op.walk() if op.name == "te.compute")

@@ -45,12 +45,21 @@ te.func @f {
 
 // -----
 
-// (C1) te.params: no tensor is given twice.
+// (C1) te.params: no parameter is given twice.
 te.func @f {
   %A = te.placeholder "A" [] : tensor<f32>
   te.params %A : tensor<f32>, %A : tensor<f32>
 }
-// CHECK: (C1) a tensor is given twice
+// CHECK: (C1) a parameter is given twice
+
+// -----
+
+// (C2) te.params: a number comes from a tir.symbol.
+te.func @f {
+  %0 = arith.constant 0 : i32
+  te.params %0 : i32
+}
+// CHECK: (C2) a parameter of type i32 that is no tir.symbol
 
 // -----
 
