@@ -58,7 +58,7 @@ def recorded(case: Any, tvm: Any, namespace: Namespace) -> dict[str, str]:
 
 
 def difference(case: Any, tvm: Any, namespace: Namespace) -> str | None:
-    """How the results of the compiled function differ from numpy's; None if they do not."""
+    """What is wrong with the results of the compiled function, or why there are none; None if they are numpy's."""
     import numpy as np
 
     function = tvm.te.create_prim_func(case.build(namespace), index_dtype_override=case.index_dtype)
@@ -66,7 +66,7 @@ def difference(case: Any, tvm: Any, namespace: Namespace) -> str | None:
     expected = case.expected(inputs)
     # What is not written shows.
     outputs = [tvm.runtime.tensor(np.full(each.shape, 77, each.dtype)) for each in expected]
-    given = [each if isinstance(each, int) else tvm.runtime.tensor(each) for each in inputs]
+    given = [each if isinstance(each, int | float) else tvm.runtime.tensor(each) for each in inputs]
     try:
         compiled = tvm.compile(tvm.IRModule({"main": function}), target="llvm")
         compiled["main"](*case.arguments(given, outputs))

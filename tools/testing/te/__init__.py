@@ -4,11 +4,11 @@ A case says its tensors with the functions of a namespace that it is given, and 
 package needs nothing but numpy, so that the Python of another compiler can import it too.
 """
 
-from . import elementwise, indexing, naming, operators, reductions, shapes
+from . import elementwise, indexing, naming, operators, reductions, shapes, tensors
 from .case import Case
 
-CASES: tuple[Case, ...] = tuple(
-    case for topic in (elementwise, reductions, indexing, operators, shapes, naming) for case in topic.TABLE.cases
-)
+TOPICS = (elementwise, reductions, indexing, operators, shapes, naming, tensors)
+
+CASES: tuple[Case, ...] = tuple(case for topic in TOPICS for case in topic.TABLE.cases)
 
 __all__ = ["CASES", "Case"]

@@ -15,7 +15,7 @@ Build: TypeAlias = Callable[[Any], list[Any]]
 class Sized:
     """A namespace like the one it is made from in which symbols are the numbers that `sizes` gives to their names."""
 
-    def __init__(self, te: Any, sizes: Mapping[str, int]) -> None:
+    def __init__(self, te: Any, sizes: Mapping[str, float]) -> None:
         self._te = te
         self._sizes = sizes
 
@@ -34,8 +34,8 @@ class Case:
     """From the namespace to the arguments of `create_prim_func`: inputs first and then outputs, but see `outputs`."""
     reference: Callable[..., Array | Sequence[Array]]
     """From the inputs, in order, to the output or the outputs, in order."""
-    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
-    """A number for each symbol. Others will do too unless `fixed`."""
+    sizes: Mapping[str, float] = field(default_factory=dict[str, float])
+    """A number for each symbol. Any others from 2 on will do too, unless the case is `fixed`."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
     """The least and the largest value of the inputs of a name, if not all values that `draw` takes will do."""
     outputs: tuple[int, ...] = (-1,)
@@ -45,27 +45,29 @@ class Case:
     index_dtype: str | None = None
     """The `index_dtype_override` of `create_prim_func`."""
     fixed: bool = False
-    """The sizes are part of the case: the computation is excluded or senseless with others."""
+    """The sizes are part of the case, or depend on each other."""
     runs: bool = True
     """False where the tensors are too large to be allocated."""
     tvm_refuses: str = ""
     """Why TVM 0.27 raises an error instead of making a function."""
     tvm_differs: str = ""
-    """Why what TVM 0.27 makes does not compute what was asked for, or cannot be compiled; the reference is right."""
+    """Why what TVM 0.27 makes does not compute what was asked for; the reference is right."""
+    tvm_fails: str = ""
+    """Why what TVM 0.27 makes, though it is right, cannot be compiled or called."""
 
     def sized(self, te: Any) -> list[Any]:
         """The arguments with numbers for symbols; an argument that is a symbol is its number."""
         return self.build(Sized(te, self.sizes))
 
     def inputs(self, te: Any, seed: int = 0) -> list[Any]:
-        """Values for the inputs, in order: arrays, and an `int` for a symbol."""
+        """Values for the inputs, in order: arrays, and a number for a symbol."""
         choose = np.random.default_rng(seed)
         tensors = self.sized(te)
         outputs = {place % len(tensors) for place in self.outputs}
         return [self._value(tensor, choose) for place, tensor in enumerate(tensors) if place not in outputs]
 
     def _value(self, tensor: Any, choose: np.random.Generator) -> Any:
-        if isinstance(tensor, int):
+        if isinstance(tensor, int | float):
             return tensor
         shape = tuple(int(size) for size in tensor.shape)
         return draw(shape, str(tensor.dtype), self.ranges.get(str(tensor.name)), choose)
