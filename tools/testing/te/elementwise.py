@@ -399,3 +399,17 @@ def broadcast_of_a_scalar_tensor(te: Any) -> list[Any]:
 def outer_product(te: Any) -> list[Any]:
     A, B = te.placeholder((4,), name="A"), te.placeholder((5,), name="B")
     return [A, B, te.compute((4, 5), lambda i, j: A[i] * B[j], name="C")]
+
+
+@TABLE.case(lambda a: a * np.float32(0.1) + np.float32(1 / 3) - np.float32(1e-5))
+def literals_that_float32_rounds(te: Any) -> list[Any]:
+    A = te.placeholder((4,), name="A")
+    return [A, te.compute((4,), lambda i: A[i] * 0.1 + 1 / 3 - 1e-5, name="B")]
+
+
+@TABLE.case(lambda a: np.stack([np.minimum(a, np.inf), np.maximum(a, -np.inf)], 1).astype("float32"))
+def infinite_literals(te: Any) -> list[Any]:
+    A = te.placeholder((4,), name="A")
+    high, low = te.const(float("inf"), "float32"), te.const(-float("inf"), "float32")
+    B = te.compute((4, 2), lambda i, j: te.if_then_else(j < 1, te.min(A[i], high), te.max(A[i], low)), name="B")
+    return [A, B]

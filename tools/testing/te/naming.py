@@ -229,3 +229,36 @@ def one_axis_in_two_stages(te: Any) -> list[Any]:
     rows = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="rows")
     columns = te.compute((4,), lambda j: te.sum(A[k, j], axis=k), name="columns")
     return [A, te.compute((4,), lambda i: rows[i] + columns[i], name="B")]
+
+
+@TABLE.case(lambda a: (a + 2) * (a + 1))
+def producers_in_the_order_of_their_use(te: Any) -> list[Any]:
+    A = te.placeholder((4,), name="A")
+    C = te.compute((4,), lambda i: A[i] + 1.0, name="C")
+    D = te.compute((4,), lambda i: A[i] + 2.0, name="D")
+    return [A, te.compute((4,), lambda i: D[i] * C[i], name="E")]
+
+
+@TABLE.case(lambda a: ((a + 1) - (a + 2), (a + 2) * (a + 1)), outputs=(1, 2))
+def outputs_decide_the_order_of_shared_producers(te: Any) -> list[Any]:
+    A = te.placeholder((4,), name="A")
+    C = te.compute((4,), lambda i: A[i] + 1.0, name="C")
+    D = te.compute((4,), lambda i: A[i] + 2.0, name="D")
+    E = te.compute((4,), lambda i: D[i] * C[i], name="E")
+    return [A, te.compute((4,), lambda i: C[i] - D[i], name="F"), E]
+
+
+@TABLE.case(lambda a, x: (a + 1)[x * 2], ranges={"X": (0, 2)})
+def producer_of_indices(te: Any) -> list[Any]:
+    A, X = te.placeholder((5,), name="A"), te.placeholder((4,), dtype="int32", name="X")
+    D = te.compute((5,), lambda i: A[i] + 1.0, name="D")
+    K = te.compute((4,), lambda i: X[i] * 2, name="K")
+    return [A, X, te.compute((4,), lambda i: D[K[i]], name="E")]
+
+
+@TABLE.case(lambda a: np.where(a + 2 > 0, a + 1, a))
+def producer_of_a_condition(te: Any) -> list[Any]:
+    A = te.placeholder((4,), name="A")
+    C = te.compute((4,), lambda i: A[i] + 1.0, name="C")
+    D = te.compute((4,), lambda i: A[i] + 2.0, name="D")
+    return [A, te.compute((4,), lambda i: te.if_then_else(D[i] > 0.0, C[i], A[i]), name="E")]
