@@ -9,6 +9,7 @@ func = te.create_prim_func([A, B, C])
 
 from __future__ import annotations
 
+from .axes import IterVar, reduce_axis, thread_axis
 from .errors import TeError
 from .expr import Cast, Select, SizeVar, Var, const
 from .functions import (
@@ -70,17 +71,7 @@ from .functions import (
     truncmod,
 )
 from .prim_func import create_prim_func, create_te_func
-from .tensor import (
-    IterVar,
-    Tensor,
-    comm_reducer,
-    compute,
-    placeholder,
-    reduce_axis,
-    size_var,
-    thread_axis,
-    var,
-)
+from .tensor import Tensor, comm_reducer, compute, placeholder, size_var, var
 
 __all__ = [
     "Cast",

@@ -30,6 +30,10 @@ class ExprConvertible:
         """The expression it stands for. TeError if it stands for none."""
         raise NotImplementedError
 
+    def operator(self, name: str, a: Any, b: Any) -> Any:
+        """What an operator on operands of which it is one gives, if that is no expression; else None."""
+        return None
+
 
 class Operators:
     """The operators of expressions, for expressions and for what stands for one."""
@@ -73,6 +77,8 @@ class Operators:
         return binary("floormod", other, self)
 
     def __neg__(self) -> PrimExpr:
+        if isinstance(self, ExprConvertible) and (made := self.operator("mul", self, -1)) is not None:
+            return made
         value = as_expr(self)
         if value.data_type.kind == "uint":
             raise TeError(f"-x of an unsigned {value.dtype}, expected a signed integer or a float")
@@ -555,8 +561,12 @@ def cast(dtype: str, value: Any) -> PrimExpr:
     return Cast(dtype, expr)
 
 
-def binary(name: str, a: Any, b: Any) -> PrimExpr:
+def binary(name: str, a: Any, b: Any) -> Any:
     """An operator that `TirBuilder.binary` knows on two operands. TeError if it does not go with their types."""
+    for value in (a, b):
+        made = value.operator(name, a, b) if isinstance(value, ExprConvertible) else None
+        if made is not None:
+            return made
     kind = _BINARY.get(name)
     if kind is None:
         lhs, rhs = match(a, b, bitwise=name in BITWISE)
@@ -587,8 +597,12 @@ _NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1, "truncdiv": 1}
 """The integer on the right that leaves the left operand as it is."""
 
 
-def true_divide(a: Any, b: Any) -> PrimExpr:
+def true_divide(a: Any, b: Any) -> Any:
     """`a / b`. TeError on two integers: which way it is rounded must be said."""
+    for value in (a, b):
+        made = value.operator("div", a, b) if isinstance(value, ExprConvertible) else None
+        if made is not None:
+            return made
     if not any(as_operand_dtype(value).is_float for value in (a, b)):
         raise TeError("a / b of integers: say a // b (rounds down) or te.truncdiv(a, b), or convert one to a float")
     return binary("div", a, b)

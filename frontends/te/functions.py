@@ -159,13 +159,17 @@ def if_then_else(cond: Any, t: Any, f: Any, span: None = None) -> PrimExpr:
     return IfThenElse(cond, t, f)
 
 
-def all(*args: Any, span: None = None) -> PrimExpr:
-    """Whether all conditions hold."""
+def all(*args: Any, axis: Any = None, where: Any = None, init: Any = None, span: None = None) -> PrimExpr:
+    """Whether all conditions hold; with an axis, whether a condition holds all along it."""
+    if axis is not None:
+        return _all_along(*args, axis=axis, where=where, init=init)
     return _joined("all", And, args)
 
 
-def any(*args: Any, span: None = None) -> PrimExpr:
-    """Whether one condition holds at least."""
+def any(*args: Any, axis: Any = None, where: Any = None, init: Any = None, span: None = None) -> PrimExpr:
+    """Whether one condition holds at least; with an axis, whether a condition holds somewhere along it."""
+    if axis is not None:
+        return _any_along(*args, axis=axis, where=where, init=init)
     return _joined("any", Or, args)
 
 
@@ -206,6 +210,8 @@ def _add(x: Any, y: Any) -> Any:
     return x | y if x.data_type.is_bool else x + y
 
 
+_all_along = comm_reducer(lambda x, y: as_condition(x) & as_condition(y), _one, name="all")
+_any_along = comm_reducer(lambda x, y: as_condition(x) | as_condition(y), _zero, name="any")
 sum = comm_reducer(_add, _zero, name="sum")
 prod = comm_reducer(lambda x, y: x & y if x.data_type.is_bool else x * y, _one, name="prod")
 max = comm_reducer(Max, min_value, name="max")

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringA
 
 from ...core import dtypes
 from ...core.dtypes import DType
+from .axes import IterVar, Range, as_index
 from .errors import TeError, user_frame
 from .expr import (
     ExprConvertible,
@@ -22,82 +23,10 @@ from .expr import (
     Var,
     as_condition,
     as_expr,
+    binary,
     cast,
-    match,
+    true_divide,
 )
-
-# Axes
-
-
-@dataclass(frozen=True)
-class Range:
-    """The integers from `min` on, `extent` of them."""
-
-    min: PrimExpr
-    extent: PrimExpr
-
-
-class IterVar(ExprConvertible, Operators):
-    """An axis: a variable with the numbers it takes. kind: spatial, reduce, or thread.
-
-    It stands for its variable in expressions.
-    """
-
-    __slots__ = ("dom", "kind", "thread_tag", "var")
-
-    def __init__(self, dom: Range | None, var: Var, kind: str, thread_tag: str = ""):
-        self.dom = dom
-        self.var = var
-        self.kind = kind
-        self.thread_tag = thread_tag
-
-    def asexpr(self) -> PrimExpr:
-        return self.var
-
-    def __repr__(self) -> str:
-        return f"iter_var({self.var.name}, {self.dom}, {self.kind})"
-
-
-def _index(value: Any, what: str) -> PrimExpr:
-    """A size, bound or index: an integer."""
-    if isinstance(value, float) or (isinstance(value, PrimExpr | ExprConvertible) and not _is_integer(value)):
-        raise TeError(f"{what}: {value!r}, expected an integer")
-    expr = as_expr(value)
-    if expr.data_type.is_bool:
-        raise TeError(f"{what}: {value!r}, expected an integer")
-    return expr
-
-
-def _is_integer(value: Any) -> bool:
-    dtype = as_expr(value).data_type
-    return dtype.is_int and dtype.lanes == 1
-
-
-def reduce_axis(dom: Sequence[ExprLike] | Range, name: str = "rv", thread_tag: str = "", span: None = None) -> IterVar:
-    """An axis to reduce over. dom: its first number and the one behind its last."""
-    if not isinstance(dom, Range):
-        if len(dom) != 2:
-            raise TeError(f"reduce_axis {name}: a domain of {len(dom)} numbers, expected the first and the end")
-        low, end = match(*(_index(bound, f"reduce_axis {name}") for bound in dom))
-        dom = Range(low, end - low)
-    if isinstance(dom.extent, IntImm) and dom.extent.value < 0:
-        raise TeError(f"reduce_axis {name}: ends before it starts")
-    return IterVar(dom, Var(name, dom.extent.dtype), "reduce", thread_tag)
-
-
-def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: None = None) -> IterVar:
-    """An axis of threads of a GPU, or of a virtual thread."""
-    if isinstance(dom, str):
-        dom, tag = None, dom
-    if not tag:
-        raise TeError("thread_axis: no tag, expected threadIdx.x, blockIdx.x, vthread, ...")
-    low_high = None if dom is None else (dom if isinstance(dom, Sequence) else (0, dom))
-    known = None
-    if low_high is not None:
-        low, end = match(*(_index(bound, f"thread_axis {tag}") for bound in low_high))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        known = Range(low, end - low)
-    return IterVar(known, Var(name or tag), "thread", tag)
-
 
 # Tensors
 
@@ -200,7 +129,7 @@ class Tensor(ExprConvertible, Operators):
     def __call__(self, *indices: ExprLike) -> PrimExpr:
         if len(indices) != self.ndim:
             raise TeError(f"{len(indices)} indices into tensor {self.name} of {self.ndim} dimensions")
-        found = [_index(index, f"index into tensor {self.name}") for index in indices]
+        found = [as_index(index, f"index into tensor {self.name}") for index in indices]
         for n, (index, extent) in enumerate(zip(found, self.shape, strict=True)):
             size = extent.value if isinstance(extent, IntImm) else None
             if isinstance(index, IntImm) and (index.value < 0 or (size is not None and index.value >= size)):
@@ -210,6 +139,19 @@ class Tensor(ExprConvertible, Operators):
 
     def __getitem__(self, indices: Any) -> Any:
         return TensorSlice(self, ())[indices]
+
+    def astype(self, dtype: str) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Its elements converted to another data type, as a tensor."""
+        return compute(self.shape, lambda *i: cast(dtype, self(*i)), tag="elemwise")
+
+    def operator(self, name: str, a: Any, b: Any) -> Any:
+        """`+ - * /` of whole tensors and numbers, element by element: a tensor."""
+        others = [value for value in (a, b) if not isinstance(value, Tensor | bool | int | float)]
+        if others and not self.ndim:
+            return None
+        if name not in _TENSOR_OPERATORS or others:
+            raise TeError(f"operator {name} on tensor {self.name}, expected elements of it: {self.name}[...]")
+        return _elementwise(name, a, b)
 
     def asexpr(self) -> PrimExpr:
         if self.ndim:
@@ -227,6 +169,50 @@ class Tensor(ExprConvertible, Operators):
 
     def __repr__(self) -> str:
         return f"Tensor(shape=[{', '.join(map(repr, self.shape))}], op.name={self.name})"
+
+
+_TENSOR_OPERATORS = {"add": "T_add", "sub": "T_subtract", "mul": "T_multiply", "div": "T_divide"}
+"""The operators on whole tensors, and what the tensors they give are called."""
+
+
+def _elementwise(name: str, a: Any, b: Any) -> Tensor:
+    """An operator on the elements of two tensors whose shapes go together, or of a tensor and a number."""
+    shape = _broadcast([tensor.shape for tensor in (a, b) if isinstance(tensor, Tensor)])
+
+    def element(value: Any, axes: Sequence[PrimExpr]) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        behind = len(axes) - value.ndim
+        dims = zip(axes[behind:], value.shape, shape[behind:], strict=True)
+        return value(*(0 if _is_one(own) and not _is_one(whole) else axis for axis, own, whole in dims))
+
+    def fcompute(*axes: PrimExpr) -> PrimExpr:
+        lhs, rhs = element(a, axes), element(b, axes)
+        return true_divide(lhs, rhs) if name == "div" else binary(name, lhs, rhs)
+
+    tag = "broadcast" if isinstance(a, Tensor) and isinstance(b, Tensor) else "elemwise"
+    names = [f"ax{n}" for n in range(len(shape))]
+    return compute(shape, fcompute, _TENSOR_OPERATORS[name], tag, varargs_names=names)
+
+
+def _is_one(extent: PrimExpr) -> bool:
+    return isinstance(extent, IntImm) and extent.value == 1
+
+
+def _is_same(a: PrimExpr, b: PrimExpr) -> bool:
+    return a is b or (isinstance(a, IntImm) and isinstance(b, IntImm) and a.value == b.value)
+
+
+def _broadcast(shapes: Sequence[Sequence[PrimExpr]]) -> list[PrimExpr]:
+    """The shape of the result of an operator on tensors: dimensions from the last one on are the same, or 1."""
+    result: list[PrimExpr] = []
+    for n in range(1, max(map(len, shapes)) + 1):
+        extents = [shape[-n] for shape in shapes if n <= len(shape)]
+        wide = [extent for extent in extents if not _is_one(extent)]
+        if not all(_is_same(extent, wide[0]) for extent in wide[1:]):
+            raise TeError(f"shapes {' and '.join(str(list(shape)) for shape in shapes)} do not go together")
+        result.insert(0, wide[0] if wide else extents[0])
+    return result
 
 
 class TensorSlice(ExprConvertible, Operators):
@@ -326,10 +312,13 @@ def comm_reducer(fcombine: Combine, fidentity: Identity, name: str = "reduce") -
     holds count), init (what to start from in place of the identity); it gives one value for each expression.
     """
 
-    def reducer(
-        expr: Any, axis: IterVar | Sequence[IterVar], where: Any = None, init: Any = None, *, span: None = None
-    ) -> Any:
-        axes = tuple(axis) if isinstance(axis, Sequence) else (axis,)
+    def reducer(expr: Any, axis: Any, where: Any = None, init: Any = None, *more: Any, span: None = None) -> Any:
+        if not isinstance(axis, IterVar | list | tuple):  # values to combine, as in te.max(x, y)
+            result = expr
+            for value in (axis, where, init, *more):
+                result = result if value is None else fcombine(result, value)
+            return result
+        axes: tuple[Any, ...] = tuple(axis) if isinstance(axis, list | tuple) else (axis,)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         if not axes or not all(isinstance(a, IterVar) and a.kind == "reduce" for a in axes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TeError(f"{name}: axis {axis!r}, expected what te.reduce_axis gives")
         if len(set(axes)) < len(axes):
@@ -371,7 +360,7 @@ def _combiner(fcombine: Combine, fidentity: Identity, name: str, kinds: tuple[DT
 def _shape(shape: Any, what: str) -> tuple[PrimExpr, ...]:
     if isinstance(shape, PrimExpr | int):
         shape = (shape,)
-    extents = tuple(_index(extent, f"shape of {what}") for extent in shape)
+    extents = tuple(as_index(extent, f"shape of {what}") for extent in shape)
     for n, extent in enumerate(extents):
         if isinstance(extent, IntImm) and extent.value < 0:
             raise TeError(f"shape of {what}: extent {extent.value} of dimension {n}, expected at least 0")

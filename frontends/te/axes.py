@@ -1,0 +1,80 @@
+"""Axes: variables with the numbers they take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import TeError
+from .expr import ExprConvertible, ExprLike, IntImm, Operators, PrimExpr, Var, as_expr, match
+
+
+@dataclass(frozen=True)
+class Range:
+    """The integers from `min` on, `extent` of them."""
+
+    min: PrimExpr
+    extent: PrimExpr
+
+
+class IterVar(ExprConvertible, Operators):
+    """An axis: a variable with the numbers it takes. kind: spatial, reduce, or thread.
+
+    It stands for its variable in expressions.
+    """
+
+    __slots__ = ("dom", "kind", "thread_tag", "var")
+
+    def __init__(self, dom: Range | None, var: Var, kind: str, thread_tag: str = ""):
+        self.dom = dom
+        self.var = var
+        self.kind = kind
+        self.thread_tag = thread_tag
+
+    def asexpr(self) -> PrimExpr:
+        return self.var
+
+    def __repr__(self) -> str:
+        return f"iter_var({self.var.name}, {self.dom}, {self.kind})"
+
+
+def as_index(value: Any, what: str) -> PrimExpr:
+    """A size, bound or index: an integer."""
+    if isinstance(value, float) or (isinstance(value, PrimExpr | ExprConvertible) and not _is_integer(value)):
+        raise TeError(f"{what}: {value!r}, expected an integer")
+    expr = as_expr(value)
+    if expr.data_type.is_bool:
+        raise TeError(f"{what}: {value!r}, expected an integer")
+    return expr
+
+
+def _is_integer(value: Any) -> bool:
+    dtype = as_expr(value).data_type
+    return dtype.is_int and dtype.lanes == 1
+
+
+def reduce_axis(dom: Sequence[ExprLike] | Range, name: str = "rv", thread_tag: str = "", span: None = None) -> IterVar:
+    """An axis to reduce over. dom: its first number and the one behind its last."""
+    if not isinstance(dom, Range):
+        if len(dom) != 2:
+            raise TeError(f"reduce_axis {name}: a domain of {len(dom)} numbers, expected the first and the end")
+        low, end = match(*(as_index(bound, f"reduce_axis {name}") for bound in dom))
+        dom = Range(low, end - low)
+    if isinstance(dom.extent, IntImm) and dom.extent.value < 0:
+        raise TeError(f"reduce_axis {name}: ends before it starts")
+    return IterVar(dom, Var(name, dom.extent.dtype), "reduce", thread_tag)
+
+
+def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: None = None) -> IterVar:
+    """An axis of threads of a GPU, or of a virtual thread."""
+    if isinstance(dom, str):
+        dom, tag = None, dom
+    if not tag:
+        raise TeError("thread_axis: no tag, expected threadIdx.x, blockIdx.x, vthread, ...")
+    low_high = None if dom is None else (dom if isinstance(dom, Sequence) else (0, dom))
+    known = None
+    if low_high is not None:
+        low, end = match(*(as_index(bound, f"thread_axis {tag}") for bound in low_high))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        known = Range(low, end - low)
+    return IterVar(known, Var(name or tag), "thread", tag)
