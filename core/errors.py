@@ -75,6 +75,10 @@ class LinkError(StepwellError):
     """An external symbol or packed function that nobody provides."""
 
 
+class PluginError(StepwellError):
+    """Another package, installed beside Stepwell, whose dialects, passes or targets cannot be used."""
+
+
 class ExecutionError(StepwellError, RuntimeError):
     """A failure while a compiled function runs: a failed `assert`, an exception inside a packed function."""
 

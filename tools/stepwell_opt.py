@@ -22,6 +22,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
 from ..core.errors import StepwellError
+from ..core.plugins import installed_universe
 from . import universe
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm"}
@@ -74,7 +75,8 @@ def _named(name: str, load: Callable[[], type[Target]]) -> type[Target]:
 def main(args: Sequence[str] | None = None) -> None:
     """Run `stepwell-opt` with `args` (the command line's by default); exits with 1 on a user's mistake."""
     sys.setrecursionlimit(20_000)  # xDSL parses and prints nested regions by recursion
-    with mistakes(ValueError):  # an unknown pass, or a wrong option of a pass or target
+    with mistakes(ValueError):  # a broken plugin, an unknown pass, or a wrong option of a pass or target
+        installed_universe()
         tool = StepwellOptMain("Stepwell's modular optimiser driver", args)
         spec = parse_spec(tool.args.target)
         load_target = cast("Callable[[], type[Target]]", tool.available_targets[spec.name])
