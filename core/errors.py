@@ -76,7 +76,7 @@ class LinkError(StepwellError):
 
 
 class PluginError(StepwellError):
-    """Another package, installed beside Stepwell, whose dialects, passes or targets cannot be used."""
+    """A package beside Stepwell that cannot be used: one that adds passes is broken, or an extra is not installed."""
 
 
 class ExecutionError(StepwellError, RuntimeError):

@@ -30,7 +30,7 @@ def installed_universe() -> Universe:
         except Exception as error:  # whatever a module raises while it is imported
             raise PluginError(f"{package} cannot be loaded: {type(error).__name__}: {error}") from error
         if not isinstance(universe, Universe):
-            raise PluginError(f"{package} is a {type(universe).__name__}, expected a Universe")
+            raise PluginError(f"{package} is of type {type(universe).__name__}, expected a Universe")
     try:
         return Universe.get_multiverse()
     except ValueError as error:

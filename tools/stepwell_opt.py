@@ -26,7 +26,7 @@ from ..core.plugins import installed_universe
 from . import universe
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm"}
-_TVMSCRIPT = ("py", "tvmscript")
+TVMSCRIPT = ("py", "tvmscript")
 
 _MISTAKES = (
     StepwellError,
@@ -51,7 +51,7 @@ class StepwellOptMain(xDSLOptMain):
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
-        for extension in _TVMSCRIPT:
+        for extension in TVMSCRIPT:
             self.available_frontends[extension] = self._parse_tvmscript
 
     def _parse_tvmscript(self, chunk: IO[bytes], start_offset: int = 0) -> ModuleOp:
@@ -61,7 +61,7 @@ class StepwellOptMain(xDSLOptMain):
         return parse_tvmscript(text, filename=self.get_input_name(), first_line=start_offset + 1).op
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
-        if file_extension in _TVMSCRIPT:
+        if file_extension in TVMSCRIPT:
             return self._parse_tvmscript(chunk, start_offset)
         return super().parse_chunk(chunk, file_extension, start_offset)
 

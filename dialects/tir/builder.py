@@ -382,6 +382,8 @@ class TirBuilder:
         A variable has the type of its extent where that is a value, else `type`. ValueError unless there is a name for
         each extent.
         """
+        if len(names) != len(extents):
+            raise ValueError(f"{len(names)} names for {len(extents)} extents")
         variables: list[SSAValue] = []
         with ExitStack() as inside:
             for name, extent in zip(names, extents, strict=True):

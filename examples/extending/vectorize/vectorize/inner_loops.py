@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import PassFailedException
 
 from stepwell.dialects.tir import ForOp, TirBuilder
 from stepwell.transforms.analysis.dependence import carried_dependence
@@ -21,7 +22,9 @@ class VectorizeInnerLoop(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ForOp, rewriter: PatternRewriter) -> None:
         low, extent, step = op.mixed_bounds
-        if op.kind.data != "serial" or (low, step) != (0, 1) or not isinstance(extent, int) or extent % self.lanes:
+        if op.kind.data != "serial" or op.annotations is not None or (low, step) != (0, 1):
+            return
+        if not isinstance(extent, int) or extent % self.lanes:
             return
         if any(isinstance(inner, ForOp) for inner in op.body.walk()) or carried_dependence(op) is not None:
             return
@@ -43,4 +46,6 @@ class VectorizeInnerLoopsPass(ModulePass):
     lanes: int = 8
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.lanes < 1:
+            raise PassFailedException(f"{self.name}: lanes is {self.lanes}, expected a positive number")
         PatternRewriteWalker(VectorizeInnerLoop(self.lanes)).rewrite_module(op)
