@@ -1,7 +1,7 @@
 """docs/extending.md: the files on it are those of examples/extending, and what is run there is run with them installed.
 
-A block behind a line `` `poly/cubic.mlir`: `` is that file. A block `console` is a command with what it prints; so is a
-block `python` with a block `text` behind it.
+A block behind a line `` `stepwell-poly/cubic.mlir`: `` is that file. A block `console` is a command with what it
+prints; so is a block `python` with a block `text` behind it.
 """
 
 from __future__ import annotations
