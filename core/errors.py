@@ -75,6 +75,10 @@ class LinkError(StepwellError):
     """An external symbol or packed function that nobody provides."""
 
 
+class PluginError(StepwellError):
+    """A package beside Stepwell that cannot be used: one that adds passes is broken, or an extra is not installed."""
+
+
 class ExecutionError(StepwellError, RuntimeError):
     """A failure while a compiled function runs: a failed `assert`, an exception inside a packed function."""
 

@@ -25,12 +25,21 @@ def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
 
 
 def mlir_context() -> Context:
-    """A context that knows the dialects of xDSL and ours; each is loaded when it is first used."""
+    """A context that knows the dialects of xDSL, ours and those of other packages (`xdsl.universe`).
+
+    Each is loaded when it is first used. Raises `PluginError` if one of these packages is broken.
+    """
     from xdsl.context import Context
     from xdsl.dialects import get_all_dialects as get_upstream_dialects
 
+    from ..core.plugins import installed_universe
+
     context = Context()
-    for name, load in {**get_upstream_dialects(), **get_all_dialects()}.items():
+    for name, load in {
+        **installed_universe().all_dialects,
+        **get_upstream_dialects(),
+        **get_all_dialects(),
+    }.items():
         context.register_dialect(name, load)
     return context
 

@@ -22,10 +22,11 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
 from ..core.errors import StepwellError
+from ..core.plugins import installed_universe
 from . import universe
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm"}
-_TVMSCRIPT = ("py", "tvmscript")
+TVMSCRIPT = ("py", "tvmscript")
 
 _MISTAKES = (
     StepwellError,
@@ -50,7 +51,7 @@ class StepwellOptMain(xDSLOptMain):
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
-        for extension in _TVMSCRIPT:
+        for extension in TVMSCRIPT:
             self.available_frontends[extension] = self._parse_tvmscript
 
     def _parse_tvmscript(self, chunk: IO[bytes], start_offset: int = 0) -> ModuleOp:
@@ -60,7 +61,7 @@ class StepwellOptMain(xDSLOptMain):
         return parse_tvmscript(text, filename=self.get_input_name(), first_line=start_offset + 1).op
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
-        if file_extension in _TVMSCRIPT:
+        if file_extension in TVMSCRIPT:
             return self._parse_tvmscript(chunk, start_offset)
         return super().parse_chunk(chunk, file_extension, start_offset)
 
@@ -74,7 +75,8 @@ def _named(name: str, load: Callable[[], type[Target]]) -> type[Target]:
 def main(args: Sequence[str] | None = None) -> None:
     """Run `stepwell-opt` with `args` (the command line's by default); exits with 1 on a user's mistake."""
     sys.setrecursionlimit(20_000)  # xDSL parses and prints nested regions by recursion
-    with mistakes(ValueError):  # an unknown pass, or a wrong option of a pass or target
+    with mistakes(ValueError):  # a broken plugin, an unknown pass, or a wrong option of a pass or target
+        installed_universe()
         tool = StepwellOptMain("Stepwell's modular optimiser driver", args)
         spec = parse_spec(tool.args.target)
         load_target = cast("Callable[[], type[Target]]", tool.available_targets[spec.name])

@@ -25,6 +25,7 @@ from xdsl.transforms import get_all_passes as get_upstream_passes
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
 from ..core.errors import OptionError, PassError, StepwellError
+from ..core.plugins import installed_universe
 from ..dialects import mlir_context
 from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, MatchRegionOp
 from ..module import Module
@@ -98,11 +99,13 @@ def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | N
 def apply_passes(mod: Module, spec: str, after: AfterPass | None = None) -> Module:
     """The module that a pipeline makes of a copy of `mod`: `tir-resolve-blocks,tir-simplify{unit-loops=true}`.
 
-    Passes are ours and xDSL's, written as for `stepwell-opt -p`. after: is shown the module behind each pass.
+    Passes are ours, xDSL's and those of other packages, written as for `stepwell-opt -p`. after: is shown the module
+    behind each pass.
     Raises `OptionError` for a pipeline that does not read, `PassError` for a pass that fails.
     """
+    known = {**installed_universe().all_passes, **get_upstream_passes(), **get_all_passes()}
     try:
-        passes = PassPipeline.parse_spec({**get_upstream_passes(), **get_all_passes()}, spec).passes
+        passes = PassPipeline.parse_spec(known, spec).passes
     except (ArgSpecParseError, ValueError) as error:
         raise OptionError(f"pipeline {spec!r}: {error}") from None
     try:

@@ -7,19 +7,20 @@ Operators raise ValueError on operands they cannot combine; a front end turns th
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, LocationAttr, UnknownLoc
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, LocationAttr, UnknownLoc, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core import dtypes
 from ...core.dtypes import DType, dtype_of, type_of
-from .base import HandleType
-from .control import YieldOp
+from .base import HandleType, Mixed
+from .blocks import Axis, BlockOp
+from .control import ForOp, YieldOp
 from .expressions import (
     COMPARISONS,
     FLOAT_BINARY,
@@ -370,6 +371,38 @@ class TirBuilder:
         with self.at(decided.block):
             self.insert(YieldOp(self.const(name == "or", _BOOL)))
         return self._value(op)
+
+    # Loops and blocks
+
+    @contextmanager
+    def loops(
+        self, names: Sequence[str], extents: Sequence[Mixed], *, kind: str = "serial", type: Attribute = i32
+    ) -> Generator[list[SSAValue], None, None]:
+        """Loops over `[0, extent)`, the first one outermost, and their variables; insert inside of them for a while.
+
+        A variable has the type of its extent where that is a value, else `type`. ValueError unless there is a name for
+        each extent.
+        """
+        if len(names) != len(extents):
+            raise ValueError(f"{len(names)} names for {len(extents)} extents")
+        variables: list[SSAValue] = []
+        with ExitStack() as inside:
+            for name, extent in zip(names, extents, strict=True):
+                counter = extent.type if isinstance(extent, SSAValue) else type
+                loop = self.insert(ForOp(name, 0, extent, counter, kind=kind))
+                variables.append(loop.variable)
+                inside.enter_context(self.at(loop.body.block))
+            yield variables
+
+    @contextmanager
+    def block(self, name: str, axes: Sequence[Axis]) -> Generator[BlockOp, None, None]:
+        """A block with these axes; insert inside of it for a while. Its `variables` are the axes as its body sees them.
+
+        What it reads and writes is not said yet: `transforms.analysis.access_regions.infer_accesses`.
+        """
+        block = self.insert(BlockOp(name, axes))
+        with self.at(block.body.block):
+            yield block
 
     # Names and elements
 

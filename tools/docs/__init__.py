@@ -3,7 +3,8 @@
 `python -m stepwell.tools.docs` in the root of the repository makes them anew; the tests compare.
 """
 
+from .extending import extending_page
 from .pages import run_page
 from .primitives import primitives_page
 
-__all__ = ["primitives_page", "run_page"]
+__all__ = ["extending_page", "primitives_page", "run_page"]

@@ -1,0 +1,11 @@
+"""What this package adds to every tool that reads `xdsl.universe`. They all import this file: nothing is loaded yet."""
+
+from functools import partial
+from pkgutil import resolve_name
+
+from xdsl.universe import Universe
+
+UNIVERSE = Universe(
+    all_dialects={"poly": partial(resolve_name, "poly.dialect:Poly")},
+    all_passes={"convert-poly-to-tir": partial(resolve_name, "poly.convert_poly_to_tir:ConvertPolyToTirPass")},
+)

@@ -1,0 +1,49 @@
+"""docs/extending.md: the files on it are those of examples/extending, and what is run there is run with them installed.
+
+A block behind a line `` `stepwell-poly/cubic.mlir`: `` is that file. A block `console` is a command with what it
+prints; so is a block `python` with a block `text` behind it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tempfile
+from pathlib import Path
+
+from .packages import Installed, install_packages
+
+_FILE = re.compile(r"`(?P<path>[\w./-]+)`:\n\n```(?P<language>\w+)\n(?:(?!```).)*```", re.DOTALL)
+_RUN = re.compile(
+    r"```console\n\$ (?P<command>[^\n]*)\n(?:(?!```).)*```"
+    r"|```python\n(?P<code>(?:(?!```).)*)```\n\n```text\n(?:(?!```).)*```",
+    re.DOTALL,
+)
+
+
+def extending_page(text: str, packages: Path) -> str:
+    """The page with the files that are in `packages` now and what is printed now. FileNotFoundError for a file that is
+    not there, RuntimeError for code that fails."""
+    text = _FILE.sub(lambda block: _file(block, packages), text)
+    with tempfile.TemporaryDirectory() as folder:
+        installed = install_packages(packages, Path(folder))
+        return _RUN.sub(lambda block: _run(block, installed), text)
+
+
+def files_on(text: str) -> list[str]:
+    """The files that a page shows, in order."""
+    return [block["path"] for block in _FILE.finditer(text)]
+
+
+def _file(block: re.Match[str], packages: Path) -> str:
+    return f"`{block['path']}`:\n\n```{block['language']}\n{(packages / block['path']).read_text()}```"
+
+
+def _run(block: re.Match[str], installed: Installed) -> str:
+    if block["command"] is not None:
+        printed = installed.run(*shlex.split(block["command"])).stdout
+        return f"```console\n$ {block['command']}\n{printed}```"
+    done = installed.run("python", "-c", block["code"])
+    if done.returncode != 0:
+        raise RuntimeError(f"{block['code']}\n{done.stdout}")
+    return f"```python\n{block['code']}```\n\n```text\n{done.stdout}```"

@@ -1,0 +1,66 @@
+"""Packages as their users install them, to show and test what Stepwell does with them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+_OFFLINE = ("--no-index", "--no-build-isolation", "--no-deps")
+_TOOLS = ("stepwell-opt", "xdsl-opt")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A copy of a folder of packages, and where they are installed."""
+
+    folder: Path
+    site: Path
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run `python` or one of our tools in the folder, with the packages installed; stderr goes into stdout.
+
+        ValueError for any other program.
+        """
+        program, *arguments = command
+        if program not in ("python", *_TOOLS):
+            raise ValueError(f"cannot run {program!r} (can: python, {', '.join(_TOOLS)})")
+        path = sys.executable if program == "python" else str(Path(sys.executable).with_name(program))
+        environment = {**os.environ, "PYTHONPATH": str(self.site), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(
+            [path, *arguments],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+def install_packages(packages: Path, into: Path) -> Installed:
+    """Copy a folder of packages, build each one and install it, all below `into`. The network is not asked.
+
+    RuntimeError with what pip says if a package cannot be built; it needs setuptools 77 beside pip.
+    """
+    installed = Installed(into / "packages", into / "site")
+    shutil.copytree(
+        packages, installed.folder, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info", ".*")
+    )
+    for project in sorted(file.parent for file in installed.folder.glob("*/pyproject.toml")):
+        _install(project, installed.site)
+    return installed
+
+
+def _install(project: Path, site: Path) -> None:
+    with tempfile.TemporaryDirectory() as scratch:  # building writes beside the source
+        source = shutil.copytree(project, Path(scratch) / project.name)
+        command: Sequence[str] = (sys.executable, *_PIP, *_OFFLINE, "--target", str(site), str(source))
+        done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"pip cannot install {project.name}:\n{done.stdout}{done.stderr}")
