@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         VerifyError,
     )
+    from .frontends import te
     from .frontends.mlir import parse_mlir
     from .frontends.tvmscript import parse_tvmscript
     from .module import Module
@@ -52,6 +53,7 @@ __all__ = [
     "parse_mlir",
     "parse_tvmscript",
     "register_func",
+    "te",
 ]
 
 _HOMES = {
@@ -64,12 +66,16 @@ _HOMES = {
     "parse_tvmscript": ".frontends.tvmscript",
     "register_func": ".backends.runtime",
 }
+_MODULES = {"te": ".frontends.te"}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES.get(name, ".core.errors"), __name__), name)
+    if name in _MODULES:
+        value = import_module(_MODULES[name], __name__)
+    else:
+        value = getattr(import_module(_HOMES.get(name, ".core.errors"), __name__), name)
     globals()[name] = value
     return value
 

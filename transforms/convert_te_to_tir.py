@@ -37,8 +37,9 @@ class ConvertTeToTirPass(ModulePass):
     """Make a `tir.func` of each `te.func`: a nest of loops and a block for each computed tensor.
 
     A parameter of known shape is a buffer, of another shape a handle with a `tir.match_buffer`; the other tensors are
-    allocated. A reduction becomes a block with an init. Several tensors of one `te.compute` without reduction are
-    blocks of one nest, those of a reduction one block. Names are those of the tensors and axes, made unique.
+    allocated. A reduction becomes a block with an init; one without steps, a block of what it starts from. Several
+    tensors of one `te.compute` without reduction are blocks of one nest, those of a reduction one block. Names are
+    those of the tensors and axes, made unique.
 
     Before
         %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
@@ -151,11 +152,15 @@ class _Converter:
 
     def _compute(self, op: te.ComputeOp) -> None:
         self.builder.location = op.location
-        loops = [self.builder.insert(ForOp(a.name, a.low, a.extent, a.type)) for a in op.axes[:1]]
-        for axis in op.axes[1:]:
-            inner = TirBuilder(loops[-1].body.block, op.location)
-            loops.append(inner.insert(ForOp(axis.name, axis.low, axis.extent, axis.type)))
-        builder = TirBuilder(loops[-1].body.block, op.location) if loops else self.builder
+        is_empty = any(axis.kind == "reduce" and axis.extent == 0 for axis in op.axes)
+        loops: list[ForOp] = []
+        builder = self.builder
+        for axis in op.axes[: op.rank] if is_empty else op.axes:
+            loops.append(builder.insert(ForOp(axis.name, axis.low, axis.extent, axis.type)))
+            builder = TirBuilder(loops[-1].body.block, op.location)
+        if is_empty:
+            self._start(op, self._block(op, op.op_name.data, loops, builder))
+            return
         if op.is_reduction:
             self._reduction(op, loops, builder)
             return
@@ -167,7 +172,7 @@ class _Converter:
     def _block(self, op: te.ComputeOp, name: str, loops: Sequence[ForOp], builder: TirBuilder) -> BlockOp:
         axes = [
             Axis(f"v_{axis.name}", axis.kind, axis.low, axis.extent, loop.variable)
-            for axis, loop in zip(op.axes, loops, strict=True)
+            for axis, loop in zip(op.axes, loops, strict=False)
         ]
         if not axes:
             axes = [Axis("vi", "spatial", 0, 1, builder.const(0, "int32"))]
@@ -185,11 +190,7 @@ class _Converter:
         buffers = [self.buffers[tensor] for tensor in op.tensors]
         builder = TirBuilder(block.body.block, op.location)
         indices = block.variables[: op.rank]
-        init = builder.insert(InitOp())
-        starting = TirBuilder(init.body.block, op.location)
-        starts, _ = self._inline(starting, op.init, indices)
-        for start, buffer in zip(starts, buffers, strict=True):
-            starting.store(start, buffer, indices)
+        self._start(op, builder.insert(InitOp()), indices)
         values, condition = self._inline(builder, op.body, block.variables)
         if condition is not None:
             builder = TirBuilder(_guard(builder, condition).then.block, op.location)
@@ -199,6 +200,14 @@ class _Converter:
             new = [builder.let(f"v_{buffer_name(buffer)}", value) for buffer, value in zip(buffers, new, strict=True)]
         for value, buffer in zip(new, buffers, strict=True):
             builder.store(value, buffer, indices)
+
+    def _start(self, op: te.ComputeOp, place: BlockOp | InitOp, indices: Sequence[SSAValue] | None = None) -> None:
+        """Write what a reduction starts from: in its init, or in a block of its own if it has no steps."""
+        indices = place.body.block.args[: op.rank] if indices is None else indices
+        builder = TirBuilder(place.body.block, op.location)
+        starts, _ = self._inline(builder, op.init, indices)
+        for start, tensor in zip(starts, op.tensors, strict=True):
+            builder.store(start, self.buffers[tensor], indices)
 
     def _inline(
         self, builder: TirBuilder, region: Region, arguments: Sequence[SSAValue]

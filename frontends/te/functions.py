@@ -210,8 +210,8 @@ def _add(x: Any, y: Any) -> Any:
     return x | y if x.data_type.is_bool else x + y
 
 
-_all_along = comm_reducer(lambda x, y: as_condition(x) & as_condition(y), _one, name="all")
-_any_along = comm_reducer(lambda x, y: as_condition(x) | as_condition(y), _zero, name="any")
+_all_along = comm_reducer(And, _one, name="all")
+_any_along = comm_reducer(Or, _zero, name="any")
 sum = comm_reducer(_add, _zero, name="sum")
 prod = comm_reducer(lambda x, y: x & y if x.data_type.is_bool else x * y, _one, name="prod")
 max = comm_reducer(Max, min_value, name="max")

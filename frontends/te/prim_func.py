@@ -12,25 +12,34 @@ from ...transforms.convert_te_to_tir import ConvertTeToTirPass
 from ...transforms.pipelines import run_pipeline
 from .errors import TeError
 from .expr import Var
+from .index_dtype import with_index_dtype
 from .tensor import Tensor
 from .write import FunctionWriter
 
 
-def create_te_func(args: Iterable[Tensor | Var], name: str = "main") -> Module:
+def create_te_func(
+    args: Iterable[Tensor | Var], index_dtype_override: str | None = None, *, name: str = "main"
+) -> Module:
     """Tensors as a module with one `te.func`. args: its parameters, placeholders, results and variables, in order.
+    index_dtype_override: the type of all sizes and axes, int32 or int64; None for what their shapes say.
 
     TeError if a result is computed from a tensor that is not given, or an argument is given twice.
     """
-    func = FunctionWriter(name, _checked(args), {"tir.noalias": annotation_value(True)}).write()
+    params = _checked(args)
+    if index_dtype_override is not None:
+        params = with_index_dtype(params, index_dtype_override)
+    func = FunctionWriter(name, params, {"tir.noalias": annotation_value(True)}).write()
     return Module(ModuleOp([func]))
 
 
-def create_prim_func(args: Iterable[Tensor | Var], name: str = "main") -> Module:
+def create_prim_func(
+    args: Iterable[Tensor | Var], index_dtype_override: str | None = None, *, name: str = "main"
+) -> Module:
     """Tensors as a module with one function on the `tir` landing: a block for each `te.compute`.
 
     args: its parameters, placeholders, results and variables, in order. Errors as of `create_te_func`.
     """
-    return run_pipeline(create_te_func(args, name), [ConvertTeToTirPass()])
+    return run_pipeline(create_te_func(args, index_dtype_override, name=name), [ConvertTeToTirPass()])
 
 
 def _checked(args: Iterable[Tensor | Var]) -> Sequence[Tensor | Var]:

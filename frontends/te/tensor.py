@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -79,18 +79,34 @@ class ComputeOp(Operation):
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        found: dict[tuple[Operation, int], Tensor] = {}
+        found: dict[Tensor, None] = {}
         seen: set[PrimExpr] = set()
-        todo = list(reversed(self.body))
+        todo = [(expr, False) for expr in reversed(self.body)]
         while todo:
-            expr = todo.pop()
-            if expr in seen:
-                continue
-            seen.add(expr)
-            if isinstance(expr, ProducerLoad):
-                found.setdefault((expr.producer.op, expr.producer.value_index), expr.producer)
-            todo += reversed(expr.children)
-        return list(found.values())
+            expr, is_behind = todo.pop()
+            if is_behind and isinstance(expr, ProducerLoad):  # behind what its indices read
+                found.setdefault(expr.producer)
+            elif expr not in seen:
+                seen.add(expr)
+                todo.append((expr, True))
+                todo += [(child, False) for child in reversed(expr.children)]
+        return list(found)
+
+
+def ordered(outputs: Iterable[Tensor]) -> list[Operation]:
+    """The operations that some tensors are computed by, each behind those that it reads."""
+    found: dict[Operation, None] = {}
+    todo: list[tuple[Operation, bool]] = [(tensor.op, False) for tensor in reversed(list(outputs))]
+    while todo:
+        op, is_ready = todo.pop()
+        if op in found:
+            continue
+        if is_ready:
+            found[op] = None
+        else:
+            todo.append((op, True))
+            todo += [(tensor.op, False) for tensor in reversed(op.input_tensors)]
+    return list(found)
 
 
 class Tensor(ExprConvertible, Operators):
@@ -312,11 +328,15 @@ def comm_reducer(fcombine: Combine, fidentity: Identity, name: str = "reduce") -
     holds count), init (what to start from in place of the identity); it gives one value for each expression.
     """
 
-    def reducer(expr: Any, axis: Any, where: Any = None, init: Any = None, *more: Any, span: None = None) -> Any:
-        if not isinstance(axis, IterVar | list | tuple):  # values to combine, as in te.max(x, y)
+    def reducer(
+        expr: Any, *values: Any, axis: Any = None, where: Any = None, init: Any = None, span: None = None
+    ) -> Any:
+        if values and axis is None and isinstance(values[0], IterVar | list | tuple):
+            axis, where, init = (*values, None, None)[:3]
+        elif values:  # to combine, as in te.max(x, y)
             result = expr
-            for value in (axis, where, init, *more):
-                result = result if value is None else fcombine(result, value)
+            for value in values:
+                result = fcombine(result, value)
             return result
         axes: tuple[Any, ...] = tuple(axis) if isinstance(axis, list | tuple) else (axis,)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         if not axes or not all(isinstance(a, IterVar) and a.kind == "reduce" for a in axes):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -13,6 +13,7 @@ from ...dialects import te
 from ...dialects.te import Axis
 from ...dialects.tir import FLOAT_BINARY, INT_BINARY, INTRINSICS, Mixed, SymbolOp, TirBuilder
 from ...dialects.tir.annotations import annotation_key, annotation_value
+from .axes import IterVar
 from .errors import TeError
 from .expr import (
     And,
@@ -29,7 +30,7 @@ from .expr import (
     StringImm,
     Var,
 )
-from .tensor import ComputeOp, IterVar, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor
+from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, ordered
 
 
 class Writer:
@@ -132,22 +133,6 @@ def _eager(expr: PrimExpr) -> Iterable[PrimExpr]:
 
 
 # Tensors
-
-
-def ordered(outputs: Iterable[Tensor]) -> list[Operation]:
-    """The operations that some tensors are computed by, each behind those that it reads."""
-    found: dict[Operation, None] = {}
-    todo: list[tuple[Operation, bool]] = [(tensor.op, False) for tensor in reversed(list(outputs))]
-    while todo:
-        op, is_ready = todo.pop()
-        if op in found:
-            continue
-        if is_ready:
-            found[op] = None
-        else:
-            todo.append((op, True))
-            todo += [(tensor.op, False) for tensor in reversed(op.input_tensors)]
-    return list(found)
 
 
 class FunctionWriter:

@@ -24,7 +24,10 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "too many indices": (lambda: row(lambda i: A[i, k, k]), "3 indices into tensor A of 2 dimensions"),
     "too few indices": (lambda: row(lambda i: A(i)), "1 indices into tensor A of 2 dimensions"),
     "a tensor for an element": (lambda: row(lambda i: A[i] + 1.0), "1 indices into tensor A of 2 dimensions"),
-    "a whole tensor for an element": (lambda: row(lambda i: A + 1.0), "expected an element of it: A[...]"),
+    "a whole tensor for an element": (
+        lambda: row(lambda i: A + 1.0),
+        "tensor T_add of 2 dimensions, expected an element of it",
+    ),
     "an index that is no integer": (lambda: row(lambda i: A[i * 1.5, 0]), "index into tensor A: "),
     "an index that is a bool": (lambda: row(lambda i: A[i > 1, 0]), "expected an integer"),
     "more variables than dimensions": (lambda: row(lambda i, j: i), "a function of 2 variables for 1 dimensions"),

@@ -1,0 +1,109 @@
+"""The same tensors with sizes and axes of another integer type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .axes import IterVar, Range
+from .errors import TeError
+from .expr import BITWISE, BinaryOp, Call, Cast, PrimExpr, SizeVar, Var, binary, cast
+from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, ordered
+
+INDEX_DTYPES = ("int32", "int64")
+
+
+def with_index_dtype(args: Sequence[Tensor | Var], dtype: str) -> list[Tensor | Var]:
+    """Arguments whose sizes and axes are of a type, and all that they are computed from. What tensors hold stays.
+
+    TeError if the type is none of an index.
+    """
+    if dtype not in INDEX_DTYPES:
+        raise TeError(f"index_dtype_override {dtype!r}, expected {' or '.join(INDEX_DTYPES)}")
+    changed = _Change(dtype)
+    for op in ordered([arg for arg in args if isinstance(arg, Tensor)]):
+        changed.add(op)
+    return [changed.tensors[arg] if isinstance(arg, Tensor) else changed.variable(arg) for arg in args]
+
+
+class _Change:
+    """What has been changed: variables, expressions, tensors."""
+
+    def __init__(self, dtype: str):
+        self.dtype = dtype
+        self.known: dict[PrimExpr, PrimExpr] = {}
+        self.tensors: dict[Tensor, Tensor] = {}
+
+    def add(self, op: Operation) -> None:
+        shape = tuple(self.index(extent) for extent in op.shape)
+        if isinstance(op, ComputeOp):
+            axis, reduced = (tuple(self.axis(a) for a in axes) for axes in (op.axis, op.reduce_axis))
+            body = self.values(op.body, reduced)
+            new: Operation = replace(op, shape=shape, axis=axis, reduce_axis=reduced, body=body)
+        else:
+            assert isinstance(op, PlaceholderOp)
+            new = replace(op, shape=shape)
+        for n in range(op.num_outputs):
+            self.tensors[op.output(n)] = new.output(n)
+
+    def values(self, body: Sequence[PrimExpr], reduced: Sequence[IterVar]) -> tuple[PrimExpr, ...]:
+        """What is computed, of the types that it had."""
+        first = body[0]
+        if not isinstance(first, Reduce):
+            return tuple(cast(value.dtype, self.expr(value)) for value in body)
+        source = [cast(value.dtype, self.expr(value)) for value in first.source]
+        init = [cast(value.dtype, self.expr(value)) for value in first.init]
+        condition = self.expr(first.condition)
+        return tuple(
+            Reduce(first.combiner, source, reduced, condition, value.value_index, init)
+            for value in body
+            if isinstance(value, Reduce)
+        )
+
+    def axis(self, axis: IterVar) -> IterVar:
+        assert axis.dom is not None
+        dom = Range(self.index(axis.dom.min), self.index(axis.dom.extent))
+        variable = self.variable(axis.var)
+        return IterVar(dom, variable, axis.kind, axis.thread_tag)
+
+    def variable(self, variable: Var) -> Var:
+        if variable.dtype not in INDEX_DTYPES:
+            return variable
+        kind = SizeVar if isinstance(variable, SizeVar) else Var
+        made = self.known.setdefault(variable, kind(variable.name, self.dtype))
+        assert isinstance(made, Var)
+        return made
+
+    def index(self, expr: PrimExpr) -> PrimExpr:
+        return cast(self.dtype, self.expr(expr))
+
+    def expr(self, expr: PrimExpr) -> PrimExpr:
+        todo = [expr]
+        while todo:
+            top = todo[-1]
+            missing = [child for child in top.children if child not in self.known]
+            if top not in self.known and missing:
+                todo += missing
+                continue
+            todo.pop()
+            if top not in self.known:
+                self.known[top] = self._made(top, [self.known[child] for child in top.children])
+        return self.known[expr]
+
+    def _made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
+        """An expression of other operands."""
+        match expr:
+            case Var():
+                return self.variable(expr)
+            case Cast():
+                return cast(expr.dtype, children[0])
+            case BinaryOp():
+                return binary(expr.operator, *children)
+            case Call() if expr.op in BITWISE:
+                return binary(expr.op, *children)
+            case Call():
+                return Call(expr.dtype, expr.op, [cast(a.dtype, b) for a, b in zip(expr.args, children, strict=True)])
+            case ProducerLoad():
+                return ProducerLoad(self.tensors[expr.producer], children)
+            case _:
+                return type(expr)(*children) if children else expr
