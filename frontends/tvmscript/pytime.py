@@ -7,19 +7,38 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from ...core.diagnostics import Span
-from .values import Element, PendingCall, Value, Variable, describe
+from ...core.errors import ParseError
+from .quoting import quote
+from .values import (
+    Buffer,
+    Closure,
+    Deferred,
+    Element,
+    FunctionRef,
+    Macro,
+    Method,
+    PendingCall,
+    Quoted,
+    Value,
+    Variable,
+    Word,
+    describe,
+)
 
 if TYPE_CHECKING:
     from .context import Context
 
 MAX_BITS = 4096
 MAX_ITEMS = 100_000
+MAX_TEXT = 65_536
 
 PYTHON_TYPES = (bool, int, float, complex, str, bytes, tuple, list, dict, set, type(None), range, np.generic)
 
@@ -90,11 +109,13 @@ def plain(value: Value) -> Value:
 
 def is_symbolic(value: Value) -> bool:
     """Whether a value is, or becomes, an expression of the program."""
-    return isinstance(value, SSAValue | Element | Variable | PendingCall)
+    return isinstance(value, SSAValue | Element | Variable | PendingCall | Quoted)
 
 
 def binary(op: str, lhs: Any, rhs: Any, span: Span) -> Value:
     """An operator on two Python values."""
+    if op == "%" and isinstance(lhs, str | bytes):  # its results can be made arbitrarily long
+        raise span.error("formatting by % is not supported, write an f-string")
     _check_size(op, lhs, rhs, span)
     try:
         return _BINARY[op](lhs, rhs)
@@ -117,16 +138,16 @@ def _check_size(op: str, lhs: Any, rhs: Any, span: Span) -> None:
         size = lhs.bit_length() * rhs if op == "**" else lhs.bit_length() + rhs
     elif op == "*" and isinstance(lhs, int) and isinstance(rhs, int):
         size = lhs.bit_length() + rhs.bit_length()
-    elif op in "*+%":
-        size = _length(lhs, rhs, op)
+    elif op in "*+":
+        size = _length(lhs, rhs)
     if size > MAX_BITS:
         raise span.error(f"the result of {op!r} is too large")
 
 
-def _length(lhs: Any, rhs: Any, op: str) -> int:
+def _length(lhs: Any, rhs: Any) -> int:
     sequences = [x for x in (lhs, rhs) if isinstance(x, str | bytes | list | tuple)]
-    if not sequences or op == "%":
-        return 0 if not sequences else MAX_BITS + 1  # formatting by % is not needed, and can be made arbitrarily long
+    if not sequences:
+        return 0
     factor = next((x for x in (lhs, rhs) if isinstance(x, int)), 1)
     return sum(map(len, sequences)) * max(factor, 1)
 
@@ -138,11 +159,42 @@ def _spell(value: Any) -> str:
 
 def getattr_of(value: Any, name: str, span: Span) -> Value:
     """An attribute of one of the caller's objects; Python's own types lend none, and no object its private ones."""
+    if name in METHODS.get(type(value), ()):  # pyright: ignore[reportUnknownArgumentType]
+        return Method(partial(_call_method, span, value, name))
     if isinstance(value, PYTHON_TYPES) and not isinstance(value, np.generic):
-        raise span.error(f"{describe(value)} has no attribute {name!r} here")
+        hint = ", write an f-string" if isinstance(value, str) and name == "format" else ""
+        raise span.error(f"{describe(value)} has no attribute {name!r} here{hint}")
     if name.startswith("_") or not hasattr(value, name):
         raise span.error(f"{describe(value)} has no attribute {name!r}")
     return plain(getattr(value, name))
+
+
+METHODS: dict[type, tuple[str, ...]] = {
+    str: (
+        "capitalize", "count", "endswith", "find", "index", "isdigit", "join", "lower", "lstrip", "removeprefix",
+        "removesuffix", "replace", "rsplit", "rstrip", "split", "startswith", "strip", "title", "upper",
+    ),
+    list: ("count", "index"),
+    tuple: ("count", "index"),
+    dict: ("get", "items", "keys", "values"),
+}  # fmt: skip
+"""Methods of Python's types that programs may call while they are read: they change nothing."""
+
+
+def _call_method(span: Span, value: Any, name: str, *args: Value, **keywords: Value) -> Value:
+    args = tuple(list(arg) if isinstance(arg, dict) else arg for arg in args)  # pyright: ignore[reportUnknownArgumentType]
+    lengths = [len(arg) for arg in args if isinstance(arg, str | list | tuple)]  # pyright: ignore[reportUnknownArgumentType]
+    if name == "join":
+        lengths = [sum(len(part) + len(value) for part in args[0] if isinstance(part, str))] if args else []
+    elif name == "replace":
+        lengths = [(len(value) + 1) * (max(lengths, default=0) + 1)]
+    if isinstance(value, str) and sum(lengths) > MAX_TEXT:
+        raise span.error(f"the result of {name!r} is too large")
+    try:
+        result = getattr(value, name)(*args, **keywords)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise span.error(f"{name}(): {error}") from None
+    return list(result) if isinstance(value, dict) and name != "get" else result
 
 
 def subscript(value: Any, index: Any, span: Span) -> Value:
@@ -221,22 +273,38 @@ def call_builtin(name: str, args: Sequence[Value], keywords: Mapping[str, Value]
     return result
 
 
+Reading = tuple["Context", Span]
+_READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
+
+
+def present_reading() -> Reading | None:
+    """The program that is being read and the place in it, while a function of the caller runs for it."""
+    return _READING.get()
+
+
 def call_host(
     function: Callable[..., Any], args: Sequence[Value], keywords: Mapping[str, Value], context: Context, span: Span
 ) -> Value:
-    """A function of the caller: expressions reach it as objects that have Python's operators."""
+    """A function of the caller: expressions and buffers reach it as objects that have Python's operators."""
     wrapped = [Proxy.wrap(arg, context, span) for arg in args]
     named = {name: Proxy.wrap(value, context, span) for name, value in keywords.items()}
+    previous = _READING.set((context, span))
     try:
-        result = function(*wrapped, **named)
+        return Proxy.unwrap(function(*wrapped, **named), context, span)
+    except ParseError:
+        raise
     except Exception as error:
         name = getattr(function, "__name__", "the function")
         raise span.error(f"{name} failed: {type(error).__name__}: {error}") from error
-    return Proxy.unwrap(result)
+    finally:
+        _READING.reset(previous)
 
 
 class Proxy:
-    """An expression in the hands of a Python function: operators on it write the program."""
+    """An expression or buffer in the hands of a Python function: operators on it write the program."""
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+    __iter__ = None
 
     def __init__(self, value: Value, context: Context, span: Span):
         self._value = value
@@ -245,39 +313,94 @@ class Proxy:
 
     @staticmethod
     def wrap(value: Value, context: Context, span: Span) -> Any:
-        if is_symbolic(value):
-            return Proxy(value, context, span)
-        if isinstance(value, tuple | list):
-            return type(value)(Proxy.wrap(item, context, span) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        return value
+        value = quote(context, value)
+        match value:
+            case tuple() | list():
+                return type(value)(Proxy.wrap(item, context, span) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            case Method() | Closure() | Macro() | FunctionRef():
+                return Proxy(value, context, span)
+            case _ if is_symbolic(value) or isinstance(value, Buffer):
+                return Proxy(value, context, span)
+            case _:
+                return value
 
     @staticmethod
-    def unwrap(value: Any) -> Value:
+    def unwrap(value: Any, context: Context, span: Span) -> Value:
         if isinstance(value, Proxy):
             return value._value
         if isinstance(value, tuple | list):
-            return type(value)(map(Proxy.unwrap, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        return plain(value)
+            return type(value)(Proxy.unwrap(item, context, span) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if isinstance(value, dict):
+            items = cast("dict[Any, Any]", value).items()
+            return {key: Proxy.unwrap(item, context, span) for key, item in items}
+        value = captured(value)
+        return value.run(context, span) if isinstance(value, Deferred) else value
 
-    def _combine(self, op: str, other: Any, swapped: bool = False) -> Proxy:
-        from .expressions import binary as combine
+    def _wrapped(self, value: Value) -> Any:
+        return Proxy.wrap(value, self._context, self._span)
 
-        pair = (Proxy.unwrap(other), self._value) if swapped else (self._value, Proxy.unwrap(other))
-        return Proxy(combine(self._context, op, *pair, self._span), self._context, self._span)
+    def _unwrapped(self, value: Any) -> Value:
+        return Proxy.unwrap(value, self._context, self._span)
 
-    def __neg__(self) -> Proxy:
+    def _combine(self, op: str, other: Any, swapped: bool = False) -> Any:
+        from .expressions import operate
+
+        pair = (self._unwrapped(other), self._value) if swapped else (self._value, self._unwrapped(other))
+        return self._wrapped(operate(self._context, op, *pair, self._span))
+
+    def __getattr__(self, name: str) -> Any:
+        from .expressions import attribute_of
+
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._wrapped(attribute_of(self._context, self._value, name, self._span, self._span))
+
+    def __getitem__(self, index: Any) -> Any:
+        from .expressions import item_of
+
+        parts = index if isinstance(index, tuple) else (index,)
+        values = tuple(_unwrapped_index(self, part) for part in parts)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return self._wrapped(item_of(self._context, self._value, values, self._span))
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        from .expressions import apply
+
+        named = {name: self._unwrapped(value) for name, value in keywords.items()}
+        return self._wrapped(apply(self._context, self._value, self._span, list(map(self._unwrapped, args)), named))
+
+    def __neg__(self) -> Any:
         from .expressions import unary as negate
 
-        return Proxy(negate(self._context, "-", self._value, self._span), self._context, self._span)
+        return self._wrapped(negate(self._context, "-", self._value, self._span))
+
+    def __invert__(self) -> Any:
+        from .expressions import unary as invert
+
+        return self._wrapped(invert(self._context, "~", self._value, self._span))
 
     def __bool__(self) -> bool:
         raise TypeError("an expression has no truth value while the program is read")
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+def _unwrapped_index(proxy: Proxy, index: Any) -> Value:
+    unwrapped = proxy._unwrapped  # pyright: ignore[reportPrivateUsage]
+    if isinstance(index, slice):
+        return slice(*(None if part is None else unwrapped(part) for part in (index.start, index.stop, index.step)))
+    return unwrapped(index)
 
 
-def _operator(op: str, swapped: bool = False) -> Callable[[Proxy, Any], Proxy]:
-    def method(self: Proxy, other: Any) -> Proxy:
+def captured(value: Any) -> Value:
+    """One of the caller's values as the reader knows it: words of the vocabularies, numpy's numbers as Python's."""
+    if value is range:
+        return Word("python", "range")
+    meaning = getattr(value, "__tvmscript__", None)
+    if isinstance(meaning, Word | Deferred):
+        return meaning
+    return plain(value)
+
+
+def _operator(op: str, swapped: bool = False) -> Callable[[Proxy, Any], Any]:
+    def method(self: Proxy, other: Any) -> Any:
         return self._combine(op, other, swapped)  # pyright: ignore[reportPrivateUsage]
 
     return method
