@@ -520,11 +520,24 @@ _NEUTRAL = {"+": 0, "-": 0, "*": 1, "//": 1}
 
 
 def _is_neutral(op: str, value: Value, number: Value) -> bool:
-    """Whether an integer of the program stays what it is."""
-    if isinstance(number, bool) or not isinstance(number, int) or _NEUTRAL.get(op) != number:
+    """Whether a number of the program stays what it is, a zero up to its sign."""
+    if isinstance(number, bool) or not isinstance(number, int | float) or _NEUTRAL.get(op) != number:
         return False
-    value = value.value if isinstance(value, Quoted) else value
-    return isinstance(value, SSAValue) and not isinstance(value.type, HandleType) and dtype_of(value.type).is_int
+    dtype = _dtype_of_value(value)
+    return dtype is not None and (dtype.is_float or (dtype.is_int and isinstance(number, int)))
+
+
+def _dtype_of_value(value: Value) -> DType | None:
+    """The type of an expression, if it is a number and known without writing it."""
+    match value:
+        case Element():
+            return value.buffer.dtype
+        case Quoted():
+            return _dtype_of_value(value.value)
+        case SSAValue() if not isinstance(value.type, HandleType):
+            return dtype_of(value.type)
+        case _:
+            return None
 
 
 def _unary(context: Context, node: syntax.Unary) -> Value:

@@ -181,14 +181,19 @@ METHODS: dict[type, tuple[str, ...]] = {
 """Methods of Python's types that programs may call while they are read: they change nothing."""
 
 
+def _length_of_text(value: str, name: str, args: tuple[Value, ...]) -> int:
+    """A bound for the length of what a method of a string gives."""
+    if name == "join" and len(args) == 1 and isinstance(args[0], list | tuple):
+        parts = cast("list[Value] | tuple[Value, ...]", args[0])
+        return sum(len(part) + len(value) for part in parts if isinstance(part, str))
+    if name == "replace":
+        return (len(value) + 1) * (1 + max((len(arg) for arg in args if isinstance(arg, str)), default=0))
+    return len(value)
+
+
 def _call_method(span: Span, value: Any, name: str, *args: Value, **keywords: Value) -> Value:
     args = tuple(list(arg) if isinstance(arg, dict) else arg for arg in args)  # pyright: ignore[reportUnknownArgumentType]
-    lengths = [len(arg) for arg in args if isinstance(arg, str | list | tuple)]  # pyright: ignore[reportUnknownArgumentType]
-    if name == "join":
-        lengths = [sum(len(part) + len(value) for part in args[0] if isinstance(part, str))] if args else []
-    elif name == "replace":
-        lengths = [(len(value) + 1) * (max(lengths, default=0) + 1)]
-    if isinstance(value, str) and sum(lengths) > MAX_TEXT:
+    if isinstance(value, str) and _length_of_text(value, name, args) > MAX_TEXT:
         raise span.error(f"the result of {name!r} is too large")
     try:
         result = getattr(value, name)(*args, **keywords)
