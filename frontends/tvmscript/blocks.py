@@ -30,6 +30,7 @@ from . import syntax
 from .buffers import region_of
 from .context import Context, location_of
 from .expressions import binary, evaluate, evaluate_all, extent_between, items_of
+from .quoting import sweep_templates
 from .values import (
     BlockAxis,
     BlockFrame,
@@ -110,6 +111,7 @@ def run_block(context: Context, frame: BlockFrame, target: syntax.Expr | None, b
             body()
     finally:
         context.blocks.pop()
+    sweep_templates(context, state.body)
     _finish(context, state)
 
 

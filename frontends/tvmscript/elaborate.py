@@ -336,7 +336,7 @@ class _FunctionReader:
     def _finish(self) -> None:
         self._turn_handles_into_buffers()
         self._unwrap_root()
-        sweep_templates(self.context)
+        sweep_templates(self.context, self.context.block)
         _sweep(self.context.block.ops)
         self._check_symbols()
 

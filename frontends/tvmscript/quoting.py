@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.diagnostics import Span
 from ...dialects.tir import HandleType, constant_value
@@ -105,9 +105,19 @@ def _operands(op: Operation) -> Iterator[SSAValue]:
         yield from (operand for operand in reversed(inner.operands) if operand.owner not in inside)
 
 
-def sweep_templates(context: Context) -> None:
-    """Remove the originals: nothing uses them but copies."""
-    for op in reversed(context.templates):
-        if op.parent is not None and not any(result.uses for result in op.results):
+def sweep_templates(context: Context, block: Block) -> None:
+    """Remove the originals in a block that is finished: nothing uses them but copies, and no name for them is left."""
+    for op in list(reversed(context.templates)):
+        if not _is_inside(op, block):
+            continue
+        del context.templates[op]
+        if not any(result.uses for result in op.results):
             op.detach()
             op.erase()
+
+
+def _is_inside(op: Operation, block: Block) -> bool:
+    outer = op.parent
+    while outer is not None and outer is not block:
+        outer = outer.parent_block()
+    return outer is block

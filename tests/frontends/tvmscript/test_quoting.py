@@ -82,6 +82,36 @@ def test_expressions_in_lists_and_dictionaries_are_computed_at_each_use() -> Non
     assert statements(module) == ["A[0] = T.float32(0.0)", "A[1] = A[0] * T.float32(2.0) + A[3] * T.float32(2.0)"]
 
 
+def test_a_block_accesses_what_it_computes_and_no_more() -> None:
+    module = read("""
+        for i in range(16):
+            with T.block("b"):
+                vi = T.axis.spatial(16, i)
+                unused = T.meta_var(A[vi] + 1.0)
+                moved = T.meta_var(T.if_then_else(vi > 0, A[vi] * 2.0, 0.0))
+                T.evaluate((lambda x, y: y)(A[vi] * 2.0, vi))
+                assert vi >= 0, f"{A[vi]}"
+                J[vi] = 3
+                if n > 3:
+                    T.evaluate(T.Cast("int32", (lambda x: J[vi])(moved)))
+    """)
+    lines = statements(module)
+    assert lines[4:6] == ["T.reads(J[vi])", "T.writes(J[vi])"]
+
+
+def test_an_expression_from_in_front_of_a_block_is_read_in_it() -> None:
+    module = read("""
+        for i in range(16):
+            x = T.meta_var(A[i] + 1.0)
+            with T.block("first"):
+                J[0] = T.Cast("int32", x)
+            with T.block("second"):
+                J[1] = T.Cast("int32", x)
+    """)
+    assert statements(module).count("T.reads(A[i])") == 2
+    assert sum(isinstance(op, LoadOp) for op in module.op.walk()) == 2
+
+
 def test_a_let_is_computed_once() -> None:
     module = read("""
         x = A[0] + 1.0
