@@ -27,8 +27,9 @@ from . import syntax
 from .context import Context
 from .elaborate import captured_scope, elaborate
 from .expressions import apply
+from .host import Proxy, present_reading
 from .macros import define_macro
-from .pytime import Proxy, captured, present_reading
+from .pytime import captured
 from .reader import read_module
 from .values import Deferred, Macro, Value, Word
 from .vocabulary import CONSTANTS, FORMS, WORDS, is_dtype

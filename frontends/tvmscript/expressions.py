@@ -321,32 +321,6 @@ def _subscript(context: Context, node: syntax.Subscript) -> Value:
             return pytime.subscript(value, _python_index(context, node.index), node.span)
 
 
-def item_of(context: Context, value: Value, indices: tuple[Value, ...], span: Span) -> Value:
-    """`value[indices]` for a function of the caller."""
-    if isinstance(value, SSAValue) and isinstance(value.type, HandleType):
-        value = buffers.buffer_of_pointer(context, value, span)
-    if not isinstance(value, Buffer):
-        raise span.error(f"only buffers and Python's lists have items, got {describe(value)}")
-    places: list[Operand | Quoted | Box] = []
-    for index in indices:
-        if isinstance(index, slice):
-            places.append(_box_of(context, value, len(places), index, span))
-        else:
-            places.append(_index(context, index, span))
-    return Element(value, tuple(places), span)
-
-
-def _box_of(context: Context, buffer: Buffer, dimension: int, index: slice, span: Span) -> Box:
-    if dimension >= len(buffer.shape):
-        raise span.error(f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got more indices")
-    low = 0 if index.start is None else _index(context, index.start, span)
-    high = buffer.shape[dimension] if index.stop is None else _known(context, context.index(index.stop, span), span)
-    step = 1 if index.step is None else context.integer(index.step, span, "the step of a slice")
-    if step < 1:
-        raise span.error(f"step {step} of a slice, expected a positive one")
-    return Box(low, high if is_zero(low) else binary(context, "-", high, low, span), step)
-
-
 def _word_subscript(context: Context, word: Word, node: syntax.Subscript) -> Value:
     """`T.Buffer[(8, 8), "float32"]` of v0.9-0.11, `T.Ptr[T.float32]`, `T.let[T.int32]`."""
     items = node.index.items if isinstance(node.index, syntax.Tuple) else (node.index,)
@@ -382,13 +356,13 @@ def _indices(context: Context, buffer: Buffer, node: syntax.Expr) -> tuple[Opera
             indices.append(_box(context, buffer, len(indices), part))
         elif isinstance(part, syntax.Starred):
             items = items_of(context, evaluate(context, part.value), part.span)
-            indices.extend(_index(context, item, part.span) for item in items)
+            indices.extend(index_of(context, item, part.span) for item in items)
         else:
-            indices.append(_index(context, evaluate(context, part), part.span))
+            indices.append(index_of(context, evaluate(context, part), part.span))
     return tuple(indices)
 
 
-def _index(context: Context, value: Value, span: Span) -> Operand:
+def index_of(context: Context, value: Value, span: Span) -> Operand:
     operand = context.operand(value, span)
     if isinstance(operand, SSAValue):
         if isinstance(operand.type, HandleType):
@@ -409,7 +383,7 @@ def _box(context: Context, buffer: Buffer, dimension: int, node: syntax.Slice) -
     )
     if step < 1:
         raise node.span.error(f"step {step} of a slice, expected a positive one")
-    low = 0 if node.lower is None else _index(context, evaluate(context, node.lower), node.lower.span)
+    low = 0 if node.lower is None else index_of(context, evaluate(context, node.lower), node.lower.span)
     if node.upper is not None:
         return Box(low, extent_between(context, low, node.lower, node.upper), step)
     if dimension >= len(buffer.shape):
@@ -422,10 +396,10 @@ def extent_between(context: Context, low: Operand, low_node: syntax.Expr | None,
     """How many numbers there are from low up to high. `x:x + 4` is seen to be 4 by its syntax, whatever x is."""
     match high_node:
         case syntax.Binary(op="+", lhs=lhs, rhs=rhs) if low_node is not None and syntax.same(lhs, low_node):
-            return _known(context, context.index(evaluate(context, rhs), rhs.span), rhs.span)
+            return known(context, context.index(evaluate(context, rhs), rhs.span), rhs.span)
         case _:
-            high = _known(context, context.index(evaluate(context, high_node), high_node.span), high_node.span)
-            low = _known(context, low, high_node.span)
+            high = known(context, context.index(evaluate(context, high_node), high_node.span), high_node.span)
+            low = known(context, low, high_node.span)
             return high if is_zero(low) else binary(context, "-", high, low, high_node.span)
 
 
@@ -434,7 +408,7 @@ def is_zero(operand: Operand) -> bool:
     return (constant_value(operand) if isinstance(operand, SSAValue) else operand) == 0
 
 
-def _known(context: Context, operand: Operand, span: Span) -> Operand:
+def known(context: Context, operand: Operand, span: Span) -> Operand:
     """A known 32-bit integer as Python's; a known one of another type keeps its type, as a constant."""
     if isinstance(operand, SSAValue) and dtype_of(operand.type) == DType("int", 32):
         return context.mixed(operand, span)
@@ -673,6 +647,7 @@ def _keywords(context: Context, node: syntax.Call) -> dict[str, Value]:
 def apply(context: Context, function: Value, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
     """The result of a call."""
     from . import calls, macros
+    from .host import call_host
 
     match function:
         case Word():
@@ -688,7 +663,7 @@ def apply(context: Context, function: Value, span: Span, args: list[Value], keyw
         case _ if callable(function):
             name = next((n for n, f in pytime.BUILTINS.items() if f is function), None)
             if name is None:
-                return pytime.call_host(function, args, keywords, context, span)
+                return call_host(function, args, keywords, context, span)
             args = [_as_range(arg, span) for arg in args]
             if name == "sum" and not keywords:
                 return _sum(context, span, *args)
