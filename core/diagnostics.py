@@ -25,6 +25,10 @@ class SourceFile:
     first_line: int = 1
     indent: int = 0
 
+    def has(self, file_line: int) -> bool:
+        """Whether this text holds a line of its file, by its number there."""
+        return self.first_line <= file_line < self.first_line + len(_LINE_END.split(self.text))
+
     def line(self, number: int) -> str:
         """The line with number `number` (1-based, in `text`), without its end."""
         lines = _LINE_END.split(self.text)

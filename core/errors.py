@@ -5,6 +5,7 @@ diagnostic (`--verify-diagnostics`) and code written against xDSL still catches 
 """
 
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError as XdslParseError
@@ -29,6 +30,10 @@ class ParseError(StepwellError, XdslParseError):
 
     def __str__(self) -> str:
         return self.msg
+
+    def with_notes(self, notes: Iterable[str]) -> "ParseError":
+        """The same error, with lines behind its message that say how it came to it."""
+        return ParseError("\n".join([self.msg, *notes]), cast("Span[str]", self.span))
 
 
 class VerifyError(StepwellError, VerifyException):

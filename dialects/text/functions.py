@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -50,12 +50,15 @@ def print_function(op: FuncOp, style: str = "classic") -> str:
     return "\n".join([*chosen.header[1:], "", *map(str, lines)])
 
 
-def expression_text(value: SSAValue, style: str = "classic") -> str:
+def expression_text(value: SSAValue, style: str = "classic", names: Mapping[SSAValue, str] | None = None) -> str:
     """A value as the expression it comes from, with the names the program gives: for messages.
 
-    Never fails: what has no form in TVMScript is shown as the name of its op.
+    names: those of values that the program does not name yet. Never fails: what has no form in TVMScript is shown as
+    the name of its op.
     """
     expressions = Expressions(style_named(style), Names(), Callees(MODULE_NAME), lambda _: None)
+    for named, name in (names or {}).items():
+        expressions.bind(named, name)
     try:
         return expressions[value].text
     except UnsupportedError:

@@ -29,7 +29,8 @@ from ...transforms.analysis.access_regions import infer_accesses
 from . import syntax
 from .buffers import region_of
 from .context import Context, location_of
-from .expressions import binary, evaluate, extent_between, items_of
+from .expressions import binary, evaluate, evaluate_all, extent_between, items_of
+from .quoting import sweep_templates
 from .values import (
     BlockAxis,
     BlockFrame,
@@ -74,6 +75,8 @@ def _block(context: Context, span: Span, *args: Value, name: Value = None, no_re
     if rest:
         raise span.error("T.block takes a name")
     text = "" if name is None else context.string(name, span, "the name of a block")
+    if text:
+        text += context.block_suffix
     if no_realize:
         raise span.error("T.block(no_realize=True) is not supported")
     return BlockFrame(span, text, axes)
@@ -108,6 +111,7 @@ def run_block(context: Context, frame: BlockFrame, target: syntax.Expr | None, b
             body()
     finally:
         context.blocks.pop()
+    sweep_templates(context, state.body)
     _finish(context, state)
 
 
@@ -422,9 +426,9 @@ def _accesses(context: Context, node: syntax.Call) -> Value:
     if context.builder.point.block is not state.body:
         raise node.span.error(f"T.{kind} belongs directly into a block")
     for part in node.args:
-        value = evaluate(context, part)
-        for item in value if isinstance(value, list | tuple) else [value]:
-            _access(context, kind, item, part.span)
+        for value in evaluate_all(context, (part,)):
+            for item in value if isinstance(value, list | tuple) else [value]:
+                _access(context, kind, item, part.span)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Calls with effects: other functions of the module, C functions, packed functions, builtins of a target; macros."""
+"""Calls with effects: other functions of the module, C functions, packed functions, builtins of a target."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ...dialects.tir import (
 from . import pytime
 from .buffers import data_of
 from .context import Context, spell_type
-from .expressions import apply, bind_parameters
-from .values import Buffer, FunctionRef, Macro, PendingCall, TypeAnnotation, Value, Word
+from .expressions import apply
+from .values import Buffer, FunctionRef, PendingCall, TypeAnnotation, Value, Word
 from .vocabulary import WORDS, word
 
 
@@ -272,16 +272,3 @@ def _func_attr(context: Context, span: Span, attrs: Value) -> Value:
 @word("func_name", "func_ret")
 def _func_name(context: Context, span: Span, value: Value) -> Value:
     raise span.error("the builder form of functions is not supported, write def name(...) -> type")
-
-
-# ---- macros
-
-
-def expand_macro(context: Context, span: Span, macro: Macro, args: list[Value], keywords: dict[str, Value]) -> Value:
-    """The statements of a macro at the place of its call."""
-    from .statements import run_statements
-
-    with context.expansion(span), context.nested(scope=macro.scope if macro.hygienic else None):
-        bind_parameters(context, macro.node.params, span, args, keywords)
-        run_statements(context, macro.node.body)
-    return None

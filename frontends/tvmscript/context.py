@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Generator
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    CallSiteLoc,
     DictionaryAttr,
     FileLineColLoc,
     FloatAttr,
@@ -21,25 +23,29 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     StringAttr,
 )
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core import dtypes
-from ...core.diagnostics import Span, did_you_mean
+from ...core.diagnostics import SourceFile, Span, did_you_mean
 from ...core.dtypes import DType, dtype_of, parse_dtype, type_of
+from ...core.errors import ParseError
 from ...dialects.tir import FuncOp, HandleType, Mixed, Operand, RampOp, SymbolOp, TirBuilder
 from ...dialects.tir.annotations import annotation_key, annotation_value
 from ...dialects.tir.builder import constant_value
 from . import syntax
+from .quoting import copy
 from .values import (
-    Alias,
     BlockState,
     Box,
     Buffer,
+    Deferred,
     Element,
     Lazy,
+    Macro,
     Memory,
     PendingCall,
+    Quoted,
     Scope,
     TypeAnnotation,
     Value,
@@ -49,7 +55,11 @@ from .values import (
 )
 from .vocabulary import is_dtype, path_of
 
-MAX_EXPANSIONS = 16
+MAX_DEPTH = 64
+"""How deep calls of macros and lambdas may be nested."""
+MAX_EXPANSIONS = 20_000
+"""How many of them there may be in a module."""
+_MAX_NOTES = 8
 MAX_LANES = 65535  # TVM keeps the number of lanes in 16 bits
 NUMBERS = (bool, int, float)
 
@@ -58,10 +68,17 @@ NUMBERS = (bool, int, float)
 class ModuleState:
     """The functions of the module being read, by name: those that are finished, and the nodes of all.
 
-    today: the text has today's names, where T.alloc_buffer is what T.allocate was.
+    today: the text has today's names, where T.alloc_buffer is what T.allocate was.  macros: those of the class.
+    sources: the files that macros came from.  calls: how often each macro was called so far, by its definition.
+    expansions, copies: how much macros, lambdas and names of expressions have written so far.
     """
 
     today: bool = False
+    macros: dict[str, Macro] = field(default_factory=dict)
+    sources: dict[SourceFile, None] = field(default_factory=dict)
+    calls: Counter[int] = field(default_factory=Counter)
+    expansions: int = 0
+    copies: int = 0
     nodes: dict[str, syntax.FunctionDef] = field(default_factory=dict)
     finished: dict[str, FuncOp] = field(default_factory=dict)
 
@@ -80,6 +97,8 @@ class Context:
 
     block: the function's body.  builder: writes at the present place.  scope: the names visible here.  blocks: the open
     blocks, the innermost last.  function_attrs: what `T.func_attr` said.  memories: what is known of pointers.
+    templates: ops that only their copies are of use.  calls: of macros and lambdas, those that are being written, the
+    innermost last.  block_suffix: what names of blocks end with, for a macro that is called more than once.
     """
 
     def __init__(self, module: ModuleState, scope: Scope, node: syntax.FunctionDef | None):
@@ -101,23 +120,33 @@ class Context:
         self.result_type: Attribute | None = None
         self.returns_nothing = False
         self.resolving: set[str] = set()
-        self.expansions = 0
+        self.templates: dict[Operation, None] = {}
+        self.calls: list[tuple[str, Span]] = []
+        self.called_from: LocationAttr | None = None
+        self.explained: ParseError | None = None
+        self.block_suffix = ""
 
     # ---- places and names
 
     def locate(self, span: Span) -> TirBuilder:
         """The builder, set to mark what it writes with this place."""
-        self.builder.location = location_of(span)
+        location = location_of(span)
+        self.builder.location = location if self.called_from is None else CallSiteLoc(location, self.called_from)
         return self.builder
 
     @contextmanager
     def nested(self, block: Block | None = None, scope: Scope | None = None) -> Generator[None]:
         """Write at the end of `block` (or on where we are), with a scope of its own for names."""
+        with self.scoped(scope), self.builder.at(self.builder.point if block is None else block):
+            yield
+
+    @contextmanager
+    def scoped(self, scope: Scope | None = None, parameters: bool = False) -> Generator[None]:
+        """A scope of its own for names, around it `scope` or the present one; what is opened inside stays open."""
         saved = self.scope
-        self.scope = Scope(self.scope if scope is None else scope)
+        self.scope = Scope(self.scope if scope is None else scope, parameters=parameters)
         try:
-            with self.builder.at(self.builder.point if block is None else block):
-                yield
+            yield
         finally:
             self.scope = saved
 
@@ -125,22 +154,52 @@ class Context:
     def outside(self, state: BlockState) -> Generator[None]:
         """In front of an open block, with the names that are visible there."""
         saved, point = self.scope, self.builder.point
-        self.scope, self.builder.point = state.outside, state.point
+        self.scope, self.builder.point = self._names_outside(state), state.point
         try:
             yield
         finally:
             self.scope, self.builder.point = saved, point
 
+    def _names_outside(self, state: BlockState) -> Scope:
+        """The names visible in front of a block, and the arguments of macros that were called inside of it."""
+        arguments: dict[str, Value] = {}
+        scope: Scope | None = self.scope
+        while scope is not None and scope is not state.outside:
+            if scope.parameters:
+                arguments = {**scope.names, **arguments}
+            scope = scope.parent
+        if scope is None:
+            return self.scope  # in a hygienic macro, which does not see the block
+        return Scope(state.outside, arguments) if arguments else state.outside
+
     @contextmanager
-    def expansion(self, span: Span) -> Generator[None]:
-        """The expansion of a macro, a lambda or an alias: they may call each other, but not without end."""
-        if self.expansions >= MAX_EXPANSIONS:
-            raise span.error(f"macros, lambdas and aliases are nested more than {MAX_EXPANSIONS} deep")
-        self.expansions += 1
+    def expansion(self, what: str, span: Span) -> Generator[None]:
+        """The call of a macro or lambda: they may call each other, but not without end, and errors tell who did."""
+        if len(self.calls) >= MAX_DEPTH:
+            raise span.error(f"macros and lambdas are nested more than {MAX_DEPTH} deep")
+        self.module.expansions += 1
+        if self.module.expansions > MAX_EXPANSIONS:
+            raise span.error(f"macros and lambdas are called more than {MAX_EXPANSIONS} times")
+        saved = self.called_from
+        here = location_of(span)
+        self.calls.append((what, span))
+        self.called_from = here if saved is None else CallSiteLoc(here, saved)
         try:
             yield
+        except ParseError as error:
+            raise self._explain(error) from error.__cause__
+        except RecursionError:
+            raise span.error("macros and lambdas are nested too deeply") from None
         finally:
-            self.expansions -= 1
+            self.calls.pop()
+            self.called_from = saved
+
+    def _explain(self, error: ParseError) -> ParseError:
+        """The error with the calls that led to its place, the innermost first."""
+        if error is self.explained:
+            return error
+        self.explained = error.with_notes(notes_of(self.calls[::-1]))
+        return self.explained
 
     def lookup(self, name: str, span: Span) -> Value:
         scope = self.scope.find(name)
@@ -148,12 +207,14 @@ class Context:
             known = self.scope.all_names() if len(name) > 1 else []
             hint = self._where_it_is(name) or did_you_mean(name, known)
             raise span.error(f"undefined name {name!r}{hint}")
-        value = scope.names[name]
+        return self.resolve(name, scope.names[name], span)
+
+    def resolve(self, name: str, value: Value, span: Span) -> Value:
+        """What a name stands for here, if that was not looked at before."""
         if isinstance(value, Lazy):
             return self._evaluate_lazily(name, value, span)
-        if isinstance(value, Alias):
-            with self.expansion(span):
-                return value.evaluate()
+        if isinstance(value, Deferred):
+            return value.run(self, span)
         return value
 
     def _evaluate_lazily(self, name: str, value: Lazy, span: Span) -> Value:
@@ -180,6 +241,13 @@ class Context:
             namer(name)
             del self.namers[key]
 
+    def names_of_values(self) -> dict[SSAValue, str]:
+        """The names of the function's parameters and of the axes of open blocks, whose ops are not made yet."""
+        names: dict[SSAValue, str] = dict(zip(self.block.args, self.param_names, strict=True))
+        for state in self.blocks:
+            names.update({arg: axis.name for arg, axis in zip(state.body.args, state.axes, strict=True) if axis.name})
+        return names
+
     # ---- values into IR
 
     def operand(self, value: Value, span: Span) -> Operand:
@@ -193,6 +261,8 @@ class Context:
                 return self.load(value)
             case Variable():
                 return self.variable(value)
+            case Quoted():
+                return copy(self, value, span)
             case PendingCall():
                 return self._result(value)
             case np.generic():
@@ -354,7 +424,7 @@ class Context:
         for i, index in enumerate(element.indices):
             if isinstance(index, Box):
                 index = self._ramp(index, element.span) if i == last else self._only_element(index, element.span)
-            value = self.builder.value(index)
+            value = self.builder.value(self.operand(index, element.span))
             if dtype_of(value.type).lanes != 1 and i != last:
                 raise element.span.error("only the last index can be a vector")
             result.append(value)
@@ -367,20 +437,21 @@ class Context:
             raise element.span.error(f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got {count} {plural}")
 
     def _only_element(self, box: Box, span: Span) -> Operand:
-        if isinstance(box.extent, SSAValue) or box.extent != 1:
+        if box.extent != 1:
             raise span.error("only the last index of a load or store can be a slice")
-        return box.low
+        return self.operand(box.low, span)
 
     def _ramp(self, box: Box, span: Span) -> Operand:
-        extent = constant_value(box.extent) if isinstance(box.extent, SSAValue) else box.extent
+        start, size = self.operand(box.low, span), self.operand(box.extent, span)
+        extent = constant_value(size) if isinstance(size, SSAValue) else size
         if extent is None:
             raise span.error("the number of elements of this slice must be known")
         lanes = -(-int(extent) // box.step)
         if lanes == 1:
-            return box.low
+            return start
         if not 1 <= lanes <= MAX_LANES:
             raise span.error(f"a slice of {lanes} elements, expected 1 to {MAX_LANES}")
-        low, step = self.locate(span).match(box.low, box.step)
+        low, step = self.locate(span).match(start, box.step)
         return self.builder.insert(RampOp(low, step, lanes)).result
 
     # ---- attributes
@@ -401,6 +472,8 @@ class Context:
                 return ArrayAttr([self.attribute(item, span) for item in cast("list[Value]", value)])
             case dict():
                 return self.attributes(value, span)
+            case Quoted():
+                return self._constant_attribute(value.value, span)
             case SSAValue():
                 return self._constant_attribute(value, span)
             case Word() if is_dtype(path_of(value)):
@@ -425,6 +498,14 @@ class Context:
             raise span.error("expected a constant, got an expression")
         type = cast(Any, value.type)
         return FloatAttr(known, type) if isinstance(known, float) else IntegerAttr(known, type)
+
+
+def notes_of(calls: Sequence[tuple[str, Span]]) -> list[str]:
+    """What the message of an error says of the calls it happened in, the innermost first; of many not all."""
+    notes = [span.render(f"in this call of {what}", "note") for what, span in calls]
+    if len(notes) > _MAX_NOTES:
+        notes[_MAX_NOTES // 2 : 1 - _MAX_NOTES // 2] = [f"({len(notes) - _MAX_NOTES + 1} more calls)"]
+    return notes
 
 
 def _place(variable: Variable) -> tuple[int, int]:

@@ -17,27 +17,52 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn, overload
 
-from ...core.diagnostics import SourceFile, did_you_mean
-from ...core.errors import ParseError
+from ...core.diagnostics import SourceFile, Span, did_you_mean
+from ...core.errors import OptionError, ParseError
 from ...module import Module
-from .elaborate import elaborate
+from . import syntax
+from .context import Context
+from .elaborate import captured_scope, elaborate
+from .expressions import apply
+from .host import Proxy, present_reading
+from .macros import define_macro
+from .pytime import captured
 from .reader import read_module
-from .values import Macro
+from .values import Deferred, Macro, Value, Word
 from .vocabulary import CONSTANTS, FORMS, WORDS, is_dtype
 
 Definition = types.FunctionType | type
 
 
 class _Word:
-    """`T.Buffer((8,), "float32")` where Python evaluates it, in the annotations of a signature: no more than a name."""
+    """A word of a vocabulary where Python evaluates it.
 
-    def __init__(self, name: str):
-        self._name = name
+    In a Python function that a program calls while it is read, calling it writes the program. Elsewhere, in the
+    annotations of a signature or as a constant, it and its calls are kept, to be read where a program uses them.
+    """
 
-    def __call__(self, *args: object, **keywords: object) -> _Word:
-        return self
+    def __init__(self, word: Word, deferred: Deferred | None = None):
+        self._word = word
+        self._deferred = deferred
+
+    @property
+    def __tvmscript__(self) -> Word | Deferred:
+        return self._deferred or self._word
+
+    def __call__(self, *args: object, **keywords: object) -> Any:
+        if self._deferred is not None:
+            raise TypeError(f"the value of {self._word} cannot be called")
+
+        def run(context: Context, span: Span) -> Value:
+            values = [Proxy.unwrap(arg, context, span) for arg in args]
+            named = {name: Proxy.unwrap(value, context, span) for name, value in keywords.items()}
+            return apply(context, self._word, span, values, named)
+
+        reading = present_reading()
+        return _Word(self._word, Deferred(run)) if reading is None else Proxy.wrap(run(*reading), *reading)
 
     def __getitem__(self, items: object) -> _Word:
         return self
@@ -45,20 +70,20 @@ class _Word:
     def __getattr__(self, name: str) -> _Word:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _Word(f"{self._name}.{name}")
+        return _Word(Word(self._word.namespace, f"{self._word.path}.{name}"))
 
     def __iter__(self) -> NoReturn:
-        raise TypeError(f"{self._name} has a meaning in TVMScript only")
+        raise TypeError(f"{self._word} has a meaning in TVMScript only")
 
     def __repr__(self) -> str:
-        return self._name
+        return str(self._word)
 
 
 class _Vocabulary:
     """The namespace of a vocabulary, with its decorators as attributes; all its other words stand for themselves."""
 
     def __init__(self, namespace: str, **decorators: Callable[..., Any]):
-        self.__tvmscript_namespace__ = namespace
+        self.__tvmscript__ = Word(namespace)
         self._decorators = decorators
 
     def __getattr__(self, name: str) -> Any:
@@ -69,7 +94,7 @@ class _Vocabulary:
             raise AttributeError(name)
         if not _is_word(name):
             raise AttributeError(f"T has no {name!r}{did_you_mean(name, (*WORDS, *FORMS, *decorators))}")
-        return _Word(f"{self.__dict__['__tvmscript_namespace__']}.{name}")
+        return _Word(Word(self.__dict__["__tvmscript__"].namespace, name))
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__["_decorators"], *(name for name in (*WORDS, *FORMS) if name.isidentifier())})
@@ -130,23 +155,34 @@ def _read_class(cls: type) -> Module:
 
 
 def macro(function: types.FunctionType | None = None, /, *, hygienic: bool = True) -> Any:
-    """A function whose body stands for its call in the functions that use it."""
+    """A function whose body stands for its call in the functions that use it.
+
+    hygienic: names in it are those around its definition, as they are now; else those at the place of a call.
+    """
+    if not isinstance(hygienic, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"expected True or False for hygienic, got {hygienic!r}")
     if function is None:
         return lambda definition: _read_macro(definition, hygienic)
     return _read_macro(function, hygienic)
 
 
-def _read_macro(function: types.FunctionType, hygienic: bool) -> Any:
-    from . import syntax
-    from .elaborate import captured_scope
+def inline(function: types.FunctionType | None = None, /) -> Any:
+    """A function whose body stands for its call, with the names around its definition: `T.macro` of today."""
+    return (lambda definition: _read_macro(definition, True)) if function is None else _read_macro(function, True)
 
+
+def _read_macro(function: types.FunctionType, hygienic: bool) -> Macro:
     tree = read_module(_source_of(function))
-    names = {**_frame_names(), **_captured_by(function)}
     match tree.body:
         case (syntax.FunctionDef() as node,):
-            return Macro(node, captured_scope(names), hygienic)
+            scope = captured_scope({**_frame_names(), **_captured_by(function)})
         case _:
             raise ParseError(f"cannot find the definition of {function.__qualname__} in its source")
+
+    def later() -> dict[str, Value]:
+        return {name: captured(value) for name, value in _captured_by(function).items()}
+
+    return replace(define_macro(node, scope, hygienic), later=later)
 
 
 def _read(definition: Definition, captured: dict[str, Any]) -> Module:
@@ -185,7 +221,7 @@ def _frame_names() -> dict[str, Any]:
     return {name: value for name, value in names.items() if getattr(builtins, name, names) is not value}
 
 
-T = _Vocabulary("T", prim_func=prim_func, macro=macro, inline=macro)
+T = _Vocabulary("T", prim_func=prim_func, macro=macro, inline=inline)
 """TIR's vocabulary: `T.prim_func` and all words that a function uses."""
 
 I = _Vocabulary("I", ir_module=ir_module)  # noqa: E741

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, StringAttr
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, Region
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...core.diagnostics import SourceFile, Span
 from ...core.dominance import check_dominance
 from ...core.dtypes import type_of
-from ...core.errors import VerifyError
+from ...core.errors import ParseError, VerifyError
 from ...core.xdsl_compat import hint
 from ...dialects.tir import (
     BlockOp,
@@ -27,15 +27,18 @@ from ...dialects.tir import (
 )
 from ...module import Module
 from . import blocks, buffers, calls, operators, pytime, syntax
-from .context import Context, ModuleState, location_of
+from .context import Context, ModuleState, location_of, notes_of
 from .expressions import evaluate
+from .macros import read_macro
+from .quoting import sweep_templates
 from .reader import read_expression, read_module
-from .statements import range_loops, read_macro, run_statements
+from .statements import range_loops, run_statements
 from .values import (
     BufferSpec,
     FunctionRef,
     Functions,
     Lazy,
+    Macro,
     Scope,
     TypeAnnotation,
     Value,
@@ -74,7 +77,7 @@ def elaborate(tree: syntax.File, names: dict[str, Value]) -> Module:
 
 def captured_scope(names: Mapping[str, Value]) -> Scope:
     """The outermost scope: the vocabularies, and values from outside."""
-    return Scope(_builtin_scope(), {name: _captured(value) for name, value in names.items()})
+    return Scope(_builtin_scope(), {name: pytime.captured(value) for name, value in names.items()})
 
 
 def _builtin_scope() -> Scope:
@@ -86,14 +89,6 @@ def _range(context: Context, span: Span, *bounds: Value) -> Value:
     return range_loops(context, span, *bounds)
 
 
-def _captured(value: Value) -> Value:
-    """A value from outside; the decorators' namespaces are words."""
-    space = getattr(value, "__tvmscript_namespace__", None)
-    if value is range:
-        return Word("python", "range")
-    return Word(space) if isinstance(space, str) else pytime.plain(value)
-
-
 class _ModuleReader:
     """Reads the definitions of a file."""
 
@@ -102,6 +97,7 @@ class _ModuleReader:
         self.source = source
         self.state = ModuleState()
         self.private: dict[str, bool] = {}
+        self.macros: dict[str, Macro] = {}
 
     def context(self, node: syntax.FunctionDef | None = None) -> Context:
         return Context(self.state, self.scope, node)
@@ -140,6 +136,7 @@ class _ModuleReader:
             raise node.bases[0].span.error("a module has no bases")
         self.scope.names.update({node.name: Functions(node.name), "cls": Functions("cls")})
         methods: list[syntax.FunctionDef] = []
+        self.macros = self.state.macros
         for statement in node.body:
             match statement:
                 case syntax.FunctionDef() if self._is_function(statement):
@@ -162,7 +159,9 @@ class _ModuleReader:
         op = ModuleOp(list(self.state.finished.values()))
         if name is not None and name != "Module":
             op.sym_name = StringAttr(name)
-        _verify(op, self.source)
+        _verify(op, [self.source, *self.state.sources])
+        if self.state.expansions:
+            _forget_calls(op)
         return Module(op)
 
     def _beside(self, statement: syntax.Stmt) -> None:
@@ -224,11 +223,14 @@ class _ModuleReader:
                 self.private[node.name] = _is_private(arguments, decorator.span)
                 return True
             if path in ("macro", "inline"):
-                macro = read_macro(self.context(), node)
-                if macro is not None:
-                    macro.scope.parent = self.scope
-                    self.scope.names[node.name] = macro
+                self._read_macro(node)
         return False
+
+    def _read_macro(self, node: syntax.FunctionDef) -> None:
+        """A macro sees the names as they are where it is defined, and those that come later."""
+        macro = read_macro(self.context(), node, Scope(self.scope, dict(self.scope.names)))
+        if macro is not None:
+            self.scope.names[node.name] = self.macros[node.name] = macro
 
 
 _HEADER_OF_TODAY = re.compile(r"^[ \t]*(?:#[ \t]*)?from tvm\.script import (?:.*\b)?tirx\b", re.MULTILINE)
@@ -334,6 +336,7 @@ class _FunctionReader:
     def _finish(self) -> None:
         self._turn_handles_into_buffers()
         self._unwrap_root()
+        sweep_templates(self.context, self.context.block)
         _sweep(self.context.block.ops)
         self._check_symbols()
 
@@ -440,29 +443,48 @@ def _sweep(ops: Any) -> None:
 # ---- verification
 
 
-def _verify(module: ModuleOp, source: SourceFile) -> None:
+def _verify(module: ModuleOp, sources: Sequence[SourceFile]) -> None:
     """What the dialect refuses is a diagnostic at its line."""
     for op in module.walk():
         try:
             op.verify(verify_nested_ops=False)
         except (VerifyException, VerifyError) as error:
-            raise _place(op, source).error(_first_line(op, error)) from None
+            raise _refused(op, sources, _first_line(op, error)) from None
     for function in module.ops:
         try:
             check_dominance(function)
         except VerifyError as error:
-            raise _place(function, source).error(str(error)) from None
+            raise _refused(function, sources, str(error)) from None
 
 
-def _place(op: Operation, source: SourceFile) -> Span:
+def _refused(op: Operation, sources: Sequence[SourceFile], message: str) -> ParseError:
+    """The error at the place of an op, with the calls of macros that wrote it."""
     where: Operation | None = op
-    while where is not None:
-        if isinstance(location := where.location, FileLineColLoc):
-            line = location.line.data - source.first_line + 1
-            column = max(1, location.column.data - source.indent)
-            return Span(source, line, column, line, column + 1)
+    while where is not None and not isinstance(where.location, FileLineColLoc | CallSiteLoc):
         where = where.parent_op()
-    return Span(source, 1, 1, 1, 1)
+    first, *calls = _places(where.location, sources) if where is not None else [Span(sources[0], 1, 1, 1, 1)]
+    return first.error(message).with_notes(notes_of([("a macro", call) for call in calls]))
+
+
+def _places(location: Attribute, sources: Sequence[SourceFile]) -> list[Span]:
+    """Where an op is written, and the calls that led there."""
+    match location:
+        case CallSiteLoc(callee=callee, caller=caller):
+            return [*_places(callee, sources), *_places(caller, sources)]
+        case FileLineColLoc(filename=file, line=at, column=column):
+            source = next((s for s in sources if s.name == file.data and s.has(at.data)), sources[0])
+            line = at.data - source.first_line + 1
+            start = max(1, column.data - source.indent)
+            return [Span(source, line, start, line, start + 1)]
+        case _:
+            return []
+
+
+def _forget_calls(module: ModuleOp) -> None:
+    """Ops of macros are at their places in the macros, for all stages to come."""
+    for op in module.walk():
+        if isinstance(op.location, CallSiteLoc):
+            op.location = cast(LocationAttr, op.location.callee)
 
 
 def _first_line(op: Operation, error: Exception) -> str:

@@ -10,9 +10,11 @@ from xdsl.ir import Block, Region, SSAValue
 from ...core.diagnostics import Span, did_you_mean
 from ...core.dtypes import DType, dtype_of, literal_dtype, promote, type_of
 from ...core.errors import ParseError
+from ...dialects.text import expression_text
 from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp, constant_value
 from . import buffers, pytime, syntax
 from .context import Context, spell_type
+from .quoting import quote
 from .values import (
     Box,
     Buffer,
@@ -25,6 +27,7 @@ from .values import (
     Macro,
     Method,
     PendingCall,
+    Quoted,
     Scope,
     TypeAnnotation,
     Value,
@@ -96,6 +99,10 @@ def _constant(context: Context, node: syntax.Constant) -> Value:
     return node.value
 
 
+def _held(context: Context, node: syntax.Held) -> Value:
+    return node.value
+
+
 def _tuple(context: Context, node: syntax.Tuple) -> Value:
     return tuple(evaluate_all(context, node.items))
 
@@ -136,8 +143,8 @@ def _fstring(context: Context, node: syntax.FString) -> Value:
 
 def _interpolate(context: Context, part: syntax.Interpolation) -> str:
     value = evaluate(context, part.value)
-    if not isinstance(value, bool | int | float | str | type(None)):
-        raise part.value.span.error(f"expected a number or a string, got {describe(value)}")
+    if not pytime.is_python(value):
+        value = _spelled(context, value, part)
     style = cast(str, _fstring(context, part.format)) if part.format else ""
     if len(style) > MAX_FORMAT or any(len(digits) > 3 for digits in _digit_runs(style)):
         raise part.span.error("this format is too long")
@@ -145,8 +152,25 @@ def _interpolate(context: Context, part: syntax.Interpolation) -> str:
         value = {"r": repr, "s": str, "a": ascii}[part.conversion](value)
     try:
         return format(value, style)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise part.span.error(str(error)) from None
+
+
+def _spelled(context: Context, value: Value, part: syntax.Interpolation) -> str:
+    """Something of the program as text: a buffer by its name, an expression as it is printed."""
+    if part.format is not None or part.conversion == "r":
+        raise part.span.error(f"{describe(value)} is written as it stands, without format or !r")
+    match value:
+        case Buffer():
+            return value.name
+        case Variable() if value.value is None:
+            return value.name
+        case _ if pytime.is_symbolic(value) and not isinstance(value, PendingCall):
+            result = context.expr(value, part.value.span)
+            quote(context, result)  # it is only looked at
+            return expression_text(result, names=context.names_of_values())
+        case _:
+            raise part.value.span.error(f"expected something with a text, got {describe(value)}")
 
 
 def _digit_runs(text: str) -> list[str]:
@@ -154,11 +178,16 @@ def _digit_runs(text: str) -> list[str]:
 
 
 def _lambda(context: Context, node: syntax.Lambda) -> Value:
-    return Closure(node, context.scope)
+    from .macros import close_over
+
+    return close_over(context, node)
 
 
 def _comprehension(context: Context, node: syntax.Comprehension) -> Value:
-    pairs = list(_generate(context, node, node.generators))
+    """The items of a comprehension, all of them now. Its names live in one scope, as Python's do."""
+    first = evaluate(context, node.generators[0].iterable)
+    with context.scoped():
+        pairs = list(_generate(context, node, node.generators, first))
     match node.kind:
         case "dict":
             return dict(pairs)
@@ -169,18 +198,18 @@ def _comprehension(context: Context, node: syntax.Comprehension) -> Value:
 
 
 def _generate(
-    context: Context, node: syntax.Comprehension, generators: tuple[syntax.Generator, ...]
+    context: Context, node: syntax.Comprehension, generators: tuple[syntax.Generator, ...], iterable: Value
 ) -> Iterator[tuple[Value, Value]]:
-    if not generators:
-        key = None if node.key is None else _key(evaluate(context, node.key), node.key.span)
-        yield key, evaluate(context, node.element)
-        return
     first, rest = generators[0], generators[1:]
-    for item in items_of(context, evaluate(context, first.iterable), first.iterable.span):
-        with context.nested():
-            bind_pattern(context, first.target, item)
-            if all(_truth(context, condition) for condition in first.conditions):
-                yield from _generate(context, node, rest)
+    for item in items_of(context, iterable, first.iterable.span):
+        bind_pattern(context, first.target, item)
+        if not all(_truth(context, condition) for condition in first.conditions):
+            continue
+        if rest:
+            yield from _generate(context, node, rest, evaluate(context, rest[0].iterable))
+        else:
+            key = None if node.key is None else _key(evaluate(context, node.key), node.key.span)
+            yield key, evaluate(context, node.element)
 
 
 def _truth(context: Context, node: syntax.Expr) -> bool:
@@ -226,48 +255,54 @@ def split_items(context: Context, target: syntax.Tuple | syntax.List, value: Val
 
 
 def _attribute(context: Context, node: syntax.Attribute) -> Value:
-    value = evaluate(context, node.value)
+    return attribute_of(context, evaluate(context, node.value), node.attr, node.span, node.attr_span)
+
+
+def attribute_of(context: Context, value: Value, name: str, span: Span, name_span: Span) -> Value:
+    """`value.name`."""
     match value:
         case Word():
-            return _longer_word(Word(value.namespace, f"{value.path}.{node.attr}".lstrip(".")), node)
+            return _longer_word(Word(value.namespace, f"{value.path}.{name}".lstrip(".")), span)
         case Functions():
-            if node.attr not in context.module.nodes:
-                hint = did_you_mean(node.attr, context.module.nodes)
-                raise node.attr_span.error(f"{value.name} has no function {node.attr!r}{hint}")
-            return FunctionRef(node.attr)
+            if name in context.module.macros:
+                return context.module.macros[name]
+            if name not in context.module.nodes:
+                hint = did_you_mean(name, (*context.module.nodes, *context.module.macros))
+                raise name_span.error(f"{value.name} has no function {name!r}{hint}")
+            return FunctionRef(name)
         case Buffer():
-            return buffers.attribute(context, value, node.attr, node.span)
+            return buffers.attribute(context, value, name, span)
         case _ if pytime.is_symbolic(value):
-            return _expression_attribute(context, value, node)
+            return _expression_attribute(context, value, name, span, name_span)
         case _:
-            return pytime.getattr_of(value, node.attr, node.attr_span)
+            return pytime.getattr_of(value, name, name_span)
 
 
-def _longer_word(word: Word, node: syntax.Attribute) -> Value:
+def _longer_word(word: Word, span: Span) -> Value:
     path = path_of(word)
     if path in CONSTANTS:
         return CONSTANTS[path]
     if path in WORDS or path in FORMS or is_dtype(path) or is_prefix(word) or _is_decorator(path):
         return word
-    raise unknown_word(word, node.span)
+    raise unknown_word(word, span)
 
 
 def _is_decorator(path: str) -> bool:
     return path in ("prim_func", "ir_module", "macro", "inline", "let", "function")
 
 
-def _expression_attribute(context: Context, value: Value, node: syntax.Attribute) -> Value:
-    if node.attr == "dtype":
-        operand = context.expr(value, node.span)
+def _expression_attribute(context: Context, value: Value, name: str, span: Span, name_span: Span) -> Value:
+    if name == "dtype":
+        operand = value.value if isinstance(value, Quoted) else context.expr(value, span)
         return "handle" if isinstance(operand.type, HandleType) else dtype_of(operand.type).name
-    if node.attr == "astype":
-        return lambda dtype: cast_to(context, value, dtype, node.span)
+    if name == "astype":
+        return lambda dtype: cast_to(context, value, dtype, span)
     if isinstance(value, SSAValue) and value in context.memories:  # what T.alloc_buffer gives today
-        if node.attr == "data":
+        if name == "data":
             return value
-        return buffers.attribute(context, buffers.buffer_of_pointer(context, value, node.span), node.attr, node.span)
-    hint = did_you_mean(node.attr, ["dtype", "astype"])
-    raise node.attr_span.error(f"an expression has no attribute {node.attr!r}{hint}")
+        return buffers.attribute(context, buffers.buffer_of_pointer(context, value, span), name, span)
+    hint = did_you_mean(name, ["dtype", "astype"])
+    raise name_span.error(f"an expression has no attribute {name!r}{hint}")
 
 
 def _subscript(context: Context, node: syntax.Subscript) -> Value:
@@ -321,13 +356,13 @@ def _indices(context: Context, buffer: Buffer, node: syntax.Expr) -> tuple[Opera
             indices.append(_box(context, buffer, len(indices), part))
         elif isinstance(part, syntax.Starred):
             items = items_of(context, evaluate(context, part.value), part.span)
-            indices.extend(_index(context, item, part.span) for item in items)
+            indices.extend(index_of(context, item, part.span) for item in items)
         else:
-            indices.append(_index(context, evaluate(context, part), part.span))
+            indices.append(index_of(context, evaluate(context, part), part.span))
     return tuple(indices)
 
 
-def _index(context: Context, value: Value, span: Span) -> Operand:
+def index_of(context: Context, value: Value, span: Span) -> Operand:
     operand = context.operand(value, span)
     if isinstance(operand, SSAValue):
         if isinstance(operand.type, HandleType):
@@ -348,7 +383,7 @@ def _box(context: Context, buffer: Buffer, dimension: int, node: syntax.Slice) -
     )
     if step < 1:
         raise node.span.error(f"step {step} of a slice, expected a positive one")
-    low = 0 if node.lower is None else _index(context, evaluate(context, node.lower), node.lower.span)
+    low = 0 if node.lower is None else index_of(context, evaluate(context, node.lower), node.lower.span)
     if node.upper is not None:
         return Box(low, extent_between(context, low, node.lower, node.upper), step)
     if dimension >= len(buffer.shape):
@@ -361,10 +396,10 @@ def extent_between(context: Context, low: Operand, low_node: syntax.Expr | None,
     """How many numbers there are from low up to high. `x:x + 4` is seen to be 4 by its syntax, whatever x is."""
     match high_node:
         case syntax.Binary(op="+", lhs=lhs, rhs=rhs) if low_node is not None and syntax.same(lhs, low_node):
-            return _known(context, context.index(evaluate(context, rhs), rhs.span), rhs.span)
+            return known(context, context.index(evaluate(context, rhs), rhs.span), rhs.span)
         case _:
-            high = _known(context, context.index(evaluate(context, high_node), high_node.span), high_node.span)
-            low = _known(context, low, high_node.span)
+            high = known(context, context.index(evaluate(context, high_node), high_node.span), high_node.span)
+            low = known(context, low, high_node.span)
             return high if is_zero(low) else binary(context, "-", high, low, high_node.span)
 
 
@@ -373,7 +408,7 @@ def is_zero(operand: Operand) -> bool:
     return (constant_value(operand) if isinstance(operand, SSAValue) else operand) == 0
 
 
-def _known(context: Context, operand: Operand, span: Span) -> Operand:
+def known(context: Context, operand: Operand, span: Span) -> Operand:
     """A known 32-bit integer as Python's; a known one of another type keeps its type, as a constant."""
     if isinstance(operand, SSAValue) and dtype_of(operand.type) == DType("int", 32):
         return context.mixed(operand, span)
@@ -439,7 +474,44 @@ def _binary(context: Context, node: syntax.Binary) -> Value:
     lhs = evaluate(context, node.lhs)
     if isinstance(lhs, Element):  # before the right side is
         lhs = context.load(lhs)
-    return binary(context, node.op, lhs, evaluate(context, node.rhs), node.op_span)
+    rhs = evaluate(context, node.rhs)
+    if isinstance(node.lhs, syntax.Constant) or isinstance(node.rhs, syntax.Constant):
+        return binary(context, node.op, lhs, rhs, node.op_span)
+    return operate(context, node.op, lhs, rhs, node.op_span)
+
+
+def operate(context: Context, op: str, lhs: Value, rhs: Value, span: Span) -> Value:
+    """An operator on two values that are no literals. As in TVM, a number that changes nothing leaves no trace:
+    `A[i + k]` with k = 0 is `A[i]`. A literal is kept, programs are printed so."""
+    if _is_neutral(op, lhs, rhs):
+        return lhs
+    if op in "+*" and _is_neutral(op, rhs, lhs):
+        return rhs
+    return binary(context, op, lhs, rhs, span)
+
+
+_NEUTRAL = {"+": 0, "-": 0, "*": 1, "//": 1}
+
+
+def _is_neutral(op: str, value: Value, number: Value) -> bool:
+    """Whether a number of the program stays what it is, a zero up to its sign."""
+    if isinstance(number, bool) or not isinstance(number, int | float) or _NEUTRAL.get(op) != number:
+        return False
+    dtype = _dtype_of_value(value)
+    return dtype is not None and (dtype.is_float or (dtype.is_int and isinstance(number, int)))
+
+
+def _dtype_of_value(value: Value) -> DType | None:
+    """The type of an expression, if it is a number and known without writing it."""
+    match value:
+        case Element():
+            return value.buffer.dtype
+        case Quoted():
+            return _dtype_of_value(value.value)
+        case SSAValue() if not isinstance(value.type, HandleType):
+            return dtype_of(value.type)
+        case _:
+            return None
 
 
 def _unary(context: Context, node: syntax.Unary) -> Value:
@@ -574,7 +646,8 @@ def _keywords(context: Context, node: syntax.Call) -> dict[str, Value]:
 
 def apply(context: Context, function: Value, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
     """The result of a call."""
-    from . import calls
+    from . import calls, macros
+    from .host import call_host
 
     match function:
         case Word():
@@ -582,19 +655,32 @@ def apply(context: Context, function: Value, span: Span, args: list[Value], keyw
         case FunctionRef():
             return calls.call_function(context, span, function, args, keywords)
         case Closure():
-            return _call_closure(context, function, span, args, keywords)
+            return macros.call_closure(context, function, span, args, keywords)
         case Macro():
-            return calls.expand_macro(context, span, function, args, keywords)
+            return macros.expand_macro(context, span, function, args, keywords)
         case Method():
             return function.run(*args, **keywords)
         case _ if callable(function):
             name = next((n for n, f in pytime.BUILTINS.items() if f is function), None)
             if name is None:
-                return pytime.call_host(function, args, keywords, context, span)
+                return call_host(function, args, keywords, context, span)
             args = [_as_range(arg, span) for arg in args]
+            if name == "sum" and not keywords:
+                return _sum(context, span, *args)
             return pytime.call_builtin(name, args, keywords, span)
         case _:
             raise span.error(f"{describe(function)} cannot be called")
+
+
+def _sum(context: Context, span: Span, items: Value = (), start: Value = 0, *rest: Value) -> Value:
+    """`sum(...)` of numbers and expressions."""
+    if rest:
+        raise span.error(f"sum takes at most 2 arguments, got {len(rest) + 2}")
+    result = start
+    for item in pytime.iterate(items, span):
+        symbolic = pytime.is_symbolic(item) and isinstance(result, int) and result == 0
+        result = item if symbolic else operate(context, "+", result, item, span)
+    return result
 
 
 def call_word(context: Context, word: Word, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
@@ -605,6 +691,10 @@ def call_word(context: Context, word: Word, span: Span, args: list[Value], keywo
             dtype = keywords.pop("dtype")
             return check_dtype(context, call_reader(reader, str(word), context, span, args, keywords), dtype, span)
         return call_reader(reader, str(word), context, span, args, keywords)
+    if (form := FORMS.get(path)) is not None:
+        held = tuple(syntax.Held(span, arg) for arg in args)
+        named = tuple(syntax.Keyword(span, name, syntax.Held(span, value)) for name, value in keywords.items())
+        return form(context, syntax.Call(span, syntax.Held(span, word), held, named))
     if is_dtype(path):
         return call_reader(WORDS["<dtype>"], str(word), context, span, [path, *args], keywords)
     raise unknown_word(word, span)
@@ -621,39 +711,6 @@ def check_dtype(context: Context, value: Value, dtype: Value, span: Span) -> Val
     return operand
 
 
-def _call_closure(
-    context: Context, closure: Closure, span: Span, args: list[Value], keywords: dict[str, Value]
-) -> Value:
-    with context.expansion(span), context.nested(scope=closure.scope):
-        bind_parameters(context, closure.node.params, span, args, keywords)
-        return evaluate(context, closure.node.body)
-
-
-def bind_parameters(
-    context: Context, params: tuple[syntax.Param, ...], span: Span, args: list[Value], keywords: dict[str, Value]
-) -> None:
-    """Names of a lambda's or a macro's parameters for the arguments of a call."""
-    rest, named = list(args), dict(keywords)
-    for param in params:
-        if param.kind is syntax.ParamKind.VARARGS:
-            value: Value = tuple(rest)
-            rest = []
-        elif param.kind is syntax.ParamKind.KWARGS:
-            value, named = named, {}
-        elif rest and param.kind is not syntax.ParamKind.KEYWORD_ONLY:
-            value = rest.pop(0)
-        elif param.name in named:
-            value = named.pop(param.name)
-        elif param.default is not None:
-            value = evaluate(context, param.default)
-        else:
-            raise span.error(f"missing argument {param.name!r}")
-        context.scope.names[param.name] = value
-    if rest or named:
-        what = f"unknown argument {next(iter(named))!r}" if named else f"{len(rest)} arguments too many"
-        raise span.error(what)
-
-
 def _misplaced(what: str) -> Callable[[Context, syntax.Expr], Value]:
     def refuse(context: Context, node: syntax.Expr) -> Value:
         raise node.span.error(f"{what} has no place here")
@@ -664,6 +721,7 @@ def _misplaced(what: str) -> Callable[[Context, syntax.Expr], Value]:
 _EVALUATORS: dict[type[syntax.Expr], Callable[[Context, Any], Value]] = {
     syntax.Name: _name,
     syntax.Constant: _constant,
+    syntax.Held: _held,
     syntax.Tuple: _tuple,
     syntax.List: _list,
     syntax.Set: _list,

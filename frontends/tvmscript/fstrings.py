@@ -32,14 +32,14 @@ def fstring_parts(
         elif text[position] == "}":
             raise _at(span, text, position).error("unmatched '}' in an f-string, a brace as text is written '}}'")
         else:
-            part, position = _interpolation(text, raw, span, position, read, depth)
-            parts.append(part)
+            found, position = _interpolation(text, raw, span, position, read, depth)
+            parts.extend(found)
     return tuple(parts)
 
 
 def _interpolation(
     text: str, raw: bool, span: Span, start: int, read: ReadExpression, depth: int
-) -> tuple[Interpolation, int]:
+) -> tuple[list[Text | Interpolation], int]:
     place = _at(span, text, start)
     if depth == _MAX_FORMAT_DEPTH:
         raise place.error("braces in an f-string are nested too deeply")
@@ -47,7 +47,8 @@ def _interpolation(
     source = text[start + 1 : end]
     if not source.strip():
         raise place.error("expected an expression in the braces of an f-string")
-    value = read(source.removesuffix("=") if text[end] == "}" else source, _at(span, text, start + 1))
+    shown = source.rstrip().endswith("=")  # {x=} is the text "x=" and the value
+    value = read(source.rstrip().removesuffix("=") if shown else source, _at(span, text, start + 1))
     conversion = _CONVERSION.match(text, end)
     position = conversion.end() if conversion else end
     style: FString | None = None
@@ -58,7 +59,9 @@ def _interpolation(
         position = close
     if text[position : position + 1] != "}":
         raise place.error("expected '}' after the expression of an f-string")
-    return Interpolation(place, value, conversion[1] if conversion else "", style), position + 1
+    how = conversion[1] if conversion else "r" if shown and style is None else ""
+    interpolation = Interpolation(place, value, how, style)
+    return [Text(place, source), interpolation] if shown else [interpolation], position + 1
 
 
 def _end_of_expression(text: str, position: int, place: Span) -> int:

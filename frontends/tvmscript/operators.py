@@ -23,7 +23,8 @@ from ...dialects.tir import (
 from . import pytime, syntax
 from .context import Context
 from .expressions import binary, cast_to, check_dtype, common_dtype, evaluate, if_then_else, logical
-from .values import Alias, Range, TypeAnnotation, Value, Variable, Word
+from .quoting import quote
+from .values import Meta, Range, TypeAnnotation, Value, Variable, Word
 from .vocabulary import bind_arguments, call_reader, form, path_of, word
 
 # ---- types
@@ -141,21 +142,10 @@ def _target(context: Context, span: Span, config: Value, host: Value = None) -> 
 # ---- Python's own
 
 
-@form("meta_var")
-def _meta_var(context: Context, node: syntax.Call) -> Value:
-    """A name for an expression, computed anew at each use."""
-    if len(node.args) != 1 or node.keywords:
-        raise node.span.error("T.meta_var takes one argument")
-    scope, argument = context.scope, node.args[0]
-
-    def run() -> Value:
-        saved, context.scope = context.scope, scope
-        try:
-            return evaluate(context, argument)
-        finally:
-            context.scope = saved
-
-    return Alias(run)
+@word("meta_var")
+def _meta_var(context: Context, span: Span, value: Value) -> Value:
+    """What a name is to stand for itself: Python's, or an expression computed anew at each use."""
+    return Meta(quote(context, value))
 
 
 @word("Range")

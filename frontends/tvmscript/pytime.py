@@ -7,19 +7,31 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from ...core.diagnostics import Span
-from .values import Element, PendingCall, Value, Variable, describe
+from .values import (
+    Deferred,
+    Element,
+    Method,
+    PendingCall,
+    Quoted,
+    Value,
+    Variable,
+    Word,
+    describe,
+)
 
 if TYPE_CHECKING:
-    from .context import Context
+    pass
 
 MAX_BITS = 4096
 MAX_ITEMS = 100_000
+MAX_TEXT = 65_536
 
 PYTHON_TYPES = (bool, int, float, complex, str, bytes, tuple, list, dict, set, type(None), range, np.generic)
 
@@ -90,11 +102,13 @@ def plain(value: Value) -> Value:
 
 def is_symbolic(value: Value) -> bool:
     """Whether a value is, or becomes, an expression of the program."""
-    return isinstance(value, SSAValue | Element | Variable | PendingCall)
+    return isinstance(value, SSAValue | Element | Variable | PendingCall | Quoted)
 
 
 def binary(op: str, lhs: Any, rhs: Any, span: Span) -> Value:
     """An operator on two Python values."""
+    if op == "%" and isinstance(lhs, str | bytes):  # its results can be made arbitrarily long
+        raise span.error("formatting by % is not supported, write an f-string")
     _check_size(op, lhs, rhs, span)
     try:
         return _BINARY[op](lhs, rhs)
@@ -117,16 +131,16 @@ def _check_size(op: str, lhs: Any, rhs: Any, span: Span) -> None:
         size = lhs.bit_length() * rhs if op == "**" else lhs.bit_length() + rhs
     elif op == "*" and isinstance(lhs, int) and isinstance(rhs, int):
         size = lhs.bit_length() + rhs.bit_length()
-    elif op in "*+%":
-        size = _length(lhs, rhs, op)
+    elif op in "*+":
+        size = _length(lhs, rhs)
     if size > MAX_BITS:
         raise span.error(f"the result of {op!r} is too large")
 
 
-def _length(lhs: Any, rhs: Any, op: str) -> int:
+def _length(lhs: Any, rhs: Any) -> int:
     sequences = [x for x in (lhs, rhs) if isinstance(x, str | bytes | list | tuple)]
-    if not sequences or op == "%":
-        return 0 if not sequences else MAX_BITS + 1  # formatting by % is not needed, and can be made arbitrarily long
+    if not sequences:
+        return 0
     factor = next((x for x in (lhs, rhs) if isinstance(x, int)), 1)
     return sum(map(len, sequences)) * max(factor, 1)
 
@@ -138,11 +152,47 @@ def _spell(value: Any) -> str:
 
 def getattr_of(value: Any, name: str, span: Span) -> Value:
     """An attribute of one of the caller's objects; Python's own types lend none, and no object its private ones."""
+    if name in METHODS.get(type(value), ()):  # pyright: ignore[reportUnknownArgumentType]
+        return Method(partial(_call_method, span, value, name))
     if isinstance(value, PYTHON_TYPES) and not isinstance(value, np.generic):
-        raise span.error(f"{describe(value)} has no attribute {name!r} here")
+        hint = ", write an f-string" if isinstance(value, str) and name == "format" else ""
+        raise span.error(f"{describe(value)} has no attribute {name!r} here{hint}")
     if name.startswith("_") or not hasattr(value, name):
         raise span.error(f"{describe(value)} has no attribute {name!r}")
     return plain(getattr(value, name))
+
+
+METHODS: dict[type, tuple[str, ...]] = {
+    str: (
+        "capitalize", "count", "endswith", "find", "index", "isdigit", "join", "lower", "lstrip", "removeprefix",
+        "removesuffix", "replace", "rsplit", "rstrip", "split", "startswith", "strip", "title", "upper",
+    ),
+    list: ("count", "index"),
+    tuple: ("count", "index"),
+    dict: ("get", "items", "keys", "values"),
+}  # fmt: skip
+"""Methods of Python's types that programs may call while they are read: they change nothing."""
+
+
+def _length_of_text(value: str, name: str, args: tuple[Value, ...]) -> int:
+    """A bound for the length of what a method of a string gives."""
+    if name == "join" and len(args) == 1 and isinstance(args[0], list | tuple):
+        parts = cast("list[Value] | tuple[Value, ...]", args[0])
+        return sum(len(part) + len(value) for part in parts if isinstance(part, str))
+    if name == "replace":
+        return (len(value) + 1) * (1 + max((len(arg) for arg in args if isinstance(arg, str)), default=0))
+    return len(value)
+
+
+def _call_method(span: Span, value: Any, name: str, *args: Value, **keywords: Value) -> Value:
+    args = tuple(list(arg) if isinstance(arg, dict) else arg for arg in args)  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, str) and _length_of_text(value, name, args) > MAX_TEXT:
+        raise span.error(f"the result of {name!r} is too large")
+    try:
+        result = getattr(value, name)(*args, **keywords)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise span.error(f"{name}(): {error}") from None
+    return list(result) if isinstance(value, dict) and name != "get" else result
 
 
 def subscript(value: Any, index: Any, span: Span) -> Value:
@@ -221,73 +271,11 @@ def call_builtin(name: str, args: Sequence[Value], keywords: Mapping[str, Value]
     return result
 
 
-def call_host(
-    function: Callable[..., Any], args: Sequence[Value], keywords: Mapping[str, Value], context: Context, span: Span
-) -> Value:
-    """A function of the caller: expressions reach it as objects that have Python's operators."""
-    wrapped = [Proxy.wrap(arg, context, span) for arg in args]
-    named = {name: Proxy.wrap(value, context, span) for name, value in keywords.items()}
-    try:
-        result = function(*wrapped, **named)
-    except Exception as error:
-        name = getattr(function, "__name__", "the function")
-        raise span.error(f"{name} failed: {type(error).__name__}: {error}") from error
-    return Proxy.unwrap(result)
-
-
-class Proxy:
-    """An expression in the hands of a Python function: operators on it write the program."""
-
-    def __init__(self, value: Value, context: Context, span: Span):
-        self._value = value
-        self._context = context
-        self._span = span
-
-    @staticmethod
-    def wrap(value: Value, context: Context, span: Span) -> Any:
-        if is_symbolic(value):
-            return Proxy(value, context, span)
-        if isinstance(value, tuple | list):
-            return type(value)(Proxy.wrap(item, context, span) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        return value
-
-    @staticmethod
-    def unwrap(value: Any) -> Value:
-        if isinstance(value, Proxy):
-            return value._value
-        if isinstance(value, tuple | list):
-            return type(value)(map(Proxy.unwrap, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        return plain(value)
-
-    def _combine(self, op: str, other: Any, swapped: bool = False) -> Proxy:
-        from .expressions import binary as combine
-
-        pair = (Proxy.unwrap(other), self._value) if swapped else (self._value, Proxy.unwrap(other))
-        return Proxy(combine(self._context, op, *pair, self._span), self._context, self._span)
-
-    def __neg__(self) -> Proxy:
-        from .expressions import unary as negate
-
-        return Proxy(negate(self._context, "-", self._value, self._span), self._context, self._span)
-
-    def __bool__(self) -> bool:
-        raise TypeError("an expression has no truth value while the program is read")
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-
-def _operator(op: str, swapped: bool = False) -> Callable[[Proxy, Any], Proxy]:
-    def method(self: Proxy, other: Any) -> Proxy:
-        return self._combine(op, other, swapped)  # pyright: ignore[reportPrivateUsage]
-
-    return method
-
-
-for _name, _op in {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "lshift": "<<", "rshift": ">>",
-    "and": "&", "or": "|", "xor": "^",
-}.items():  # fmt: skip
-    setattr(Proxy, f"__{_name}__", _operator(_op))
-    setattr(Proxy, f"__r{_name}__", _operator(_op, swapped=True))
-for _name, _op in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
-    setattr(Proxy, f"__{_name}__", _operator(_op))
+def captured(value: Any) -> Value:
+    """One of the caller's values as the reader knows it: words of the vocabularies, numpy's numbers as Python's."""
+    if value is range:
+        return Word("python", "range")
+    meaning = getattr(value, "__tvmscript__", None)
+    if isinstance(meaning, Word | Deferred):
+        return meaning
+    return plain(value)

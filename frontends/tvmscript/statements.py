@@ -28,7 +28,9 @@ from ...dialects.tir import (
 from ...dialects.tir.annotations import annotation_key
 from . import blocks, buffers, pytime, syntax
 from .context import Context, spell_type
-from .expressions import binary, call_word, evaluate, is_zero, split_items
+from .expressions import binary, bind_pattern, call_word, evaluate, is_zero, split_items
+from .macros import read_macro
+from .quoting import quote
 from .values import (
     AttrFrame,
     BlockFrame,
@@ -36,15 +38,15 @@ from .values import (
     Buffer,
     BufferSpec,
     Element,
+    Expanded,
     Frame,
     InitFrame,
     LaunchFrame,
     LetFrame,
     Loop,
     Loops,
-    Macro,
+    Meta,
     PendingCall,
-    Scope,
     TypeAnnotation,
     Until,
     Value,
@@ -138,16 +140,15 @@ def _for(context: Context, node: syntax.For) -> None:
     value = _iterable(context, node.iterable)
     if not isinstance(value, Loops):
         raise node.iterable.span.error(f"expected loops (range, T.serial, T.grid, ...), got {describe(value)}")
-    names = _loop_names(node.target, value)
-    saved = context.scope
-    context.scope = Scope(context.scope)
-    try:
-        with context.builder.at(context.builder.point):
-            for name, loop in zip(names, value.loops, strict=True):
-                _open_loop(context, loop, name, node.span)
-            run_statements(context, node.body)
-    finally:
-        context.scope = saved
+    names = _loop_names(node.target, len(value.loops))
+    with context.nested():
+        variables = [_open_loop(context, *part, node.span) for part in zip(value.loops, names, strict=True)]
+        bind_pattern(context, node.target, variables[0] if _is_one_loop(node.target, variables) else variables)
+        run_statements(context, node.body)
+
+
+def _is_one_loop(target: syntax.Expr, variables: list[SSAValue]) -> bool:
+    return isinstance(target, syntax.Name) and len(variables) == 1
 
 
 def _iterable(context: Context, node: syntax.Expr) -> Value:
@@ -169,22 +170,28 @@ def _iterable(context: Context, node: syntax.Expr) -> Value:
 _COUNTING = ("range", "serial", "parallel", "vectorized", "unroll", "unrolled", "thread_binding")
 
 
-def _loop_names(target: syntax.Expr, loops: Loops) -> list[str]:
-    targets = target.items if isinstance(target, syntax.Tuple | syntax.List) else (target,)
+def _loop_names(target: syntax.Expr, count: int) -> list[str]:
+    """The names of `count` loops. One name, or one with a star, is for all that no other is for: they are numbered."""
+    targets = target.items if isinstance(target, syntax.Tuple | syntax.List) else (syntax.Starred(target.span, target),)
+    spare = count - sum(not isinstance(item, syntax.Starred) for item in targets)
     names: list[str] = []
     for item in targets:
-        if not isinstance(item, syntax.Name):
+        name = item.value if isinstance(item, syntax.Starred) else item
+        if not isinstance(name, syntax.Name):
             raise item.span.error("expected the name of a loop variable")
-        names.append(item.id)
-    if len(names) != len(loops.loops):
-        raise target.span.error(f"expected {len(loops.loops)} loop variables, got {len(names)}")
+        if name is item or (name is target and count == 1):
+            names.append(name.id)
+        else:
+            names.extend(f"{name.id}_{i}" for i in range(spare))
+    if len(names) != count:
+        raise target.span.error(f"expected {count} loop variables, got {len(names)}")
     if len(set(names)) != len(names):
         raise target.span.error("two loop variables have the same name")
     return names
 
 
-def _open_loop(context: Context, loop: Loop, name: str, span: Span) -> None:
-    """Write a loop and go on inside it."""
+def _open_loop(context: Context, loop: Loop, name: str, span: Span) -> SSAValue:
+    """Write a loop and go on inside it; the result is its variable."""
     dtype = _loop_dtype(loop, span)
     low, extent, step = (_bound(context, bound, dtype, span) for bound in (loop.low, loop.extent, loop.step))
     notes = None if loop.annotations is None else context.attributes(loop.annotations, span)
@@ -193,7 +200,7 @@ def _open_loop(context: Context, loop: Loop, name: str, span: Span) -> None:
     )  # fmt: skip
     context.locate(span).insert(op)
     context.builder.point = InsertPoint.at_end(op.body.block)
-    context.scope.names[name] = op.variable
+    return op.variable
 
 
 def _loop_dtype(loop: Loop, span: Span) -> DType:
@@ -239,11 +246,11 @@ def _open_while(context: Context, test: syntax.Expr, span: Span, body: Callable[
 
 
 def _if(context: Context, node: syntax.If) -> None:
-    """A condition known while the program is read chooses; another is a branch of the program."""
+    """A condition known while the program is read chooses, and what it chooses stands where the `if` does, names
+    included; another is a branch of the program."""
     test = evaluate(context, node.test)
     if pytime.is_python(test):
-        with context.nested():
-            run_statements(context, node.body if test else node.orelse)
+        run_statements(context, node.body if test else node.orelse)
         return
     op = IfOp(context.condition(test, node.test.span))
     context.locate(node.span).insert(op)
@@ -307,6 +314,9 @@ def _assign(context: Context, node: syntax.Assign) -> None:
 
 def assign(context: Context, target: syntax.Expr, value: Value, span: Span) -> None:
     """`target = value`."""
+    if isinstance(value, Meta):
+        bind_pattern(context, target, value.value)
+        return
     match target:
         case syntax.Name():
             bind_name(context, target.id, value, span, target.span)
@@ -334,6 +344,10 @@ def bind_name(context: Context, name: str, value: Value, span: Span, target: Spa
             value = buffers.declare(context, span, value, name)
         case Loops():
             raise span.error("loops have their place in a for statement")
+        case Expanded():
+            raise span.error(f"expected a value, got {describe(value)}")
+        case list() | tuple():
+            value = _named_items(context, name, cast("list[Value] | tuple[Value, ...]", value), span)
         case _:
             pass
     match value:
@@ -348,6 +362,19 @@ def bind_name(context: Context, name: str, value: Value, span: Span, target: Spa
         case _:
             pass
     context.scope.names[name] = value
+
+
+def _named_items(context: Context, name: str, items: list[Value] | tuple[Value, ...], span: Span) -> Value:
+    """Several values under one name: what has no name yet takes it with a number."""
+    named: list[Value] = []
+    for i, item in enumerate(items):
+        if isinstance(item, BufferSpec):
+            item = buffers.declare(context, span, item, f"{name}_{i}")
+        value = item.value if isinstance(item, Buffer) else item
+        if isinstance(value, SSAValue) and value in context.namers:
+            _name(context, value, f"{name}_{i}", span)
+        named.append(quote(context, item))
+    return type(items)(named)
 
 
 def _opened(context: Context, frame: Frame, name: str, span: Span) -> Value:
@@ -700,7 +727,7 @@ def _expression(context: Context, node: syntax.ExprStmt) -> None:
 def write_value(context: Context, value: Value, span: Span) -> None:
     """A value as a statement: computed for what computing it does."""
     match value:
-        case None:
+        case None | Expanded():
             return
         case PendingCall():
             value = value.insert(False)
@@ -721,28 +748,11 @@ def write_value(context: Context, value: Value, span: Span) -> None:
 
 
 def _function(context: Context, node: syntax.FunctionDef) -> None:
-    macro = read_macro(context, node)
+    macro = read_macro(context, node, context.scope)
     if macro is None:
-        raise node.span.error("a function inside a function must be a @T.macro")
+        raise node.name_span.error("a function inside a function must be a @T.macro or a @T.inline")
+    context.module.sources[node.span.source] = None
     context.scope.names[node.name] = macro
-
-
-def read_macro(context: Context, node: syntax.FunctionDef) -> Macro | None:
-    """What `@T.macro`, `@T.macro(hygienic=False)` or `@T.inline` makes of a function; None without such a decorator."""
-    if len(node.decorators) != 1:
-        return None
-    decorator = node.decorators[0]
-    hygienic = True
-    if isinstance(decorator, syntax.Call):
-        for keyword in decorator.keywords:
-            if keyword.name != "hygienic":
-                raise keyword.span.error("T.macro has only the parameter 'hygienic'")
-            hygienic = bool(evaluate(context, keyword.value))
-        decorator = decorator.func
-    word = evaluate(context, decorator)
-    if not isinstance(word, Word) or path_of(word) not in ("macro", "inline"):
-        return None
-    return Macro(node, context.scope, hygienic)
 
 
 def _nothing(context: Context, node: syntax.Stmt) -> None:

@@ -67,6 +67,13 @@ class Constant(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Held(Expr):
+    """A value where an expression is expected: an argument that a function of the caller computed. No text has it."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute(Expr):
     value: Expr
     attr: str

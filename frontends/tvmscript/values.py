@@ -6,9 +6,9 @@ would), and `SSAValue`, an expression of the program that is being written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -17,6 +17,9 @@ from ...core.diagnostics import Span
 from ...core.dtypes import DType
 from ...dialects.tir import Axis, HandleType, Mixed, Operand
 from . import syntax
+
+if TYPE_CHECKING:
+    from .context import Context
 
 Value = Any
 """Any of the classes below, a Python value, or an `SSAValue`."""
@@ -55,10 +58,28 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Alias:
-    """`x = T.meta_var(e)`: a name for an expression, evaluated again at each use."""
+class Quoted:
+    """An expression that stands for how it is computed: each use computes it anew, where it stands.
 
-    evaluate: Callable[[], Value]
+    So are `T.meta_var(e)`, and arguments of macros, lambdas and Python functions. value: the expression as it was first
+    written; uses write copies of it.
+    """
+
+    value: SSAValue
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """`T.meta_var(v)` until it is assigned: the name then stands for `v` itself, which is no let."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """`ONE = T.float32(1)` of the caller's Python: a call of a word, made where the name is used."""
+
+    run: Callable[[Context, Span], Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +92,37 @@ class Lazy:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """A lambda, and the names around it."""
+    """A lambda, the names around it, and the values of its parameters' defaults."""
 
     node: syntax.Lambda
     scope: Scope
+    defaults: Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Macro:
-    """A function whose body stands for its call; hygienic: it sees the names around its definition."""
+    """A function whose body stands for its call; hygienic: it sees the names around its definition.
+
+    defaults: values of parameters.  bound: arguments that come before those of a call, the object whose method it is.
+    later: names that Python defined since, like the macro's own.
+    """
 
     node: syntax.FunctionDef
     scope: Scope
-    hygienic: bool = True
+    hygienic: bool
+    defaults: Mapping[str, Value]
+    bound: tuple[Value, ...] = ()
+    later: Callable[[], Mapping[str, Value]] | None = None
+
+    def __get__(self, instance: object, owner: type | None = None) -> Macro:
+        return self if instance is None else replace(self, bound=(instance,))
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """What the call of a macro gives: nothing, its statements are written."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +195,8 @@ class Buffer:
 class Box:
     """`low:low + extent:step` as one of the indices of a buffer; the extent counts elements from low to the end."""
 
-    low: Operand
-    extent: Operand
+    low: Operand | Quoted
+    extent: Operand | Quoted
     step: int = 1
 
 
@@ -166,7 +205,7 @@ class Element:
     """`A[i, 0:4]`: an element, several, or a box of a buffer, depending on where it stands."""
 
     buffer: Buffer
-    indices: tuple[Operand | Box, ...]
+    indices: tuple[Operand | Quoted | Box, ...]
     span: Span
 
 
@@ -276,10 +315,11 @@ class BranchFrame(Frame):
 
 @dataclass(slots=True)
 class Scope:
-    """Names and their values; what is not here may be in the parent."""
+    """Names and their values; what is not here may be in the parent. parameters: they are those of a macro's call."""
 
     parent: Scope | None = None
     names: dict[str, Value] = field(default_factory=dict)
+    parameters: bool = False
 
     def find(self, name: str) -> Scope | None:
         """The innermost scope that knows a name."""
@@ -320,6 +360,12 @@ class BlockState:
 def describe(value: Value) -> str:
     """What a value is, for a message."""
     match value:
+        case Quoted():
+            return describe(value.value)
+        case Expanded():
+            return f"the macro {value.name!r}, which has no value"
+        case Meta():
+            return "T.meta_var(...), which has its place in an assignment"
         case SSAValue():
             return f"a pointer of type {value.type}" if isinstance(value.type, HandleType) else "an expression"
         case Buffer():

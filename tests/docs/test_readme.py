@@ -3,6 +3,7 @@
 import re
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,15 +31,23 @@ def test_the_first_program_is_an_example_and_becomes_what_is_shown() -> None:
     assert textwrap.indent(upstream, "    ") in str(lower(module))
 
 
+def test_the_tensor_expressions_become_a_function() -> None:
+    names: dict[str, Any] = {}
+    exec(blocks("python")[1], names)
+    a, b, c = np.ones((128, 64), np.float32), np.ones((64, 32), np.float32), np.zeros((128, 32), np.float32)
+    stepwell.build(names["mod"])["main"](a, b, c)
+    assert (c == 64).all()
+
+
 def test_the_schedule_of_the_first_program_is_the_trace_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(blocks("python")[1], {"stepwell": stepwell, "Module": stepwell.parse_tvmscript(blocks("python")[0])})
+    exec(blocks("python")[2], {"stepwell": stepwell, "Module": stepwell.parse_tvmscript(blocks("python")[0])})
     assert capsys.readouterr().out == blocks("mlir")[2]
 
 
 def test_the_python_session_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {}
-    exec(blocks("python")[2], names)
+    exec(blocks("python")[3], names)
     d = names["d"]
     assert isinstance(d, np.ndarray)
     assert (d == 48).all()

@@ -58,6 +58,31 @@ def test_tvm_reads_every_scheduled_program_as_the_one_it_printed(tvm_python: Pat
     assert objections(ask(tvm_python, texts)) == {}
 
 
+PRINT = """
+import importlib.util, json, sys
+
+texts = {}
+for path in sys.stdin.read().split():
+    spec = importlib.util.spec_from_file_location("program", path)
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    texts[path] = program.f.script(extra_config={"script.use_pep695": False})
+json.dump(texts, sys.stdout)
+"""
+
+
+def test_tvm_prints_what_the_tests_of_macros_say_it_does(tvm_python: Path):
+    paths = [str(path) for path in sorted((DATA / "tvmscript" / "python").glob("*.py")) if ".tvm" not in path.name]
+    process = subprocess.run(
+        [tvm_python, "-c", PRINT], input="\n".join(paths), capture_output=True, text=True, check=True
+    )
+    texts: dict[str, str] = json.loads(process.stdout)
+    assert len(texts) == 55
+    for path, text in texts.items():
+        stored = Path(path).with_suffix(".tvm.py").read_text()
+        assert parse_tvmscript(text).script() == parse_tvmscript(stored).script()
+
+
 @pytest.fixture(scope="module")
 def printed() -> dict[str, str]:
     """tests/data/printed in the spelling of today, as far as that can say it."""

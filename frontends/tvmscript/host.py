@@ -1,0 +1,165 @@
+"""Functions of the caller that a program calls while it is read: how expressions and buffers look to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, cast
+
+from xdsl.ir import SSAValue
+
+from ...core.diagnostics import Span
+from ...core.errors import ParseError
+from ...dialects.tir import HandleType, Operand
+from .buffers import buffer_of_pointer
+from .context import Context
+from .expressions import apply, attribute_of, binary, index_of, is_zero, known, operate, unary
+from .pytime import captured, is_symbolic
+from .quoting import quote
+from .values import Box, Buffer, Closure, Deferred, Element, FunctionRef, Macro, Method, Quoted, Value, describe
+
+Reading = tuple["Context", Span]
+_READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
+
+
+def present_reading() -> Reading | None:
+    """The program that is being read and the place in it, while a function of the caller runs for it."""
+    return _READING.get()
+
+
+def call_host(
+    function: Callable[..., Any], args: Sequence[Value], keywords: Mapping[str, Value], context: Context, span: Span
+) -> Value:
+    """A function of the caller: expressions and buffers reach it as objects that have Python's operators."""
+    wrapped = [Proxy.wrap(arg, context, span) for arg in args]
+    named = {name: Proxy.wrap(value, context, span) for name, value in keywords.items()}
+    previous = _READING.set((context, span))
+    try:
+        return Proxy.unwrap(function(*wrapped, **named), context, span)
+    except ParseError:
+        raise
+    except Exception as error:
+        name = getattr(function, "__name__", "the function")
+        raise span.error(f"{name} failed: {type(error).__name__}: {error}") from error
+    finally:
+        _READING.reset(previous)
+
+
+class Proxy:
+    """An expression or buffer in the hands of a Python function: operators on it write the program."""
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+    __iter__ = None
+
+    def __init__(self, value: Value, context: Context, span: Span):
+        self._value = value
+        self._context = context
+        self._span = span
+
+    @staticmethod
+    def wrap(value: Value, context: Context, span: Span) -> Any:
+        value = quote(context, value)
+        match value:
+            case tuple() | list():
+                return type(value)(Proxy.wrap(item, context, span) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            case Method() | Closure() | Macro() | FunctionRef():
+                return Proxy(value, context, span)
+            case _ if is_symbolic(value) or isinstance(value, Buffer):
+                return Proxy(value, context, span)
+            case _:
+                return value
+
+    @staticmethod
+    def unwrap(value: Any, context: Context, span: Span) -> Value:
+        if isinstance(value, Proxy):
+            return value._value
+        if isinstance(value, tuple | list):
+            return type(value)(Proxy.unwrap(item, context, span) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if isinstance(value, dict):
+            items = cast("dict[Any, Any]", value).items()
+            return {key: Proxy.unwrap(item, context, span) for key, item in items}
+        value = captured(value)
+        return value.run(context, span) if isinstance(value, Deferred) else value
+
+    def _wrapped(self, value: Value) -> Any:
+        return Proxy.wrap(value, self._context, self._span)
+
+    def _unwrapped(self, value: Any) -> Value:
+        return Proxy.unwrap(value, self._context, self._span)
+
+    def _combine(self, op: str, other: Any, swapped: bool = False) -> Any:
+        pair = (self._unwrapped(other), self._value) if swapped else (self._value, self._unwrapped(other))
+        return self._wrapped(operate(self._context, op, *pair, self._span))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._wrapped(attribute_of(self._context, self._value, name, self._span, self._span))
+
+    def __getitem__(self, index: Any) -> Any:
+        parts = index if isinstance(index, tuple) else (index,)
+        values = tuple(_unwrapped_index(self, part) for part in parts)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return self._wrapped(_item_of(self._context, self._value, values, self._span))
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        named = {name: self._unwrapped(value) for name, value in keywords.items()}
+        return self._wrapped(apply(self._context, self._value, self._span, list(map(self._unwrapped, args)), named))
+
+    def __neg__(self) -> Any:
+        return self._wrapped(unary(self._context, "-", self._value, self._span))
+
+    def __invert__(self) -> Any:
+        return self._wrapped(unary(self._context, "~", self._value, self._span))
+
+    def __bool__(self) -> bool:
+        raise TypeError("an expression has no truth value while the program is read")
+
+
+def _unwrapped_index(proxy: Proxy, index: Any) -> Value:
+    unwrapped = proxy._unwrapped  # pyright: ignore[reportPrivateUsage]
+    if isinstance(index, slice):
+        return slice(*(None if part is None else unwrapped(part) for part in (index.start, index.stop, index.step)))
+    return unwrapped(index)
+
+
+def _item_of(context: Context, value: Value, indices: tuple[Value, ...], span: Span) -> Value:
+    """`value[indices]` for a function of the caller."""
+    if isinstance(value, SSAValue) and isinstance(value.type, HandleType):
+        value = buffer_of_pointer(context, value, span)
+    if not isinstance(value, Buffer):
+        raise span.error(f"only buffers and Python's lists have items, got {describe(value)}")
+    places: list[Operand | Quoted | Box] = []
+    for index in indices:
+        if isinstance(index, slice):
+            places.append(_box_of(context, value, len(places), index, span))
+        else:
+            places.append(index_of(context, index, span))
+    return Element(value, tuple(places), span)
+
+
+def _box_of(context: Context, buffer: Buffer, dimension: int, index: slice, span: Span) -> Box:
+    if dimension >= len(buffer.shape):
+        raise span.error(f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got more indices")
+    low = 0 if index.start is None else index_of(context, index.start, span)
+    high = buffer.shape[dimension] if index.stop is None else known(context, context.index(index.stop, span), span)
+    step = 1 if index.step is None else context.integer(index.step, span, "the step of a slice")
+    if step < 1:
+        raise span.error(f"step {step} of a slice, expected a positive one")
+    return Box(low, high if is_zero(low) else binary(context, "-", high, low, span), step)
+
+
+def _operator(op: str, swapped: bool = False) -> Callable[[Proxy, Any], Any]:
+    def method(self: Proxy, other: Any) -> Any:
+        return self._combine(op, other, swapped)  # pyright: ignore[reportPrivateUsage]
+
+    return method
+
+
+for _name, _op in {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "lshift": "<<", "rshift": ">>",
+    "and": "&", "or": "|", "xor": "^",
+}.items():  # fmt: skip
+    setattr(Proxy, f"__{_name}__", _operator(_op))
+    setattr(Proxy, f"__r{_name}__", _operator(_op, swapped=True))
+for _name, _op in {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}.items():
+    setattr(Proxy, f"__{_name}__", _operator(_op))

@@ -1,0 +1,145 @@
+"""Macros and lambdas: functions of the program text, which stand for what they say at the place of their call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ...core.diagnostics import Span, did_you_mean
+from . import syntax
+from .context import Context
+from .expressions import evaluate
+from .quoting import quote
+from .syntax import ParamKind
+from .values import Closure, Expanded, Lazy, Macro, Scope, Value, Word, describe
+from .vocabulary import path_of
+
+# ---- definitions
+
+
+def read_macro(context: Context, node: syntax.FunctionDef, scope: Scope) -> Macro | None:
+    """What `@T.macro`, `@T.macro(hygienic=False)` or `@T.inline` makes of a function; None without such a decorator.
+
+    scope: the names that a hygienic macro sees.
+    """
+    if len(node.decorators) != 1:
+        return None
+    decorator = node.decorators[0]
+    function = decorator.func if isinstance(decorator, syntax.Call) else decorator
+    word = evaluate(context, function)
+    if not isinstance(word, Word) or path_of(word) not in ("macro", "inline"):
+        return None
+    hygienic = True
+    if isinstance(decorator, syntax.Call):
+        hygienic = _hygienic(context, word, decorator)
+    return define_macro(node, scope, hygienic)
+
+
+def define_macro(node: syntax.FunctionDef, scope: Scope, hygienic: bool) -> Macro:
+    """The macro of a function; the defaults of its parameters are looked at when they are needed."""
+    if node.type_params:
+        raise node.name_span.error(f"the macro {node.name!r} has type parameters, which only a prim_func can have")
+    defaults = {param.name: Lazy(param.default, scope) for param in node.params if param.default is not None}
+    return Macro(node, scope, hygienic, defaults)
+
+
+def _hygienic(context: Context, word: Word, decorator: syntax.Call) -> bool:
+    if decorator.args:
+        raise decorator.args[0].span.error(f"{word} takes no positional arguments")
+    hygienic: Value = True
+    for keyword in decorator.keywords:
+        if path_of(word) == "inline" or keyword.name != "hygienic":
+            raise keyword.span.error(f"{word} has no parameter {keyword.name!r}")
+        hygienic = evaluate(context, keyword.value)
+    if not isinstance(hygienic, bool):
+        raise decorator.span.error(f"expected True or False for hygienic, got {describe(hygienic)}")
+    return hygienic
+
+
+def close_over(context: Context, node: syntax.Lambda) -> Closure:
+    """A lambda: its defaults are computed now, its names are looked up when it is called."""
+    defaults = {param.name: evaluate(context, param.default) for param in node.params if param.default is not None}
+    return Closure(node, context.scope, defaults)
+
+
+# ---- calls
+
+
+def expand_macro(context: Context, span: Span, macro: Macro, args: list[Value], keywords: dict[str, Value]) -> Value:
+    """Write the statements of a macro at the place of its call.
+
+    What it leaves open (`T.attr(...)`, `T.launch_thread(...)`) stays open behind it. The names of its blocks have the
+    number of the call behind them, from the second call on.
+    """
+    from .statements import run_statements
+
+    name = macro.node.name
+    arguments = _bind(context, repr(name), macro.node.params, span, [*macro.bound, *args], keywords, macro.defaults)
+    if macro.later is not None:
+        for later, value in macro.later().items():
+            macro.scope.names.setdefault(later, value)
+    context.module.sources[macro.node.span.source] = None
+    count = context.module.calls[id(macro.node)]
+    context.module.calls[id(macro.node)] += 1
+    saved, context.block_suffix = context.block_suffix, f"_{count}" if count else ""
+    try:
+        with context.expansion(repr(name), span), context.scoped(macro.scope if macro.hygienic else None, True):
+            context.scope.names.update(arguments)
+            with context.scoped():
+                run_statements(context, macro.node.body)
+    finally:
+        context.block_suffix = saved
+    return Expanded(name)
+
+
+def call_closure(
+    context: Context, closure: Closure, span: Span, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """The value of a lambda's body for these arguments."""
+    arguments = _bind(context, "the lambda", closure.node.params, span, args, keywords, closure.defaults)
+    with context.expansion("the lambda", span), context.scoped(closure.scope, True):
+        context.scope.names.update(arguments)
+        return evaluate(context, closure.node.body)
+
+
+def _bind(
+    context: Context, what: str, params: tuple[syntax.Param, ...], span: Span, args: list[Value],
+    keywords: dict[str, Value], defaults: Mapping[str, Value],
+) -> dict[str, Value]:  # fmt: skip
+    """The value of each parameter in a call, by Python's rules."""
+    rest, named = iter(args), dict(keywords)
+    result: dict[str, Value] = {}
+    for param in params:
+        result[param.name] = quote(context, _argument(context, what, param, span, rest, named, defaults))
+    if named:
+        name = next(iter(named))
+        if name in result:
+            raise span.error(f"{what}: {name!r} is given twice or can only be given by position")
+        raise span.error(f"{what} has no parameter {name!r}{did_you_mean(name, result)}")
+    if left := len(list(rest)):
+        raise span.error(f"{what} takes at most {len(args) - left} arguments by position, got {len(args)}")
+    return result
+
+
+def _argument(
+    context: Context, what: str, param: syntax.Param, span: Span, rest: Iterator[Value], named: dict[str, Value],
+    defaults: Mapping[str, Value],
+) -> Value:  # fmt: skip
+    """The value of the next parameter: taken from what is left of the arguments."""
+    match param.kind:
+        case ParamKind.VARARGS:
+            return tuple(rest)
+        case ParamKind.KWARGS:
+            taken = dict(named)
+            named.clear()
+            return taken
+        case _:
+            pass
+    if param.kind is not ParamKind.KEYWORD_ONLY:
+        for value in rest:
+            return value
+    if param.kind is not ParamKind.POSITIONAL_ONLY and param.name in named:
+        return named.pop(param.name)
+    if param.name in defaults:
+        default = defaults[param.name]
+        return context.resolve(param.name, default, span)
+    raise span.error(f"{what}: missing argument {param.name!r}")

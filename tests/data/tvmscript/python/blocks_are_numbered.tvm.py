@@ -1,0 +1,22 @@
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    # with T.sblock("root"):
+    for i in range(16):
+        with T.sblock("up"):
+            vi = T.axis.spatial(16, i)
+            T.reads()
+            T.writes(A[vi])
+            A[vi] = T.float32(1.0)
+    for i in range(16):
+        with T.sblock("up_1"):
+            vi = T.axis.spatial(16, i)
+            T.reads()
+            T.writes(B[vi])
+            B[vi] = T.float32(1.0)
+    for i in range(16):
+        with T.sblock("up_2"):
+            vi = T.axis.spatial(16, i)
+            T.reads()
+            T.writes(A[vi])
+            A[vi] = T.float32(1.0)

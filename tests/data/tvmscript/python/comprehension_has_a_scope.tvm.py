@@ -1,0 +1,4 @@
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    A[7] = T.float32(2.0)

@@ -1,0 +1,7 @@
+from tvm.script import tirx as T
+def g(x):
+    return x + T.float32(1)
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        A[i] = g(B[i])

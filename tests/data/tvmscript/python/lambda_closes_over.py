@@ -1,0 +1,6 @@
+from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        g = T.meta_var(lambda x: x + B[i])
+        A[i] = g(T.float32(1))

@@ -1,0 +1,7 @@
+# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    B[0] = T.float32(5.0)
+    A[0] = B[0] + T.float32(1.0)
+    B[0] = T.float32(6.0)
+    A[1] = B[0] + T.float32(1.0) + (B[1] + T.float32(1.0))

@@ -1,0 +1,8 @@
+from tvm.script import tirx as T
+@T.macro
+def m(A, i):
+    A[i] = A[i] + T.float32(1)
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        m(A, i)

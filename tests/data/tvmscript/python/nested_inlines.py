@@ -1,0 +1,11 @@
+from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        @T.inline
+        def outer(v):
+            @T.inline
+            def inner(w):
+                A[i] = v + w
+            inner(B[i])
+        outer(T.float32(3))

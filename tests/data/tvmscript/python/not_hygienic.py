@@ -1,0 +1,8 @@
+from tvm.script import tirx as T
+@T.macro(hygienic=False)
+def m():
+    A[i] = B[i]
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        m()

@@ -1,0 +1,21 @@
+"""docs/macros.md shows programs that are read."""
+
+import re
+from pathlib import Path
+
+from stepwell.frontends.tvmscript import context, parse_tvmscript, quoting
+
+PAGE = (Path(__file__).parents[2] / "docs/macros.md").read_text()
+
+
+def test_the_programs_on_the_page_are_read() -> None:
+    programs = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert len(programs) == 1
+    text = parse_tvmscript(programs[0]).script()
+    assert 'with T.block("row_sum"):' in text
+    assert "B[vi] = B[vi] + A[vi, vk]" in text
+
+
+def test_the_limits_on_the_page_are_those_of_the_code() -> None:
+    assert f"at most {context.MAX_DEPTH} deep and {context.MAX_EXPANSIONS:,} in a module" in PAGE.replace("\n", " ")
+    assert f"at most {quoting.MAX_COPIES:,} operations" in PAGE.replace("\n", " ")
