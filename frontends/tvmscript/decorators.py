@@ -34,6 +34,8 @@ from .reader import read_module
 from .values import Deferred, Macro, Value, Word
 from .vocabulary import CONSTANTS, FORMS, WORDS, is_dtype
 
+_FRONTENDS = __name__.removesuffix("tvmscript.decorators")
+
 Definition = types.FunctionType | type
 
 
@@ -214,8 +216,7 @@ def _captured_by(function: types.FunctionType) -> dict[str, Any]:
 def _frame_names() -> dict[str, Any]:
     """What is visible where the decorator stands: names used only in annotations are in no closure."""
     frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]
-    here = frame.f_code.co_filename
-    while frame.f_back is not None and frame.f_code.co_filename == here:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_FRONTENDS):
         frame = frame.f_back
     names = {**frame.f_globals, **frame.f_locals}
     return {name: value for name, value in names.items() if getattr(builtins, name, names) is not value}

@@ -1,0 +1,5 @@
+"""What `tvm.ir` has."""
+
+from .module import IRModule, PrimFunc
+
+__all__ = ["IRModule", "PrimFunc"]

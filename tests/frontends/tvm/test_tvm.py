@@ -1,0 +1,94 @@
+"""TVM's Python API: arrays, modules, building."""
+
+import numpy as np
+import pytest
+
+import stepwell.frontends.tvm as tvm
+from stepwell import ArgumentError, OptionError, UnsupportedError
+from stepwell.frontends.tvm import te
+from stepwell.frontends.tvm.ir.module import IRModule, PrimFunc
+
+
+def doubled() -> PrimFunc:
+    n = te.var("n")
+    A = te.placeholder((n,), name="A")
+    return te.create_prim_func([A, te.compute((n,), lambda i: A[i] * 2.0, name="B")])
+
+
+def test_functions_get_the_names_that_a_module_gives_them() -> None:
+    func = doubled()
+    mod = IRModule({"f": func, "g": func})
+    assert list(mod) == ["f", "g"]
+    assert list(func) == ["main"]
+
+
+def test_a_function_prints_alone() -> None:
+    assert doubled().script().startswith("# from tvm.script import tir as T\n\n@T.prim_func\ndef main(")
+
+
+def test_a_built_module_takes_arrays_of_both_kinds() -> None:
+    mod = tvm.build(doubled())
+    a, b = np.arange(4, dtype="float32"), tvm.nd.empty((4,))
+    mod(a, b)
+    tvm.testing.assert_allclose(b, a * 2)
+    mod["main"](tvm.nd.array(a + 1), b)
+    tvm.testing.assert_allclose(b.asnumpy(), (a + 1) * 2)
+
+
+def test_a_module_of_several_functions_is_called_by_name() -> None:
+    mod = tvm.build(IRModule({"f": doubled(), "g": doubled()}))
+    a, b = np.ones(2, "float32"), np.zeros(2, "float32")
+    mod.get_function("g")(a, b)
+    assert b.tolist() == [2, 2]
+    with pytest.raises(ArgumentError, match="functions f, g, none of which is main"):
+        mod(a, b)
+
+
+def test_a_function_is_built_under_another_name() -> None:
+    mod = tvm.build(doubled(), name="twice")
+    assert "define" in mod.get_source()
+    assert "twice" in mod.get_source("ll")
+    with pytest.raises(OptionError, match="source format 'cl', expected one of ll, s, asm"):
+        mod.get_source("cl")
+
+
+def test_a_schedule_gives_a_module_in_tvms_shape() -> None:
+    sch = tvm.tir.Schedule(IRModule({"main": doubled()}))
+    sch.parallel(sch.get_loops("B")[0])
+    assert isinstance(sch.mod, IRModule)
+    assert "T.parallel" in sch.mod.script()
+
+
+def test_text_is_read() -> None:
+    mod = tvm.script.from_source(doubled().script())
+    assert isinstance(mod, IRModule)
+    assert mod["main"].script().count("def main") == 1
+
+
+def test_an_array_is_a_copy() -> None:
+    source = np.zeros(3, "float32")
+    a = tvm.nd.array(source)
+    a[1] = 5
+    assert source[1] == 0
+    assert a.numpy().tolist() == [0, 5, 0]
+    assert (a.shape, a.dtype, len(a), str(a.device), a.ctx) == ((3,), "float32", 3, "cpu(0)", tvm.cpu())
+    assert str(a) == "[0. 5. 0.]"
+    b = a.copyto(tvm.nd.empty((3,)))
+    assert b.numpy().tolist() == [0, 5, 0]
+    assert a.copyto(tvm.cpu(0))[1] == 5
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: tvm.nd.array([0.0], tvm.cuda(0)), UnsupportedError, r"arrays on cuda\(0\) are not supported yet"),
+        (lambda: tvm.nd.array(["x"]), ArgumentError, "dtype"),
+        (lambda: tvm.nd.empty((2,), "float13"), ArgumentError, "unknown dtype 'float13'"),
+        (lambda: tvm.nd.empty((2,)).copyfrom(np.zeros(3)), ArgumentError, r"shape \(3,\), expected \(2,\)"),
+        (lambda: IRModule({"f": IRModule()}), OptionError, "a module of 0 functions, expected one"),
+        (lambda: tvm.build(doubled(), "cuda"), OptionError, "unknown target 'cuda'"),
+    ],
+)
+def test_a_mistake_is_an_error(make, error, message) -> None:
+    with pytest.raises(error, match=message):
+        make()
