@@ -168,6 +168,10 @@ class PrimExpr(Operators):
         """The expressions that it is computed from."""
         return ()
 
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        """The same expression of other operands."""
+        return type(self)(*children) if children else self
+
     def same_as(self, other: object) -> bool:
         """Whether both are one object."""
         return self is other
@@ -260,6 +264,9 @@ class Cast(PrimExpr):
     @property
     def children(self) -> tuple[PrimExpr, ...]:
         return (self.value,)
+
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return cast(self.dtype, children[0])
 
 
 class BinaryOp(PrimExpr):
@@ -479,12 +486,16 @@ class Call(PrimExpr):
     def children(self) -> tuple[PrimExpr, ...]:
         return self.args
 
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return Call(self.dtype, self.op, children)
 
-_BINARY: dict[str, type[BinaryOp]] = {
+
+OPERATORS: dict[str, type[BinaryOp]] = {
     **{kind.operator: kind for kind in (Add, Sub, Mul, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE)},
     "div": Div,
     "truncdiv": Div,
 }
+"""The operators that have a node of their own, by what `TirBuilder.binary` calls them; others are calls."""
 
 
 # Making expressions
@@ -528,8 +539,9 @@ def as_expr(value: Any, other: DType | None = None, *, bitwise: bool = False) ->
 
 
 def as_condition(value: Any) -> PrimExpr:
-    """A value as a bool."""
-    return cast("bool", value)
+    """A value as a bool, of as many lanes."""
+    expr = as_expr(value)
+    return cast(BOOL.with_lanes(expr.data_type.lanes).name, expr)
 
 
 def as_operand_dtype(value: Any) -> DType:
@@ -567,7 +579,7 @@ def binary(name: str, a: Any, b: Any) -> Any:
         made = value.operator(name, a, b) if isinstance(value, ExprConvertible) else None
         if made is not None:
             return made
-    kind = _BINARY.get(name)
+    kind = OPERATORS.get(name)
     if kind is None:
         lhs, rhs = match(a, b, bitwise=name in BITWISE)
         try:
