@@ -530,7 +530,10 @@ def as_expr(value: Any, other: DType | None = None, *, bitwise: bool = False) ->
     if isinstance(value, PrimExpr):
         return value
     if isinstance(value, bool | int | float):
-        return _const(value, dtypes.literal_dtype(value, other, bitwise=bitwise))
+        dtype = dtypes.literal_dtype(value, other, bitwise=bitwise)
+        if isinstance(value, int) and not dtype.is_float and not dtypes.int_fits(int(value), dtype):
+            return cast(dtype.name, const(value))  # -1 beside an unsigned number wraps
+        return _const(value, dtype)
     if isinstance(value, ExprConvertible):
         return value.asexpr()
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a number of numpy
