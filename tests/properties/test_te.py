@@ -54,11 +54,8 @@ class Expressions:
 
     def element(self) -> Any:
         tensor = self.draw(st.sampled_from(self.tensors))
-        indices = [
-            self.draw(st.sampled_from([axis for axis in self.axes if axis.extent <= int(size)] or [0]))
-            for size in tensor.shape
-        ]
-        return tensor(*(index if index == 0 else index.var for index in indices))
+        fitting = [[axis.var for axis in self.axes if axis.extent <= int(size)] for size in tensor.shape]
+        return tensor(*(self.draw(st.sampled_from(variables or [0])) for variables in fitting))
 
     def value(self, depth: int) -> Any:
         if depth == 0:
@@ -78,6 +75,12 @@ class Expressions:
             choose = te.Select if self.draw(st.booleans()) else te.if_then_else
             return choose(condition, a, b)
         return self.draw(st.sampled_from((te.max, te.min, add, sub, mul)))(a, b)
+
+
+def values(tensor: Any, choose: np.random.Generator) -> Any:
+    """Small numbers for a tensor."""
+    drawn = choose.integers(0, 2 if tensor.dtype == "bool" else 9, [int(n) for n in tensor.shape])
+    return drawn.astype(numpy_dtype(tensor.data_type))
 
 
 class Axis:
@@ -111,11 +114,8 @@ def test_native_code_and_the_oracle_agree_on_expressions_of_any_types_and_shapes
     result = te.compute(tuple(shape), fcompute, name="C", varargs_names=[f"i{n}" for n in range(len(shape))])
     mod = te.create_prim_func([*inputs, result])
     choose = np.random.default_rng(data.draw(st.integers(0, 2**16)))
-    given_ = [
-        choose.integers(0, 2 if t.dtype == "bool" else 9, [int(n) for n in t.shape]).astype(numpy_dtype(t.data_type))
-        for t in inputs
-    ]
+    arrays = [values(tensor, choose) for tensor in inputs]
     outputs = [np.zeros(shape, numpy_dtype(result.data_type)) for _ in range(2)]
     for target, output in zip(("llvm", "python"), outputs, strict=True):
-        build(mod, target=target)["main"](*given_, output)
-    np.testing.assert_array_equal(*outputs)
+        build(mod, target=target)["main"](*arrays, output)
+    np.testing.assert_array_equal(outputs[0], outputs[1])
