@@ -12,7 +12,7 @@ from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import hint
 from ...dialects.tir import BlockOp, BufferOp, ForOp
 from ...transforms.analysis.names import buffer_name
-from ...transforms.analysis.scopes import writes_of
+from ...transforms.analysis.scopes import depends_on, writes_of
 from ...transforms.schedule import Schedule as TirSchedule
 from ...transforms.schedule.handles import BlockRV, LoopRV
 from .axes import IterVar
@@ -126,9 +126,12 @@ class _Application:
             self._rename_buffer(block, index, name)
 
     def _written(self, block: BlockRV, index: int) -> SSAValue:
+        return writes_of(self._block(block))[index]
+
+    def _block(self, block: BlockRV) -> BlockOp:
         op = self.sch.get(block)
         assert isinstance(op, BlockOp)
-        return list(writes_of(op))[index]
+        return op
 
     # Loops
 
@@ -136,12 +139,13 @@ class _Application:
         """Bring a stage to where it is computed, and its loops into the form that was asked for."""
         op, block = stage.op, self.blocks[stage]
         assert isinstance(op, ComputeOp)
-        if stage.attachment is not None:
-            self._attach(stage, stage.attachment)
         axes = [*op.axis, *op.reduce_axis]
-        around = self.sch.get_loops(block)
-        self.loops[stage] = loops = dict(zip(axes, around[len(around) - len(axes) :], strict=True))
-        leaves = axes
+        if stage.attachment is not None:
+            loops = self._attach(stage, stage.attachment, axes)
+        else:
+            loops = dict(zip(axes, self.sch.get_loops(block), strict=True))
+        self.loops[stage] = loops
+        leaves: Sequence[IterVar] = [axis for axis in axes if axis in loops]
         for relation in stage.relations:
             with _refused(stage, relation.where):
                 leaves = self._relate(loops, leaves, relation)
@@ -168,7 +172,9 @@ class _Application:
             left.remove(axis)
         return left
 
-    def _attach(self, stage: Stage, attachment: Attachment) -> None:
+    def _attach(self, stage: Stage, attachment: Attachment, axes: Sequence[IterVar]) -> dict[IterVar, LoopRV]:
+        """Move a stage into a loop. Gives its loops there: one for each axis, or, where nothing is said of them, those
+        of more than one iteration."""
         parent, axis = attachment.stage, attachment.axis
         assert parent is not None
         assert axis is not None
@@ -178,8 +184,20 @@ class _Application:
             raise TeError(f"{what}, which {why}")
         if axis not in parent.leaf_iter_vars:
             raise TeError(f"{what}, which was split or fused since")
+        block, loop = self.blocks[stage], self.loops[parent][axis]
+        keeps_all = bool(stage.relations or self.named[stage])
         with _refused(stage, attachment.where):
-            self.sch.compute_at(self.blocks[stage], self.loops[parent][axis], preserve_unit_loops=True)
+            self.sch.compute_at(block, loop, preserve_unit_loops=keeps_all)
+        around = self.sch.get_loops(block)
+        own = around[[self._op(other) for other in around].index(self._op(loop)) + 1 :]
+        if keeps_all:
+            return dict(zip(axes, own, strict=True))
+        bindings = [given.binding for given in self._block(block).axes]
+        found: dict[IterVar, LoopRV] = {}
+        for new, binding in zip(axes, bindings, strict=True):
+            if own and depends_on([binding], self._op(own[0]).variable):
+                found[new] = own.pop(0)
+        return found
 
     def _relate(self, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar], relation: Relation) -> Sequence[IterVar]:
         """Do one thing to the loops of a stage. Gives those that there are then, outermost first."""

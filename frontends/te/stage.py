@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 from ...core.errors import UnsupportedError
 from .axes import IterVar
@@ -284,6 +285,6 @@ def _derived(name: str, parents: Sequence[IterVar]) -> IterVar:
 
 def _size(size: Any, parent: IterVar) -> int:
     value = size.value if isinstance(size, IntImm) else size
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or (value := index(value)) < 1:
         raise TeError(f"split of axis {parent.var.name}: {size!r}, expected a positive number")
     return value

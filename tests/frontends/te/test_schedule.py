@@ -67,7 +67,7 @@ def test_nparts_counts_the_outer_loop() -> None:
     a = te.placeholder((100,), name="A")
     c = te.compute((100,), lambda i: a[i] * 2.0, name="C")
     s = te.create_schedule([c.op])
-    outer, inner = s[c].split(c.op.axis[0], nparts=7)
+    outer, inner = s[c].split(c.op.axis[0], nparts=np.int64(7))
     assert s[c].leaf_iter_vars == [outer, inner]
     assert structure(te.apply_schedule(s, [a, c])) == "for i_outer, i_inner in T.grid(7, 15):\n    C"
 
@@ -287,6 +287,19 @@ def test_the_order_in_which_stages_are_spoken_of_does_not_matter() -> None:
             s[conv].compute_at(s[relu], relu.op.axis[0])
         texts.append(te.apply_schedule(s, args).mod.script())
     assert texts[0] == texts[1]
+
+
+def test_a_stage_of_which_one_element_is_needed_has_no_loops() -> None:
+    a = te.placeholder((8, 8), name="A")
+    b = te.compute((8, 8), lambda i, j: a[i, j] + 1.0, name="B")
+    c = te.compute((8, 8), lambda i, j: b[j, i] * 2.0, name="C")
+    s = te.create_schedule(c.op)
+    s[b].compute_at(s[c], c.op.axis[1])
+    assert structure(te.apply_schedule(s, [a, c])).endswith("for i, j in T.grid(8, 8):\n    B\n    C")
+    s[b].compute_at(s[c], c.op.axis[0])
+    assert structure(te.apply_schedule(s, [a, c])).endswith(
+        "for i in range(8):\n    for i_1 in range(8):\n        B\n    for j in range(8):\n        C"
+    )
 
 
 def test_compute_root_takes_back_where_a_stage_was() -> None:
