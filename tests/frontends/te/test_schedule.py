@@ -695,14 +695,29 @@ def test_several_tensors_that_are_computed_at_once_cannot_be_scheduled_yet() -> 
 # Any schedule
 
 
-def expressions() -> tuple[list[Any], list[Any], Any]:
-    """Arguments of a function, the tensors in between, and what it gives for arrays."""
+def products() -> tuple[list[Any], list[Any], Any]:
+    """Arguments of a function, the tensors in between (the second a reduction), and what it gives for arrays."""
     a, b = te.placeholder((6, 10), name="A"), te.placeholder((10, 7), name="B")
     k = te.reduce_axis((0, 10), "k")
     scaled = te.compute((6, 10), lambda i, j: a[i, j] * 2.0, name="S")
     product = te.compute((6, 7), lambda i, j: te.sum(scaled[i, k] * b[k, j], axis=k), name="P")
     shifted = te.compute((6, 6), lambda i, j: product[i, j] + product[i, j + 1], name="R")
     return [a, b, shifted], [scaled, product], lambda x, y: (2 * x @ y)[:, :-1] + (2 * x @ y)[:, 1:]
+
+
+def windows() -> tuple[list[Any], list[Any], Any]:
+    """The same of maxima over windows."""
+    a, b = te.placeholder((5, 12), name="A"), te.placeholder((4,), name="B")
+    k = te.reduce_axis((1, 5), "k")
+    padded = te.compute((5, 14), lambda i, j: te.if_then_else(te.all(j > 0, j < 13), a[i, j - 1], 0.0), name="S")
+    most = te.compute((5, 10), lambda i, j: te.max(padded[i, j + k - 1] + b[k - 1], axis=k, where=k.var != 3), name="P")
+    doubled = te.compute((10, 5), lambda i, j: most[j, i] * 2.0, name="R")
+
+    def reference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        found = np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (1, 1))), 4, axis=1)[:, :10] + y
+        return 2 * found[:, :, [0, 1, 3]].max(2).T
+
+    return [a, b, doubled], [padded, most], reference
 
 
 def change(draw: st.DrawFn, s: Any, stage: Any) -> None:
@@ -725,7 +740,7 @@ def change(draw: st.DrawFn, s: Any, stage: Any) -> None:
 
 @st.composite
 def schedules(draw: st.DrawFn) -> tuple[Any, list[Any], Any]:
-    args, between, reference = expressions()
+    args, between, reference = draw(st.sampled_from([products, windows]))()
     scaled, product = between
     s = te.create_schedule(args[-1].op)
     if draw(st.booleans()):
@@ -759,5 +774,6 @@ def test_any_schedule_computes_the_same_or_is_refused(drawn: tuple[Any, list[Any
         sch = te.apply_schedule(s, args)
     except (ScheduleError, TeError):
         return
-    x, y = numbers(6, 10), numbers(10, 7)
-    np.testing.assert_allclose(run(sch, x, y, shape=(6, 6)), reference(x, y), rtol=1e-3, atol=1e-3)
+    x, y, out = (tuple(extent.value for extent in arg.shape) for arg in args)
+    given = numbers(*x), numbers(*y)
+    np.testing.assert_allclose(run(sch, *given, shape=out), reference(*given), rtol=1e-3, atol=1e-3)
