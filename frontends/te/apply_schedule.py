@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import StringAttr
@@ -21,20 +21,20 @@ from .expr import IntImm, Var
 from .prim_func import create_prim_func
 from .schedule import Schedule
 from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage
-from .tensor import ComputeOp, Reduce, Tensor, ordered
+from .tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, ordered
 
 
 def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: str = "main") -> TirSchedule:
     """What a legacy schedule says, done with the primitives of `stepwell.Schedule`, which is returned.
 
-    args: the parameters of the function, as for `create_prim_func`.  name: its name.
+    args: the parameters of the function, as for `create_prim_func`; what is inlined is not written.  name: its name.
     Stages are done from the last one on, so that the loops in which others are computed are there. The init of a
     reduction becomes a block of its own in front of the loops that are reduced along.
     TeError for what fits no program: an argument that is not in the schedule, a stage in a loop that has gone.
     ScheduleError, with the stage and the line of the user that asked for it, for what a primitive refuses.
     """
     made = schedule.resolved()
-    params = [made[schedule[arg]].output(arg.value_index) if isinstance(arg, Tensor) else arg for arg in args]
+    params = [_parameter(schedule[arg], made, arg) if isinstance(arg, Tensor) else arg for arg in args]
     ops = [op for op in ordered([arg for arg in params if isinstance(arg, Tensor)]) if isinstance(op, ComputeOp)]
     stage_of = {op: stage for stage, op in made.items()}
     for stage in schedule.stages:
@@ -45,6 +45,14 @@ def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: st
     blocks = iter(sch.get_child_blocks("root") if ops else [])
     found = {stage_of[op]: [next(blocks) for _ in range(_num_blocks(op))] for op in ops}
     return _Application(sch, {stage: found[stage] for stage in schedule.stages if stage in found}).run()
+
+
+def _parameter(stage: Stage, made: Mapping[Stage, Operation], arg: Tensor) -> Tensor:
+    """The parameter for a tensor of a stage. That of an inlined one is not written, since nothing computes it."""
+    tensor = made[stage].output(arg.value_index)
+    if not _is_inlined(stage):
+        return tensor
+    return PlaceholderOp(tensor.name, tensor.shape, (tensor.data_type,), tensor.op.location).output(0)
 
 
 def _num_blocks(op: ComputeOp) -> int:

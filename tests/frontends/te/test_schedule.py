@@ -355,6 +355,20 @@ def test_a_tensor_in_between_has_a_scope_and_alignment() -> None:
     assert 'T.block_attr({"buffer_dim_align": [[0, 0, 16, 4]], "double_buffer_scope": 0})' in text
 
 
+def test_a_parameter_that_is_inlined_is_not_written() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
+    c = te.compute((8,), lambda i: b[i] * 2.0, name="C")
+    s = te.create_schedule(c.op)
+    s[b].compute_inline()
+    sch = te.apply_schedule(s, [a, b, c])
+    assert structure(sch) == "for i in range(8):\n    C"
+    assert 'B: T.Buffer((8,), "float32")' in sch.mod.script()
+    x, unused = numbers(8), np.zeros(8, "float32")
+    np.testing.assert_allclose(run(sch, x, unused, shape=(8,)), (x + 1) * 2, rtol=1e-6)
+    assert not unused.any()
+
+
 # Reductions
 
 
