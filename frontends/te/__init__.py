@@ -9,6 +9,7 @@ func = te.create_prim_func([A, B, C])
 
 from __future__ import annotations
 
+from .apply_schedule import apply_schedule
 from .axes import IterVar, reduce_axis, thread_axis
 from .errors import TeError
 from .expr import Cast, Select, SizeVar, Var, const
@@ -71,13 +72,17 @@ from .functions import (
     truncmod,
 )
 from .prim_func import create_prim_func, create_te_func
+from .schedule import Schedule, create_schedule
+from .stage import Stage
 from .tensor import Tensor, comm_reducer, compute, placeholder, size_var, var
 
 __all__ = [
     "Cast",
     "IterVar",
+    "Schedule",
     "Select",
     "SizeVar",
+    "Stage",
     "TeError",
     "Tensor",
     "Var",
@@ -86,6 +91,7 @@ __all__ = [
     "acosh",
     "all",
     "any",
+    "apply_schedule",
     "asin",
     "asinh",
     "atan",
@@ -100,6 +106,7 @@ __all__ = [
     "cos",
     "cosh",
     "create_prim_func",
+    "create_schedule",
     "create_te_func",
     "div",
     "erf",

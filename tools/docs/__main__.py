@@ -10,8 +10,8 @@ from .primitives import primitives_page
 def main() -> None:
     docs = Path("docs")
     (docs / "primitives.md").write_text(primitives_page())
-    schedules = docs / "schedules.md"
-    schedules.write_text(run_page(schedules.read_text()))
+    for page in (docs / "schedules.md", docs / "te-schedules.md"):
+        page.write_text(run_page(page.read_text()))
     extending = docs / "extending.md"
     extending.write_text(extending_page(extending.read_text(), Path("examples/extending")))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.passes import ModulePass
@@ -16,7 +16,8 @@ from ....transforms.tir_lower_match_buffers import TirLowerMatchBuffersPass
 from ....transforms.tir_resolve_blocks import TirResolveBlocksPass
 from ....transforms.tir_simplify import TirSimplifyPass
 from ....transforms.tir_unroll_loops import TirUnrollLoopsPass
-from ..ir.module import IRModule
+from ... import te
+from ..ir.module import IRModule, PrimFunc
 from ..transform import PassContext, as_module
 
 
@@ -64,12 +65,20 @@ _PHASES: tuple[Callable[[], list[ModulePass]], ...] = (
 """The way down to loops and accesses of buffers, in TVM's four phases."""
 
 
-def lower(inputs: Module, name: str | None = None) -> IRModule:
-    """A module or a function, which stays as it is, as loops, branches and accesses of buffers.
+def lower(
+    inputs: Module | te.Schedule, args: Sequence[te.Tensor | te.Var] | None = None, name: str | None = None
+) -> IRModule:
+    """A module, a function or a schedule of tensors, which stays as it is, as loops, branches and accesses of buffers.
 
-    name: what to call its only function. Behind each phase run the passes that the context has for it
+    args: the parameters of the function that a schedule is of, in order.  name: what to call the only function. Behind each phase run the passes that the context has for it
     (`tir.add_lower_pass`). A module that has been lowered is left as it is. Errors as the passes raise them.
     """
+    if isinstance(inputs, te.Schedule):
+        if args is None:
+            raise OptionError("lower of a schedule: args, the tensors that are its parameters, are missing")
+        inputs = PrimFunc(te.apply_schedule(inputs, args).mod.op).with_attr("from_legacy_te_schedule", True)
+    elif args is not None:
+        raise OptionError(f"lower of {type(inputs).__name__}: args are those of a schedule of tensors")
     mod = as_module(inputs if name is None else IRModule({name: inputs}))
     if mod.is_lowered:
         return mod
@@ -82,10 +91,18 @@ def lower(inputs: Module, name: str | None = None) -> IRModule:
     return mod
 
 
-def build(inputs: Module, target: str = "llvm", name: str | None = None) -> OperatorModule:
-    """Compile a module or a function, which stays as it is. target: what to compile for, `llvm` for this machine.
+def build(
+    inputs: Module | te.Schedule,
+    args: Sequence[te.Tensor | te.Var] | str | None = None,
+    target: str = "llvm",
+    name: str | None = None,
+) -> OperatorModule:
+    """Compile a module, a function or a schedule of tensors, which stays as it is.
 
-    name: what to call its only function. It is lowered first, if it has not been. Errors as `stepwell.build` and the
+    args: the parameters of the function that a schedule is of; for a module the target may stand here.  target: what
+    to compile for, `llvm` for this machine.  name: what to call its only function. It is lowered first, if it has not been. Errors as `stepwell.build` and the
     passes raise them.
     """
-    return OperatorModule(_build(lower(inputs, name), target))
+    if isinstance(args, str):
+        args, target = None, args
+    return OperatorModule(_build(lower(inputs, args, name), target))

@@ -1,0 +1,300 @@
+"""Legacy schedules done: a program with a block for each stage, and the primitives that make of it what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import SSAValue
+
+from ...core.errors import ScheduleError, UnsupportedError
+from ...core.xdsl_compat import hint
+from ...dialects.tir import BlockOp, BufferOp, ForOp
+from ...transforms.analysis.names import buffer_name
+from ...transforms.analysis.scopes import depends_on, writes_of
+from ...transforms.schedule import Schedule as TirSchedule
+from ...transforms.schedule.handles import BlockRV, LoopRV
+from .axes import IterVar
+from .errors import TeError
+from .expr import IntImm, Var
+from .prim_func import create_prim_func
+from .schedule import Schedule
+from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage
+from .tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, ordered
+
+
+def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: str = "main") -> TirSchedule:
+    """What a legacy schedule says, done with the primitives of `stepwell.Schedule`, which is returned.
+
+    args: the parameters of the function, as for `create_prim_func`; what is inlined is not written.  name: its name.
+    Stages are done from the last one on, so that the loops in which others are computed are there. The init of a
+    reduction becomes a block of its own in front of the loops that are reduced along.
+    TeError for what fits no program: an argument that is not in the schedule, a stage in a loop that has gone.
+    ScheduleError, with the stage and the line of the user that asked for it, for what a primitive refuses.
+    """
+    made = schedule.resolved()
+    params = [_parameter(schedule[arg], made, arg) if isinstance(arg, Tensor) else arg for arg in args]
+    ops = [op for op in ordered([arg for arg in params if isinstance(arg, Tensor)]) if isinstance(op, ComputeOp)]
+    stage_of = {op: stage for stage, op in made.items()}
+    for stage in schedule.stages:
+        if stage.is_output and isinstance(stage.op, ComputeOp) and made[stage] not in ops:
+            raise TeError(f"output {stage.name} of the schedule is no argument, and no argument is computed from it")
+    sch = TirSchedule(create_prim_func(params, name=name))
+    blocks = sch.get_child_blocks("root") if ops else []
+    blocks = iter(sch.get_child_blocks("root") if ops else [])
+    found = {stage_of[op]: [next(blocks) for _ in range(_num_blocks(op))] for op in ops}
+    return _Application(sch, {stage: found[stage] for stage in schedule.stages if stage in found}).run()
+
+
+def _parameter(stage: Stage, made: Mapping[Stage, Operation], arg: Tensor) -> Tensor:
+    """The parameter for a tensor of a stage. That of an inlined one is not written, since nothing computes it."""
+    tensor = made[stage].output(arg.value_index)
+    if not _is_inlined(stage):
+        return tensor
+    return PlaceholderOp(tensor.name, tensor.shape, (tensor.data_type,), tensor.op.location).output(0)
+
+
+def _num_blocks(op: ComputeOp) -> int:
+    """How many blocks compute an operation: one, or one for each of several tensors that are not reduced together."""
+    return 1 if isinstance(op.body[0], Reduce) else op.num_outputs
+
+
+class _Application:
+    """A schedule being applied.
+
+    blocks: of each stage, those that are read in front of those that read them.  loops: of each axis that is a loop
+    now.  leaves: those of a stage, outermost first.  inits: loops around inits that were taken out, and their
+    axes.  buffers: names of those whose scope was set.  named: loops of which something is said besides how they are
+    made.
+    """
+
+    def __init__(self, sch: TirSchedule, blocks: dict[Stage, list[BlockRV]]):
+        self.sch = sch
+        self.blocks = {stage: found[0] for stage, found in blocks.items() if len(found) == 1}
+        self.loops: dict[Stage, dict[IterVar, LoopRV]] = {}
+        self.leaves: dict[Stage, list[IterVar]] = {}
+        self.inits: list[tuple[LoopRV, IterVar]] = []
+        self.buffers: dict[tuple[BlockRV, int], str] = {}
+        self.named = {stage: {*stage.attributes} for stage in blocks}
+        for stage in blocks:
+            if stage.attachment is not None and stage.attachment.stage in blocks and stage.attachment.axis is not None:
+                self.named[stage.attachment.stage].add(stage.attachment.axis)
+        for stage, found in blocks.items():
+            if len(found) > 1 and (stage.relations or self.named[stage] or stage.steps or stage.attachment is not None):
+                raise UnsupportedError(
+                    f"stage {stage.name} computes {len(found)} tensors in as many blocks; a schedule of it is not "
+                    "supported yet"
+                )
+
+    def run(self) -> TirSchedule:
+        for stage in self.blocks:
+            for step in stage.steps:
+                with _refused(stage, step.where):
+                    self._say(stage, step)
+        placed = [stage for stage in self.blocks if not _is_inlined(stage)]
+        for stage, block in self.blocks.items():
+            if stage.attachment is not None and _is_inlined(stage):
+                with _refused(stage, stage.attachment.where):
+                    self.sch.compute_inline(block)
+        for stage in reversed(placed):
+            self._place(stage)
+        for stage in placed:
+            self._take_init_out(stage)
+        for stage in placed:
+            for axis in self.leaves[stage]:
+                self._set_attributes(stage, axis, self.loops[stage][axis])
+        return self.sch
+
+    def _say(self, stage: Stage, step: BlockStep) -> None:
+        """Do what is said about a stage as a whole. Buffers keep their names, which say the scope already if they are
+        caches."""
+        block = self.blocks[stage]
+        if step.primitive != "set_scope":
+            getattr(self.sch, step.primitive)(block, *step.arguments)
+            return
+        index, scope = step.arguments
+        name = self.buffers.setdefault((block, index), buffer_name(self._written(block, index)))
+        self.sch.set_scope(block, index, scope)
+        self._rename_buffer(block, index, name)
+
+    def _rename_buffer(self, block: BlockRV, index: int, name: str) -> None:
+        buffer = self._written(block, index)
+        if isinstance(buffer.owner, BufferOp):
+            buffer.owner.buffer_name = StringAttr(name)
+            hint(buffer, name)
+
+    def _name_all(self) -> None:
+        """Give everything its name again: what was refused, and taken back, takes names back too."""
+        for stage in self.leaves:
+            self._name_loops(stage)
+        for loop, axis in self.inits:
+            self._rename(loop, f"{axis.var.name}_init")
+        for (block, index), name in self.buffers.items():
+            self._rename_buffer(block, index, name)
+
+    def _written(self, block: BlockRV, index: int) -> SSAValue:
+        return writes_of(self._block(block))[index]
+
+    def _block(self, block: BlockRV) -> BlockOp:
+        op = self.sch.get(block)
+        assert isinstance(op, BlockOp)
+        return op
+
+    # Loops
+
+    def _place(self, stage: Stage) -> None:
+        """Bring a stage to where it is computed, and its loops into the form that was asked for."""
+        op, block = stage.op, self.blocks[stage]
+        assert isinstance(op, ComputeOp)
+        axes = [*op.axis, *op.reduce_axis]
+        if stage.attachment is not None:
+            loops = self._attach(stage, stage.attachment, axes)
+        else:
+            loops = dict(zip(axes, self.sch.get_loops(block), strict=True))
+        self.loops[stage] = loops
+        leaves: Sequence[IterVar] = [axis for axis in axes if axis in loops]
+        for relation in stage.relations:
+            with _refused(stage, relation.where):
+                leaves = self._relate(loops, leaves, relation)
+        self.leaves[stage] = leaves = self._without_unit_loops(stage, loops, leaves)
+        self._name_loops(stage)
+
+    def _without_unit_loops(
+        self, stage: Stage, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar]
+    ) -> list[IterVar]:
+        """Drop the loops of one iteration of which nothing is said, by fusing each with the next one."""
+        left = list(leaves)
+        for axis in leaves:
+            if axis.kind != "spatial" or axis in self.named[stage] or self._op(loops[axis]).mixed_bounds[1] != 1:
+                continue
+            position = left.index(axis)
+            if position + 1 < len(left):
+                other = left[position + 1]
+                loops[other] = self.sch.fuse(loops.pop(axis), loops[other])
+            elif position:
+                other = left[position - 1]
+                loops[other] = self.sch.fuse(loops[other], loops.pop(axis))
+            else:
+                continue
+            left.remove(axis)
+        return left
+
+    def _attach(self, stage: Stage, attachment: Attachment, axes: Sequence[IterVar]) -> dict[IterVar, LoopRV]:
+        """Move a stage into a loop. Gives its loops there: one for each axis, or, where nothing is said of them, those
+        of more than one iteration."""
+        parent, axis = attachment.stage, attachment.axis
+        assert parent is not None
+        assert axis is not None
+        what = f"stage {stage.name} is computed at axis {axis.var.name} of stage {parent.name} ({attachment.where})"
+        if parent not in self.loops:
+            why = "is inlined" if _is_inlined(parent) else "does not come behind it"
+            raise TeError(f"{what}, which {why}")
+        if axis not in parent.leaf_iter_vars:
+            raise TeError(f"{what}, which was split or fused since")
+        block, loop = self.blocks[stage], self.loops[parent][axis]
+        keeps_all = bool(stage.relations or self.named[stage])
+        with _refused(stage, attachment.where):
+            self.sch.compute_at(block, loop, preserve_unit_loops=keeps_all)
+        around = self.sch.get_loops(block)
+        own = around[[self._op(other) for other in around].index(self._op(loop)) + 1 :]
+        if keeps_all:
+            return dict(zip(axes, own, strict=True))
+        bindings = [given.binding for given in self._block(block).axes]
+        found: dict[IterVar, LoopRV] = {}
+        for new, binding in zip(axes, bindings, strict=True):
+            if own and depends_on([binding], self._op(own[0]).variable):
+                found[new] = own.pop(0)
+        return found
+
+    def _relate(self, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar], relation: Relation) -> Sequence[IterVar]:
+        """Do one thing to the loops of a stage. Gives those that there are then, outermost first."""
+        match relation:
+            case Split(parent, outer, inner, factor, nparts):
+                loops[outer], loops[inner] = self.sch.split(loops.pop(parent), [nparts, factor])
+                return [new for leaf in leaves for new in ((outer, inner) if leaf is parent else (leaf,))]
+            case Fuse(axes, fused):
+                loops[fused] = self.sch.fuse(*(loops.pop(axis) for axis in axes))
+                return [fused if leaf is axes[0] else leaf for leaf in leaves if leaf not in axes[1:]]
+            case Reorder(axes):
+                order = iter(axes)
+                self.sch.reorder(*(loops[axis] for axis in axes))
+                return [next(order) if leaf in axes else leaf for leaf in leaves]
+
+    def _name_loops(self, stage: Stage) -> None:
+        """Call the loops of a stage as TVM called them."""
+        for axis in self.leaves[stage]:
+            self._rename(self.loops[stage][axis], axis.var.name)
+
+    def _rename(self, loop: LoopRV, name: str) -> None:
+        op = self._op(loop)
+        name = name.replace(".", "_")
+        op.loop_var = StringAttr(name)
+        hint(op.variable, name)
+
+    def _op(self, loop: LoopRV) -> ForOp:
+        op = self.sch.get(loop)
+        assert isinstance(op, ForOp)
+        return op
+
+    # How they run
+
+    def _take_init_out(self, stage: Stage) -> None:
+        """Put the init of a reduction in front of the outermost loop that is reduced along; the loops around it run as
+        those around the reduction do."""
+        leaves, loops = self.leaves[stage], self.loops[stage]
+        reduced = [axis for axis in leaves if axis.kind == "reduce"]
+        if not reduced or any(
+            axis in stage.attributes and stage.attributes[axis].thread is not None for axis in reduced
+        ):
+            return  # threads reduce together what one init is for
+        first = leaves.index(reduced[0])
+        try:
+            init = self.sch.decompose_reduction(self.blocks[stage], loops[reduced[0]])
+        except ScheduleError:
+            self._name_all()
+            return  # it computes the same in the block, at the first step of the reduction
+        inner = [axis for axis in leaves[first:] if axis.kind != "reduce"]
+        around = self.sch.get_loops(init)
+        for axis, loop in zip(inner, around[len(around) - len(inner) :], strict=True):
+            self.inits.append((loop, axis))
+            self._set_attributes(stage, axis, loop)
+
+    def _set_attributes(self, stage: Stage, axis: IterVar, loop: LoopRV) -> None:
+        """Let a loop run as was said of an axis."""
+        if axis not in stage.attributes:
+            return
+        attributes = stage.attributes[axis]
+        with _refused(stage, attributes.where):
+            for key, value in attributes.pragmas.items():
+                self.sch.annotate(loop, key, value)
+            if attributes.kind is not None:
+                getattr(self.sch, attributes.kind)(loop)
+            if attributes.thread is not None:
+                self._check_extent(stage, axis, attributes.thread, loop)
+                self.sch.bind(loop, attributes.thread.thread_tag)
+
+    def _check_extent(self, stage: Stage, axis: IterVar, thread: IterVar, loop: LoopRV) -> None:
+        """TeError where a thread axis has a number of threads other than the loop has iterations."""
+        extent = self._op(loop).mixed_bounds[1]
+        given = thread.dom.extent if thread.dom is not None else None
+        if isinstance(given, IntImm) and given.value != extent:
+            raise TeError(
+                f"stage {stage.name}: axis {axis.var.name} of extent {extent} is bound to {thread.thread_tag} of "
+                f"{given.value} threads"
+            )
+
+
+def _is_inlined(stage: Stage) -> bool:
+    return stage.attachment is not None and stage.attachment.stage is None
+
+
+@contextmanager
+def _refused(stage: Stage, where: str) -> Generator[None]:
+    """Name the stage, and the line that asked for it, in what a primitive refuses."""
+    try:
+        yield
+    except ScheduleError as error:
+        place = f" ({where})" if where else ""
+        error.reason = f"stage {stage.name}{place}: {error.reason}"
+        raise
