@@ -214,10 +214,11 @@ class _Vectorizer:
         self._insert(loop)
         values: dict[SSAValue, SSAValue] = {self.loop.variable: loop.variable}
         ops = [op for s in statements for op in s.ops]
+        inside = set(ops)
         with self.builder.at(loop.body.block):
             for op in ops:
                 for value in free_values(op):
-                    if value.owner not in ops:
+                    if value.owner not in inside:
                         self._repeat(value, values)
                 self._insert(op.clone(values))
 

@@ -10,7 +10,8 @@ from stepwell.backends.build import build
 from stepwell.backends.interpreter import run_oracle
 from stepwell.backends.runtime import register_func
 from stepwell.core.dtypes import numpy_dtype, parse_dtype
-from stepwell.dialects.tir import ForOp, LoadOp, StoreOp
+from stepwell.core.errors import UndefinedBehaviorError
+from stepwell.dialects.tir import ForOp, LoadOp, RampOp, StoreOp
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
@@ -338,6 +339,19 @@ def test_more_iterations_than_lanes_allowed_are_a_serial_loop() -> None:
 def test_steps_are_strides() -> None:
     body = "\nfor j in T.vectorized(5, 21, step=3):\n    B[j] = A[j] + T.Cast('float32', j)\n"
     assert _body(_vectorized(AB, body, F32, ZEROS)) == ['B[5:23:3] = A[5:23:3] + T.Cast("float32x6", T.Ramp(5, 3, 6))']
+
+
+def test_a_known_ramp_is_one_in_other_integer_types() -> None:
+    body = """
+for j in T.vectorized(8):
+    B[T.Cast("int64", j) + n] = A[T.Cast("int64", T.Cast("int8", j * 40))]
+"""
+    parameters = 'A: T.Buffer((512,), "float32"), B: T.Buffer((64,), "float32"), n: T.int64'
+    with pytest.raises(UndefinedBehaviorError):
+        _vectorized(parameters, body, np.arange(512, dtype="float32"), ZEROS, 3)
+    after = _vectorized(parameters, body.replace("40", "18"), np.arange(512, dtype="float32"), ZEROS, 3)
+    assert _body(after)[0].startswith("B[n:n + T.int64(8)] = A[")
+    assert all(isinstance(op.indices[-1].owner, RampOp) for op in after.op.walk() if isinstance(op, LoadOp | StoreOp))
 
 
 def test_a_loop_that_is_left_by_return_is_serial() -> None:

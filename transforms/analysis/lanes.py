@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...core.dtypes import dtype_of, int_fits, type_of, wrap_int
 from ...dialects.tir import (
     CallExternOp,
+    CastOp,
     DeclBufferOp,
     FloormodOp,
     ForOp,
@@ -107,12 +108,18 @@ class Lanes:
 
     def is_repeatable(self, value: SSAValue) -> bool:
         """Whether `value` can be computed again for one iteration, from what is known where its lanes are."""
-        if value is self.loop.variable or self.scalar(value) is not None:
-            return True
-        op = value.owner
-        if not isinstance(op, LetOp) and not (isinstance(op, Operation) and is_pure_expression(op)):
-            return False
-        return all(self.is_repeatable(v) for v in free_values(op))
+        pending, seen = [value], {value}
+        while pending:
+            value = pending.pop()
+            if value is self.loop.variable or self.scalar(value) is not None:
+                continue
+            op = value.owner
+            if not isinstance(op, LetOp) and not (isinstance(op, Operation) and is_pure_expression(op)):
+                return False
+            fresh = [v for v in free_values(op) if v not in seen]
+            seen.update(fresh)
+            pending += fresh
+        return True
 
     def _get(self, value: SSAValue) -> _Known:
         known = self._known.get(value) if self.is_inside(value) else value
@@ -204,6 +211,8 @@ class Lanes:
 
     def _ramp(self, op: Operation) -> _Ramp | None:
         """The ramp that an operator on ramps gives, or None."""
+        if isinstance(op, CastOp):
+            return self._converted(op)
         name = _ON_RAMPS.get(type(op))
         if name is None:
             return None
@@ -219,6 +228,15 @@ class Lanes:
             return None
         ramp, factor = (left, right.base) if isinstance(a, _Ramp) else (right, left.base)
         return _Ramp(*(self._arith("mul", n, factor, type_) for n in (ramp.base, ramp.stride)))
+
+    def _converted(self, op: CastOp) -> _Ramp | None:
+        """A ramp of known numbers as another integer type."""
+        known, have, want = self._get(op.value), dtype_of(op.value.type), dtype_of(op.result.type)
+        if not isinstance(known, _Ramp) or not isinstance(known.base, int) or not isinstance(known.stride, int):
+            return None
+        if want.is_float or want.is_bool or not int_fits(known.base + known.stride * (self.count - 1), have):
+            return None
+        return _Ramp(wrap_int(known.base, want), wrap_int(known.stride, want))
 
     def _arith(self, name: str, a: Mixed, b: Mixed, type: Attribute) -> Mixed:
         dtype = dtype_of(type)

@@ -94,26 +94,31 @@ def _key(loop: ForOp, value: SSAValue) -> Hashable | None:
     op = value.owner
     if value is loop.variable or not loop.is_ancestor(op):
         return value
-    if isinstance(op, LetOp):
-        return _key(loop, op.value)
+    if isinstance(op, LetOp):  # one in an inner loop has many values in an iteration
+        return value if op.parent is loop.body.block else None
     if isinstance(op, Block) or op.regions or not is_pure_expression(op):
         return None
     operands = tuple(_key(loop, v) for v in op.operands)
     return None if None in operands else (op.name, tuple(sorted(op.properties.items(), key=str)), value.type, operands)
 
 
-def _stride(loop: ForOp, value: SSAValue) -> int | None:
+def _stride(loop: ForOp, value: SSAValue, known: dict[SSAValue, int | None] | None = None) -> int | None:
     """How much an integer grows when the loop variable grows by one, as a number it wraps like; None where unknown."""
+    known = {loop.variable: 1} if known is None else known
+    if value not in known:
+        known[value] = _computed_stride(loop, value, known)
+    return known[value]
+
+
+def _computed_stride(loop: ForOp, value: SSAValue, known: dict[SSAValue, int | None]) -> int | None:
     op = value.owner
-    if value is loop.variable:
-        return 1
     if not loop.is_ancestor(op) or constant_value(value) is not None:
         return 0
     if isinstance(op, LetOp):
-        return _stride(loop, op.value)
+        return _stride(loop, op.value, known)
     if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
         return None
-    a, b = (_stride(loop, v) for v in op.operands)
+    a, b = (_stride(loop, v, known) for v in op.operands)
     if a is None or b is None:
         return None
     if isinstance(op, arith.AddiOp):
