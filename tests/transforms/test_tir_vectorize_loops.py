@@ -148,6 +148,33 @@ for j in T.vectorized(8):
         assert "tir.if_then_else" in str(after)
 
 
+def test_what_all_lanes_read_is_not_read_where_all_are_off() -> None:
+    body = """
+for j in T.vectorized(8):
+    if j < n:
+        x = A[n * 100]
+        B[j] = x + T.if_then_else(j > n, A[2 * n], T.float32(1))
+"""
+    after = _vectorized(f"{AB}, n: T.int32", body, F32, ZEROS, 0)
+    assert _stores(after) == [True]
+    with pytest.raises(UndefinedBehaviorError):
+        _run(after, [F32, ZEROS, 5], native=False)
+
+
+def test_a_branch_that_cannot_be_lanes_becomes_serial_as_a_whole() -> None:
+    parameters = 'A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32"), n: T.int32'
+    body = """
+for j in T.vectorized(8):
+    C[j] = T.float32(1)
+    if C[j] < T.Cast("float32", n):
+        C[j] = T.float32(9)
+        A[j, 0] = C[j]
+    C[j] = C[j] + A[j, 0]
+"""
+    after = _vectorized(parameters, body, F32.reshape(8, 8), F32[:8], 3)
+    assert _stores(after) == [True, False, False, False]
+
+
 def test_divisions_that_a_condition_guards_stay_one_by_one() -> None:
     parameters = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
     body = """
