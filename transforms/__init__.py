@@ -20,6 +20,7 @@ PASSES: dict[str, str] = {
     "tir-resolve-blocks": "TirResolveBlocksPass",
     "tir-simplify": "TirSimplifyPass",
     "tir-unroll-loops": "TirUnrollLoopsPass",
+    "tir-vectorize-loops": "TirVectorizeLoopsPass",
 }
 """Every pass of Stepwell: its name, and its class in the module of that name (with underscores)."""
 

@@ -40,16 +40,18 @@ def linear_index(f: FunctionEmitter, buffer: MemRef, indices: Sequence[str]) -> 
     return position
 
 
-def address(f: FunctionEmitter, buffer: SSAValue, indices: Sequence[SSAValue]) -> str:
-    """A pointer to an element of `buffer`."""
+def address(f: FunctionEmitter, buffer: SSAValue, indices: Sequence[SSAValue], *, inbounds: bool = True) -> str:
+    """A pointer to an element of `buffer`. inbounds: there is one; not where a mask may leave it out."""
     value = f.memref(buffer)
-    return element_pointer(f, value.pointer, element(buffer), linear_index(f, value, f.operands(indices)))
+    position = linear_index(f, value, f.operands(indices))
+    return element_pointer(f, value.pointer, element(buffer), position, inbounds=inbounds)
 
 
-def element_pointer(f: FunctionEmitter, pointer: str, type: Attribute, position: str) -> str:
+def element_pointer(f: FunctionEmitter, pointer: str, type: Attribute, position: str, *, inbounds: bool = True) -> str:
     if constant(position) == 0:
         return pointer
-    return f.op(f"getelementptr inbounds {memory_type(type)}, ptr {pointer}, i64 {position}")
+    kind = "getelementptr inbounds" if inbounds else "getelementptr"
+    return f.op(f"{kind} {memory_type(type)}, ptr {pointer}, i64 {position}")
 
 
 def start(f: FunctionEmitter, buffer: SSAValue) -> str:

@@ -31,13 +31,15 @@ _FLOAT_EXTREMES = {
 }
 
 
-def _contiguous_address(f: FunctionEmitter, op: Operation, base: SSAValue, indices: list[SSAValue]) -> str:
+def _contiguous_address(
+    f: FunctionEmitter, op: Operation, base: SSAValue, indices: list[SSAValue], *, inbounds: bool = True
+) -> str:
     strides = f.memref(base).strides
     if strides and strides[-1] != "1":
         raise unsupported(op, f"the last dimension of the buffer must have stride 1, got {base.type}")
     if not strides and lanes(_vector_of(op)) != 1:
         raise unsupported(op, f"a buffer of rank 0 has one element, got {base.type}")
-    return address(f, base, indices)
+    return address(f, base, indices, inbounds=inbounds)
 
 
 def _vector_of(op: Operation) -> Attribute:
@@ -55,7 +57,7 @@ def _store(f: FunctionEmitter, op: vector.StoreOp) -> None:
 
 
 def _masked_load(f: FunctionEmitter, op: vector.MaskedLoadOp) -> None:
-    pointer = _contiguous_address(f, op, op.base, list(op.indices))
+    pointer = _contiguous_address(f, op, op.base, list(op.indices), inbounds=False)
     type, kind = op.result.type, memory_type(op.result.type)
     other = to_memory(f, type, f.operand(op.pass_thru))
     arguments = [(f"ptr align {byte_size(type)}", pointer), _mask(f, op.mask), (kind, other)]
@@ -64,7 +66,7 @@ def _masked_load(f: FunctionEmitter, op: vector.MaskedLoadOp) -> None:
 
 
 def _masked_store(f: FunctionEmitter, op: vector.MaskedStoreOp) -> None:
-    pointer = _contiguous_address(f, op, op.base, list(op.indices))
+    pointer = _contiguous_address(f, op, op.base, list(op.indices), inbounds=False)
     type = op.value_to_store.type
     kind = memory_type(type)
     value = to_memory(f, type, f.operand(op.value_to_store))

@@ -21,6 +21,7 @@ from stepwell.tools.testing.comparison import near, same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments, random_array
 from stepwell.tools.testing.strategies import programs
+from stepwell.transforms.pipelines import apply_passes
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COUNT = 64
@@ -32,6 +33,19 @@ def test_native_code_computes_exactly_what_the_oracle_computes(program: tuple[Mo
     expected, got = copy_arguments(arguments), copy_arguments(arguments)
     expected.append(run_oracle(module, "main", expected) or 0)
     got.append(build(module)["main"](*got) or 0)
+    for name, a, b in zip([*arguments, "the result"], got, expected, strict=True):
+        assert same(a, b), name
+
+
+@given(program=programs(Features()))
+def test_native_code_of_vectorized_loops_computes_exactly_what_the_oracle_computes(
+    program: tuple[Module, dict[str, Any]],
+) -> None:
+    module, arguments = program
+    expected, got = copy_arguments(arguments), copy_arguments(arguments)
+    expected.append(run_oracle(module, "main", expected) or 0)
+    vectors = apply_passes(module, "tir-resolve-blocks,tir-vectorize-loops")
+    got.append(build(vectors)["main"](*got) or 0)
     for name, a, b in zip([*arguments, "the result"], got, expected, strict=True):
         assert same(a, b), name
 

@@ -23,6 +23,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "tir-simplify": [{"unit_loops": True}],
     "tir-plan-allocations": [{"max_stack_bytes": 16}],
     "tir-unroll-loops": [{"max_extent": 3}],
+    "tir-vectorize-loops": [{"max_lanes": 3}],
 }
 TIR = [name for name in PASSES if name.startswith("tir-")]
 VARIANTS = [(name, options) for name in TIR for options in ({}, *OPTIONS.get(name, []))]

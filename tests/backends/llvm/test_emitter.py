@@ -117,3 +117,18 @@ def test_refusals_say_where(parse_upstream) -> None:
         op.location = FileLineColLoc(StringAttr("k.py"), IntAttr(3), IntAttr(5))
     with pytest.raises(UnsupportedError, match=r"vector\.print at k\.py:3:5: no LLVM lowering"):
         emit_module(module)
+
+
+def test_addresses_that_a_mask_may_leave_out_need_not_exist(parse_upstream) -> None:
+    text = emit_module(
+        parse_upstream("""
+    func.func @main(%a: memref<8xf32>, %i: index, %m: i1) {
+      %mask = vector.broadcast %m : i1 to vector<4xi1>
+      %x = vector.load %a[%i] : memref<8xf32>, vector<4xf32>
+      %y = vector.maskedload %a[%i], %mask, %x : memref<8xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
+      vector.maskedstore %a[%i], %mask, %y : memref<8xf32>, vector<4xi1>, vector<4xf32>
+      func.return
+    }""")
+    ).text
+    assert text.count("getelementptr inbounds float") == 1
+    assert text.count("getelementptr float") == 2

@@ -1,0 +1,76 @@
+// RUN: stepwell-opt %s -p tir-vectorize-loops | filecheck %s
+// RUN: stepwell-opt %s -p "tir-vectorize-loops{max-lanes=4}" | filecheck %s --check-prefix=FEWER
+
+// The variable is a ramp, what does not depend on it is broadcast.
+tir.func @add("A" %A: memref<16xf32>, "B" %B: memref<16xf32>, "x" %x: f32, "n" %n: i32) {
+  tir.for vectorized "i" %i : i32 in [0 +: 8] {
+    %j = arith.addi %n, %i : i32
+    %a = tir.load %A[%j] : memref<16xf32>
+    %b = arith.addf %a, %x : f32
+    tir.store %b, %B[%i] : memref<16xf32>
+  }
+}
+// CHECK:         tir.func @add(
+// CHECK-NEXT:      %[[one:.*]] = arith.constant 1 : i32
+// CHECK-NEXT:      %[[r:.*]] = tir.ramp %n, %[[one]] : vector<8xi32>
+// CHECK-NEXT:      %[[a:.*]] = tir.load %A[%[[r]] : vector<8xi32>] : memref<16xf32>
+// CHECK-NEXT:      %[[x:.*]] = vector.broadcast %x : f32 to vector<8xf32>
+// CHECK-NEXT:      %[[b:.*]] = arith.addf %[[a]], %[[x]] : vector<8xf32>
+// CHECK-NEXT:      %[[zero:.*]] = arith.constant 0 : i32
+// CHECK-NEXT:      %[[step:.*]] = arith.constant 1 : i32
+// CHECK-NEXT:      %[[s:.*]] = tir.ramp %[[zero]], %[[step]] : vector<8xi32>
+// CHECK-NEXT:      tir.store %[[b]], %B[%[[s]] : vector<8xi32>] : memref<16xf32>
+// CHECK-NEXT:    }
+
+// FEWER:         tir.func @add(
+// FEWER-NEXT:      tir.for serial "i"
+
+// A branch on lanes: predicates.
+tir.func @tail("A" %A: memref<8xf32>, "x" %x: f32, "n" %n: i32) {
+  tir.for vectorized "i" %i : i32 in [0 +: 8] {
+    %c = arith.cmpi slt, %i, %n : i32
+    tir.if %c {
+      tir.store %x, %A[%i] : memref<8xf32>
+    }
+  }
+}
+// CHECK-NEXT:    tir.func @tail(
+// CHECK:           %[[c:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : vector<8xi32>
+// CHECK:           tir.store %{{.*}}, %A[%{{.*}} : vector<8xi32>] if %[[c]] : vector<8xi1> : memref<8xf32>
+// CHECK-NEXT:    }
+
+// The variable in another index than the last one, and neighbours that can be lanes.
+tir.func @column("A" %A: memref<8x8xf32>, "B" %B: memref<8xf32>, "x" %x: f32, "j" %j: i32) {
+  tir.for vectorized "i" %i : i32 in [0 +: 8] annotations {a = 1 : i32} {
+    tir.store %x, %B[%i] : memref<8xf32>
+    tir.store %x, %A[%i, %j] : memref<8x8xf32>
+  }
+}
+// CHECK-NEXT:    tir.func @column(
+// CHECK:           tir.store %{{.*}}, %B[%{{.*}} : vector<8xi32>] : memref<8xf32>
+// CHECK-NEXT:      tir.for serial "i" %[[i:.*]] : i32 in [0 +: 8] annotations {a = 1 : i32} {
+// CHECK-NEXT:        tir.store %x, %A[%[[i]], %j] : memref<8x8xf32>
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+
+// One iteration is its statements, none is nothing; of an unknown number a serial loop is left, other kinds stay.
+tir.func @others("A" %A: memref<8xf32>, "x" %x: f32, "n" %n: i32) {
+  tir.for vectorized "i" %i : i32 in [%n +: 1] {
+    tir.store %x, %A[%i] : memref<8xf32>
+  }
+  tir.for vectorized "i" %i : i32 in [0 +: 0] {
+    tir.store %x, %A[%i] : memref<8xf32>
+  }
+  tir.for vectorized "i" %i : i32 in [0 +: %n] {
+    tir.store %x, %A[%i] : memref<8xf32>
+  }
+  tir.for parallel "i" %i : i32 in [0 +: 8] {
+    tir.store %x, %A[%i] : memref<8xf32>
+  }
+}
+// CHECK-NEXT:    tir.func @others(
+// CHECK-NEXT:      tir.store %x, %A[%n] : memref<8xf32>
+// CHECK-NEXT:      tir.for serial "i" %[[i:.*]] : i32 in [0 +: %n] {
+// CHECK-NEXT:        tir.store %x, %A[%[[i]]] : memref<8xf32>
+// CHECK-NEXT:      }
+// CHECK-NEXT:      tir.for parallel "i"

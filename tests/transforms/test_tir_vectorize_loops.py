@@ -1,0 +1,411 @@
+"""Vectorized loops as vectors: what is computed stays, and what cannot be lanes becomes serial loops of its own."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import VectorType
+
+from stepwell.backends.build import build
+from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.runtime import register_func
+from stepwell.core.dtypes import numpy_dtype, parse_dtype
+from stepwell.core.errors import UndefinedBehaviorError
+from stepwell.dialects.tir import ForOp, LoadOp, RampOp, StoreOp
+from stepwell.frontends.mlir import parse_mlir
+from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.module import Module
+from stepwell.transforms.pipelines import apply_passes
+
+F32 = np.arange(64, dtype="float32") / 4 - 3
+PASSES = "tir-resolve-blocks,tir-vectorize-loops"
+
+
+def _module(parameters: str, body: str) -> Module:
+    lines = [f"        {line}" for line in body.strip("\n").splitlines()]
+    head = ["@T.prim_func", f"def main({parameters}):"]
+    return parse_tvmscript("\n".join([*head, *lines]))
+
+
+def _run(module: Module, arguments: list[Any], native: bool) -> list[Any]:
+    values = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    if native:
+        build(module)["main"](*values)
+    else:
+        run_oracle(module, "main", values)
+    return values
+
+
+def _vectorized(parameters: str, body: str, *arguments: Any, passes: str = PASSES) -> Module:
+    """The program behind the passes, which computes what it computed, in the oracle and as native code."""
+    module = _module(parameters, body)
+    after = apply_passes(module, passes)
+    after.verify()
+    assert "vectorized" not in str(after)
+    expected = _run(module, list(arguments), native=False)
+    for native in (False, True):
+        for a, b in zip(_run(after, list(arguments), native), expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+    return after
+
+
+def _body(module: Module) -> list[str]:
+    """The statements of the function, as TVMScript."""
+    lines = module.script().splitlines()
+    start = next(n for n, line in enumerate(lines) if "def main" in line)
+    return [line[8:] for line in lines[start + 1 :]]
+
+
+def _is_vector(op: LoadOp | StoreOp) -> bool:
+    return isinstance(op.indices[-1].type, VectorType)
+
+
+def _stores(module: Module) -> list[bool]:
+    """Whether each store, in order, writes a vector."""
+    return [_is_vector(op) for op in module.op.walk() if isinstance(op, StoreOp)]
+
+
+def _loops(module: Module) -> list[str]:
+    return [f"{op.kind.data} {op.loop_var.data}" for op in module.op.walk() if isinstance(op, ForOp)]
+
+
+AB = 'A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")'
+ABC = f'{AB}, C: T.Buffer((64,), "float32")'
+ZEROS = np.zeros(64, "float32")
+
+
+def test_a_sum_of_vectors_prints_as_slices() -> None:
+    body = """
+for i in range(8):
+    for j in T.vectorized(8):
+        C[i * 8 + j] = A[i * 8 + j] + B[i * 8 + j]
+"""
+    after = _vectorized(ABC, body, F32, F32, ZEROS)
+    assert _body(after) == [
+        "for i in range(8):",
+        "    C[i * 8:i * 8 + 8] = A[i * 8:i * 8 + 8] + B[i * 8:i * 8 + 8]",
+    ]
+
+
+def test_what_does_not_depend_on_the_loop_is_computed_once() -> None:
+    body = """
+for j in T.vectorized(8):
+    B[2 * j] = A[j] * A[3] + T.Cast("float32", j)
+"""
+    after = _vectorized(AB, body, F32, ZEROS)
+    assert _body(after) == ['B[0:16:2] = A[0:8] * T.Broadcast(A[3], 8) + T.Cast("float32x8", T.Ramp(0, 1, 8))']
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "float16", "bfloat16", "float64"])
+def test_arithmetic_of_every_type_is_that_of_one_iteration(dtype: str) -> None:
+    parameters = f'A: T.Buffer((8, 8), "{dtype}"), B: T.Buffer((8, 8), "{dtype}"), M: T.Buffer((8, 8), "bool")'
+    body = f"""
+for i in range(8):
+    for j in T.vectorized(8):
+        x = A[i, j] * A[i, 7 - j] + T.Cast("{dtype}", j * 100)
+        M[i, j] = x < A[i, j]
+        B[i, j] = T.Select(M[i, j], T.max(x, A[i, j]), T.Cast("{dtype}", i) - x)
+"""
+    numbers = np.random.default_rng(0).integers(0, 100, (8, 8))
+    data = numbers.astype(numpy_dtype(parse_dtype(dtype)))
+    after = _vectorized(parameters, body, data, np.zeros_like(data), np.zeros((8, 8), "bool"))
+    assert _stores(after) == [True, True]
+
+
+def test_a_branch_on_lanes_becomes_predicates() -> None:
+    body = """
+for j in T.vectorized(8):
+    if j < n:
+        B[j] = A[j + 3]
+    else:
+        B[j] = T.float32(7)
+"""
+    after = _vectorized(f"{AB}, n: T.int32", body, F32, ZEROS, 5)
+    assert _stores(after) == [True, True]
+    assert all(op.predicate is not None for op in after.op.walk() if isinstance(op, StoreOp | LoadOp))
+
+
+@pytest.mark.parametrize("n", [-3, 0, 5, 61, 64, 100])
+def test_elements_that_a_condition_keeps_out_are_not_touched(n: int) -> None:
+    body = """
+for i in range(8):
+    for j in T.vectorized(8):
+        if i * 8 + j < n:
+            B[i * 8 + j] = T.if_then_else(i * 8 + j >= 1, A[i * 8 + j - 1], T.float32(0)) + A[i * 8 + j]
+"""
+    parameters = 'A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), n: T.int32'
+    assert _stores(_vectorized(parameters, body, F32, ZEROS, n)) == [True]
+
+
+def test_a_lazy_choice_of_all_lanes_stays_lazy() -> None:
+    body = """
+for j in T.vectorized(8):
+    B[j] = T.if_then_else(n < 4, A[n * 8 + j], T.float32(1))
+"""
+    for n in (3, 1000):
+        after = _vectorized(f"{AB}, n: T.int32", body, F32, ZEROS, n)
+        assert _stores(after) == [True]
+        assert "tir.if_then_else" in str(after)
+
+
+def test_what_all_lanes_read_is_not_read_where_all_are_off() -> None:
+    body = """
+for j in T.vectorized(8):
+    if j < n:
+        x = A[n * 100]
+        B[j] = x + T.if_then_else(j > n, A[2 * n], T.float32(1))
+"""
+    after = _vectorized(f"{AB}, n: T.int32", body, F32, ZEROS, 0)
+    assert _stores(after) == [True]
+    with pytest.raises(UndefinedBehaviorError):
+        _run(after, [F32, ZEROS, 5], native=False)
+
+
+def test_a_branch_that_cannot_be_lanes_becomes_serial_as_a_whole() -> None:
+    parameters = 'A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32"), n: T.int32'
+    body = """
+for j in T.vectorized(8):
+    C[j] = T.float32(1)
+    if C[j] < T.Cast("float32", n):
+        C[j] = T.float32(9)
+        A[j, 0] = C[j]
+    C[j] = C[j] + A[j, 0]
+"""
+    after = _vectorized(parameters, body, F32.reshape(8, 8), F32[:8], 3)
+    assert _stores(after) == [True, False, False, False]
+
+
+def test_divisions_that_a_condition_guards_stay_one_by_one() -> None:
+    parameters = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
+    body = """
+for j in T.vectorized(8):
+    B[j] = T.if_then_else(A[j] != 0, 100 // A[j], 0)
+"""
+    after = _vectorized(parameters, body, np.arange(-3, 5, dtype="int32"), np.zeros(8, "int32"))
+    assert _loops(after) == ["serial j"]
+
+
+def test_only_the_statements_that_cannot_be_lanes_become_a_loop() -> None:
+    parameters = 'A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")'
+    body = """
+for j in T.vectorized(8):
+    C[j] = A[0, j] + T.float32(1)
+    B[j, 2] = C[j]
+    C[j] = C[j] * T.float32(2)
+"""
+    after = _vectorized(parameters, body, F32.reshape(8, 8), F32.reshape(8, 8), np.zeros(8, "float32"))
+    assert _body(after) == [
+        "C[0:8] = A[0, 0:8] + T.Broadcast(T.float32(1.0), 8)",
+        "for j in range(8):",
+        "    B[j, 2] = C[j]",
+        "C[0:8] = C[0:8] * T.Broadcast(T.float32(2.0), 8)",
+    ]
+
+
+def test_names_that_a_serial_loop_needs_are_computed_in_it() -> None:
+    parameters = 'A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")'
+    body = """
+for j in T.vectorized(8):
+    k = j * 3 + n
+    r = (k + 1) % 8
+    C[j] = T.Cast("float32", k)
+    B[r, 2] = A[j, r]
+"""
+    after = _vectorized(f"{parameters}, n: T.int32", body, F32.reshape(8, 8), F32.reshape(8, 8), F32[:8], 5)
+    assert _stores(after) == [True, False]
+    assert _loops(after) == ["serial j"]
+
+
+def test_what_was_read_before_is_not_read_again() -> None:
+    parameters = 'A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")'
+    body = """
+for j in T.vectorized(8):
+    x = C[j]
+    C[j] = x + T.float32(1)
+    A[j, 2] = x
+    C[j] = C[j] * T.float32(2)
+"""
+    after = _vectorized(parameters, body, F32.reshape(8, 8), F32[:8])
+    assert _stores(after) == [False, False, True]
+
+
+def test_loops_that_all_lanes_run_alike_stay_around() -> None:
+    body = """
+for j in T.vectorized(8):
+    B[j] = T.float32(0)
+    for k in range(n):
+        B[j] = B[j] + A[k * 8 + j]
+"""
+    after = _vectorized(f"{AB}, n: T.int32", body, F32, ZEROS, 4)
+    assert _body(after) == [
+        "B[0:8] = T.Broadcast(T.float32(0.0), 8)",
+        "for k in range(n):",
+        "    B[0:8] = B[0:8] + A[k * 8:k * 8 + 8]",
+    ]
+
+
+def test_loops_with_bounds_of_their_own_for_each_lane_become_serial() -> None:
+    body = """
+for j in T.vectorized(8):
+    for k in range(j):
+        B[j] = B[j] + A[k * 8 + j]
+"""
+    assert _loops(_vectorized(AB, body, F32, ZEROS)) == ["serial j", "serial k"]
+
+
+def test_a_vectorized_loop_inside_of_another_goes_first() -> None:
+    parameters = 'A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")'
+    body = """
+for i in T.vectorized(8):
+    for j in T.vectorized(4, 8):
+        B[i, j] = A[i, j]
+"""
+    after = _vectorized(parameters, body, F32.reshape(8, 8), ZEROS.reshape(8, 8))
+    assert _body(after) == ["for i in range(8):", "    B[i, 4:8] = A[i, 4:8]"]
+
+
+def test_memory_of_each_iteration_is_kept_by_a_serial_loop() -> None:
+    body = """
+t = T.alloc_buffer((2,), "float32")
+for j in T.vectorized(8):
+    C[j] = A[j]
+    t[0] = A[j] * T.float32(2)
+    for k in range(2):
+        t[1] = t[0] + B[j]
+        C[j] = C[j] + t[1]
+    C[j] = C[j] * T.float32(3)
+"""
+    after = _vectorized(ABC, body, F32, F32, ZEROS)
+    assert _loops(after) == ["serial j", "serial k"]
+    assert _stores(after) == [True, False, False, False, True]
+
+
+def test_memory_allocated_in_an_iteration_is_kept_by_a_serial_loop() -> None:
+    body = """
+for j in T.vectorized(8):
+    C[j] = A[j]
+    t = T.decl_buffer((1,), "float32")
+    t[0] = A[j] * T.float32(2)
+    C[j] = C[j] + t[0]
+    C[j] = C[j] * T.float32(3)
+"""
+    after = _vectorized(ABC, body, F32, F32, ZEROS)
+    assert _stores(after) == [True, False, False, True]
+
+
+def test_each_lane_may_keep_to_its_own_elements_of_memory() -> None:
+    body = """
+t = T.alloc_buffer((16,), "float32")
+for j in T.vectorized(8):
+    t[2 * j + 1] = A[j]
+    C[j] = t[2 * j + 1] + B[j]
+"""
+    after = _vectorized(ABC, body, F32, F32, ZEROS)
+    assert _stores(after) == [True, True]
+    assert _loops(after) == []
+
+
+def test_elements_that_wrap_to_the_same_one_are_not_each_lanes_own() -> None:
+    body = """
+t = T.alloc_buffer((256,), "float32")
+for j in T.serial(0, T.uint8(4)):
+    C[j] = A[j]
+for j in T.vectorized(T.uint8(0), T.uint8(4)):
+    t[j * T.uint8(128)] = A[j]
+    C[j] = t[j * T.uint8(128)] + B[j]
+"""
+    assert _loops(_vectorized(ABC, body, F32, F32, ZEROS))[-1] == "serial j"
+
+
+def test_an_unsigned_index_that_wraps_is_no_ramp() -> None:
+    parameters = 'A: T.Buffer((256,), "float32"), B: T.Buffer((256,), "float32"), n: T.uint8'
+    body = """
+for j in T.vectorized(T.uint8(0), T.uint8(8)):
+    B[j + n] = A[j + n]
+"""
+    numbers = np.arange(256, dtype="float32")
+    after = _vectorized(parameters, body, numbers, np.zeros_like(numbers), 252)
+    assert _stores(after) == [True]
+
+
+def test_stores_of_all_lanes_to_one_element_stay_in_order() -> None:
+    body = """
+for j in T.vectorized(8):
+    if j == 7:
+        B[0] = A[j]
+"""
+    assert _stores(_vectorized(AB, body, F32, ZEROS)) == [False]
+
+
+def test_assertions_are_checked_for_each_iteration() -> None:
+    body = """
+for j in T.vectorized(8):
+    assert j < 8, "a lane too many"
+    B[j] = A[j]
+"""
+    after = _vectorized(AB, body, F32, ZEROS)
+    assert str(after).count("tir.assert") == 1
+    assert _stores(after) == [True]
+
+
+@pytest.mark.parametrize(
+    ("loop", "kept"), [("T.vectorized(1)", []), ("T.vectorized(0)", []), ("T.vectorized(n)", ["serial j"])]
+)
+def test_loops_of_one_none_or_an_unknown_number_of_iterations(loop: str, kept: list[str]) -> None:
+    after = _vectorized(f"{AB}, n: T.int32", f"\nfor j in {loop}:\n    B[j] = A[j]\n", F32, ZEROS, 9)
+    assert _loops(after) == kept
+    assert not any(_stores(after))
+
+
+def test_more_iterations_than_lanes_allowed_are_a_serial_loop() -> None:
+    body = "\nfor j in T.vectorized(64):\n    B[j] = A[j]\n"
+    after = _vectorized(AB, body, F32, ZEROS, passes="tir-vectorize-loops{max-lanes=32}")
+    assert _loops(after) == ["serial j"]
+
+
+def test_steps_are_strides() -> None:
+    body = "\nfor j in T.vectorized(5, 21, step=3):\n    B[j] = A[j] + T.Cast('float32', j)\n"
+    assert _body(_vectorized(AB, body, F32, ZEROS)) == ['B[5:23:3] = A[5:23:3] + T.Cast("float32x6", T.Ramp(5, 3, 6))']
+
+
+def test_a_known_ramp_is_one_in_other_integer_types() -> None:
+    body = """
+for j in T.vectorized(8):
+    B[T.Cast("int64", j) + n] = A[T.Cast("int64", T.Cast("int8", j * 40))]
+"""
+    parameters = 'A: T.Buffer((512,), "float32"), B: T.Buffer((64,), "float32"), n: T.int64'
+    with pytest.raises(UndefinedBehaviorError):
+        _vectorized(parameters, body, np.arange(512, dtype="float32"), ZEROS, 3)
+    after = _vectorized(parameters, body.replace("40", "18"), np.arange(512, dtype="float32"), ZEROS, 3)
+    assert _body(after)[0].startswith("B[n:n + T.int64(8)] = A[")
+    assert all(isinstance(op.indices[-1].owner, RampOp) for op in after.op.walk() if isinstance(op, LoadOp | StoreOp))
+
+
+def test_a_loop_that_is_left_by_return_is_serial() -> None:
+    text = """
+    tir.func @main("A" %A: memref<8xi32>) -> i32 {
+      tir.for vectorized "i" %i : i32 in [0 +: 8] {
+        tir.return %i : i32
+      }
+    }"""
+    after = apply_passes(parse_mlir(text), PASSES)
+    assert _loops(after) == ["serial i"]
+    assert run_oracle(after, "main", [np.zeros(8, "int32")]) == 0
+
+
+def test_calls_run_once_for_each_iteration() -> None:
+    seen: list[int] = []
+    register_func("test.lane", seen.append, override=True)
+    module = _module(
+        AB,
+        """
+for j in T.vectorized(4):
+    B[j] = A[j]
+    T.evaluate(T.call_packed("test.lane", j))
+    B[j] = B[j] * A[j]
+""",
+    )
+    after = apply_passes(module, PASSES)
+    assert _stores(after) == [True, True]
+    _run(after, [F32, ZEROS], native=True)
+    assert seen == [0, 1, 2, 3]
