@@ -16,6 +16,7 @@ from ....transforms.tir_lower_match_buffers import TirLowerMatchBuffersPass
 from ....transforms.tir_resolve_blocks import TirResolveBlocksPass
 from ....transforms.tir_simplify import TirSimplifyPass
 from ....transforms.tir_unroll_loops import TirUnrollLoopsPass
+from ....transforms.tir_vectorize_loops import TirVectorizeLoopsPass
 from ... import te
 from ..ir.module import IRModule, PrimFunc
 from ..transform import PassContext, as_module
@@ -59,7 +60,7 @@ class OperatorModule:
 _PHASES: tuple[Callable[[], list[ModulePass]], ...] = (
     lambda: [],
     lambda: [TirResolveBlocksPass(), TirLowerMatchBuffersPass()],
-    lambda: [TirUnrollLoopsPass()],
+    lambda: [TirSimplifyPass(unit_loops=True), TirUnrollLoopsPass(), TirVectorizeLoopsPass()],
     lambda: [TirSimplifyPass(unit_loops=True)],
 )
 """The way down to loops and accesses of buffers, in TVM's four phases."""
@@ -70,8 +71,9 @@ def lower(
 ) -> IRModule:
     """A module, a function or a schedule of tensors, which stays as it is, as loops, branches and accesses of buffers.
 
-    args: the parameters of the function that a schedule is of, in order.  name: what to call the only function. Behind each phase run the passes that the context has for it
-    (`tir.add_lower_pass`). A module that has been lowered is left as it is. Errors as the passes raise them.
+    args: the parameters of the function that a schedule is of, in order.  name: what to call the only function.
+    Behind each phase run the passes that the context has for it (`tir.add_lower_pass`). A module that has been lowered
+    is left as it is. Errors as the passes raise them.
     """
     if isinstance(inputs, te.Schedule):
         if args is None:
@@ -100,8 +102,8 @@ def build(
     """Compile a module, a function or a schedule of tensors, which stays as it is.
 
     args: the parameters of the function that a schedule is of; for a module the target may stand here.  target: what
-    to compile for, `llvm` for this machine.  name: what to call its only function. It is lowered first, if it has not been. Errors as `stepwell.build` and the
-    passes raise them.
+    to compile for, `llvm` for this machine.  name: what to call the only function. It is lowered first, if it has not
+    been. Errors as `stepwell.build` and the passes raise them.
     """
     if isinstance(args, str):
         args, target = None, args
