@@ -71,6 +71,7 @@ from .functions import (
     truncmod,
 )
 from .prim_func import create_prim_func, create_te_func
+from .scan import scan
 from .tensor import Tensor, comm_reducer, compute, placeholder, size_var, var
 
 __all__ = [
@@ -134,6 +135,7 @@ __all__ = [
     "reduce_axis",
     "round",
     "rsqrt",
+    "scan",
     "sigmoid",
     "sin",
     "sinh",

@@ -85,3 +85,33 @@ te.func @nothing {
 // CHECK-LABEL: te.func @nothing {
 // CHECK-NEXT:    te.params
 // CHECK-NEXT:  }
+
+// Rows computed from rows, of two tensors at once; a stage between them; sizes of their own.
+te.func @rows {
+  %m = tir.symbol "m" : i32
+  %n = tir.symbol "n" : i32
+  %X = te.placeholder "X" [%m, %n] : tensor<?x?xf32>
+  %I = te.placeholder "I" [1, %n] : tensor<1x?xf32>
+  %J = te.placeholder "J" [1] : tensor<1xf32>
+  %S, %T = te.scan "S" time "t" init %I : tensor<1x?xf32>, %J : tensor<1xf32> dims [%m, %n, %m] tag "sums" annotations {why = 1 : i32} (%t : i32, %s : tensor<?x?xf32>, %r : tensor<?xf32>) {
+    %V = te.compute "V" () : tensor<f32> {
+      %one = arith.constant 1 : i32
+      %before = arith.subi %t, %one : i32
+      %0 = te.read %r[%before] : tensor<?xf32>
+      te.yield %0 : f32
+    }
+    %U = te.compute "U" (spatial "i" %i : i32 in [0 +: %n]) : tensor<?xf32> {
+      %1 = te.read %X[%t, %i] : tensor<?x?xf32>
+      %2 = te.read %V[] : tensor<f32>
+      %3 = arith.addf %1, %2 : f32
+      te.yield %3 : f32
+    }
+    te.yield %U : tensor<?xf32>, %V : tensor<f32>
+  }
+  te.params %X : tensor<?x?xf32>, %I : tensor<1x?xf32>, %J : tensor<1xf32>, %S : tensor<?x?xf32>, %T : tensor<?xf32>
+}
+// CHECK-LABEL: te.func @rows {
+// CHECK:         %S, %T = te.scan "S" time "t" init %I : tensor<1x?xf32>, %J : tensor<1xf32> dims [%m, %n, %m] tag "sums" annotations {why = 1 : i32} (%t: i32, %s: tensor<?x?xf32>, %r: tensor<?xf32>) {
+// CHECK-NEXT:      %V = te.compute "V" () : tensor<f32> {
+// CHECK:           te.yield %U : tensor<?xf32>, %V : tensor<f32>
+// CHECK-NEXT:    }
