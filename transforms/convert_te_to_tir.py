@@ -15,6 +15,7 @@ from ..dialects import te
 from ..dialects.te import tensor_type_of
 from ..dialects.tir import (
     DYNAMIC,
+    AccessOp,
     AllocBufferOp,
     Axis,
     BlockOp,
@@ -41,7 +42,8 @@ class ConvertTeToTirPass(ModulePass):
     allocated. A reduction becomes a block with an init; one without steps, a block of what it starts from. Several
     tensors of one `te.compute` without reduction are blocks of one nest, those of a reduction one block. A `te.scan` is
     a loop over time with the nests of its body in it, whose blocks have the time as an axis of kind scan; the first
-    rows are computed where they are kept, or copied there. Names are those of the tensors and axes, made unique.
+    rows are computed where they are kept, or copied there. A `te.extern` is a block without axes. Names are those
+    of the tensors and axes, made unique.
 
     Before
         %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
@@ -103,7 +105,7 @@ class _Converter:
                 _copy_rows(op)
         ops = list(self.source.body.block.ops)
         for op in ops:
-            if not isinstance(op, te.PlaceholderOp | te.ComputeOp | te.ScanOp | te.ParamsOp):
+            if not isinstance(op, te.PlaceholderOp | te.ComputeOp | te.ScanOp | te.ExternOp | te.ParamsOp):
                 op.detach()  # sizes, and what is computed from them
                 func.body.block.add_op(op)
         for name, param, argument in zip(names, params, func.body.block.args, strict=True):
@@ -113,12 +115,14 @@ class _Converter:
                 param.owner.erase()
             else:
                 self.buffers[param] = self._parameter(name, param, argument)
-        computes = [op for op in ops if isinstance(op, te.ComputeOp | te.ScanOp)]
+        computes = [op for op in ops if isinstance(op, te.ComputeOp | te.ScanOp | te.ExternOp)]
         for op in computes:
             self._allocate(op)
         for op in computes:
             if isinstance(op, te.ScanOp):
                 self._scan(op)
+            elif isinstance(op, te.ExternOp):
+                self._extern(op)
             else:
                 self._compute(op, self.builder)
         for op in reversed(ops):
@@ -127,7 +131,8 @@ class _Converter:
                 op.erase()
         treeify(func)
         for block in [op for op in func.walk() if isinstance(op, BlockOp)]:
-            infer_accesses(block)
+            if not block.accesses:
+                infer_accesses(block)
         return func
 
     # Buffers
@@ -139,7 +144,7 @@ class _Converter:
 
     def _buffer_name(self, tensor: SSAValue) -> str:
         op = tensor.owner
-        assert isinstance(op, te.PlaceholderOp | te.ComputeOp | te.ScanOp)
+        assert isinstance(op, te.PlaceholderOp | te.ComputeOp | te.ScanOp | te.ExternOp)
         name = op.tensor_name.data if isinstance(op, te.PlaceholderOp) else _result_name(op, tensor)
         return fresh_name(name, self.buffer_names)
 
@@ -149,7 +154,7 @@ class _Converter:
         element = tensor_type_of(tensor).element_type
         return self.builder.insert(MatchBufferOp(name, argument, element, _shape(tensor))).buffer
 
-    def _allocate(self, op: te.ComputeOp | te.ScanOp) -> None:
+    def _allocate(self, op: te.ComputeOp | te.ScanOp | te.ExternOp) -> None:
         """Find memory for the results that are no parameters: with the tensor whose first rows they are, or new."""
         self.builder.location = op.location
         for tensor in op.tensors:
@@ -256,6 +261,21 @@ class _Converter:
             block = _block_around(use.operation)
             if block is not None:  # and no original of what was cloned
                 use.operation.operands[use.index] = block.variables[0]
+
+    def _extern(self, op: te.ExternOp) -> None:
+        self.builder.location = op.location
+        name = fresh_name(op.op_name.data.replace(".", "_"), self.block_names)
+        block = self.builder.insert(BlockOp(name, annotations=op.annotations))
+        builder = TirBuilder(block.body.block, op.location)
+        for kind, tensors in (("reads", dict.fromkeys(op.inputs)), ("writes", op.tensors)):
+            for tensor in tensors:
+                builder.insert(AccessOp(kind, self.buffers[tensor], [(0, extent) for extent in _shape(tensor)]))
+        for buffer, tensor in zip(op.buffers, [*op.inputs, *op.tensors], strict=True):
+            buffer.name_hint = None  # which would go to the memory
+            buffer.replace_all_uses_with(self.buffers[tensor])
+        for inner in list(op.body.block.ops):
+            inner.detach()
+            block.body.block.add_op(inner)
 
     def _inline(
         self, builder: TirBuilder, region: Region, arguments: Sequence[SSAValue]
@@ -380,7 +400,7 @@ def _guard(builder: TirBuilder, condition: SSAValue) -> IfOp:
     return branch
 
 
-def _result_name(op: te.ComputeOp | te.ScanOp, tensor: SSAValue) -> str:
+def _result_name(op: te.ComputeOp | te.ScanOp | te.ExternOp, tensor: SSAValue) -> str:
     if len(op.tensors) == 1:
         return op.op_name.data
     return f"{op.op_name.data}_v{list(op.tensors).index(tensor)}"  # pyright: ignore
@@ -388,7 +408,7 @@ def _result_name(op: te.ComputeOp | te.ScanOp, tensor: SSAValue) -> str:
 
 def _shape(tensor: SSAValue) -> list[Mixed]:
     op = tensor.owner
-    if isinstance(op, te.ScanOp):
+    if isinstance(op, te.ScanOp | te.ExternOp):
         return op.mixed_shapes[list(op.tensors).index(tensor)]  # pyright: ignore
     assert isinstance(op, te.PlaceholderOp | te.ComputeOp)
     return op.mixed_shape

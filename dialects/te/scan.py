@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerType, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import DictionaryAttr, IntegerType, StringAttr, TensorType
 from xdsl.ir import Attribute, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -27,7 +27,6 @@ from ..tir.base import (
     Mixed,
     TirOp,
     annotations_attr,
-    join_mixed,
     parse_body,
     parse_discardable,
     parse_optional_dict,
@@ -41,7 +40,7 @@ from ..tir.base import (
     print_typed,
     require,
 )
-from .base import parse_arguments, print_arguments, tensor_type_of
+from .base import mixed_shapes, parse_arguments, print_arguments, tensor_type_of
 from .compute import ComputeOp, YieldOp
 
 
@@ -143,13 +142,7 @@ class ScanOp(TirOp):
     @property
     def mixed_shapes(self) -> list[list[Mixed]]:
         """The extents of each result."""
-        dims, shapes = list(self.dims), list[list[Mixed]]()
-        for result in self.tensors:
-            static = tensor_type_of(result).get_shape()
-            count = static.count(DYNAMIC)
-            shapes.append(join_mixed(DenseArrayBase.from_list(i64, static), dims[:count]))
-            del dims[:count]
-        return shapes
+        return mixed_shapes(self.tensors, self.dims)
 
     def verify_(self) -> None:
         last = self.body.block.last_op

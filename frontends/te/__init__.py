@@ -12,6 +12,7 @@ from __future__ import annotations
 from .axes import IterVar, reduce_axis, thread_axis
 from .errors import TeError
 from .expr import Cast, Select, SizeVar, Var, const
+from .extern import call_packed, extern
 from .functions import (
     abs,
     acos,
@@ -92,6 +93,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "call_packed",
     "ceil",
     "clz",
     "comm_reducer",
@@ -107,6 +109,7 @@ __all__ = [
     "exp",
     "exp2",
     "exp10",
+    "extern",
     "floor",
     "floordiv",
     "floormod",

@@ -9,6 +9,7 @@ from typing import Any
 from .axes import IterVar, Range
 from .errors import TeError
 from .expr import BITWISE, BinaryOp, Call, Cast, PrimExpr, SizeVar, Var, binary, cast
+from .extern import Buffer, CallPacked, ExternOp
 from .scan import ScanOp
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, ordered
 
@@ -52,6 +53,21 @@ class _Change:
             steps = tuple(self.operations[step] for step in op.steps)
             time = self.variable(op.time)
             new = replace(op, shape=shape, time=time, init=init, state=state, steps=steps, rows=rows)
+        elif isinstance(op, ExternOp):
+            shapes = tuple(tuple(self.index(extent) for extent in each) for each in op.shapes)
+            buffers = {
+                buffer: Buffer(buffer.name, tuple(map(self.index, buffer.shape)), buffer.data_type)
+                for buffer in op.buffers
+            }
+            body = tuple(
+                CallPacked(
+                    call.name,
+                    tuple(buffers[a] if isinstance(a, Buffer) else cast(a.dtype, self.expr(a)) for a in call.args),
+                )
+                for call in op.body
+            )
+            inputs = tuple(self.tensors[tensor] for tensor in op.inputs)
+            new = replace(op, shape=shape, shapes=shapes, inputs=inputs, buffers=tuple(buffers.values()), body=body)
         else:
             assert isinstance(op, PlaceholderOp)
             new = replace(op, shape=shape)

@@ -386,7 +386,7 @@ def _combiner(fcombine: Combine, fidentity: Identity, name: str, kinds: tuple[DT
 # Making tensors
 
 
-def _shape(shape: Any, what: str) -> tuple[PrimExpr, ...]:
+def shape_as_extents(shape: Any, what: str) -> tuple[PrimExpr, ...]:
     if isinstance(shape, PrimExpr | int):
         shape = (shape,)
     extents = tuple(as_index(extent, f"shape of {what}") for extent in shape)
@@ -409,7 +409,7 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
         kind = dtypes.parse_dtype("float32" if dtype is None else dtype)
     except ValueError as error:
         raise TeError(str(error)) from None
-    return PlaceholderOp(name, _shape(shape, name), (kind,), location_of_user()).output(0)
+    return PlaceholderOp(name, shape_as_extents(shape, name), (kind,), location_of_user()).output(0)
 
 
 def compute(
@@ -426,7 +426,7 @@ def compute(
     reduction (`te.sum(...)`), or several of one kind.  name: of the block that computes it.  tag: what operator it is.
     attrs: said about the block.  varargs_names: names of the variables where fcompute takes `*args`.
     """
-    extents = _shape(shape, name)
+    extents = shape_as_extents(shape, name)
     names = _axis_names(fcompute, len(extents), name, varargs_names)
     axis = tuple(
         IterVar(Range(IntImm(extent.dtype, 0), extent), Var(n, extent.dtype), "spatial")

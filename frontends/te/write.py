@@ -11,7 +11,16 @@ from ...core.dtypes import type_of
 from ...core.xdsl_compat import hint
 from ...dialects import te
 from ...dialects.te import Axis
-from ...dialects.tir import FLOAT_BINARY, INT_BINARY, INTRINSICS, Mixed, SymbolOp, TirBuilder
+from ...dialects.tir import (
+    FLOAT_BINARY,
+    INT_BINARY,
+    INTRINSICS,
+    CallPackedOp,
+    Mixed,
+    SymbolOp,
+    TirBuilder,
+    buffer_type,
+)
 from ...dialects.tir.annotations import annotation_key, annotation_value
 from .axes import IterVar
 from .errors import TeError
@@ -30,6 +39,7 @@ from .expr import (
     StringImm,
     Var,
 )
+from .extern import Buffer, ExternOp
 from .scan import ScanOp
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, ordered
 
@@ -166,6 +176,8 @@ class FunctionWriter:
                 self._compute(op, self.builder)
             elif isinstance(op, ScanOp):
                 self._scan(op)
+            elif isinstance(op, ExternOp):
+                self._extern(op)
         params = [self.tensors[arg] if isinstance(arg, Tensor) else self.writer.known[arg] for arg in self.args]
         self.builder.insert(te.ParamsOp(params))
         return self.func
@@ -247,7 +259,25 @@ class FunctionWriter:
         for n, result in enumerate(self.builder.insert(scan).tensors):
             self.tensors[op.output(n)] = result
 
-    def _annotations(self, op: ComputeOp | ScanOp) -> dict[str, Attribute]:
+    def _extern(self, op: ExternOp) -> None:
+        self.builder.location = op.location
+        shapes = [[self.writer.number(extent) for extent in buffer.shape] for buffer in op.buffers]
+        kinds = [type_of(buffer.data_type) for buffer in op.buffers]
+        body = Block(arg_types=[buffer_type(kind, shape) for kind, shape in zip(kinds, shapes, strict=True)])
+        memory = dict(zip(op.buffers, body.args, strict=True))
+        for buffer, argument in memory.items():
+            hint(argument, buffer.name)
+        writer = Writer(TirBuilder(body, op.location), self.writer.known, {})
+        for call in op.body:
+            args = [memory[arg] if isinstance(arg, Buffer) else writer.write(arg) for arg in call.args]
+            writer.builder.insert(CallPackedOp(call.name, args))
+        dims = [extent for shape in shapes[len(op.inputs) :] for extent in shape if not isinstance(extent, int)]
+        inputs = [self.tensors[tensor] for tensor in op.inputs]
+        made = te.ExternOp(op.name, inputs, dims, Region(body), tag=op.tag, annotations=self._annotations(op))
+        for n, result in enumerate(self.builder.insert(made).tensors):
+            self.tensors[op.output(n)] = result
+
+    def _annotations(self, op: ComputeOp | ScanOp | ExternOp) -> dict[str, Attribute]:
         try:
             return {annotation_key(key): annotation_value(value) for key, value in op.attrs.items()}
         except ValueError as error:

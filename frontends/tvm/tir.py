@@ -35,6 +35,7 @@ from ..te.expr import (
     Var,
     const,
 )
+from ..te.extern import call_packed
 from ..te.functions import all, any, if_then_else, max_value, min_value
 from ..te.tensor import CommReducer, ProducerLoad, Reduce
 from .ir.module import IRModule
@@ -52,6 +53,6 @@ class Schedule(_Schedule):
 __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "Call", "Cast", "CommReducer", "Div", "FloatImm", "FloorDiv",
     "FloorMod", "IntImm", "IterVar", "Max", "Min", "Mod", "Mul", "Not", "Or", "PrimExpr", "ProducerLoad", "Range",
-    "Reduce", "Schedule", "ScheduleError", "Select", "SizeVar", "StringImm", "Sub", "Var", "all", "any", "const",
-    "if_then_else", "max_value", "min_value",
+    "Reduce", "Schedule", "ScheduleError", "Select", "SizeVar", "StringImm", "Sub", "Var", "all", "any",
+    "call_packed", "const", "if_then_else", "max_value", "min_value",
 ]  # fmt: skip

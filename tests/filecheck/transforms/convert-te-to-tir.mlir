@@ -152,3 +152,22 @@ te.func @powers {
 // CHECK:           tir.block "S"
 // CHECK:             tir.load %U
 // CHECK:             tir.store %{{.+}}, %[[B]]
+
+// A call is in a block without axes that reads all of its inputs and writes all of its results.
+te.func @calls {
+  %m = tir.symbol "m" : i32
+  %A = te.placeholder "A" [%m] : tensor<?xf32>
+  %B, %C = te.extern "B" in %A : tensor<?xf32> dims [%m] annotations {why = 1 : i32} (%a : memref<?xf32>, %b : memref<?xf32>, %c : memref<8xi32>) {
+    tir.call_packed "sort"(%a, %b, %c, %m) : memref<?xf32>, memref<?xf32>, memref<8xi32>, i32
+  }
+  te.params %A : tensor<?xf32>, %C : tensor<8xi32>
+}
+// CHECK-LABEL: tir.func @calls("A" %A: !tir.handle, "B_v1" %B_v1: memref<8xi32>) {
+// CHECK:           %[[A:.+]] = tir.match_buffer "A" %A
+// CHECK:           %[[B:.+]] = tir.alloc_buffer "B_v0" dims [%m] : memref<?xf32>
+// CHECK-NEXT:      tir.block "B" () annotations {why = 1 : i32} {
+// CHECK-NEXT:        tir.access reads %[[A]][0 +: %m] : memref<?xf32>
+// CHECK-NEXT:        tir.access writes %[[B]][0 +: %m] : memref<?xf32>
+// CHECK-NEXT:        tir.access writes %B_v1[0 +: 8] : memref<8xi32>
+// CHECK-NEXT:        tir.call_packed "sort"(%[[A]], %[[B]], %B_v1, %m) : memref<?xf32>, memref<?xf32>, memref<8xi32>, i32
+// CHECK-NEXT:      }

@@ -415,3 +415,77 @@ te.func @f {
   te.params
 }
 // CHECK: (C1) no result
+
+// -----
+
+// (C1) te.extern: at least one result.
+te.func @f {
+  %A = te.placeholder "A" [8] : tensor<8xf32>
+  te.extern "B" in %A : tensor<8xf32> (%a : memref<8xf32>) {
+    tir.call_packed "f"()
+  }
+  te.params
+}
+// CHECK: (C1) no result
+
+// -----
+
+// (C1) te.extern: a buffer for each tensor.
+te.func @f {
+  %A = te.placeholder "A" [8] : tensor<8xf32>
+  %B = "te.extern"(%A) <{op_name = "B", operandSegmentSizes = array<i32: 1, 0>}> ({
+  ^bb0(%a : memref<8xf32>):
+    tir.call_packed "f"()
+  }) : (tensor<8xf32>) -> tensor<8xf32>
+  te.params
+}
+// CHECK: (C1) 1 buffers for 2 tensors
+
+// -----
+
+// (C2) te.extern: one dim for each `?`.
+te.func @f {
+  %A = te.placeholder "A" [8] : tensor<8xf32>
+  %B = te.extern "B" (%b : memref<?xf32>) {
+    tir.call_packed "f"()
+  }
+  te.params
+}
+// CHECK: (C2) 0 dims for 1 open extents
+
+// -----
+
+// (C3) te.extern: buffers have the type of their tensor.
+te.func @f {
+  %A = te.placeholder "A" [8] : tensor<8xf32>
+  %B = te.extern "B" in %A : tensor<8xf32> (%a : memref<9xf32>, %b : memref<8xf32>) {
+    tir.call_packed "f"()
+  }
+  te.params
+}
+// CHECK: (C3) a buffer of type memref<9xf32>, expected memref<8xf32>
+
+// -----
+
+// (C3) te.extern: buffers have no layout.
+te.func @f {
+  %A = te.placeholder "A" [8] : tensor<8xf32>
+  %B = te.extern "B" (%b : memref<8xf32, strided<[2]>>) {
+    tir.call_packed "f"()
+  }
+  te.params
+}
+// CHECK: (C3) a buffer of type memref<8xf32, strided<[2]>>, expected memref<8xf32>
+
+// -----
+
+// (C4) te.extern: no op of te in the body.
+te.func @f {
+  %A = te.placeholder "A" [8] : tensor<8xf32>
+  %i = arith.constant 0 : i32
+  %B = te.extern "B" (%b : memref<8xf32>) {
+    %0 = te.read %A[%i] : tensor<8xf32>
+  }
+  te.params
+}
+// CHECK: (C4) te.read in the body

@@ -115,3 +115,22 @@ te.func @rows {
 // CHECK-NEXT:      %V = te.compute "V" () : tensor<f32> {
 // CHECK:           te.yield %U : tensor<?xf32>, %V : tensor<f32>
 // CHECK-NEXT:    }
+
+// Tensors that calls write, of what they read.
+te.func @calls {
+  %m = tir.symbol "m" : i32
+  %A = te.placeholder "A" [%m] : tensor<?xf32>
+  %B, %C = te.extern "B" in %A : tensor<?xf32> dims [%m] tag "sort" annotations {why = 1 : i32} (%a : memref<?xf32>, %b : memref<?xf32>, %c : memref<8xi32>) {
+    %n = arith.constant 3 : i32
+    tir.call_packed "sort"(%a, %b, %c, %n) : memref<?xf32>, memref<?xf32>, memref<8xi32>, i32
+  }
+  %D = te.extern "D" (%d : memref<f32>) {
+  }
+  te.params %A : tensor<?xf32>, %B : tensor<?xf32>, %C : tensor<8xi32>, %D : tensor<f32>
+}
+// CHECK-LABEL: te.func @calls {
+// CHECK:         %B, %C = te.extern "B" in %A : tensor<?xf32> dims [%m] tag "sort" annotations {why = 1 : i32} (%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<8xi32>) {
+// CHECK-NEXT:      %n = arith.constant 3 : i32
+// CHECK-NEXT:      tir.call_packed "sort"(%a, %b, %c, %n) : memref<?xf32>, memref<?xf32>, memref<8xi32>, i32
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %D = te.extern "D" (%d: memref<f32>) {
