@@ -168,6 +168,10 @@ class PrimExpr(Operators):
         """The expressions that it is computed from."""
         return ()
 
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        """The same expression of other operands."""
+        return type(self)(*children) if children else self
+
     def same_as(self, other: object) -> bool:
         """Whether both are one object."""
         return self is other
@@ -260,6 +264,9 @@ class Cast(PrimExpr):
     @property
     def children(self) -> tuple[PrimExpr, ...]:
         return (self.value,)
+
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return cast(self.dtype, children[0])
 
 
 class BinaryOp(PrimExpr):
@@ -479,12 +486,16 @@ class Call(PrimExpr):
     def children(self) -> tuple[PrimExpr, ...]:
         return self.args
 
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return Call(self.dtype, self.op, children)
 
-_BINARY: dict[str, type[BinaryOp]] = {
+
+OPERATORS: dict[str, type[BinaryOp]] = {
     **{kind.operator: kind for kind in (Add, Sub, Mul, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE)},
     "div": Div,
     "truncdiv": Div,
 }
+"""The operators that have a node of their own, by what `TirBuilder.binary` calls them; others are calls."""
 
 
 # Making expressions
@@ -519,7 +530,10 @@ def as_expr(value: Any, other: DType | None = None, *, bitwise: bool = False) ->
     if isinstance(value, PrimExpr):
         return value
     if isinstance(value, bool | int | float):
-        return _const(value, dtypes.literal_dtype(value, other, bitwise=bitwise))
+        dtype = dtypes.literal_dtype(value, other, bitwise=bitwise)
+        if isinstance(value, int) and not dtype.is_float and not dtypes.int_fits(int(value), dtype):
+            return cast(dtype.name, const(value))  # -1 beside an unsigned number wraps
+        return _const(value, dtype)
     if isinstance(value, ExprConvertible):
         return value.asexpr()
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a number of numpy
@@ -528,8 +542,9 @@ def as_expr(value: Any, other: DType | None = None, *, bitwise: bool = False) ->
 
 
 def as_condition(value: Any) -> PrimExpr:
-    """A value as a bool."""
-    return cast("bool", value)
+    """A value as a bool, of as many lanes."""
+    expr = as_expr(value)
+    return cast(BOOL.with_lanes(expr.data_type.lanes).name, expr)
 
 
 def as_operand_dtype(value: Any) -> DType:
@@ -567,7 +582,7 @@ def binary(name: str, a: Any, b: Any) -> Any:
         made = value.operator(name, a, b) if isinstance(value, ExprConvertible) else None
         if made is not None:
             return made
-    kind = _BINARY.get(name)
+    kind = OPERATORS.get(name)
     if kind is None:
         lhs, rhs = match(a, b, bitwise=name in BITWISE)
         try:

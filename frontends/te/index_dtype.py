@@ -8,7 +8,7 @@ from typing import Any
 
 from .axes import IterVar, Range
 from .errors import TeError
-from .expr import BITWISE, BinaryOp, Call, Cast, PrimExpr, SizeVar, Var, binary, cast
+from .expr import BITWISE, BinaryOp, Call, PrimExpr, SizeVar, Var, binary, cast
 from .extern import Buffer, CallPacked, ExternOp
 from .scan import ScanOp
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, ordered
@@ -124,8 +124,6 @@ class _Change:
         match expr:
             case Var():
                 return self.variable(expr)
-            case Cast():
-                return cast(expr.dtype, children[0])
             case BinaryOp():
                 return binary(expr.operator, *children)
             case Call() if expr.op in BITWISE:
@@ -135,4 +133,4 @@ class _Change:
             case ProducerLoad():
                 return ProducerLoad(self.tensors[expr.producer], children)
             case _:
-                return type(expr)(*children) if children else expr
+                return expr.with_children(children)

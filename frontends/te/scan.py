@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .errors import TeError
-from .expr import And, BinaryOp, Call, Cast, IfThenElse, IntImm, PrimExpr, Var, binary, cast
+from .expr import And, BinaryOp, Call, IfThenElse, IntImm, PrimExpr, Var, binary, cast
 from .tensor import (
     ComputeOp,
     Operation,
@@ -328,15 +328,7 @@ class _Change:
             return self._load(expr, children)
         if all(a is b for a, b in zip(expr.children, children, strict=True)):
             return expr
-        match expr:
-            case Cast():
-                return cast(expr.dtype, children[0])
-            case BinaryOp():
-                return binary(expr.operator, *children)
-            case Call():
-                return Call(expr.dtype, expr.op, children)
-            case _:
-                return type(expr)(*children)
+        return binary(expr.operator, *children) if isinstance(expr, BinaryOp) else expr.with_children(children)
 
     def _load(self, load: ProducerLoad, indices: Sequence[PrimExpr]) -> ProducerLoad:
         steps = _steps(load.indices[0], self.time) if load.indices else None

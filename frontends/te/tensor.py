@@ -278,6 +278,9 @@ class ProducerLoad(PrimExpr):
     def children(self) -> tuple[PrimExpr, ...]:
         return self.indices
 
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return ProducerLoad(self.producer, children)
+
 
 # Reductions
 

@@ -6,12 +6,27 @@ What it has works as in TVM; what it does not have is no attribute of it (docs/t
 from __future__ import annotations
 
 from ..tvmscript.values import Word
-from . import driver, ir, nd, script, te, testing, tir
-from .driver import build
+from . import driver, ir, nd, script, te, testing, tir, transform
+from .driver import build, lower
 from .ir.module import IRModule
 from .nd import cpu, cuda, gpu
 
 __tvmscript__ = Word("tvm")
 """What the name of this module means in a program."""
 
-__all__ = ["IRModule", "build", "cpu", "cuda", "driver", "gpu", "ir", "nd", "script", "te", "testing", "tir"]
+__all__ = [
+    "IRModule",
+    "build",
+    "cpu",
+    "cuda",
+    "driver",
+    "gpu",
+    "ir",
+    "lower",
+    "nd",
+    "script",
+    "te",
+    "testing",
+    "tir",
+    "transform",
+]

@@ -41,6 +41,7 @@ from .values import (
     Macro,
     Scope,
     TypeAnnotation,
+    TypeVariable,
     Value,
     Variable,
     Word,
@@ -169,6 +170,11 @@ class _ModuleReader:
         match statement:
             case syntax.Import():
                 self._import(statement)
+            case syntax.Assign(
+                targets=(syntax.Name(id=name),),
+                value=syntax.Call(func=syntax.Name(id="TypeVar") | syntax.Attribute(attr="TypeVar")),
+            ):
+                self.scope.names[name] = TypeVariable()
             case syntax.Assign(targets=(syntax.Name(id=name),), value=value):
                 self.scope.names[name] = Lazy(value, self.scope)
             case syntax.AnnAssign(target=syntax.Name(id=name), value=syntax.Expr() as value):
@@ -284,8 +290,15 @@ class _FunctionReader:
         return self._function()
 
     def _declare_symbols(self) -> None:
-        """Sizes that the signature may use: type parameters, and `n = T.int32()` in the body."""
+        """Sizes that the signature may use: `n = TypeVar("n")` around it, type parameters, and `n = T.int32()` in the
+        body."""
         context, names = self.context, self.context.scope.names
+        scope = context.scope.parent
+        while scope is not None:
+            for name, value in scope.names.items():
+                if isinstance(value, TypeVariable):
+                    names.setdefault(name, Variable(type_of("int64"), self.node.name_span, name))
+            scope = scope.parent
         for name in self.node.type_params:
             names[name] = Variable(type_of("int32"), self.node.name_span, name)
         for statement in self.node.body:

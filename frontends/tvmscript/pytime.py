@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -20,6 +20,7 @@ from .values import (
     Method,
     PendingCall,
     Quoted,
+    TypeVariable,
     Value,
     Variable,
     Word,
@@ -275,6 +276,8 @@ def captured(value: Any) -> Value:
     """One of the caller's values as the reader knows it: words of the vocabularies, numpy's numbers as Python's."""
     if value is range:
         return Word("python", "range")
+    if isinstance(value, TypeVar):
+        return TypeVariable()
     meaning = getattr(value, "__tvmscript__", None)
     if isinstance(meaning, Word | Deferred):
         return meaning

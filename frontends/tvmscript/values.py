@@ -99,6 +99,11 @@ class Closure:
     defaults: Mapping[str, Value]
 
 
+@dataclass(frozen=True, slots=True)
+class TypeVariable:
+    """`n = TypeVar("n")` around functions: a size of 64 bits in each function that uses the name."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Macro:
     """A function whose body stands for its call; hygienic: it sees the names around its definition.

@@ -1,5 +1,5 @@
 """What `tvm.driver` has."""
 
-from .build_module import OperatorModule, build
+from .build_module import OperatorModule, build, lower
 
-__all__ = ["OperatorModule", "build"]
+__all__ = ["OperatorModule", "build", "lower"]

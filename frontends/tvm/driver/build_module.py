@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+from xdsl.passes import ModulePass
 
 from ....backends.build import build as _build
 from ....backends.runtime.library import CompiledFunction, Library
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
+from ....transforms.pipelines import run_pipeline
+from ....transforms.tir_lower_match_buffers import TirLowerMatchBuffersPass
+from ....transforms.tir_resolve_blocks import TirResolveBlocksPass
+from ....transforms.tir_simplify import TirSimplifyPass
+from ....transforms.tir_unroll_loops import TirUnrollLoopsPass
 from ..ir.module import IRModule
+from ..transform import PassContext, as_module
 
 
 class OperatorModule:
@@ -46,11 +55,37 @@ class OperatorModule:
         return self._library.source(kinds[fmt])
 
 
+_PHASES: tuple[Callable[[], list[ModulePass]], ...] = (
+    lambda: [],
+    lambda: [TirResolveBlocksPass(), TirLowerMatchBuffersPass()],
+    lambda: [TirUnrollLoopsPass()],
+    lambda: [TirSimplifyPass(unit_loops=True)],
+)
+"""The way down to loops and accesses of buffers, in TVM's four phases."""
+
+
+def lower(inputs: Module, name: str | None = None) -> IRModule:
+    """A module or a function, which stays as it is, as loops, branches and accesses of buffers.
+
+    name: what to call its only function. Behind each phase run the passes that the context has for it
+    (`tir.add_lower_pass`). A module that has been lowered is left as it is. Errors as the passes raise them.
+    """
+    mod = as_module(inputs if name is None else IRModule({name: inputs}))
+    if mod.is_lowered:
+        return mod
+    context = PassContext.current()
+    for phase, passes in enumerate(_PHASES):
+        mod = as_module(run_pipeline(mod, passes()))
+        for added in context.added(phase):
+            mod = as_module(added(mod))
+    mod.is_lowered = True
+    return mod
+
+
 def build(inputs: Module, target: str = "llvm", name: str | None = None) -> OperatorModule:
     """Compile a module or a function, which stays as it is. target: what to compile for, `llvm` for this machine.
 
-    name: what to call its only function. Errors as `stepwell.build` raises them.
+    name: what to call its only function. It is lowered first, if it has not been. Errors as `stepwell.build` and the
+    passes raise them.
     """
-    if name is not None:
-        inputs = IRModule({name: inputs})
-    return OperatorModule(_build(inputs, target))
+    return OperatorModule(_build(lower(inputs, name), target))

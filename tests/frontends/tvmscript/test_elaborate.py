@@ -1,6 +1,7 @@
 """What statements and expressions mean: types, lets, blocks, frames, buffers, calls, in the spellings of all eras."""
 
 import textwrap
+from typing import TypeVar
 
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc
@@ -572,3 +573,31 @@ def test_an_array_over_part_of_a_buffer_is_declared() -> None:
     declared, call = printed(f'T.call_packed("f", {array})')
     assert declared == "array = T.decl_buffer((4, 4), data=A.data, strides=(16, 1), elem_offset=8)"
     assert call == 'T.call_packed("f", array)'
+
+
+TYPE_VARIABLE = """
+from typing import TypeVar
+n = TypeVar("n")
+@T.prim_func
+def main(A: T.Buffer((n, 4), "float32"), B: T.Buffer((n, "n // T.int64(2)"), "float32")):
+    for i in range(n):
+        B[i, n // T.int64(2) - T.int64(1)] = A[i, 0]
+"""
+
+
+def test_a_type_variable_is_a_size_of_64_bits() -> None:
+    text = parse_tvmscript(TYPE_VARIABLE).script()
+    assert "n = T.int64()" in text
+    assert "B = T.match_buffer(var_B, (n, n // T.int64(2)))" in text
+
+
+def test_each_function_has_a_type_variable_of_its_own() -> None:
+    second = TYPE_VARIABLE[TYPE_VARIABLE.index("@T.prim_func") :].replace("main", "other")
+    mod = parse_tvmscript(f"{TYPE_VARIABLE}{second}")
+    assert mod.script().count("n = T.int64()") == 2
+
+
+def test_a_type_variable_of_python_is_one() -> None:
+    text = TYPE_VARIABLE[TYPE_VARIABLE.index("@T.prim_func") :]
+    mod = parse_tvmscript(text, extra_vars={"n": TypeVar("n")})
+    assert "n = T.int64()" in mod.script()

@@ -1,0 +1,146 @@
+"""Expressions that only functions on buffers have: elements of buffers, vectors, and what has no name of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from ....core.dtypes import DType, dtype_of, parse_dtype
+from ....dialects.tir import scope_of
+from ...te.errors import TeError
+from ...te.expr import ExprLike, IntImm, PrimExpr, as_expr, cast
+
+_HANDLE = DType("int", 64)
+
+
+class Buffer:
+    """A buffer of a function. Two are equal if they are one buffer."""
+
+    __slots__ = ("dtype", "name", "shape", "value")
+
+    def __init__(self, value: SSAValue, name: str, shape: Sequence[PrimExpr]):
+        self.value = value
+        self.name = name
+        self.shape = tuple(shape)
+        assert isinstance(value.type, MemRefType)
+        self.dtype = dtype_of(value.type.element_type).name  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+
+    def scope(self) -> str:
+        """The memory it is in."""
+        assert isinstance(self.value.type, MemRefType)
+        return scope_of(self.value.type)  # pyright: ignore[reportUnknownArgumentType]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Buffer) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __repr__(self) -> str:
+        return f"Buffer({self.name})"
+
+
+class BufferLoad(PrimExpr):
+    """An element of a buffer, or a vector of elements if the last index is one."""
+
+    __slots__ = ("buffer", "indices")
+
+    def __init__(self, buffer: Buffer, indices: Sequence[ExprLike]):
+        self.buffer = buffer
+        self.indices = tuple(as_expr(index) for index in indices)
+        if len(self.indices) != len(buffer.shape):
+            raise TeError(f"{len(self.indices)} indices into buffer {buffer.name} of {len(buffer.shape)} dimensions")
+        lanes = self.indices[-1].data_type.lanes if self.indices else 1
+        self.data_type = parse_dtype(buffer.dtype).with_lanes(lanes)
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return self.indices
+
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return BufferLoad(self.buffer, children)
+
+
+class Ramp(PrimExpr):
+    """The vector `base, base + stride, ...` of some lanes."""
+
+    __slots__ = ("base", "lanes", "stride")
+
+    def __init__(self, base: ExprLike, stride: ExprLike, lanes: int | IntImm):
+        self.base = as_expr(base)
+        self.stride = cast(self.base.dtype, stride)
+        self.lanes = int(lanes)
+        self.data_type = self.base.data_type.with_lanes(self.lanes)
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return self.base, self.stride
+
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        base, stride = children
+        return Ramp(base, stride, self.lanes)
+
+
+class Broadcast(PrimExpr):
+    """One value in some lanes."""
+
+    __slots__ = ("lanes", "value")
+
+    def __init__(self, value: ExprLike, lanes: int | IntImm):
+        self.value = as_expr(value)
+        self.lanes = int(lanes)
+        self.data_type = self.value.data_type.with_lanes(self.lanes)
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return (self.value,)
+
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return Broadcast(children[0], self.lanes)
+
+
+class OtherExpr(PrimExpr):
+    """An op without a node of its own: a call, a pointer, lanes put together. `name` is that of the op."""
+
+    __slots__ = ("args", "index", "op")
+
+    def __init__(self, op: Operation, index: int, args: Sequence[PrimExpr]):
+        self.op = op
+        self.index = index
+        self.args = tuple(args)
+        try:
+            self.data_type = dtype_of(op.results[index].type)
+        except ValueError:  # a pointer
+            self.data_type = _HANDLE
+
+    @property
+    def name(self) -> str:
+        return self.op.name
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return self.args
+
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return OtherExpr(self.op, self.index, children)
+
+
+class BufferArg(PrimExpr):
+    """A buffer or pointer as an operand of a call."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: SSAValue):
+        self.value = value
+        self.data_type = _HANDLE
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BufferArg) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+__all__ = ["Broadcast", "Buffer", "BufferArg", "BufferLoad", "OtherExpr", "Ramp"]

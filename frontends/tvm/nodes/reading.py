@@ -1,0 +1,198 @@
+"""A function of the `tir` dialect as nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....core.dtypes import dtype_of
+from ....dialects.text.names import source_name
+from ....dialects.tir import (
+    BINARY_NAMES,
+    UNARY_NAMES,
+    BufferOp,
+    CastOp,
+    EvaluateOp,
+    ForOp,
+    FuncOp,
+    HandleType,
+    IfOp,
+    IfThenElseOp,
+    IntrinsicOp,
+    LetOp,
+    LoadOp,
+    MatchBufferOp,
+    Mixed,
+    RampOp,
+    StoreOp,
+    SymbolOp,
+    YieldOp,
+    comparison_name,
+    constant_value,
+)
+from ....transforms.analysis.access_regions import buffer_shape
+from ....transforms.analysis.tree import is_expression
+from ...te.expr import OPERATORS, Call, Cast, FloatImm, IfThenElse, IntImm, Not, PrimExpr, Select, Var
+from . import stmt as nodes
+from .expr import Broadcast, Buffer, BufferArg, BufferLoad, OtherExpr, Ramp
+
+PROLOGUE = (SymbolOp, MatchBufferOp)
+"""What stands in front of the body of a function: its sizes and the buffers that are its parameters."""
+
+
+class Reader:
+    """Reads one function, in statement-tree form. Values that are variables are the same `Var` each time."""
+
+    def __init__(self, func: FuncOp):
+        self.func = func
+        self.vars: dict[SSAValue, Var] = {}
+        self._buffers: dict[SSAValue, Buffer] = {}
+
+    def body(self) -> nodes.Stmt:
+        """The statements of the function."""
+        return self._block(self.func.body.block, [op for op in self.func.body.block.ops if not self._is_prologue(op)])
+
+    def _is_prologue(self, op: Operation) -> bool:
+        if isinstance(op, PROLOGUE):
+            return True
+        users = [use.operation for result in op.results for use in result.uses]
+        return is_expression(op) and bool(users) and all(self._is_prologue(user) for user in users)
+
+    def prologue(self) -> list[Operation]:
+        """The ops in front of the body."""
+        return [op for op in self.func.body.block.ops if self._is_prologue(op)]
+
+    # Statements
+
+    def _block(self, block: Block, ops: Sequence[Operation] | None = None) -> nodes.Stmt:
+        statements = [op for op in (block.ops if ops is None else ops) if not is_expression(op)]
+        return self._rest(statements)
+
+    def _rest(self, ops: Sequence[Operation]) -> nodes.Stmt:
+        """Statements, of which one that declares something holds those behind it."""
+        found: list[nodes.Stmt] = []
+        for n, op in enumerate(ops):
+            if isinstance(op, LetOp) or (op.results and not op.regions):
+                body = self._rest(ops[n + 1 :])
+                found.append(self._known_behind(op, body))
+                break
+            found.append(self._statement(op))
+        result = nodes.seq(*found)
+        return result
+
+    def _known_behind(self, op: Operation, body: nodes.Stmt) -> nodes.Stmt:
+        if isinstance(op, LetOp) and not isinstance(op.result.type, HandleType):
+            made: nodes.Stmt = nodes.LetStmt(self.var(op.result), self.expr(op.value), body)
+        else:
+            made = nodes.Declaration(op, [self.expr(value) for value in op.operands], body)
+        made.underneath = op
+        return made
+
+    def _statement(self, op: Operation) -> nodes.Stmt:
+        made = self._named(op)
+        if made is None:
+            variables = [[self.var(a) for a in region.block.args] for region in op.regions]
+            bodies = [self._block(region.block) for region in op.regions]
+            made = nodes.OtherStmt(op, [self.expr(value) for value in op.operands], variables, bodies)
+        made.underneath = op
+        return made
+
+    def _named(self, op: Operation) -> nodes.Stmt | None:
+        match op:
+            case ForOp() if op.mixed_bounds[2] == 1:
+                low, extent, _ = op.mixed_bounds
+                variable = self.var(op.variable)
+                kind = nodes.ForKind[_KINDS.get(op.kind.data, op.kind.data.upper())]
+                first, count = self.number(low, variable.dtype), self.number(extent, variable.dtype)
+                thread = None if op.thread is None else op.thread.data
+                return nodes.For(variable, first, count, kind, self._block(op.body.block), thread, op.annotations)
+            case StoreOp() if op.predicate is None:
+                indices = [self.expr(index) for index in op.indices]
+                return nodes.BufferStore(self.buffer(op.buffer), self.expr(op.value), indices)
+            case IfOp():
+                orelse = self._block(op.orelse.block) if op.orelse.block.first_op is not None else None
+                return nodes.IfThenElse(self.expr(op.condition), self._block(op.then.block), orelse)
+            case EvaluateOp():
+                return nodes.Evaluate(self.expr(op.value))
+            case _:
+                return None
+
+    # Values
+
+    def var(self, value: SSAValue) -> Var:
+        """The variable that a value is."""
+        if value not in self.vars:
+            dtype = "int64" if isinstance(value.type, HandleType | MemRefType) else dtype_of(value.type).name
+            self.vars[value] = Var(source_name(value) or value.name_hint or "v", dtype)
+        return self.vars[value]
+
+    def number(self, value: Mixed, dtype: str) -> PrimExpr:
+        return IntImm(dtype, value) if isinstance(value, int) else self.expr(value)
+
+    def buffer(self, value: SSAValue) -> Buffer:
+        if value not in self._buffers:
+            shape = [self.number(extent, "int32") for extent in buffer_shape(value)]
+            name = value.owner.buffer_name.data if isinstance(value.owner, BufferOp) else source_name(value)
+            self._buffers[value] = Buffer(value, name or "buffer", shape)
+        return self._buffers[value]
+
+    def expr(self, value: SSAValue) -> PrimExpr:
+        """The expression that a value is."""
+        op = value.owner
+        if isinstance(value.type, MemRefType):
+            return BufferArg(value)
+        if isinstance(op, Block) or not is_expression(op):
+            return BufferArg(value) if isinstance(value.type, HandleType) else self.var(value)
+        made = None if isinstance(value.type, HandleType) else self._expression(op, value)
+        if made is None:
+            index = list(op.results).index(value)  # pyright: ignore[reportArgumentType]
+            return OtherExpr(op, index, [self.expr(operand) for operand in op.operands])
+        return made
+
+    def _expression(self, op: Operation, value: SSAValue) -> PrimExpr | None:
+        dtype = dtype_of(value.type)
+        known = constant_value(value) if dtype.lanes == 1 else None
+        if known is not None:
+            return FloatImm(dtype.name, known) if dtype.is_float else IntImm(dtype.name, int(known))
+        match op:
+            case LoadOp() if op.predicate is None:
+                return BufferLoad(self.buffer(op.buffer), [self.expr(index) for index in op.indices])
+            case CastOp():
+                return Cast(dtype.name, self.expr(op.value))
+            case arith.SelectOp():
+                return Select(self.expr(op.cond), self.expr(op.lhs), self.expr(op.rhs))
+            case IfThenElseOp():
+                return IfThenElse(self.expr(op.condition), *(self._yielded(r.block) for r in op.regions))
+            case RampOp():
+                return Ramp(self.expr(op.base), self.expr(op.stride), dtype.lanes)
+            case vector.BroadcastOp():
+                return Broadcast(self.expr(op.source), dtype.lanes)
+            case arith.CmpiOp() | arith.CmpfOp():
+                name = comparison_name(op)
+                return None if name is None else OPERATORS[name](self.expr(op.lhs), self.expr(op.rhs))
+            case arith.XOrIOp() if dtype.is_bool and constant_value(op.rhs) == 1:
+                return Not(self.expr(op.lhs))
+            case IntrinsicOp():
+                return Call(dtype.name, op.intrinsic.data, [self.expr(arg) for arg in op.args])
+            case _:
+                return self._operator(op, dtype.name)
+
+    def _operator(self, op: Operation, dtype: str) -> PrimExpr | None:
+        args = [self.expr(operand) for operand in op.operands]
+        name = BINARY_NAMES.get(type(op))
+        if name is not None:
+            return OPERATORS[name](*args) if name in OPERATORS else Call(dtype, name, args)
+        if type(op) in UNARY_NAMES and len(args) == 1:
+            return Call(dtype, UNARY_NAMES[type(op)], args)
+        return None
+
+    def _yielded(self, block: Block) -> PrimExpr:
+        last = block.last_op
+        assert isinstance(last, YieldOp)
+        return self.expr(last.value)
+
+
+_KINDS = {"vectorized": "VECTORIZED", "unrolled": "UNROLLED", "thread_binding": "THREAD_BINDING"}

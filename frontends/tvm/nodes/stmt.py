@@ -1,0 +1,207 @@
+"""Statements as a tree, in TVM's shape: what they declare is known in their `body`.
+
+Nodes are immutable. One that was read from a program is equal to another that was read of the same op, so `op in loops`
+and dictionaries by node work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import ClassVar
+
+from xdsl.ir import Operation
+
+from ...te.errors import TeError
+from ...te.expr import ExprLike, PrimExpr, Var, as_condition, as_expr, cast
+from .expr import Buffer
+
+
+class ForKind(IntEnum):
+    """How the iterations of a loop run."""
+
+    SERIAL = 0
+    PARALLEL = 1
+    VECTORIZED = 2
+    UNROLLED = 3
+    THREAD_BINDING = 4
+
+
+class Stmt:
+    """A statement. underneath: the op that it was read from, None for one that was made in Python."""
+
+    __slots__ = ("underneath",)
+
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+    """What holds expressions and statements, or sequences of such, in the order in which they run."""
+
+    underneath: Operation | None
+
+    def __init__(self) -> None:
+        self.underneath = None
+
+    def same_as(self, other: object) -> bool:
+        """Whether both are one node, or were read of one op."""
+        return self == other
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Stmt) and self.underneath is not None and self.underneath is other.underneath
+
+    def __hash__(self) -> int:
+        return id(self) if self.underneath is None else hash(self.underneath)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class For(Stmt):
+    """A loop: `loop_var` from `min` on, `extent` times."""
+
+    __slots__ = ("annotations", "body", "extent", "kind", "loop_var", "min", "thread_tag")
+    FIELDS = ("min", "extent", "body")
+
+    def __init__(
+        self,
+        loop_var: Var,
+        min: ExprLike,
+        extent: ExprLike,
+        kind: ForKind | int,
+        body: Stmt,
+        thread_tag: str | None = None,
+        annotations: object = None,
+    ):
+        super().__init__()
+        self.loop_var = loop_var
+        self.min = cast(loop_var.dtype, min)
+        self.extent = cast(loop_var.dtype, extent)
+        self.kind = ForKind(kind)
+        if not isinstance(body, Stmt):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TeError(f"body of loop {loop_var.name}: {body!r}, expected a statement")
+        if (self.kind is ForKind.THREAD_BINDING) != (thread_tag is not None):
+            raise TeError(f"loop {loop_var.name} of kind {self.kind.name} with thread {thread_tag}")
+        self.body = body
+        self.thread_tag = thread_tag
+        self.annotations = annotations
+
+
+class BufferStore(Stmt):
+    """An element of a buffer gets a value."""
+
+    __slots__ = ("buffer", "indices", "value")
+    FIELDS = ("value", "indices")
+
+    def __init__(self, buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike]):
+        super().__init__()
+        self.buffer = buffer
+        self.indices = tuple(as_expr(index) for index in indices)
+        if len(self.indices) != len(buffer.shape):
+            raise TeError(f"{len(self.indices)} indices into buffer {buffer.name} of {len(buffer.shape)} dimensions")
+        self.value = as_expr(value)
+
+
+class IfThenElse(Stmt):
+    """One of two statements; the second may be missing."""
+
+    __slots__ = ("condition", "else_case", "then_case")
+    FIELDS = ("condition", "then_case", "else_case")
+
+    def __init__(self, condition: ExprLike, then_case: Stmt, else_case: Stmt | None = None):
+        super().__init__()
+        self.condition = as_condition(condition)
+        self.then_case = then_case
+        self.else_case = else_case
+
+
+class LetStmt(Stmt):
+    """A name for a value."""
+
+    __slots__ = ("body", "value", "var")
+    FIELDS = ("value", "body")
+
+    def __init__(self, var: Var, value: ExprLike, body: Stmt):
+        super().__init__()
+        self.var = var
+        self.value = cast(var.dtype, value)
+        self.body = body
+
+
+class SeqStmt(Stmt):
+    """Statements one after the other."""
+
+    __slots__ = ("seq",)
+    FIELDS = ("seq",)
+
+    def __init__(self, seq: Sequence[Stmt]):
+        super().__init__()
+        self.seq = tuple(seq)
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
+    def __getitem__(self, index: int) -> Stmt:
+        return self.seq[index]
+
+
+class Evaluate(Stmt):
+    """A value computed for what computing it does."""
+
+    __slots__ = ("value",)
+    FIELDS = ("value",)
+
+    def __init__(self, value: ExprLike):
+        super().__init__()
+        self.value = as_expr(value)
+
+
+class Declaration(Stmt):
+    """Memory or a view of it, known in `body`: `tir.alloc_buffer`, `tir.allocate`, ... `name` is that of the op."""
+
+    __slots__ = ("args", "body", "op")
+    FIELDS = ("args", "body")
+
+    def __init__(self, op: Operation, args: Sequence[PrimExpr], body: Stmt):
+        super().__init__()
+        self.op = op
+        self.args = tuple(args)
+        self.body = body
+
+    @property
+    def name(self) -> str:
+        return self.op.name
+
+
+class OtherStmt(Stmt):
+    """A statement without a node of its own: a block, a thread, an assertion, ... `name` is that of the op.
+
+    args: its operands.  variables: those that its bodies know besides.
+    """
+
+    __slots__ = ("args", "bodies", "op", "variables")
+    FIELDS = ("args", "bodies")
+
+    def __init__(
+        self, op: Operation, args: Sequence[PrimExpr], variables: Sequence[Sequence[Var]], bodies: Sequence[Stmt]
+    ):
+        super().__init__()
+        self.op = op
+        self.args = tuple(args)
+        self.variables = tuple(tuple(group) for group in variables)
+        self.bodies = tuple(bodies)
+
+    @property
+    def name(self) -> str:
+        return self.op.name
+
+
+def seq(*statements: Stmt) -> Stmt:
+    """Statements one after the other, as one."""
+    flat = [inner for s in statements for inner in (s.seq if isinstance(s, SeqStmt) else (s,))]
+    return flat[0] if len(flat) == 1 else SeqStmt(flat)
+
+
+__all__ = [
+    "BufferStore", "Declaration", "Evaluate", "For", "ForKind", "IfThenElse", "LetStmt", "OtherStmt", "SeqStmt",
+    "Stmt", "seq",
+]  # fmt: skip

@@ -1,0 +1,122 @@
+"""What `tvm.tir` has: expressions and schedules."""
+
+from __future__ import annotations
+
+from ....core.errors import ScheduleError
+from ....transforms.schedule import Schedule as _Schedule
+from ...te.axes import IterVar, Range
+from ...te.expr import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Call,
+    Cast,
+    Div,
+    FloatImm,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    Select,
+    SizeVar,
+    StringImm,
+    Sub,
+    Var,
+    const,
+)
+from ...te.extern import call_packed
+from ...te.functions import all, any, if_then_else, max_value, min_value
+from ...te.tensor import CommReducer, ProducerLoad, Reduce
+from ..ir.module import IRModule, PrimFunc
+from ..nodes.expr import Broadcast, Buffer, BufferLoad, Ramp
+from ..nodes.stmt import (
+    BufferStore,
+    Evaluate,
+    For,
+    ForKind,
+    IfThenElse,
+    LetStmt,
+    SeqStmt,
+    Stmt,
+)
+from . import stmt_functor, transform
+
+
+class Schedule(_Schedule):
+    """A schedule whose `mod` is in TVM's shape."""
+
+    @property
+    def mod(self) -> IRModule:
+        mod = super().mod
+        return IRModule(mod.op, mod.constants)
+
+
+__all__ = [
+    "EQ",
+    "GE",
+    "GT",
+    "LE",
+    "LT",
+    "NE",
+    "Add",
+    "And",
+    "Broadcast",
+    "Buffer",
+    "BufferLoad",
+    "BufferStore",
+    "Call",
+    "Cast",
+    "CommReducer",
+    "Div",
+    "Evaluate",
+    "FloatImm",
+    "FloorDiv",
+    "FloorMod",
+    "For",
+    "ForKind",
+    "IfThenElse",
+    "IntImm",
+    "IterVar",
+    "LetStmt",
+    "Max",
+    "Min",
+    "Mod",
+    "Mul",
+    "Not",
+    "Or",
+    "PrimExpr",
+    "PrimFunc",
+    "ProducerLoad",
+    "Ramp",
+    "Range",
+    "Reduce",
+    "Schedule",
+    "ScheduleError",
+    "Select",
+    "SeqStmt",
+    "SizeVar",
+    "Stmt",
+    "StringImm",
+    "Sub",
+    "Var",
+    "all",
+    "any",
+    "call_packed",
+    "const",
+    "if_then_else",
+    "max_value",
+    "min_value",
+    "stmt_functor",
+    "transform",
+]  # fmt: skip

@@ -1,0 +1,23 @@
+"""The vectorizing pass of examples/, in TVM's shape and as a rewrite pattern, makes one program."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+import stepwell.frontends.tvm as tvm
+from stepwell.tools.testing.equivalence import difference
+from stepwell.transforms.pipelines import run_pipeline
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def test_a_pass_written_both_ways_makes_one_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES / "extending" / "stepwell-vectorize"))
+    pattern = runpy.run_module("vectorize.inner_loops")["VectorizeInnerLoopsPass"]
+    names = runpy.run_path(str(EXAMPLES / "vectorize_tvms_way.py"))
+    mod = tvm.lower(names["main"])
+    ours = run_pipeline(mod, [pattern()])
+    theirs = names["vectorize"](mod)
+    assert "T.vectorized(8)" in theirs.script()
+    assert difference(ours, theirs) is None

@@ -1,0 +1,171 @@
+"""Programs as trees of nodes: reading, visiting, transforming, writing."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepwell.frontends.tvm as tvm
+from stepwell import UnsupportedError, parse_tvmscript
+from stepwell.dialects.tir import FuncOp
+from stepwell.frontends.te import TeError
+from stepwell.frontends.tvm import te, tir
+from stepwell.frontends.tvm.ir.module import PrimFunc
+from stepwell.frontends.tvm.tir.stmt_functor import ir_transform, post_order_visit, pre_order_visit, substitute
+from stepwell.tools.testing.choices import Seeded
+from stepwell.tools.testing.programs import random_module
+from stepwell.transforms.analysis.tree import treeify
+
+CORPUS = sorted((Path(__file__).parents[2] / "data" / "corpus" / "tvmscript").glob("*.py"))
+
+
+def functions(mod: Any) -> list[PrimFunc]:
+    """The functions of a module, in statement-tree form."""
+    found = [op for op in mod.op.body.block.ops if isinstance(op, FuncOp)]
+    for op in found:
+        treeify(op)
+    return [PrimFunc(op) for op in found]
+
+
+def added(extent: int = 16) -> PrimFunc:
+    a, b = te.placeholder((extent,), name="a"), te.placeholder((extent,), name="b")
+    func = te.create_prim_func([a, b, te.compute((extent,), lambda i: a[i] + b[i], name="c")])
+    return tvm.lower(func)["main"]
+
+
+@pytest.mark.parametrize("file", CORPUS, ids=lambda file: file.stem)
+def test_what_is_read_and_written_is_the_same_program(file: Path) -> None:
+    for func in functions(parse_tvmscript(file.read_text())):
+        assert func.with_body(func.body).script() == func.script()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_random_program_is_the_same_when_it_is_read_and_written(seed: int) -> None:
+    for func in functions(random_module(Seeded(seed))):
+        again = func.with_body(func.body)
+        try:
+            assert again.script("0.27") == func.script("0.27")
+        except UnsupportedError:
+            assert sorted(op.name for op in again.op.walk() if op.regions) == sorted(
+                op.name for op in func.op.walk() if op.regions
+            )
+
+
+def test_nodes_are_equal_if_they_are_of_one_op() -> None:
+    func = added()
+    first, second = func.body, func.body
+    assert first == second
+    assert first in [second]
+    assert {first: 1}[second] == 1
+    assert isinstance(first, tir.For)
+    assert first.loop_var is second.loop_var  # pyright: ignore[reportAttributeAccessIssue]
+    assert first != added().body
+
+
+def test_a_loop_says_what_it_is() -> None:
+    loop = added(16).body
+    assert isinstance(loop, tir.For)
+    assert (loop.loop_var.name, loop.min.value, loop.extent.value, loop.kind) == ("i", 0, 16, tir.ForKind.SERIAL)  # pyright: ignore[reportAttributeAccessIssue]
+    store = loop.body
+    assert isinstance(store, tir.BufferStore)
+    assert isinstance(store.value, tir.Add)
+    assert isinstance(store.value.a, tir.BufferLoad)
+    assert (store.buffer.name, store.buffer.dtype, store.value.a.buffer.name) == ("c", "float32", "a")
+    assert store.indices[0].same_as(loop.loop_var)
+
+
+def test_parameters_are_the_buffers_of_the_body() -> None:
+    func = added()
+    loop = func.body
+    assert isinstance(loop, tir.For)
+    assert func.params[2] == loop.body.buffer  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_visits_go_behind_or_in_front_of_what_is_inside() -> None:
+    kinds: list[str] = []
+    post_order_visit(added().body, lambda node: kinds.append(type(node).__name__))
+    assert kinds[-2:] == ["BufferStore", "For"]
+    assert kinds.count("BufferLoad") == 2
+    fronts: list[str] = []
+    pre_order_visit(added().body, lambda node: fronts.append(type(node).__name__) or not isinstance(node, tir.Add))
+    assert fronts[0] == "For"
+    assert "BufferLoad" not in fronts
+
+
+def test_a_transformation_replaces_the_kinds_it_is_asked_about() -> None:
+    func = added()
+
+    def doubled(node: Any) -> Any:
+        return tir.BufferStore(node.buffer, node.value * 2.0, node.indices)
+
+    both = ir_transform(func.body, None, doubled, ["tir.BufferStore"])
+    a, c = np.arange(16, dtype="float32"), np.zeros(16, "float32")
+    tvm.build(func.with_body(both))(a, a, c)
+    assert c.tolist() == (a * 4).tolist()
+    assert ir_transform(func.body, None, doubled, ["tir.While"]) is not None
+    assert ir_transform(func.body, None, lambda node: None) == func.body
+
+
+def test_what_is_replaced_first_is_not_looked_into() -> None:
+    func, seen = added(), list[str]()
+
+    def before(node: Any) -> Any:
+        return tir.Evaluate(0) if isinstance(node, tir.BufferStore) else None
+
+    result = ir_transform(func.body, before, lambda node: seen.append(type(node).__name__))
+    assert "Add" not in seen
+    assert isinstance(result, tir.For)
+    assert isinstance(result.body, tir.Evaluate)
+
+
+def test_variables_are_substituted() -> None:
+    func = added()
+    loop = func.body
+    assert isinstance(loop, tir.For)
+    outer, inner = te.var("i.outer"), te.var("i.inner")
+    body = substitute(loop.body, {loop.loop_var: outer * 4 + inner})
+    body = tir.For(outer, 0, 4, tir.ForKind.PARALLEL, tir.For(inner, 0, 4, tir.ForKind.SERIAL, body))
+    text = func.with_body(body).script()
+    assert "for i_outer in T.parallel(4):" in text
+    assert "c[i_outer * 4 + i_inner] = a[i_outer * 4 + i_inner] + b[i_outer * 4 + i_inner]" in text
+    assert substitute(loop.body, lambda var: None) is loop.body
+
+
+def test_statements_are_made_in_python() -> None:
+    func = added(4)
+    c = func.params[2]
+    i, x = te.var("i"), te.var("x", "float32")
+    store = tir.LetStmt(x, c_at(c, i) + 1.0, tir.BufferStore(c, x * x, [i]))  # pyright: ignore[reportArgumentType]
+    body = tir.For(i, 0, 4, tir.ForKind.SERIAL, tir.IfThenElse(i > 1, store, tir.Evaluate(i)))
+    out = np.array([1, 2, 3, 4], "float32")
+    tvm.build(func.with_body(tir.SeqStmt([body, body])))(out.copy(), out.copy(), out)
+    assert out.tolist() == [1, 2, 289, 676]
+
+
+no_statement: Any = 3
+
+
+def c_at(buffer: Any, index: Any) -> Any:
+    return tir.BufferLoad(buffer, [index])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda func: func.with_body(tir.Evaluate(te.var("k"))), "variable k is declared by no loop, let or parameter"),
+        (lambda func: tir.BufferStore(func.params[0], 0.0, [0, 0]), "2 indices into buffer a of 1 dimensions"),
+        (lambda func: tir.BufferLoad(func.params[0], []), "0 indices into buffer a of 1 dimensions"),
+        (
+            lambda func: tir.For(te.var("i"), 0, 4, tir.ForKind.SERIAL, no_statement),
+            "body of loop i: 3, expected a statement",
+        ),
+        (
+            lambda func: tir.For(te.var("i"), 0, 4, tir.ForKind.THREAD_BINDING, func.body),
+            "loop i of kind THREAD_BINDING with thread None",
+        ),
+    ],
+)
+def test_a_mistake_is_an_error(make: Any, message: str) -> None:
+    with pytest.raises(TeError, match=message):
+        make(added())
