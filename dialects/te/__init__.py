@@ -6,20 +6,24 @@ from xdsl.ir import Dialect
 
 from .base import Axis, tensor_type, tensor_type_of
 from .compute import ComputeOp, YieldOp
+from .extern import ExternOp
 from .functions import FuncOp, ParamsOp
+from .scan import ScanOp
 from .tensors import PlaceholderOp, ReadOp
 
 __all__ = [
     "Axis",
     "ComputeOp",
+    "ExternOp",
     "FuncOp",
     "ParamsOp",
     "PlaceholderOp",
     "ReadOp",
+    "ScanOp",
     "Te",
     "YieldOp",
     "tensor_type",
     "tensor_type_of",
 ]
 
-Te = Dialect("te", [ComputeOp, FuncOp, ParamsOp, PlaceholderOp, ReadOp, YieldOp])
+Te = Dialect("te", [ComputeOp, ExternOp, FuncOp, ParamsOp, PlaceholderOp, ReadOp, ScanOp, YieldOp])

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from ..tir.base import DYNAMIC, Mixed, parse_range, print_range, print_typed
+from ..tir.base import DYNAMIC, Mixed, join_mixed, parse_range, print_range, print_typed
 
 AXIS_KINDS = ("spatial", "reduce")
 
@@ -35,6 +35,17 @@ def tensor_type(element: Attribute, shape: Sequence[Mixed]) -> TensorType[Attrib
 def tensor_type_of(value: SSAValue) -> TensorType[Attribute]:
     """The type of a tensor; the constraint of the op that has it as operand or result says that it is one."""
     return cast("TensorType[Attribute]", value.type)
+
+
+def mixed_shapes(tensors: Sequence[SSAValue], dims: Sequence[SSAValue]) -> list[list[Mixed]]:
+    """The extents of tensors. dims: those that their types leave open, in order."""
+    rest, shapes = list(dims), list[list[Mixed]]()
+    for tensor in tensors:
+        static = tensor_type_of(tensor).get_shape()
+        count = static.count(DYNAMIC)
+        shapes.append(join_mixed(DenseArrayBase.from_list(i64, static), rest[:count]))
+        del rest[:count]
+    return shapes
 
 
 def print_axis(printer: Printer, axis: Axis, variable: SSAValue) -> None:

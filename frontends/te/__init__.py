@@ -13,6 +13,7 @@ from .apply_schedule import apply_schedule
 from .axes import IterVar, reduce_axis, thread_axis
 from .errors import TeError
 from .expr import Cast, Select, SizeVar, Var, const
+from .extern import call_packed, extern
 from .functions import (
     abs,
     acos,
@@ -72,6 +73,7 @@ from .functions import (
     truncmod,
 )
 from .prim_func import create_prim_func, create_te_func
+from .scan import scan
 from .schedule import Schedule, create_schedule
 from .stage import Stage
 from .tensor import Tensor, comm_reducer, compute, placeholder, size_var, var
@@ -97,6 +99,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "call_packed",
     "ceil",
     "clz",
     "comm_reducer",
@@ -113,6 +116,7 @@ __all__ = [
     "exp",
     "exp2",
     "exp10",
+    "extern",
     "floor",
     "floordiv",
     "floormod",
@@ -141,6 +145,7 @@ __all__ = [
     "reduce_axis",
     "round",
     "rsqrt",
+    "scan",
     "sigmoid",
     "sin",
     "sinh",

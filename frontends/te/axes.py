@@ -21,7 +21,7 @@ class Range:
 class IterVar(ExprConvertible, Operators):
     """An axis: a variable with the numbers it takes. kind: spatial, reduce, or thread.
 
-    It stands for its variable in expressions.
+    It stands for its variable in expressions, `axis == 2` among them.
     """
 
     __slots__ = ("dom", "kind", "thread_tag", "var")
@@ -34,6 +34,15 @@ class IterVar(ExprConvertible, Operators):
 
     def asexpr(self) -> PrimExpr:
         return self.var
+
+    def __eq__(self, other: object) -> Any:
+        return self.var == other
+
+    def __ne__(self, other: object) -> Any:
+        return self.var != other
+
+    def __hash__(self) -> int:
+        return id(self)
 
     def __repr__(self) -> str:
         return f"iter_var({self.var.name}, {self.dom}, {self.kind})"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from .axes import IterVar, Range
 from .errors import TeError
 from .expr import BITWISE, BinaryOp, Call, PrimExpr, SizeVar, Var, binary, cast
+from .extern import Buffer, CallPacked, ExternOp
+from .scan import ScanOp
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, ordered
 
 INDEX_DTYPES = ("int32", "int64")
@@ -33,16 +36,42 @@ class _Change:
         self.dtype = dtype
         self.known: dict[PrimExpr, PrimExpr] = {}
         self.tensors: dict[Tensor, Tensor] = {}
+        self.operations: dict[Operation, Any] = {}
 
     def add(self, op: Operation) -> None:
+        if op in self.operations:
+            return
         shape = tuple(self.index(extent) for extent in op.shape)
         if isinstance(op, ComputeOp):
             axis, reduced = (tuple(self.axis(a) for a in axes) for axes in (op.axis, op.reduce_axis))
             body = self.values(op.body, reduced)
             new: Operation = replace(op, shape=shape, axis=axis, reduce_axis=reduced, body=body)
+        elif isinstance(op, ScanOp):
+            for inner in (*(state.op for state in op.state), *op.steps):
+                self.add(inner)
+            init, state, rows = (tuple(self.tensors[t] for t in each) for each in (op.init, op.state, op.rows))
+            steps = tuple(self.operations[step] for step in op.steps)
+            time = self.variable(op.time)
+            new = replace(op, shape=shape, time=time, init=init, state=state, steps=steps, rows=rows)
+        elif isinstance(op, ExternOp):
+            shapes = tuple(tuple(self.index(extent) for extent in each) for each in op.shapes)
+            buffers = {
+                buffer: Buffer(buffer.name, tuple(map(self.index, buffer.shape)), buffer.data_type)
+                for buffer in op.buffers
+            }
+            body = tuple(
+                CallPacked(
+                    call.name,
+                    tuple(buffers[a] if isinstance(a, Buffer) else cast(a.dtype, self.expr(a)) for a in call.args),
+                )
+                for call in op.body
+            )
+            inputs = tuple(self.tensors[tensor] for tensor in op.inputs)
+            new = replace(op, shape=shape, shapes=shapes, inputs=inputs, buffers=tuple(buffers.values()), body=body)
         else:
             assert isinstance(op, PlaceholderOp)
             new = replace(op, shape=shape)
+        self.operations[op] = new
         for n in range(op.num_outputs):
             self.tensors[op.output(n)] = new.output(n)
 

@@ -11,7 +11,7 @@ from .errors import TeError
 from .expr import IntImm, PrimExpr, Var, binary
 from .rewrite import copy_of, factored, outputs, read_through, written_through
 from .stage import Fuse, Split, Stage
-from .tensor import ComputeOp, Operation, Reduce, Tensor, ordered
+from .tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, ordered
 
 LATER = frozenset(("create_group", "normalize"))
 """What TVM's schedules have and these have not yet."""
@@ -42,6 +42,9 @@ class Schedule:
 
     def __init__(self, outputs: Sequence[Operation]):
         found = ordered([op.output(0) for op in outputs])
+        for op in found:
+            if not isinstance(op, PlaceholderOp | ComputeOp):
+                raise UnsupportedError(f"a schedule of {op.name}, a te.scan or te.extern, is not supported yet")
         self.stages = [Stage(self, op, is_output=op in outputs) for op in found]
         self._stage_of = dict(zip(found, self.stages, strict=True))
         self._outputs = [self._stage_of[op] for op in dict.fromkeys(outputs)]

@@ -35,7 +35,7 @@ from .expr import (
 class Operation:
     """Where tensors come from.
 
-    shape: of each of its tensors.  dtypes: the data type of each.  location: the line that made it.
+    shape: of each of its tensors, or of the first.  dtypes: the data type of each.  location: the line that made it.
     """
 
     name: str
@@ -46,6 +46,10 @@ class Operation:
     @property
     def num_outputs(self) -> int:
         return len(self.dtypes)
+
+    def shape_of(self, index: int) -> tuple[PrimExpr, ...]:
+        """The shape of one of its tensors."""
+        return self.shape
 
     def output(self, index: int) -> Tensor:
         """One of its tensors."""
@@ -79,18 +83,23 @@ class ComputeOp(Operation):
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        found: dict[Tensor, None] = {}
-        seen: set[PrimExpr] = set()
-        todo = [(expr, False) for expr in reversed(self.body)]
-        while todo:
-            expr, is_behind = todo.pop()
-            if is_behind and isinstance(expr, ProducerLoad):  # behind what its indices read
-                found.setdefault(expr.producer)
-            elif expr not in seen:
-                seen.add(expr)
-                todo.append((expr, True))
-                todo += [(child, False) for child in reversed(expr.children)]
-        return list(found)
+        return list(dict.fromkeys(load.producer for load in loads(self.body)))
+
+
+def loads(body: Iterable[PrimExpr]) -> list[ProducerLoad]:
+    """The elements that expressions read, each behind those that its indices read."""
+    found: list[ProducerLoad] = []
+    seen: set[PrimExpr] = set()
+    todo = [(expr, False) for expr in reversed(list(body))]
+    while todo:
+        expr, is_behind = todo.pop()
+        if is_behind and isinstance(expr, ProducerLoad):
+            found.append(expr)
+        elif expr not in seen:
+            seen.add(expr)
+            todo.append((expr, True))
+            todo += [(child, False) for child in reversed(expr.children)]
+    return found
 
 
 def ordered(outputs: Iterable[Tensor]) -> list[Operation]:
@@ -123,11 +132,11 @@ class Tensor(ExprConvertible, Operators):
 
     @property
     def shape(self) -> tuple[PrimExpr, ...]:
-        return self.op.shape
+        return self.op.shape_of(self.value_index)
 
     @property
     def ndim(self) -> int:
-        return len(self.op.shape)
+        return len(self.shape)
 
     @property
     def data_type(self) -> DType:
@@ -380,7 +389,7 @@ def _combiner(fcombine: Combine, fidentity: Identity, name: str, kinds: tuple[DT
 # Making tensors
 
 
-def _shape(shape: Any, what: str) -> tuple[PrimExpr, ...]:
+def shape_as_extents(shape: Any, what: str) -> tuple[PrimExpr, ...]:
     if isinstance(shape, PrimExpr | int):
         shape = (shape,)
     extents = tuple(as_index(extent, f"shape of {what}") for extent in shape)
@@ -390,7 +399,7 @@ def _shape(shape: Any, what: str) -> tuple[PrimExpr, ...]:
     return extents
 
 
-def _location() -> LocationAttr:
+def location_of_user() -> LocationAttr:
     frame = user_frame()
     if frame is None:
         return UnknownLoc()
@@ -403,7 +412,7 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
         kind = dtypes.parse_dtype("float32" if dtype is None else dtype)
     except ValueError as error:
         raise TeError(str(error)) from None
-    return PlaceholderOp(name, _shape(shape, name), (kind,), _location()).output(0)
+    return PlaceholderOp(name, shape_as_extents(shape, name), (kind,), location_of_user()).output(0)
 
 
 def compute(
@@ -420,7 +429,7 @@ def compute(
     reduction (`te.sum(...)`), or several of one kind.  name: of the block that computes it.  tag: what operator it is.
     attrs: said about the block.  varargs_names: names of the variables where fcompute takes `*args`.
     """
-    extents = _shape(shape, name)
+    extents = shape_as_extents(shape, name)
     names = _axis_names(fcompute, len(extents), name, varargs_names)
     axis = tuple(
         IterVar(Range(IntImm(extent.dtype, 0), extent), Var(n, extent.dtype), "spatial")
@@ -433,7 +442,7 @@ def compute(
         raise TeError(f"compute {name}: no value")
     reduced = _reduce_axes(body, name)
     kinds = tuple(value.data_type for value in body)
-    op = ComputeOp(name, extents, kinds, _location(), axis, reduced, body, tag, dict(attrs or {}))
+    op = ComputeOp(name, extents, kinds, location_of_user(), axis, reduced, body, tag, dict(attrs or {}))
     return tuple(op.output(n) for n in range(len(body))) if len(body) > 1 else op.output(0)
 
 

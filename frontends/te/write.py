@@ -11,7 +11,16 @@ from ...core.dtypes import type_of
 from ...core.xdsl_compat import hint
 from ...dialects import te
 from ...dialects.te import Axis
-from ...dialects.tir import FLOAT_BINARY, INT_BINARY, INTRINSICS, Mixed, SymbolOp, TirBuilder
+from ...dialects.tir import (
+    FLOAT_BINARY,
+    INT_BINARY,
+    INTRINSICS,
+    CallPackedOp,
+    Mixed,
+    SymbolOp,
+    TirBuilder,
+    buffer_type,
+)
 from ...dialects.tir.annotations import annotation_key, annotation_value
 from .axes import IterVar
 from .errors import TeError
@@ -30,6 +39,8 @@ from .expr import (
     StringImm,
     Var,
 )
+from .extern import Buffer, ExternOp
+from .scan import ScanOp
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, ordered
 
 
@@ -162,16 +173,23 @@ class FunctionWriter:
                 self._placeholder(op)
         for op in operations:
             if isinstance(op, ComputeOp):
-                self._compute(op)
+                self._compute(op, self.builder)
+            elif isinstance(op, ScanOp):
+                self._scan(op)
+            elif isinstance(op, ExternOp):
+                self._extern(op)
         params = [self.tensors[arg] if isinstance(arg, Tensor) else self.writer.known[arg] for arg in self.args]
         self.builder.insert(te.ParamsOp(params))
         return self.func
 
     def _sizes(self, op: Operation) -> None:
         """Declare the variables that the shape of a parameter is made of."""
-        for extent in op.shape:
-            for variable in _variables(extent):
-                self._declare(variable)
+        for n in range(op.num_outputs):
+            for extent in op.shape_of(n):
+                for variable in _variables(extent):
+                    self._declare(variable)
+        for step in op.steps if isinstance(op, ScanOp) else ():
+            self._sizes(step)
 
     def _declare(self, variable: Var) -> None:
         if variable not in self.writer.known:
@@ -184,8 +202,9 @@ class FunctionWriter:
         made = self.builder.insert(te.PlaceholderOp(op.name, type_of(op.dtypes[0]), shape))
         self.tensors[op.output(0)] = made.result
 
-    def _compute(self, op: ComputeOp) -> None:
-        self.builder.location = op.location
+    def _compute(self, op: ComputeOp, builder: TirBuilder) -> None:
+        """Write a compute at the builder's point; sizes are written where this function's are."""
+        self.builder.location = builder.location = op.location
         axes = [self._axis(axis) for axis in (*op.axis, *op.reduce_axis)]
         variables = [axis.var for axis in (*op.axis, *op.reduce_axis)]
         first = op.body[0]
@@ -198,7 +217,7 @@ class FunctionWriter:
         else:
             body = self._region(variables, op.body, op.location)
         elements = [type_of(dtype) for dtype in op.dtypes]
-        made = self.builder.insert(
+        made = builder.insert(
             te.ComputeOp(
                 op.name,
                 axes,
@@ -213,7 +232,52 @@ class FunctionWriter:
         for n, result in enumerate(made.tensors):
             self.tensors[op.output(n)] = result
 
-    def _annotations(self, op: ComputeOp) -> dict[str, Attribute]:
+    def _scan(self, op: ScanOp) -> None:
+        self.builder.location = op.location
+        shapes = [[self.writer.number(extent) for extent in state.shape] for state in op.state]
+        dims = [extent for shape in shapes for extent in shape if not isinstance(extent, int)]
+        types = [te.tensor_type(type_of(state.data_type), shape) for state, shape in zip(op.state, shapes, strict=True)]
+        body = Block(arg_types=[type_of(op.time.data_type), *types])
+        outside = {state: self.tensors[state] for state in op.state if state in self.tensors}  # parameters besides
+        self.writer.known[op.time] = body.args[0]
+        for state, argument in zip(op.state, body.args[1:], strict=True):
+            hint(argument, state.name)
+            self.tensors[state] = argument
+        builder = TirBuilder(body, op.location)
+        for step in op.steps:
+            self._compute(step, builder)
+        builder.insert(te.YieldOp([self.tensors[row] for row in op.rows]))
+        for state in op.state:
+            del self.tensors[state]
+        self.tensors.update(outside)
+        del self.writer.known[op.time]
+        inits = [self.tensors[init] for init in op.init]
+        self.builder.location = op.location
+        scan = te.ScanOp(
+            op.name, op.time.name, inits, dims, Region(body), tag=op.tag, annotations=self._annotations(op)
+        )
+        for n, result in enumerate(self.builder.insert(scan).tensors):
+            self.tensors[op.output(n)] = result
+
+    def _extern(self, op: ExternOp) -> None:
+        self.builder.location = op.location
+        shapes = [[self.writer.number(extent) for extent in buffer.shape] for buffer in op.buffers]
+        kinds = [type_of(buffer.data_type) for buffer in op.buffers]
+        body = Block(arg_types=[buffer_type(kind, shape) for kind, shape in zip(kinds, shapes, strict=True)])
+        memory = dict(zip(op.buffers, body.args, strict=True))
+        for buffer, argument in memory.items():
+            hint(argument, buffer.name)
+        writer = Writer(TirBuilder(body, op.location), self.writer.known, {})
+        for call in op.body:
+            args = [memory[arg] if isinstance(arg, Buffer) else writer.write(arg) for arg in call.args]
+            writer.builder.insert(CallPackedOp(call.name, args))
+        dims = [extent for shape in shapes[len(op.inputs) :] for extent in shape if not isinstance(extent, int)]
+        inputs = [self.tensors[tensor] for tensor in op.inputs]
+        made = te.ExternOp(op.name, inputs, dims, Region(body), tag=op.tag, annotations=self._annotations(op))
+        for n, result in enumerate(self.builder.insert(made).tensors):
+            self.tensors[op.output(n)] = result
+
+    def _annotations(self, op: ComputeOp | ScanOp | ExternOp) -> dict[str, Attribute]:
         try:
             return {annotation_key(key): annotation_value(value) for key, value in op.attrs.items()}
         except ValueError as error:

@@ -35,6 +35,7 @@ from ...te.expr import (
     Var,
     const,
 )
+from ...te.extern import call_packed
 from ...te.functions import all, any, if_then_else, max_value, min_value
 from ...te.tensor import CommReducer, ProducerLoad, Reduce
 from ..ir.module import IRModule, PrimFunc
@@ -111,6 +112,7 @@ __all__ = [
     "Var",
     "all",
     "any",
+    "call_packed",
     "const",
     "if_then_else",
     "max_value",

@@ -791,3 +791,11 @@ def test_any_schedule_computes_the_same_or_is_refused(drawn: tuple[Any, list[Any
     x, y, out = (tuple(extent.value for extent in arg.shape) for arg in args)
     given = numbers(*x), numbers(*y)
     np.testing.assert_allclose(run(sch, *given, shape=out), reference(*given), rtol=1e-3, atol=1e-3)
+
+
+def test_scans_have_no_schedule_yet() -> None:
+    X, state = te.placeholder((4, 2), name="X"), te.placeholder((4, 2), name="state")
+    init = te.compute((1, 2), lambda _, i: X[0, i])
+    total = te.scan(init, te.compute((4, 2), lambda t, i: state[t - 1, i] + X[t, i]), state, name="total")
+    with pytest.raises(UnsupportedError, match="a schedule of total, a te.scan or te.extern, is not supported yet"):
+        te.create_schedule(total.op)

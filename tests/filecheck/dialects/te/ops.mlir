@@ -85,3 +85,52 @@ te.func @nothing {
 // CHECK-LABEL: te.func @nothing {
 // CHECK-NEXT:    te.params
 // CHECK-NEXT:  }
+
+// Rows computed from rows, of two tensors at once; a stage between them; sizes of their own.
+te.func @rows {
+  %m = tir.symbol "m" : i32
+  %n = tir.symbol "n" : i32
+  %X = te.placeholder "X" [%m, %n] : tensor<?x?xf32>
+  %I = te.placeholder "I" [1, %n] : tensor<1x?xf32>
+  %J = te.placeholder "J" [1] : tensor<1xf32>
+  %S, %T = te.scan "S" time "t" init %I : tensor<1x?xf32>, %J : tensor<1xf32> dims [%m, %n, %m] tag "sums" annotations {why = 1 : i32} (%t : i32, %s : tensor<?x?xf32>, %r : tensor<?xf32>) {
+    %V = te.compute "V" () : tensor<f32> {
+      %one = arith.constant 1 : i32
+      %before = arith.subi %t, %one : i32
+      %0 = te.read %r[%before] : tensor<?xf32>
+      te.yield %0 : f32
+    }
+    %U = te.compute "U" (spatial "i" %i : i32 in [0 +: %n]) : tensor<?xf32> {
+      %1 = te.read %X[%t, %i] : tensor<?x?xf32>
+      %2 = te.read %V[] : tensor<f32>
+      %3 = arith.addf %1, %2 : f32
+      te.yield %3 : f32
+    }
+    te.yield %U : tensor<?xf32>, %V : tensor<f32>
+  }
+  te.params %X : tensor<?x?xf32>, %I : tensor<1x?xf32>, %J : tensor<1xf32>, %S : tensor<?x?xf32>, %T : tensor<?xf32>
+}
+// CHECK-LABEL: te.func @rows {
+// CHECK:         %S, %T = te.scan "S" time "t" init %I : tensor<1x?xf32>, %J : tensor<1xf32> dims [%m, %n, %m] tag "sums" annotations {why = 1 : i32} (%t: i32, %s: tensor<?x?xf32>, %r: tensor<?xf32>) {
+// CHECK-NEXT:      %V = te.compute "V" () : tensor<f32> {
+// CHECK:           te.yield %U : tensor<?xf32>, %V : tensor<f32>
+// CHECK-NEXT:    }
+
+// Tensors that calls write, of what they read.
+te.func @calls {
+  %m = tir.symbol "m" : i32
+  %A = te.placeholder "A" [%m] : tensor<?xf32>
+  %B, %C = te.extern "B" in %A : tensor<?xf32> dims [%m] tag "sort" annotations {why = 1 : i32} (%a : memref<?xf32>, %b : memref<?xf32>, %c : memref<8xi32>) {
+    %n = arith.constant 3 : i32
+    tir.call_packed "sort"(%a, %b, %c, %n) : memref<?xf32>, memref<?xf32>, memref<8xi32>, i32
+  }
+  %D = te.extern "D" (%d : memref<f32>) {
+  }
+  te.params %A : tensor<?xf32>, %B : tensor<?xf32>, %C : tensor<8xi32>, %D : tensor<f32>
+}
+// CHECK-LABEL: te.func @calls {
+// CHECK:         %B, %C = te.extern "B" in %A : tensor<?xf32> dims [%m] tag "sort" annotations {why = 1 : i32} (%a: memref<?xf32>, %b: memref<?xf32>, %c: memref<8xi32>) {
+// CHECK-NEXT:      %n = arith.constant 3 : i32
+// CHECK-NEXT:      tir.call_packed "sort"(%a, %b, %c, %n) : memref<?xf32>, memref<?xf32>, memref<8xi32>, i32
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %D = te.extern "D" (%d: memref<f32>) {

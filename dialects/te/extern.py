@@ -1,0 +1,162 @@
+"""Tensors that calls of functions outside of the program compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self, cast
+
+from xdsl.dialects.builtin import DictionaryAttr, IntegerType, MemRefType, StringAttr, TensorType
+from xdsl.ir import Attribute, BlockArgument, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import NoTerminator
+
+from ...core.xdsl_compat import hint
+from ..tir.base import (
+    DYNAMIC,
+    Mixed,
+    TirOp,
+    annotations_attr,
+    parse_body,
+    parse_discardable,
+    parse_optional_dict,
+    parse_typed,
+    parse_values,
+    print_body,
+    print_discardable,
+    print_indices,
+    print_optional_dict,
+    print_quoted,
+    print_typed,
+    require,
+)
+from .base import mixed_shapes, parse_arguments, print_arguments, tensor_type_of
+
+
+@irdl_op_definition
+class ExternOp(TirOp):
+    """Tensors that statements of `tir` write: calls of functions that the program knows by name only.
+
+    The body sees the inputs and the results as buffers. It may read all of the former and writes all of the latter.
+
+    op_name: what the block is called.  tag: what kind of operator it is.  annotations: said about the block.
+    inputs: what is read.  dims: the extents that the types of the results leave open (`?`), in order.
+
+    Constraints
+        (C1) one or more results; the body takes a buffer for each input, and then for each result.
+        (C2) one dim for each `?` in the types of the results.
+        (C3) buffers have the shape and the element type of their tensor, and no layout.
+        (C4) no op of te is in the body.
+
+    Example
+        %B = te.extern "B" in %A : tensor<8xf32> (%a : memref<8xf32>, %b : memref<8xf32>) {
+          tir.call_packed "sort"(%a, %b) : memref<8xf32>, memref<8xf32>
+        }
+
+    Source: `te.extern` (ExternOp)
+    """
+
+    name = "te.extern"
+
+    op_name = prop_def(StringAttr)
+    tag = opt_prop_def(StringAttr)
+    annotations = opt_prop_def(DictionaryAttr)
+    inputs = var_operand_def(TensorType)
+    dims = var_operand_def(IntegerType)
+    tensors = var_result_def(TensorType)
+    body = region_def("single_block")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(NoTerminator())
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[SSAValue],
+        dims: Sequence[SSAValue],
+        body: Region,
+        *,
+        tag: str = "",
+        annotations: DictionaryAttr | dict[str, Attribute] | None = None,
+    ):
+        """body: its arguments are buffers of the inputs and of the results."""
+        types = [cast("MemRefType[Attribute]", argument.type) for argument in body.block.args[len(inputs) :]]
+        super().__init__(
+            operands=[inputs, dims],
+            properties={
+                "op_name": StringAttr(name),
+                "tag": StringAttr(tag) if tag else None,
+                "annotations": annotations_attr(annotations),
+            },
+            result_types=[[TensorType(type.element_type, type.get_shape()) for type in types]],
+            regions=[body],
+        )
+        for result in self.tensors:
+            hint(result, name)
+
+    @property
+    def buffers(self) -> Sequence[BlockArgument]:
+        """The inputs and then the results, as the body sees them."""
+        return self.body.block.args
+
+    @property
+    def mixed_shapes(self) -> list[list[Mixed]]:
+        """The extents of each result."""
+        return mixed_shapes(self.tensors, self.dims)
+
+    def verify_(self) -> None:
+        tensors = [*self.inputs, *self.tensors]
+        require(len(self.tensors) > 0, "(C1) no result")
+        require(len(self.buffers) == len(tensors), f"(C1) {len(self.buffers)} buffers for {len(tensors)} tensors")
+        holes = sum(tensor_type_of(tensor).get_shape().count(DYNAMIC) for tensor in self.tensors)
+        require(holes == len(self.dims), f"(C2) {len(self.dims)} dims for {holes} open extents")
+        for buffer, tensor in zip(self.buffers, tensors, strict=True):
+            type = tensor_type_of(tensor)
+            expected = MemRefType(type.element_type, type.get_shape())
+            require(buffer.type == expected, f"(C3) a buffer of type {buffer.type}, expected {expected}")
+        for op in self.body.walk():
+            require(op.dialect_name() != "te", f"(C4) {op.name} in the body")
+
+    def print(self, printer: Printer) -> None:
+        print_quoted(printer, self.op_name)
+        if self.inputs:
+            printer.print_string(" in ")
+            printer.print_list(self.inputs, lambda value: print_typed(printer, value))
+        if self.dims:
+            printer.print_string(" dims ")
+            print_indices(printer, self.dims)
+        if self.tag is not None:
+            printer.print_string(" tag ")
+            printer.print_string_literal(self.tag.data)
+        print_optional_dict(printer, "annotations", self.annotations)
+        print_discardable(printer, self)
+        printer.print_string(" ")
+        print_arguments(printer, self.body.block)
+        print_body(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name, inputs = parser.parse_str_literal(), list[SSAValue]()
+        if parser.parse_optional_keyword("in"):
+            inputs = parser.parse_comma_separated_list(Parser.Delimiter.NONE, lambda: parse_typed(parser))
+        dims = parse_values(parser) if parser.parse_optional_keyword("dims") else []
+        tag = parser.parse_str_literal() if parser.parse_optional_keyword("tag") else ""
+        annotations = parse_optional_dict(parser, "annotations")
+        attributes = parse_discardable(parser)
+        arguments = parse_arguments(parser)
+        for argument in arguments:
+            if not isinstance(argument.type, MemRefType):
+                parser.raise_error(f"expected buffers, got {argument.type}")
+        op = cls(name, inputs, dims, parse_body(parser, arguments), tag=tag, annotations=annotations)
+        op.attributes = attributes
+        return op

@@ -1,0 +1,338 @@
+"""Tensors that are computed row by row, each row from those before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .errors import TeError
+from .expr import And, BinaryOp, Call, IfThenElse, IntImm, PrimExpr, Var, binary, cast
+from .tensor import (
+    ComputeOp,
+    Operation,
+    PlaceholderOp,
+    ProducerLoad,
+    Reduce,
+    Tensor,
+    loads,
+    location_of_user,
+    ordered,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ScanOp(Operation):
+    """Tensors whose first rows are given and whose later ones are computed from earlier ones.
+
+    time: the number of the row that is computed.  init: the first rows.  state: what stands for the tensors where rows
+    of them are read.  steps: what is computed for each time, without its time axis, in order.  rows: the new row of
+    each tensor, among what the steps compute.  tag, attrs: what operator it is, for later.
+    """
+
+    time: Var
+    init: tuple[Tensor, ...]
+    state: tuple[Tensor, ...]
+    steps: tuple[ComputeOp, ...]
+    rows: tuple[Tensor, ...]
+    tag: str = ""
+    attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def shape_of(self, index: int) -> tuple[PrimExpr, ...]:
+        return self.state[index].shape
+
+    @property
+    def input_tensors(self) -> list[Tensor]:
+        inside = {*self.state, *(step.output(n) for step in self.steps for n in range(step.num_outputs))}
+        read = dict.fromkeys((*self.init, *(tensor for step in self.steps for tensor in step.input_tensors)))
+        return [tensor for tensor in read if tensor not in inside]
+
+
+def scan(
+    init: Tensor | Sequence[Tensor],
+    update: Tensor | Sequence[Tensor],
+    state_placeholder: Tensor | Sequence[Tensor],
+    inputs: Sequence[Tensor] | None = None,
+    name: str = "scan",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+) -> Any:
+    """A tensor whose first rows are those of `init` and whose row `t` behind them is row `t` of `update`, one row after
+    the other; a list of tensors for lists of them. The first axis is time.
+
+    state_placeholder: a `te.placeholder` of the shape of the result, which stands for it: `update`, and stages between
+    them, read rows of it that are before `t`.  update: a `te.compute` of that shape. It reads stages that are computed
+    from the state at its own time, or at one that is a fixed number of steps away.  inputs: the other tensors that are
+    read; they are found without being named.  name: of the result.  tag: what operator it is.  attrs: said about the
+    loop over time.
+
+        state = te.placeholder((m, n))
+        init = te.compute((1, n), lambda _, i: X[0, i])
+        update = te.compute((m, n), lambda t, i: state[t - 1, i] + X[t, i])
+        sums = te.scan(init, update, state, inputs=[X])
+
+    TeError for shapes and data types that do not go together, and for a time that is not before `t`.
+    """
+    lists = [
+        _tensors(given, f"scan {name}: {what}")
+        for what, given in (("init", init), ("update", update), ("state_placeholder", state_placeholder))
+    ]
+    _tensors(inputs or [], f"scan {name}: inputs")
+    inits, updates, states = lists
+    if not states or not len(inits) == len(updates) == len(states):
+        counts = ", ".join(f"{len(each)} {what}" for each, what in zip(lists, ("init", "update", "state"), strict=True))
+        raise TeError(f"scan {name}: {counts}, expected the same number of each, at least one")
+    _check_kinds(name, inits, updates, states)
+    for tensors in zip(inits, updates, states, strict=True):
+        _check_shapes(name, *tensors)
+    _check_times(name, inits, states)
+    first = updates[0].op
+    assert isinstance(first, ComputeOp)
+    time = Var(first.axis[0].var.name, states[0].shape[0].dtype)
+    steps = _Steps(name, inits, updates, states, time)
+    op = ScanOp(
+        name,
+        states[0].shape,
+        tuple(state.data_type for state in states),
+        location_of_user(),
+        time,
+        tuple(inits),
+        tuple(states),
+        tuple(steps.made.values()),
+        tuple(steps.made[tensor.op, 0].output(tensor.value_index) for tensor in updates),
+        tag,
+        dict(attrs or {}),
+    )
+    return op.output(0) if len(states) == 1 else [op.output(n) for n in range(len(states))]
+
+
+# What goes together
+
+
+def _tensors(given: Any, what: str) -> list[Tensor]:
+    found: list[Any] = list(given) if isinstance(given, list | tuple) else [given]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    for value in found:
+        if not isinstance(value, Tensor):
+            raise TeError(f"{what} is {value!r}, expected a tensor")
+    return found
+
+
+def _check_kinds(name: str, inits: Sequence[Tensor], updates: Sequence[Tensor], states: Sequence[Tensor]) -> None:
+    for state in states:
+        if not isinstance(state.op, PlaceholderOp):
+            raise TeError(f"scan {name}: state {state.name}, expected what te.placeholder gives")
+    for update in updates:
+        if not isinstance(update.op, ComputeOp):
+            raise TeError(f"scan {name}: update {update.name}, expected what te.compute gives")
+    for what, tensors in (("state", states), ("update", updates)):
+        for n, tensor in enumerate(tensors):
+            if tensor in tensors[:n]:
+                raise TeError(f"scan {name}: {what} {tensor.name} is given twice")
+    for state in states:
+        if state.op in ordered(inits):
+            raise TeError(f"scan {name}: init is computed from state {state.name}")
+
+
+def _check_shapes(name: str, init: Tensor, update: Tensor, state: Tensor) -> None:
+    if not state.ndim:
+        raise TeError(f"scan {name}: state {state.name} without dimensions, expected time as the first")
+    for what, tensor, start in (("update", update, 0), ("init", init, 1)):
+        if tensor.dtype != state.dtype:
+            raise TeError(f"scan {name}: {what} of type {tensor.dtype}, expected {state.dtype} as the state")
+        if tensor.ndim != state.ndim:
+            raise TeError(f"scan {name}: {what} of {tensor.ndim} dimensions, expected {state.ndim} as the state")
+        for n in range(start, state.ndim):
+            if not _is_same(tensor.shape[n], state.shape[n]):
+                expected = f"expected {state.shape[n]} as of the state"
+                raise TeError(f"scan {name}: extent {tensor.shape[n]} of dimension {n} of {what}, {expected}")
+
+
+def _check_times(name: str, inits: Sequence[Tensor], states: Sequence[Tensor]) -> None:
+    rows, end = inits[0].shape[0], states[0].shape[0]
+    for init, state in zip(inits, states, strict=True):
+        if not (_is_same(init.shape[0], rows) and _is_same(state.shape[0], end)):
+            raise TeError(f"scan {name}: inits or states of different extents of time, the first dimension")
+    if not isinstance(rows, IntImm):
+        return
+    if rows.value < 1 or (isinstance(end, IntImm) and rows.value > end.value):
+        raise TeError(f"scan {name}: init of {rows.value} rows, expected 1 to {end}")
+
+
+def _is_same(a: PrimExpr, b: PrimExpr) -> bool:
+    """Whether two extents are written in the same way."""
+    if a is b:
+        return True
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return a.value == b.value
+    if isinstance(a, Var) or type(a) is not type(b) or a.dtype != b.dtype or not a.children:
+        return False
+    if isinstance(a, Call) and isinstance(b, Call) and a.op != b.op:
+        return False
+    if isinstance(a, ProducerLoad) and isinstance(b, ProducerLoad) and a.producer != b.producer:
+        return False
+    return len(a.children) == len(b.children) and all(map(_is_same, a.children, b.children))
+
+
+# What is done for each time
+
+
+class _Steps:
+    """Makes, of the computes between the states and the updates, those of one row each."""
+
+    def __init__(
+        self, name: str, inits: Sequence[Tensor], updates: Sequence[Tensor], states: Sequence[Tensor], time: Var
+    ):
+        self.name = name
+        self.states = set(states)
+        self.time = time
+        self.end = states[0].shape[0]
+        self.init_rows = inits[0].shape[0]
+        self.made: dict[tuple[Operation, int], ComputeOp] = {}
+        stages = self._stages(updates)
+        rows = self._rows(stages, updates)
+        for op, offsets in rows.items():
+            for offset in sorted(offsets):
+                self.made[op, offset] = self._row(op, offset)
+
+    def _stages(self, updates: Sequence[Tensor]) -> dict[Operation, ComputeOp]:
+        """The updates, and what they read that is computed from the states, each behind what it reads itself."""
+        stages: dict[Operation, ComputeOp] = {}
+        last = {update.op for update in updates}
+        for op in ordered(updates):
+            if op in last or any(read in self.states or read.op in stages for read in op.input_tensors):
+                if not isinstance(op, ComputeOp):
+                    raise TeError(f"scan {self.name}: {op.name} is computed from the state, and is no te.compute")
+                stages[op] = op
+        return stages
+
+    def _rows(self, stages: Mapping[Operation, ComputeOp], updates: Sequence[Tensor]) -> dict[ComputeOp, set[int]]:
+        """How far behind the time the rows are that each stage is needed at."""
+        rows: dict[ComputeOp, set[int]] = {op: set() for op in stages.values()}
+        for update in updates:
+            rows[stages[update.op]].add(0)
+        for op in reversed(list(stages.values())):
+            certain = _certain_loads(op.body)
+            for load in loads(op.body):
+                for offset in rows[op]:
+                    if load.producer in self.states:
+                        self._check_state(op, load, offset, load in certain)
+                    elif load.producer.op in stages:
+                        rows[stages[load.producer.op]].add(self._offset(op, load, offset))
+        return rows
+
+    def _check_state(self, op: ComputeOp, load: ProducerLoad, offset: int, is_certain: bool) -> None:
+        steps = _steps(load.indices[0], op.axis[0].var if op.axis else None)
+        if steps is None:
+            return
+        rows = self.init_rows.value if isinstance(self.init_rows, IntImm) else None
+        if steps + offset >= 0:
+            raise TeError(f"scan {self.name}: {op.name} reads {load!r}, expected a time before that of the row")
+        if rows is not None and is_certain and steps + offset < -rows:
+            raise TeError(f"scan {self.name}: {op.name} reads {load!r}, before the {rows} rows of init")
+
+    def _offset(self, op: ComputeOp, load: ProducerLoad, offset: int) -> int:
+        """How far from the time the row of a stage is that a stage reads."""
+        where = f"scan {self.name}: {op.name} reads {load!r}"
+        steps = _steps(load.indices[0], op.axis[0].var if op.axis else None) if load.indices else None
+        if steps is None:
+            raise TeError(f"{where}, which is computed from the state: expected its first index to be the time, t + c")
+        low, end, extent = self.init_rows, self.end, load.producer.shape[0]
+        steps += offset
+        too_low = isinstance(low, IntImm) and low.value + steps < 0
+        known = isinstance(end, IntImm) and isinstance(extent, IntImm)
+        if too_low or (known and int(end) + steps > int(extent)):  # pyright: ignore[reportArgumentType]
+            raise TeError(f"{where} at a time of which it has no row")
+        return steps
+
+    def _row(self, op: ComputeOp, offset: int) -> ComputeOp:
+        """A compute at one time: without its first axis, whose variable is the time."""
+        variable = op.axis[0].var
+        time = binary("add" if offset > 0 else "sub", self.time, abs(offset))
+        known: dict[PrimExpr, PrimExpr] = {variable: cast(variable.dtype, time)}
+        change = _Change(self, offset, variable, known)
+        return replace(op, shape=op.shape[1:], axis=op.axis[1:], body=change.values(op.body))
+
+
+def _certain_loads(body: Sequence[PrimExpr]) -> set[PrimExpr]:
+    """The elements that are read whatever conditions say."""
+    found: set[PrimExpr] = set()
+    todo = list(body)
+    while todo:
+        top = todo.pop()
+        if top in found:
+            continue
+        found.add(top)
+        match top:
+            case IfThenElse():
+                todo.append(top.condition)
+            case And():
+                todo.append(top.a)
+            case Reduce() if not isinstance(top.condition, IntImm):
+                todo += (top.condition, *top.init)
+            case _:
+                todo += top.children
+    return {expr for expr in found if isinstance(expr, ProducerLoad)}
+
+
+def _steps(index: PrimExpr, time: Var | None) -> int | None:
+    """`c` if an index is `time + c`."""
+    steps = 0
+    while isinstance(index, BinaryOp) and index.operator in ("add", "sub"):
+        a, b = index.a, index.b
+        if index.operator == "add" and isinstance(a, IntImm):
+            a, b = b, a
+        if not isinstance(b, IntImm):
+            return None
+        steps += b.value if index.operator == "add" else -b.value
+        index = a
+    return steps if index is time else None
+
+
+class _Change:
+    """Writes expressions at a time, with rows in place of stages."""
+
+    def __init__(self, steps: _Steps, offset: int, time: Var, known: dict[PrimExpr, PrimExpr]):
+        self.steps = steps
+        self.offset = offset
+        self.time = time
+        self.known = known
+
+    def values(self, body: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
+        """What is computed: expressions, or the values of one reduction."""
+        first = body[0]
+        if not isinstance(first, Reduce):
+            return tuple(self.expr(value) for value in body)
+        source, init = ([self.expr(value) for value in values] for values in (first.source, first.init))
+        condition = self.expr(first.condition)
+        return tuple(
+            Reduce(first.combiner, source, first.axis, condition, value.value_index, init)
+            for value in body
+            if isinstance(value, Reduce)
+        )
+
+    def expr(self, expr: PrimExpr) -> PrimExpr:
+        todo = [expr]
+        while todo:
+            top = todo[-1]
+            missing = [child for child in top.children if child not in self.known]
+            if top not in self.known and missing:
+                todo += missing
+                continue
+            todo.pop()
+            if top not in self.known:
+                self.known[top] = self._made(top, [self.known[child] for child in top.children])
+        return self.known[expr]
+
+    def _made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
+        if isinstance(expr, ProducerLoad):
+            return self._load(expr, children)
+        if all(a is b for a, b in zip(expr.children, children, strict=True)):
+            return expr
+        return binary(expr.operator, *children) if isinstance(expr, BinaryOp) else expr.with_children(children)
+
+    def _load(self, load: ProducerLoad, indices: Sequence[PrimExpr]) -> ProducerLoad:
+        steps = _steps(load.indices[0], self.time) if load.indices else None
+        row = None if steps is None else self.steps.made.get((load.producer.op, steps + self.offset))
+        if row is None:
+            return ProducerLoad(load.producer, indices)
+        return ProducerLoad(row.output(load.producer.value_index), indices[1:])

@@ -1,0 +1,25 @@
+"""Axes stand for their variables."""
+
+import numpy as np
+import pytest
+
+from stepwell import build
+from stepwell.frontends import te
+
+
+@pytest.mark.parametrize("target", ["llvm", "python"])
+def test_an_axis_is_compared_when_the_program_runs(target: str) -> None:
+    A = te.placeholder((8,), "int32", name="A")
+    k = te.reduce_axis((0, 8), "k")
+    others = te.compute((1,), lambda i: te.sum(A[k], axis=k, where=k != 2), name="others")
+    chosen = te.compute((1,), lambda i: te.sum(te.Select(k == 2, A[k], 0), axis=k), name="chosen")
+    a, got = np.arange(1, 9, dtype="int32"), [np.zeros(1, "int32") for _ in range(2)]
+    build(te.create_prim_func([A, others, chosen]), target=target)["main"](a, *got)
+    assert [int(each[0]) for each in got] == [33, 3]
+
+
+def test_axes_are_the_same_in_python_if_they_are_one() -> None:
+    k, other = te.reduce_axis((0, 8), "k"), te.reduce_axis((0, 8), "k")
+    assert {k: 1, other: 2} == {k: 1, other: 2}
+    assert k in [other, k]
+    assert k not in [other]

@@ -1,0 +1,221 @@
+"""Tensors that registered functions compute."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepwell import ExecutionError, LinkError, build, parse_mlir, parse_tvmscript
+from stepwell.backends.runtime import register_func
+from stepwell.frontends import te, tvm
+from stepwell.frontends.te import TeError
+
+TARGETS = ("llvm", "python")
+m = te.var("m")
+
+
+@register_func("test.te.scaled")
+def scaled(source: Any, result: Any, factor: Any) -> None:
+    result[...] = source * source.dtype.type(factor)
+
+
+@register_func("test.te.sorted")
+def in_order(source: Any, values: Any, places: Any) -> None:
+    places[...] = np.argsort(source, kind="stable")
+    values[...] = source[places]
+
+
+@register_func("test.te.filled")
+def filled(result: Any, value: int, more: int) -> None:
+    result[...] = value + more
+
+
+@register_func("test.te.failing")
+def failing(result: Any) -> None:
+    raise KeyError("no")
+
+
+def between(rows: Any) -> list[Any]:
+    """A call between two tensors that are computed."""
+    A = te.placeholder((rows, 4), name="A")
+    more = te.compute((rows, 4), lambda i, j: A[i, j] + 1.0, name="more")
+    times = te.extern(
+        (rows, 4), [more], lambda ins, outs: te.call_packed("test.te.scaled", ins[0], outs[0], 3), name="times"
+    )
+    return [A, te.compute((rows, 4), lambda i, j: times[i, j] - 1.0, name="less")]
+
+
+def two(size: Any) -> list[Any]:
+    """A call that gives two tensors of different data types."""
+    A = te.placeholder((size,), name="A")
+    return [
+        A,
+        *te.extern(
+            [(size,), (size,)],
+            [A],
+            lambda ins, outs: te.call_packed("test.te.sorted", ins[0], *outs),
+            name="sorted",
+            dtype=["float32", "int64"],
+        ),
+    ]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("index", [None, "int64"])
+@pytest.mark.parametrize("rows", [5, m])
+def test_a_call_between_tensors_that_are_computed(target: str, index: str | None, rows: Any) -> None:
+    mod = te.create_prim_func(between(rows), index)
+    mod.verify()
+    a, got = np.arange(20, dtype="float32").reshape(5, 4), np.zeros((5, 4), "float32")
+    build(mod, target=target)["main"](a, got)
+    np.testing.assert_array_equal(got, (a + 1) * 3 - 1)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("size", [6, m])
+def test_several_results(target: str, size: Any) -> None:
+    a = np.array([3, 1, 2, 1, 0, 5], "float32")
+    values, places = np.zeros(6, "float32"), np.zeros(6, "int64")
+    build(te.create_prim_func(two(size)), target=target)["main"](a, values, places)
+    assert values.tolist() == [0, 1, 1, 2, 3, 5]
+    assert places.tolist() == [4, 1, 3, 2, 0, 5]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_several_calls_one_after_the_other(target: str) -> None:
+    A = te.placeholder((4,), name="A")
+    calls = te.extern(
+        (4,),
+        [A],
+        lambda ins, outs: [
+            te.call_packed("test.te.scaled", ins[0], outs[0], 2),
+            te.call_packed("test.te.scaled", outs[0], outs[0], 5),
+        ],
+    )
+    a, got = np.arange(4, dtype="float32"), np.zeros(4, "float32")
+    build(te.create_prim_func([A, calls]), target=target)["main"](a, got)
+    assert got.tolist() == [0, 10, 20, 30]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_numbers_and_sizes_are_arguments_and_inputs_need_not_be(target: str) -> None:
+    made = te.extern((m,), [], lambda ins, outs: te.call_packed("test.te.filled", outs[0], 4, m * 2), dtype="int32")
+    got = np.zeros(5, "int32")
+    build(te.create_prim_func([made]), target=target)["main"](got)
+    assert got.tolist() == [14] * 5
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_first_rows_of_a_scan_that_a_call_gives(target: str) -> None:
+    state = te.placeholder((4,), "int32", name="state")
+    first = te.extern((2,), [], lambda ins, outs: te.call_packed("test.te.filled", outs[0], 0, 7), dtype="int32")
+    update = te.compute((4,), lambda t: state[t - 1] + state[t - 2], name="update")
+    got = np.zeros(4, "int32")
+    build(te.create_prim_func([te.scan(first, update, state)]), target=target)["main"](got)
+    assert got.tolist() == [7, 7, 14, 21]
+
+
+def test_the_block_says_that_it_reads_all_and_writes_all() -> None:
+    wanted = """
+@T.prim_func
+def main(A: T.Buffer((6,), "float32"), sorted_v0: T.Buffer((6,), "float32"), sorted_v1: T.Buffer((6,), "int64")):
+    T.func_attr({"tir.noalias": True})
+    with T.block("root"):
+        with T.block("sorted"):
+            T.reads(A[0:6])
+            T.writes(sorted_v0[0:6], sorted_v1[0:6])
+            T.call_packed("test.te.sorted", A, sorted_v0, sorted_v1)
+"""
+    assert te.create_prim_func(two(6)).script() == parse_tvmscript(wanted).script()
+
+
+@pytest.mark.parametrize("make", [lambda: between(5), lambda: between(m), lambda: two(6), lambda: two(m)])
+@pytest.mark.parametrize("index", [None, "int64"])
+def test_calls_print_and_parse(make: Callable[[], list[Any]], index: str | None) -> None:
+    tensors, program = te.create_te_func(make(), index), te.create_prim_func(make(), index)
+    tensors.verify()
+    assert str(parse_mlir(str(tensors))) == str(tensors)
+    assert parse_tvmscript(program.script()).script() == program.script()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_function_that_nobody_registered_is_an_error(target: str) -> None:
+    made = te.extern((4,), [], lambda ins, outs: te.call_packed("test.te.nowhere", outs[0]), dtype="int32")
+    with pytest.raises(LinkError, match=re.escape("test.te.nowhere")):
+        build(te.create_prim_func([made]), target=target)["main"](np.zeros(4, "int32"))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_a_function_raises_reaches_the_caller(target: str) -> None:
+    made = te.extern((4,), [], lambda ins, outs: te.call_packed("test.te.failing", outs[0]), dtype="int32")
+    with pytest.raises((KeyError, ExecutionError), match="no"):
+        build(te.create_prim_func([made]), target=target)["main"](np.zeros(4, "int32"))
+
+
+# Mistakes
+
+A = te.placeholder((8,), name="A")
+I = te.placeholder((8,), "int32", name="I")  # noqa: E741
+KEPT: list[Any] = []
+
+
+def call(*args: Any) -> Any:
+    return lambda ins, outs: te.call_packed("f", *args)
+
+
+WRONG: dict[str, tuple[Callable[[], object], str]] = {
+    "an input that is no tensor": (lambda: te.extern((8,), [3], call()), "input 3, expected a tensor"),  # pyright: ignore
+    "no data type": (lambda: te.extern((8,), [], call()), "inputs of 0 data types, expected dtype to say"),
+    "which data type": (lambda: te.extern((8,), [A, I], call()), "inputs of 2 data types, expected dtype to say"),
+    "an unknown data type": (lambda: te.extern((8,), [A], call(), dtype="f13"), "extern extern: unknown dtype 'f13'"),
+    "data types for too few": (
+        lambda: te.extern([(8,), (8,)], [A], call(), dtype=["int32"]),
+        "1 data types for 2 shapes",
+    ),
+    "a negative extent": (lambda: te.extern((-8,), [A], call(), name="E"), "shape of E: extent -8 of dimension 0"),
+    "no call": (lambda: te.extern((8,), [A], lambda ins, outs: []), "extern extern: no call"),
+    "what is no call": (lambda: te.extern((8,), [A], lambda ins, outs: 3), "fcompute gives 3, expected te.call_packed"),
+    "a call of nothing": (lambda: te.call_packed(""), "call_packed of '', expected the name of a function"),
+    "a tensor for its buffer": (
+        lambda: te.extern((8,), [A], call(A)),
+        "call_packed f: tensor A, expected its buffer, one of ins and outs",
+    ),
+    "an element": (lambda: te.extern((8,), [A], call(A[0])), "A[0] reads a tensor, expected a buffer or a number"),
+    "a string": (lambda: te.extern((8,), [A], call("x")), "'x' of type str, expected an expression or a number"),
+    "an argument of no kind": (lambda: te.extern((8,), [A], call(None)), "None of type NoneType, expected an"),
+    "a buffer of another call": (
+        lambda: [
+            te.extern((8,), [A], lambda ins, outs: KEPT.append(outs[0]) or te.call_packed("f")),
+            te.extern((8,), [A], lambda ins, outs: te.call_packed("f", KEPT[0]), name="E"),
+        ],
+        "extern E: buffer extern is of another operation",
+    ),
+    "buffers of the caller": (
+        lambda: te.extern((8,), [A], call(), in_buffers=[A]),  # pyright: ignore
+        "in_buffers and out_buffers are not supported, expected None",
+    ),
+    "a call of the state": (
+        lambda: te.scan(
+            te.compute((1,), lambda t: te.const(0.0)),
+            te.compute((8,), lambda t: te.extern((8,), [A], call(), name="E")[t], name="U"),
+            A,
+        ),
+        "scan scan: E is computed from the state, and is no te.compute",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_a_mistake_is_an_error_that_says_what_was_expected(mistake: str) -> None:
+    make, message = WRONG[mistake]
+    with pytest.raises(TeError, match=re.escape(message)):
+        make()
+
+
+def test_programs_for_tvm_say_call_packed_where_tvm_has_it() -> None:
+    made = te.extern((8,), [A], lambda ins, outs: tvm.tir.call_packed("test.te.scaled", ins[0], outs[0], 2))
+    a, got = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+    build(te.create_prim_func([A, made]))["main"](a, got)
+    assert got.tolist() == (a * 2).tolist()
