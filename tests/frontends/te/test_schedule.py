@@ -797,5 +797,5 @@ def test_scans_have_no_schedule_yet() -> None:
     X, state = te.placeholder((4, 2), name="X"), te.placeholder((4, 2), name="state")
     init = te.compute((1, 2), lambda _, i: X[0, i])
     total = te.scan(init, te.compute((4, 2), lambda t, i: state[t - 1, i] + X[t, i]), state, name="total")
-    with pytest.raises(UnsupportedError, match="a schedule of total, a te.scan or te.extern, is not supported yet"):
+    with pytest.raises(UnsupportedError, match="a schedule of total, "):
         te.create_schedule(total.op)
