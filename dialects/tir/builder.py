@@ -422,14 +422,17 @@ class TirBuilder:
         return self.insert(StoreOp(self.cast(value, element.with_lanes(lanes)), buffer, indices, predicate))
 
 
-_DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, FloormodOp)
+_PARTIAL = (
+    arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, FloormodOp,
+    arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp,
+)  # fmt: skip
 _PURE = (ConstOp, CastOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp)
 
 
 def is_speculatable(op: Operation) -> bool:
     """Whether computing `op` where it was not needed cannot be noticed: no access to memory, no call, no division by
-    what may be zero."""
-    if isinstance(op, _DIVISIONS):
+    what may be zero, no shift by what may be too much."""
+    if isinstance(op, _PARTIAL):
         return bool(constant_value(op.operands[1]))
     if isinstance(op, IfThenElseOp):
         return all(isinstance(inner, YieldOp) or is_speculatable(inner) for r in op.regions for inner in r.block.ops)

@@ -3,10 +3,11 @@
 import textwrap
 from typing import TypeVar
 
+import numpy as np
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc
 
-from stepwell import Module
+from stepwell import Module, build
 from stepwell.core.errors import ParseError
 from stepwell.dialects.tir import LoadOp, StoreOp
 from stepwell.frontends.tvmscript import parse_tvmscript
@@ -107,6 +108,17 @@ def test_conditions_are_lazy_where_it_matters() -> None:
     assert printed("if n > 0 and J[n] > 1 or not n == 2:\n    J[0] = 1")[0] == "if n > 0 and J[n] > 1 or not n == 2:"
     assert printed("if T.And(n > 0, T.Or(n < 4, T.Not(n > 9))):\n    J[0] = 1")[0].startswith("if n > 0 and (n < 4 or")
     assert printed("if 0 < n < 4:\n    J[0] = 1")[0] == "if 0 < n and n < 4:"
+
+
+def test_a_shift_by_what_is_not_known_is_computed_only_where_it_counts() -> None:
+    text = """
+    @T.prim_func
+    def main(b: T.int32, c: T.int32, J: T.Buffer((1,), "int32")):
+        J[0] = T.Cast("int32", c < 32 and b << c > 3)
+    """
+    out = np.ones(1, "int32")
+    build(parse_tvmscript(text), target="python")["main"](1, 40, out)
+    assert out[0] == 0
 
 
 def test_bools_of_the_program_are_not_pythons() -> None:
