@@ -15,6 +15,7 @@ PASSES: dict[str, str] = {
     "convert-te-to-tir": "ConvertTeToTirPass",
     "convert-tir-to-scf": "ConvertTirToScfPass",
     "legalize-half-floats": "LegalizeHalfFloatsPass",
+    "te-inline": "TeInlinePass",
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",
     "tir-plan-allocations": "TirPlanAllocationsPass",
     "tir-resolve-blocks": "TirResolveBlocksPass",
