@@ -30,6 +30,7 @@ from ..dialects import mlir_context
 from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, MatchRegionOp
 from ..module import Module
 from . import get_all_passes
+from .convert_te_to_tir import ConvertTeToTirPass
 from .convert_tir_to_scf import ConvertTirToScfPass
 from .legalize_half_floats import LegalizeHalfFloatsPass
 from .lowering.types import where
@@ -43,9 +44,15 @@ AfterPass: TypeAlias = Callable[[str, Module], None]
 """Called behind each pass with its name and the module it has left."""
 
 
+def te_to_tir() -> list[ModulePass]:
+    """From tensors to loops and blocks."""
+    return [ConvertTeToTirPass()]
+
+
 def resolve_tir() -> list[ModulePass]:
-    """From programs as people write and schedule them to loops, branches and accesses of buffers."""
+    """From programs as people write and schedule them, or tensors, to loops, branches and accesses of buffers."""
     return [
+        *te_to_tir(),
         TirResolveBlocksPass(),
         TirLowerMatchBuffersPass(),
         TirUnrollLoopsPass(),

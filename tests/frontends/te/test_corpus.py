@@ -100,3 +100,12 @@ def test_what_tvm_refuses_is_refused_or_right(case: Case) -> None:
         return
     outputs, expected = computed(case, made(case), "llvm")
     assert not any(case.differs(got, wanted) for got, wanted in zip(outputs, expected, strict=True))
+
+
+@pytest.mark.parametrize("target", ["llvm", "python"])
+def test_tensors_are_built_as_they_are(target: str) -> None:
+    a = te.placeholder((4,), name="A")
+    mod = te.create_te_func([a, te.compute((4,), lambda i: a[i] * 2.0, name="B")])
+    out = np.zeros(4, "float32")
+    build(mod, target=target)(np.ones(4, "float32"), out)
+    assert out.tolist() == [2] * 4
