@@ -480,7 +480,15 @@ def _reduce_axes(body: Sequence[PrimExpr], name: str) -> tuple[IterVar, ...]:
             raise TeError(
                 f"compute {name}: a reduction inside of an expression; compute it as a tensor of its own, and use that"
             )
-    return first.axis if isinstance(first, Reduce) else ()
+    if not isinstance(first, Reduce):
+        return ()
+    given = [value.value_index for value in body if isinstance(value, Reduce)]
+    if given != list(range(len(first.source))):
+        raise TeError(
+            f"compute {name}: value{'s' * (len(given) > 1)} {', '.join(map(str, given))} of a reduction that gives "
+            f"{len(first.source)}, expected all of them in their order"
+        )
+    return first.axis
 
 
 def _has_reduction(expr: PrimExpr) -> bool:

@@ -14,6 +14,9 @@ I = te.placeholder((8,), "int32", name="I")  # noqa: E741
 U = te.placeholder((8,), "uint8", name="U")
 n = te.var("n")
 k = te.reduce_axis((0, 4), "k")
+bounds = te.comm_reducer(
+    lambda x, y: (te.min(x[0], y[0]), te.max(x[1], y[1])), lambda a, b: (te.max_value(a), te.min_value(b))
+)
 
 
 def row(fcompute: Callable[..., object]) -> Any:
@@ -50,6 +53,14 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "two different reductions": (
         lambda: row(lambda i: (te.sum(A[i, k], axis=k), te.max(A[i, k], axis=k))),
         "its values are of different reductions",
+    ),
+    "one value of a reduction that gives two": (
+        lambda: row(lambda i: bounds((A[i, k], A[i, k]), axis=k)[1]),
+        "value 1 of a reduction that gives 2, expected all of them in their order",
+    ),
+    "the values of a reduction in another order": (
+        lambda: row(lambda i: bounds((A[i, k], A[i, k]), axis=k)[::-1]),
+        "values 1, 0 of a reduction that gives 2, expected all of them in their order",
     ),
     "a reduction beside an element": (
         lambda: row(lambda i: (te.sum(A[i, k], axis=k), A[i, 0])),
