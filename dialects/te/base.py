@@ -6,12 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, StringAttr, TensorType, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from ..tir.base import DYNAMIC, Mixed, join_mixed, parse_range, print_range, print_typed
+from ..tir.base import (
+    DYNAMIC,
+    Mixed,
+    join_mixed,
+    parse_discardable,
+    parse_optional_dict,
+    parse_range,
+    parse_values,
+    print_discardable,
+    print_indices,
+    print_optional_dict,
+    print_range,
+    print_typed,
+)
 
 AXIS_KINDS = ("spatial", "reduce")
 
@@ -86,6 +99,31 @@ def print_types(printer: Printer, types: Sequence[Attribute]) -> None:
 def parse_types(parser: Parser) -> list[Attribute]:
     parser.parse_punctuation(":")
     return parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
+
+
+def print_marks(printer: Printer, op: Operation, tag: StringAttr | None, annotations: DictionaryAttr | None) -> None:
+    """` tag "elemwise" annotations {...} attributes {...}`, of these what there is."""
+    if tag is not None:
+        printer.print_string(" tag ")
+        printer.print_string_literal(tag.data)
+    print_optional_dict(printer, "annotations", annotations)
+    print_discardable(printer, op)
+
+
+def parse_marks(parser: Parser) -> tuple[str, DictionaryAttr | None, dict[str, Attribute]]:
+    tag = parser.parse_str_literal() if parser.parse_optional_keyword("tag") else ""
+    return tag, parse_optional_dict(parser, "annotations"), parse_discardable(parser)
+
+
+def print_dims(printer: Printer, dims: Sequence[SSAValue]) -> None:
+    """` dims %n, %m`, the extents that types leave open, if there are some."""
+    if dims:
+        printer.print_string(" dims ")
+        print_indices(printer, dims)
+
+
+def parse_dims(parser: Parser) -> list[SSAValue]:
+    return parse_values(parser) if parser.parse_optional_keyword("dims") else []
 
 
 def only_block(region: Region) -> Block | None:

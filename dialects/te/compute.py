@@ -30,10 +30,8 @@ from ..tir.base import (
     join_mixed,
     parse_body,
     parse_discardable,
-    parse_optional_dict,
     print_body,
     print_discardable,
-    print_optional_dict,
     print_quoted,
     print_typed,
     require,
@@ -47,9 +45,11 @@ from .base import (
     only_block,
     parse_arguments,
     parse_axis,
+    parse_marks,
     parse_types,
     print_arguments,
     print_axis,
+    print_marks,
     print_types,
     tensor_type,
     tensor_type_of,
@@ -274,11 +274,7 @@ class ComputeOp(TirOp):
         pairs = zip(self.axes, self.variables, strict=True)
         printer.print_list(pairs, lambda pair: print_axis(printer, *pair))
         printer.print_string(")")
-        if self.tag is not None:
-            printer.print_string(" tag ")
-            printer.print_string_literal(self.tag.data)
-        print_optional_dict(printer, "annotations", self.annotations)
-        print_discardable(printer, self)
+        print_marks(printer, self, self.tag, self.annotations)
         print_types(printer, [result.type for result in self.tensors])
         print_body(printer, self.body, terminators=True)
         for keyword, region in (("combine", self.combine), ("init", self.init)):
@@ -292,9 +288,7 @@ class ComputeOp(TirOp):
     def parse(cls, parser: Parser) -> Self:
         name = parser.parse_str_literal()
         axes = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, lambda: parse_axis(parser))
-        tag = parser.parse_str_literal() if parser.parse_optional_keyword("tag") else ""
-        annotations = parse_optional_dict(parser, "annotations")
-        attributes = parse_discardable(parser)
+        tag, annotations, attributes = parse_marks(parser)
         types = parse_types(parser)
         body = parse_body(parser, [variable for _, variable in axes])
         regions: dict[str, Region] = {}

@@ -28,19 +28,22 @@ from ..tir.base import (
     TirOp,
     annotations_attr,
     parse_body,
-    parse_discardable,
-    parse_optional_dict,
     parse_typed,
-    parse_values,
     print_body,
-    print_discardable,
-    print_indices,
-    print_optional_dict,
     print_quoted,
     print_typed,
     require,
 )
-from .base import mixed_shapes, parse_arguments, print_arguments, tensor_type_of
+from .base import (
+    mixed_shapes,
+    parse_arguments,
+    parse_dims,
+    parse_marks,
+    print_arguments,
+    print_dims,
+    print_marks,
+    tensor_type_of,
+)
 
 
 @irdl_op_definition
@@ -132,14 +135,8 @@ class ExternOp(TirOp):
         if self.inputs:
             printer.print_string(" in ")
             printer.print_list(self.inputs, lambda value: print_typed(printer, value))
-        if self.dims:
-            printer.print_string(" dims ")
-            print_indices(printer, self.dims)
-        if self.tag is not None:
-            printer.print_string(" tag ")
-            printer.print_string_literal(self.tag.data)
-        print_optional_dict(printer, "annotations", self.annotations)
-        print_discardable(printer, self)
+        print_dims(printer, self.dims)
+        print_marks(printer, self, self.tag, self.annotations)
         printer.print_string(" ")
         print_arguments(printer, self.body.block)
         print_body(printer, self.body)
@@ -149,10 +146,8 @@ class ExternOp(TirOp):
         name, inputs = parser.parse_str_literal(), list[SSAValue]()
         if parser.parse_optional_keyword("in"):
             inputs = parser.parse_comma_separated_list(Parser.Delimiter.NONE, lambda: parse_typed(parser))
-        dims = parse_values(parser) if parser.parse_optional_keyword("dims") else []
-        tag = parser.parse_str_literal() if parser.parse_optional_keyword("tag") else ""
-        annotations = parse_optional_dict(parser, "annotations")
-        attributes = parse_discardable(parser)
+        dims = parse_dims(parser)
+        tag, annotations, attributes = parse_marks(parser)
         arguments = parse_arguments(parser)
         for argument in arguments:
             if not isinstance(argument.type, MemRefType):
