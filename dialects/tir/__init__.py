@@ -16,7 +16,7 @@ from .buffers import (
     element_limit,
     row_major_strides,
 )
-from .builder import Operand, TirBuilder, constant_value, fold_integers, is_speculatable
+from .builder import DIVISIONS, SHIFTS, Operand, TirBuilder, constant_value, fold_integers, is_speculatable
 from .calls import CallExternOp, CallIntrinOp, CallOp, CallPackedOp
 from .control import (
     FOR_KINDS,
@@ -68,6 +68,7 @@ __all__ = [
     "AXIS_KINDS",
     "BINARY_NAMES",
     "COMPARISONS",
+    "DIVISIONS",
     "DYNAMIC",
     "FLOAT_BINARY",
     "FLOAT_UNARY",
@@ -75,6 +76,7 @@ __all__ = [
     "INTRINSICS",
     "INT_BINARY",
     "INT_UNARY",
+    "SHIFTS",
     "UNARY_NAMES",
     "AccessOp",
     "AccessPtrOp",

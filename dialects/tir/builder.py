@@ -422,17 +422,22 @@ class TirBuilder:
         return self.insert(StoreOp(self.cast(value, element.with_lanes(lanes)), buffer, indices, predicate))
 
 
-_PARTIAL = (
-    arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, FloormodOp,
-    arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp,
+DIVISIONS = (
+    arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp,
+    arith.CeilDivUIOp, FloormodOp,
 )  # fmt: skip
+"""What is undefined if the second operand is 0."""
+
+SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
+"""What is undefined if the second operand is not less than the number of bits."""
+
 _PURE = (ConstOp, CastOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp)
 
 
 def is_speculatable(op: Operation) -> bool:
     """Whether computing `op` where it was not needed cannot be noticed: no access to memory, no call, no division by
     what may be zero, no shift by what may be too much."""
-    if isinstance(op, _PARTIAL):
+    if isinstance(op, (*DIVISIONS, *SHIFTS)):
         return bool(constant_value(op.operands[1]))
     if isinstance(op, IfThenElseOp):
         return all(isinstance(inner, YieldOp) or is_speculatable(inner) for r in op.regions for inner in r.block.ops)

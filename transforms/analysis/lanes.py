@@ -16,10 +16,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.dtypes import dtype_of, int_fits, type_of, wrap_int
 from ...dialects.tir import (
+    DIVISIONS,
+    SHIFTS,
     CallExternOp,
     CastOp,
     DeclBufferOp,
-    FloormodOp,
     ForOp,
     HandleType,
     IfThenElseOp,
@@ -35,9 +36,7 @@ from ...dialects.tir import (
 )
 from .tree import is_pure_expression
 
-_DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, FloormodOp)
 _ON_RAMPS: dict[type[Operation], str] = {arith.AddiOp: "add", arith.SubiOp: "sub", arith.MuliOp: "mul"}
-_SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
 
 
 class NotLanes(Exception):
@@ -396,9 +395,9 @@ def _is_number(type: Attribute) -> bool:
 
 def _is_harmless(op: Operation) -> bool:
     """Whether a pure op computes something whatever its operands are."""
-    if isinstance(op, _DIVISIONS):
+    if isinstance(op, DIVISIONS):
         return constant_value(op.operands[1]) not in (None, 0)
-    if isinstance(op, _SHIFTS):
+    if isinstance(op, SHIFTS):
         amount = constant_value(op.operands[1])
         return amount is not None and 0 <= amount < dtype_of(op.operands[1].type).bits
     return not isinstance(op, CallExternOp) and not (isinstance(op, IntrinsicOp) and "shift" in op.intrinsic.data)

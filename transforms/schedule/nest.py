@@ -18,6 +18,8 @@ from ...core.dtypes import dtype_of
 from ...core.errors import PassError, ScheduleError
 from ...core.xdsl_compat import hint
 from ...dialects.tir import (
+    DIVISIONS,
+    SHIFTS,
     AccessOp,
     Axis,
     BlockOp,
@@ -291,7 +293,7 @@ def _may_fail(body: Block, variable: SSAValue) -> bool:
     for some value of it: a read, a call, a division by what is not a constant."""
     for op in body.ops:
         risky = op.operands if isinstance(op, LoadOp) or has_effect(op) else ()
-        if op.name in _DIVISIONS and not constant_value(op.operands[1]):
+        if isinstance(op, (*DIVISIONS, *SHIFTS)) and not constant_value(op.operands[1]):
             risky = op.operands[1:]
         if depends_on(risky, variable):
             return True
@@ -299,22 +301,6 @@ def _may_fail(body: Block, variable: SSAValue) -> bool:
         if any(_may_fail(block, variable) for block in inside):
             return True
     return False
-
-
-_DIVISIONS = frozenset(
-    (
-        "arith.divsi",
-        "arith.divui",
-        "arith.floordivsi",
-        "arith.remsi",
-        "arith.remui",
-        "arith.shli",
-        "arith.shrsi",
-        "arith.shrui",
-        "tir.floormod",
-    )
-)
-"""What is undefined for some second operands."""
 
 
 def all_in_blocks(body: Block) -> bool:

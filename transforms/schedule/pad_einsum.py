@@ -19,6 +19,7 @@ from ...dialects.schedule import PadEinsumOp
 from ...dialects.text import expression_text
 from ...dialects.tir import (
     BINARY_NAMES,
+    DIVISIONS,
     Axis,
     BlockOp,
     CastOp,
@@ -170,16 +171,13 @@ def _require_store(block: BlockOp) -> StoreOp:
     if any(has_effect(op) or isinstance(op, IfThenElseOp) for op in block.walk()):
         raise ScheduleError(f"block {name} has calls or choices in it, expected products of elements", [block])
     for op in block.walk():
-        if op.name in _DIVISIONS and not constant_value(op.operands[1]):
+        if isinstance(op, DIVISIONS) and not constant_value(op.operands[1]):
             raise ScheduleError(f"block {name} divides by what would be 0 in the padding", [block])
     memory = root_buffer(store.buffer)
     for load in loads_in(block):
         if root_buffer(load.buffer) is memory and (block.init is None or not _same_element(load, store)):
             raise ScheduleError(f"block {name} reads buffer {buffer_name(load.buffer)}, which it writes", [block])
     return store
-
-
-_DIVISIONS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "tir.floormod")
 
 
 def _same_element(a: LoadOp | StoreOp, b: Operation | None) -> bool:

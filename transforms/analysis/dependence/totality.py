@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.tir import FloormodOp, ForOp, IfOp, IfThenElseOp, LoadOp, WhileOp
+from ....dialects.tir import DIVISIONS, SHIFTS, ForOp, IfOp, IfThenElseOp, LoadOp, WhileOp
 
 # What is excluded for some second operands: zero, or more than the width of the type.
-_PARTIAL = frozenset((
-    arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp,
-    arith.CeilDivUIOp, arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp, FloormodOp,
-))  # fmt: skip
+_PARTIAL = frozenset((*DIVISIONS, *SHIFTS))
 _BRANCHING = frozenset((ForOp, IfOp, IfThenElseOp))
 
 
