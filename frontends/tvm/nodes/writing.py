@@ -23,9 +23,9 @@ def write_function(reader: Reader, body: nodes.Stmt) -> FuncOp:
     source = reader.func
     func = source.clone()
     values: dict[SSAValue, SSAValue] = dict(zip(source.body.block.args, func.body.block.args, strict=True))
-    kept: set[Operation] = set()
+    prologue, kept = reader.prologue(), set[Operation]()
     for old, new in zip(list(source.body.block.ops), list(func.body.block.ops), strict=True):
-        if old in reader.prologue():
+        if old in prologue:
             kept.add(new)
             values |= zip(old.results, new.results, strict=True)
     for op in reversed(list(func.body.block.ops)):
