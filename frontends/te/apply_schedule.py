@@ -41,7 +41,6 @@ def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: st
         if stage.is_output and isinstance(stage.op, ComputeOp) and made[stage] not in ops:
             raise TeError(f"output {stage.name} of the schedule is no argument, and no argument is computed from it")
     sch = TirSchedule(create_prim_func(params, name=name))
-    blocks = sch.get_child_blocks("root") if ops else []
     blocks = iter(sch.get_child_blocks("root") if ops else [])
     found = {stage_of[op]: [next(blocks) for _ in range(_num_blocks(op))] for op in ops}
     return _Application(sch, {stage: found[stage] for stage in schedule.stages if stage in found}).run()

@@ -287,6 +287,9 @@ class BinaryOp(PrimExpr):
     def children(self) -> tuple[PrimExpr, ...]:
         return self.a, self.b
 
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return binary(self.operator, *children)
+
 
 class Add(BinaryOp):
     """`a + b`."""

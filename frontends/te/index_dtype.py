@@ -8,10 +8,11 @@ from typing import Any
 
 from .axes import IterVar, Range
 from .errors import TeError
-from .expr import BITWISE, BinaryOp, Call, PrimExpr, SizeVar, Var, binary, cast
+from .expr import BITWISE, Call, PrimExpr, SizeVar, Var, binary, cast
 from .extern import Buffer, CallPacked, ExternOp
+from .rewrite import Rewriting
 from .scan import ScanOp
-from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, ordered
+from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Tensor, ordered
 
 INDEX_DTYPES = ("int32", "int64")
 
@@ -29,12 +30,12 @@ def with_index_dtype(args: Sequence[Tensor | Var], dtype: str) -> list[Tensor | 
     return [changed.tensors[arg] if isinstance(arg, Tensor) else changed.variable(arg) for arg in args]
 
 
-class _Change:
+class _Change(Rewriting):
     """What has been changed: variables, expressions, tensors."""
 
     def __init__(self, dtype: str):
+        super().__init__({})
         self.dtype = dtype
-        self.known: dict[PrimExpr, PrimExpr] = {}
         self.tensors: dict[Tensor, Tensor] = {}
         self.operations: dict[Operation, Any] = {}
 
@@ -44,7 +45,7 @@ class _Change:
         shape = tuple(self.index(extent) for extent in op.shape)
         if isinstance(op, ComputeOp):
             axis, reduced = (tuple(self.axis(a) for a in axes) for axes in (op.axis, op.reduce_axis))
-            body = self.values(op.body, reduced)
+            body = self.body(op.body, reduced)
             new: Operation = replace(op, shape=shape, axis=axis, reduce_axis=reduced, body=body)
         elif isinstance(op, ScanOp):
             for inner in (*(state.op for state in op.state), *op.steps):
@@ -75,19 +76,9 @@ class _Change:
         for n in range(op.num_outputs):
             self.tensors[op.output(n)] = new.output(n)
 
-    def values(self, body: Sequence[PrimExpr], reduced: Sequence[IterVar]) -> tuple[PrimExpr, ...]:
-        """What is computed, of the types that it had."""
-        first = body[0]
-        if not isinstance(first, Reduce):
-            return tuple(cast(value.dtype, self.expr(value)) for value in body)
-        source = [cast(value.dtype, self.expr(value)) for value in first.source]
-        init = [cast(value.dtype, self.expr(value)) for value in first.init]
-        condition = self.expr(first.condition)
-        return tuple(
-            Reduce(first.combiner, source, reduced, condition, value.value_index, init)
-            for value in body
-            if isinstance(value, Reduce)
-        )
+    def exprs(self, exprs: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
+        """Several expressions, of the types that they had."""
+        return tuple(cast(value.dtype, self.expr(value)) for value in exprs)
 
     def axis(self, axis: IterVar) -> IterVar:
         assert axis.dom is not None
@@ -106,26 +97,10 @@ class _Change:
     def index(self, expr: PrimExpr) -> PrimExpr:
         return cast(self.dtype, self.expr(expr))
 
-    def expr(self, expr: PrimExpr) -> PrimExpr:
-        todo = [expr]
-        while todo:
-            top = todo[-1]
-            missing = [child for child in top.children if child not in self.known]
-            if top not in self.known and missing:
-                todo += missing
-                continue
-            todo.pop()
-            if top not in self.known:
-                self.known[top] = self._made(top, [self.known[child] for child in top.children])
-        return self.known[expr]
-
-    def _made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
-        """An expression of other operands."""
+    def made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
         match expr:
             case Var():
                 return self.variable(expr)
-            case BinaryOp():
-                return binary(expr.operator, *children)
             case Call() if expr.op in BITWISE:
                 return binary(expr.op, *children)
             case Call():

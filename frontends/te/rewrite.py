@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from .axes import IterVar, Range
-from .expr import And, Call, Cast, IfThenElse, IntImm, PrimExpr, Var
-from .tensor import CommReducer, ComputeOp, ProducerLoad, Reduce, Tensor, compute
+from .expr import And, IfThenElse, IntImm, PrimExpr, Var
+from .tensor import ComputeOp, ProducerLoad, Reduce, Tensor, compute, reductions
 
 TensorMap = Callable[[Tensor], Tensor]
 
 
-class Substitution:
-    """Expressions with other values for variables, and other tensors to read from."""
+class Rewriting:
+    """Expressions written anew. `known` says what has become of which; a subclass says what becomes of the others."""
 
-    def __init__(self, variables: Mapping[Var, PrimExpr], tensors: TensorMap = lambda tensor: tensor):
-        self.tensors = tensors
-        self.known: dict[PrimExpr, PrimExpr] = {**variables}
+    def __init__(self, known: Mapping[Any, PrimExpr]):
+        self.known: dict[PrimExpr, PrimExpr] = {**known}
 
     def expr(self, expr: PrimExpr) -> PrimExpr:
-        """One expression. What stays the same stays the same object."""
+        """One expression."""
         todo = [expr]
         while todo:
             top = todo[-1]
@@ -30,46 +30,41 @@ class Substitution:
                 continue
             todo.pop()
             if top not in self.known:
-                self.known[top] = self._made(top, [self.known[child] for child in top.children])
+                self.known[top] = self.made(top, [self.known[child] for child in top.children])
         return self.known[expr]
 
     def exprs(self, exprs: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
         """Several expressions."""
         return tuple(map(self.expr, exprs))
 
-    def body(self, body: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
-        """What an operation computes, by the combiner and along the axes that it had."""
+    def body(self, body: Sequence[PrimExpr], axes: Sequence[IterVar] | None = None) -> tuple[PrimExpr, ...]:
+        """What an operation computes, by the combiner that it had and along `axes`, else along those that it had."""
         first = body[0]
         if not isinstance(first, Reduce):
             return self.exprs(body)
+        along = first.axis if axes is None else axes
         return reductions(
-            first.combiner, self.exprs(first.source), first.axis, self.expr(first.condition), self.exprs(first.init)
+            first.combiner, self.exprs(first.source), along, self.expr(first.condition), self.exprs(first.init)
         )
 
-    def _made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
-        """An expression of other operands."""
-        match expr:
-            case ProducerLoad():
-                return ProducerLoad(self.tensors(expr.producer), children)
-            case _ if all(a is b for a, b in zip(expr.children, children, strict=True)):
-                return expr
-            case Cast():
-                return Cast(expr.dtype, children[0])
-            case Call():
-                return Call(expr.dtype, expr.op, children)
-            case _:
-                return type(expr)(*children)
+    def made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
+        """An expression of other operands. What stays the same stays the same object."""
+        if all(a is b for a, b in zip(expr.children, children, strict=True)):
+            return expr
+        return expr.with_children(children)
 
 
-def reductions(
-    combiner: CommReducer,
-    source: Sequence[PrimExpr],
-    axes: Sequence[IterVar],
-    condition: PrimExpr,
-    init: Sequence[PrimExpr],
-) -> tuple[PrimExpr, ...]:
-    """All values of one reduction."""
-    return tuple(Reduce(combiner, source, axes, condition, n, init) for n in range(len(source)))
+class Substitution(Rewriting):
+    """Expressions with other values for variables, and other tensors to read from."""
+
+    def __init__(self, variables: Mapping[Var, PrimExpr], tensors: TensorMap = lambda tensor: tensor):
+        super().__init__(variables)
+        self.tensors = tensors
+
+    def made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
+        if isinstance(expr, ProducerLoad):
+            return ProducerLoad(self.tensors(expr.producer), children)
+        return super().made(expr, children)
 
 
 def outputs(op: ComputeOp) -> list[Tensor]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .errors import TeError
-from .expr import And, BinaryOp, Call, IfThenElse, IntImm, PrimExpr, Var, binary, cast
+from .expr import And, BinaryOp, IfThenElse, IntImm, PrimExpr, Var, binary, cast
+from .rewrite import Rewriting
 from .tensor import (
     ComputeOp,
     Operation,
@@ -15,6 +16,7 @@ from .tensor import (
     ProducerLoad,
     Reduce,
     Tensor,
+    is_same_extent,
     loads,
     location_of_user,
     ordered,
@@ -142,7 +144,7 @@ def _check_shapes(name: str, init: Tensor, update: Tensor, state: Tensor) -> Non
         if tensor.ndim != state.ndim:
             raise TeError(f"scan {name}: {what} of {tensor.ndim} dimensions, expected {state.ndim} as the state")
         for n in range(start, state.ndim):
-            if not _is_same(tensor.shape[n], state.shape[n]):
+            if not is_same_extent(tensor.shape[n], state.shape[n]):
                 expected = f"expected {state.shape[n]} as of the state"
                 raise TeError(f"scan {name}: extent {tensor.shape[n]} of dimension {n} of {what}, {expected}")
 
@@ -150,27 +152,12 @@ def _check_shapes(name: str, init: Tensor, update: Tensor, state: Tensor) -> Non
 def _check_times(name: str, inits: Sequence[Tensor], states: Sequence[Tensor]) -> None:
     rows, end = inits[0].shape[0], states[0].shape[0]
     for init, state in zip(inits, states, strict=True):
-        if not (_is_same(init.shape[0], rows) and _is_same(state.shape[0], end)):
+        if not (is_same_extent(init.shape[0], rows) and is_same_extent(state.shape[0], end)):
             raise TeError(f"scan {name}: inits or states of different extents of time, the first dimension")
     if not isinstance(rows, IntImm):
         return
     if rows.value < 1 or (isinstance(end, IntImm) and rows.value > end.value):
         raise TeError(f"scan {name}: init of {rows.value} rows, expected 1 to {end}")
-
-
-def _is_same(a: PrimExpr, b: PrimExpr) -> bool:
-    """Whether two extents are written in the same way."""
-    if a is b:
-        return True
-    if isinstance(a, IntImm) and isinstance(b, IntImm):
-        return a.value == b.value
-    if isinstance(a, Var) or type(a) is not type(b) or a.dtype != b.dtype or not a.children:
-        return False
-    if isinstance(a, Call) and isinstance(b, Call) and a.op != b.op:
-        return False
-    if isinstance(a, ProducerLoad) and isinstance(b, ProducerLoad) and a.producer != b.producer:
-        return False
-    return len(a.children) == len(b.children) and all(map(_is_same, a.children, b.children))
 
 
 # What is done for each time
@@ -248,9 +235,8 @@ class _Steps:
         """A compute at one time: without its first axis, whose variable is the time."""
         variable = op.axis[0].var
         time = binary("add" if offset > 0 else "sub", self.time, abs(offset))
-        known: dict[PrimExpr, PrimExpr] = {variable: cast(variable.dtype, time)}
-        change = _Change(self, offset, variable, known)
-        return replace(op, shape=op.shape[1:], axis=op.axis[1:], body=change.values(op.body))
+        change = _AtTime(self, offset, variable, cast(variable.dtype, time))
+        return replace(op, shape=op.shape[1:], axis=op.axis[1:], body=change.body(op.body))
 
 
 def _certain_loads(body: Sequence[PrimExpr]) -> set[PrimExpr]:
@@ -288,47 +274,17 @@ def _steps(index: PrimExpr, time: Var | None) -> int | None:
     return steps if index is time else None
 
 
-class _Change:
+class _AtTime(Rewriting):
     """Writes expressions at a time, with rows in place of stages."""
 
-    def __init__(self, steps: _Steps, offset: int, time: Var, known: dict[PrimExpr, PrimExpr]):
+    def __init__(self, steps: _Steps, offset: int, time: Var, value: PrimExpr):
+        super().__init__({time: value})
         self.steps = steps
         self.offset = offset
         self.time = time
-        self.known = known
 
-    def values(self, body: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
-        """What is computed: expressions, or the values of one reduction."""
-        first = body[0]
-        if not isinstance(first, Reduce):
-            return tuple(self.expr(value) for value in body)
-        source, init = ([self.expr(value) for value in values] for values in (first.source, first.init))
-        condition = self.expr(first.condition)
-        return tuple(
-            Reduce(first.combiner, source, first.axis, condition, value.value_index, init)
-            for value in body
-            if isinstance(value, Reduce)
-        )
-
-    def expr(self, expr: PrimExpr) -> PrimExpr:
-        todo = [expr]
-        while todo:
-            top = todo[-1]
-            missing = [child for child in top.children if child not in self.known]
-            if top not in self.known and missing:
-                todo += missing
-                continue
-            todo.pop()
-            if top not in self.known:
-                self.known[top] = self._made(top, [self.known[child] for child in top.children])
-        return self.known[expr]
-
-    def _made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
-        if isinstance(expr, ProducerLoad):
-            return self._load(expr, children)
-        if all(a is b for a, b in zip(expr.children, children, strict=True)):
-            return expr
-        return binary(expr.operator, *children) if isinstance(expr, BinaryOp) else expr.with_children(children)
+    def made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
+        return self._load(expr, children) if isinstance(expr, ProducerLoad) else super().made(expr, children)
 
     def _load(self, load: ProducerLoad, indices: Sequence[PrimExpr]) -> ProducerLoad:
         steps = _steps(load.indices[0], self.time) if load.indices else None

@@ -14,6 +14,7 @@ from ...core.dtypes import DType
 from .axes import IterVar, Range, as_index
 from .errors import TeError, user_frame
 from .expr import (
+    Call,
     ExprConvertible,
     ExprLike,
     IntImm,
@@ -224,8 +225,19 @@ def _is_one(extent: PrimExpr) -> bool:
     return isinstance(extent, IntImm) and extent.value == 1
 
 
-def _is_same(a: PrimExpr, b: PrimExpr) -> bool:
-    return a is b or (isinstance(a, IntImm) and isinstance(b, IntImm) and a.value == b.value)
+def is_same_extent(a: PrimExpr, b: PrimExpr) -> bool:
+    """Whether two extents are written in the same way."""
+    if a is b:
+        return True
+    if isinstance(a, IntImm) and isinstance(b, IntImm):
+        return a.value == b.value
+    if isinstance(a, Var) or type(a) is not type(b) or a.dtype != b.dtype or not a.children:
+        return False
+    if isinstance(a, Call) and isinstance(b, Call) and a.op != b.op:
+        return False
+    if isinstance(a, ProducerLoad) and isinstance(b, ProducerLoad) and a.producer != b.producer:
+        return False
+    return len(a.children) == len(b.children) and all(map(is_same_extent, a.children, b.children))
 
 
 def _broadcast(shapes: Sequence[Sequence[PrimExpr]]) -> list[PrimExpr]:
@@ -234,7 +246,7 @@ def _broadcast(shapes: Sequence[Sequence[PrimExpr]]) -> list[PrimExpr]:
     for n in range(1, max(map(len, shapes)) + 1):
         extents = [shape[-n] for shape in shapes if n <= len(shape)]
         wide = [extent for extent in extents if not _is_one(extent)]
-        if not all(_is_same(extent, wide[0]) for extent in wide[1:]):
+        if not all(is_same_extent(extent, wide[0]) for extent in wide[1:]):
             raise TeError(f"shapes {' and '.join(str(list(shape)) for shape in shapes)} do not go together")
         result.insert(0, wide[0] if wide else extents[0])
     return result
@@ -327,6 +339,17 @@ class Reduce(PrimExpr):
         return self.combiner is other.combiner and self.source == other.source and self.axis == other.axis
 
 
+def reductions(
+    combiner: CommReducer,
+    source: Sequence[PrimExpr],
+    axes: Sequence[IterVar],
+    condition: PrimExpr,
+    init: Sequence[PrimExpr],
+) -> tuple[Reduce, ...]:
+    """All values of one reduction."""
+    return tuple(Reduce(combiner, source, axes, condition, n, init) for n in range(len(source)))
+
+
 Combine: TypeAlias = Callable[[Any, Any], Any]
 Identity: TypeAlias = Callable[..., Any]
 
@@ -363,8 +386,8 @@ def comm_reducer(fcombine: Combine, fidentity: Identity, name: str = "reduce") -
             raise TeError(f"{name}: {len(starts)} values to start from, for {len(source)} that are reduced")  # pyright: ignore[reportUnknownArgumentType]
         given = [cast(value.dtype, start) for value, start in zip(source, starts, strict=False)]
         condition = IntImm("bool", 1) if where is None else as_condition(where)
-        found = [Reduce(combiner, source, axes, condition, n, given) for n in range(len(source))]
-        return tuple(found) if several else found[0]
+        found = reductions(combiner, source, axes, condition, given)
+        return found if several else found[0]
 
     reducer.__name__ = name
     return reducer

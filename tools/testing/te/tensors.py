@@ -40,6 +40,13 @@ def quotient_of_symbolic_tensors(te: Any) -> list[Any]:
     return [A, B, A / B]
 
 
+@TABLE.case(lambda n, a, b: a + b, sizes={"n": 5})
+def sum_of_tensors_of_one_computed_extent(te: Any) -> list[Any]:
+    n = te.var("n")
+    A, B = te.placeholder((n + 1, 3), name="A"), te.placeholder((n + 1, 3), name="B")
+    return [n, A, B, A + B]
+
+
 @TABLE.case(lambda a: a.astype("float16"))
 def cast_of_a_tensor(te: Any) -> list[Any]:
     A = te.placeholder((4, 5), name="A")
