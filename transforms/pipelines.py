@@ -97,6 +97,7 @@ def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | N
     """The module that `passes` make of a copy of `mod`.
 
     With the environment variable STEPWELL_VERIFY set to 1, each pass is followed by the verifier.
+    Raises `PassError` for a pass that fails with an error that is not ours.
     """
     mod = mod.clone()
     _apply(mod, passes, after)
@@ -110,23 +111,27 @@ def apply_passes(mod: Module, spec: str, after: AfterPass | None = None) -> Modu
     behind each pass.
     Raises `OptionError` for a pipeline that does not read, `PassError` for a pass that fails.
     """
+    return run_pipeline(mod, parse_passes(spec), after)
+
+
+def parse_passes(spec: str) -> tuple[ModulePass, ...]:
+    """The passes of a pipeline that is written as for `apply_passes`. OptionError if it does not read."""
     known = {**installed_universe().all_passes, **get_upstream_passes(), **get_all_passes()}
     try:
-        passes = PassPipeline.parse_spec(known, spec).passes
+        return PassPipeline.parse_spec(known, spec).passes
     except (ArgSpecParseError, ValueError) as error:
         raise OptionError(f"pipeline {spec!r}: {error}") from None
-    try:
-        return run_pipeline(mod, passes, after)
-    except StepwellError:
-        raise
-    except DiagnosticException as error:
-        raise PassError(str(error)) from error
 
 
 def _apply(mod: Module, passes: Iterable[ModulePass], after: AfterPass | None) -> None:
     context = mlir_context()
     for module_pass in passes:
-        module_pass.apply(context, mod.op)
+        try:
+            module_pass.apply(context, mod.op)
+        except StepwellError:
+            raise
+        except DiagnosticException as error:
+            raise PassError(str(error)) from error
         if os.environ.get("STEPWELL_VERIFY") == "1":
             mod.verify()
         if after is not None:

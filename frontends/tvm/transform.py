@@ -1,29 +1,32 @@
 """Passes on modules, as `tvm.transform` has them: written as functions, put in a row, and run in a context.
 
-A pass is a callable from modules to modules. The context says which passes run, shows each to instruments, and adds
-passes to the way down (`tir.add_lower_pass`).
+A pass is a callable from modules to modules. Passes of xDSL (`ModulePass`) stand wherever these do, and so do the names
+by which `stepwell-opt` finds them. The context says which passes run, shows each to instruments, and adds passes to the
+way down (`tir.add_lower_pass`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
+
+from xdsl.passes import ModulePass
 
 from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError, PassError
 from ...module import Module
+from ...transforms.pipelines import parse_passes, run_pipeline
 from .ir.module import IRModule
 
-CONFIG = ("tir.add_lower_pass",)
+CONFIG = ("tir.add_lower_pass", "tir.disable_vectorize")
 """The options of a context."""
 PHASES = 4
 
 
 @dataclass(frozen=True)
 class PassInfo:
-    """What is known of a pass: from which level on it runs, its name, and passes that have to run in front of it."""
+    """What is known of a pass: from which level on it runs, its name, and names of passes that run in front of it."""
 
     opt_level: int
     name: str
@@ -59,7 +62,9 @@ class PassContext:
     opt_level: passes of a higher level are left out.  required_pass: names of passes that run all the same.
     disabled_pass: names of passes that do not run.  instruments: are shown each pass.  config: options;
     `tir.add_lower_pass` is a list of (phase, pass) to run behind the phases of the way down: 0 as it is given, 1 when
-    blocks are resolved, 2 when loops are transformed, 3 when it is cleaned up.
+    blocks are resolved, 2 when loops are transformed, 3 when it is cleaned up; `tir.disable_vectorize`: loops are not
+    made vectors.
+    OptionError for options that are none, and for what is no pass.
     """
 
     _entered: list[PassContext] = []
@@ -81,10 +86,11 @@ class PassContext:
             if key not in CONFIG:
                 raise OptionError(f"no option {key!r}{did_you_mean(key, CONFIG)} (has: {', '.join(CONFIG)})")
         for entry in self.config.get("tir.add_lower_pass", ()):
-            if not (isinstance(entry, tuple | list) and len(entry) == 2 and callable(entry[1])):  # pyright: ignore[reportUnknownArgumentType]
+            if not (isinstance(entry, tuple | list) and len(entry) == 2):  # pyright: ignore[reportUnknownArgumentType]
                 raise OptionError(f"tir.add_lower_pass: {entry!r}, expected a phase and a pass")
             if not isinstance(entry[0], int) or entry[0] < 0:
                 raise OptionError(f"tir.add_lower_pass: phase {entry[0]!r}, expected a number from 0 on")
+            as_passes(entry[1], "tir.add_lower_pass")
 
     @staticmethod
     def current() -> PassContext:
@@ -102,10 +108,11 @@ class PassContext:
         for instrument in self.instruments:
             instrument.exit_pass_ctx()
 
-    def added(self, phase: int) -> list[Callable[[IRModule], Module]]:
+    def added(self, phase: int) -> list[Runnable]:
         """The passes that users have added behind a phase; the last one takes those of later phases too."""
         entries: list[tuple[int, Any]] = list(self.config.get("tir.add_lower_pass", ()))
-        return [run for at, run in entries if min(at, PHASES - 1) == phase]
+        behind = [given for at, given in entries if min(at, PHASES - 1) == phase]
+        return [run for given in behind for run in as_passes(given, "tir.add_lower_pass")]
 
     def runs(self, mod: IRModule, info: PassInfo) -> bool:
         """Whether a pass runs here."""
@@ -115,21 +122,12 @@ class PassContext:
             return True
         return info.opt_level <= self.opt_level and all(i.should_run(mod, info) for i in self.instruments)
 
-    @contextmanager
-    def running(self, mod: IRModule, info: PassInfo) -> Generator[Callable[[IRModule], None]]:
-        """Instruments see a pass: in front of what is inside, and behind it, when they are given its result."""
-        for instrument in self.instruments:
-            instrument.run_before_pass(mod, info)
-
-        def done(result: IRModule) -> None:
-            for instrument in self.instruments:
-                instrument.run_after_pass(result, info)
-
-        yield done
-
 
 class Pass:
-    """A pass: `mod = a_pass(mod)`. The module that it takes stays as it is."""
+    """A pass: `mod = a_pass(mod)`. The module that it takes stays as it is.
+
+    If it runs, those that its `info.required` names run in front of it.
+    """
 
     info: PassInfo
 
@@ -142,10 +140,14 @@ class Pass:
         ctx = PassContext.current()
         if not ctx.runs(shaped, self.info):
             return shaped
-        with ctx.running(shaped, self.info) as done:
-            result = as_module(self.transform_module(shaped, ctx), self.info.name)
-            result.verify()
-            done(result)
+        for name in self.info.required:
+            shaped = run_passes(shaped, as_passes(name, f"pass {self.info.name}"))
+        for instrument in ctx.instruments:
+            instrument.run_before_pass(shaped, self.info)
+        result = as_module(self.transform_module(shaped, ctx), self.info.name)
+        result.verify()
+        for instrument in ctx.instruments:
+            instrument.run_after_pass(result, self.info)
         return result
 
 
@@ -160,17 +162,53 @@ class FunctionalPass(Pass):
         return self._run(mod, ctx)
 
 
-class Sequential(Pass):
-    """Passes one after the other."""
+class XdslPass(Pass):
+    """A pass of xDSL, ours or of another package, under its own name."""
 
-    def __init__(self, passes: Sequence[Pass], opt_level: int = 0, name: str = "sequential"):
-        self.info = PassInfo(opt_level, name)
-        self.passes = list(passes)
+    def __init__(self, module_pass: ModulePass):
+        self.info = PassInfo(0, module_pass.name)
+        self._pass = module_pass
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> Module:
-        for each in self.passes:
-            mod = each(mod)
-        return mod
+        return run_pipeline(mod, [self._pass])
+
+
+Runnable: TypeAlias = Callable[[IRModule], Module]
+PassLike: TypeAlias = Runnable | ModulePass | str
+"""What stands for a pass, or, as a pipeline such as "tir-resolve-blocks,tir-simplify", for several."""
+
+
+def as_passes(given: PassLike, what: str) -> list[Runnable]:
+    """What runs for something that stands for passes. what: who was given it, for errors.
+
+    OptionError for what is no pass, and for a pipeline that does not read.
+    """
+    if isinstance(given, str):
+        return [XdslPass(each) for each in parse_passes(given)]
+    if isinstance(given, ModulePass):
+        return [XdslPass(given)]
+    if not callable(given) or isinstance(given, type):
+        expected = "expected a pass, a function from modules to modules, or a pipeline as text"
+        raise OptionError(f"{what}: {given!r}, {expected}")
+    return [given]
+
+
+def run_passes(mod: IRModule, passes: Sequence[Runnable]) -> IRModule:
+    """The module that passes make, one after the other."""
+    for each in passes:
+        mod = as_module(each(mod))
+    return mod
+
+
+class Sequential(Pass):
+    """Passes one after the other. OptionError for what is no pass."""
+
+    def __init__(self, passes: Sequence[PassLike], opt_level: int = 0, name: str = "sequential"):
+        self.info = PassInfo(opt_level, name)
+        self.passes = [run for given in passes for run in as_passes(given, f"passes of {name}")]
+
+    def transform_module(self, mod: IRModule, ctx: PassContext) -> Module:
+        return run_passes(mod, self.passes)
 
 
 def as_module(mod: Module, name: str = "") -> IRModule:

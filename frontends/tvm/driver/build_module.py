@@ -11,7 +11,6 @@ from ....backends.build import build as _build
 from ....backends.runtime.library import CompiledFunction, Library
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
-from ....transforms.pipelines import run_pipeline
 from ....transforms.tir_lower_match_buffers import TirLowerMatchBuffersPass
 from ....transforms.tir_resolve_blocks import TirResolveBlocksPass
 from ....transforms.tir_simplify import TirSimplifyPass
@@ -19,7 +18,7 @@ from ....transforms.tir_unroll_loops import TirUnrollLoopsPass
 from ....transforms.tir_vectorize_loops import TirVectorizeLoopsPass
 from ... import te
 from ..ir.module import IRModule, PrimFunc
-from ..transform import PassContext, as_module
+from ..transform import PassContext, XdslPass, as_module, run_passes
 
 
 class OperatorModule:
@@ -72,8 +71,9 @@ def lower(
     """A module, a function or a schedule of tensors, which stays as it is, as loops, branches and accesses of buffers.
 
     args: the parameters of the function that a schedule is of, in order.  name: what to call the only function.
-    Behind each phase run the passes that the context has for it (`tir.add_lower_pass`). A module that has been lowered
-    is left as it is. Errors as the passes raise them.
+    Behind each phase run the passes that the context has for it (`tir.add_lower_pass`); its instruments see all passes,
+    under the names that `stepwell-opt` has for ours. A module that has been lowered is left as it is. Errors as the
+    passes raise them.
     """
     if isinstance(inputs, te.Schedule):
         if args is None:
@@ -85,10 +85,10 @@ def lower(
     if mod.is_lowered:
         return mod
     context = PassContext.current()
+    serial = context.config.get("tir.disable_vectorize", False)
     for phase, passes in enumerate(_PHASES):
-        mod = as_module(run_pipeline(mod, passes()))
-        for added in context.added(phase):
-            mod = as_module(added(mod))
+        ours = [each for each in passes() if not (serial and isinstance(each, TirVectorizeLoopsPass))]
+        mod = run_passes(mod, [*map(XdslPass, ours), *context.added(phase)])
     mod.is_lowered = True
     return mod
 

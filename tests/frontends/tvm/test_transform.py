@@ -1,5 +1,6 @@
 """Passes in TVM's shape, contexts, and the way down with users' passes on it."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import stepwell.frontends.tvm as tvm
 from stepwell import OptionError, PassError
 from stepwell.frontends.tvm import te, tir
 from stepwell.frontends.tvm.ir.module import IRModule, PrimFunc
-from stepwell.frontends.tvm.transform import PassContext, PassInstrument, Sequential, module_pass
+from stepwell.frontends.tvm.transform import Pass, PassContext, PassInstrument, Sequential, as_passes, module_pass
+from stepwell.transforms.tir_resolve_blocks import TirResolveBlocksPass
+from stepwell.transforms.tir_vectorize_loops import TirVectorizeLoopsPass
 
 
 def shifted(by: float = 1.0) -> PrimFunc:
@@ -97,6 +100,82 @@ def test_instruments_see_passes_and_the_context() -> None:
         "after sequential",
         "exit",
     ]
+
+
+RESOLVE = "tir-resolve-blocks,tir-simplify{unit-loops=true}"
+
+
+@pytest.mark.parametrize(
+    "passes", [[RESOLVE], [TirResolveBlocksPass(), "tir-simplify"], [lambda mod: mod, TirResolveBlocksPass()]]
+)
+def test_passes_of_xdsl_and_pipelines_stand_in_a_row_too(passes: list[Any]) -> None:
+    mod = IRModule({"main": shifted()})
+    assert "T.block(" not in Sequential([*passes, tagged])(mod).script()
+    assert "T.block(" in mod.script()
+
+
+def test_the_context_sees_passes_of_xdsl_under_their_names() -> None:
+    seen = Seen()
+    with PassContext(instruments=[seen], disabled_pass=["tir-simplify"]):
+        result = Sequential([RESOLVE])(IRModule({"main": shifted()}))
+    assert seen.events[2:-2] == ["before tir-resolve-blocks", "after tir-resolve-blocks"]
+    assert "T.block(" not in result.script()
+
+
+def test_what_a_pass_requires_runs_in_front_of_it() -> None:
+    found: list[bool] = []
+
+    @module_pass(opt_level=2, name="look", required=["tir-resolve-blocks"])
+    def look(mod: IRModule, ctx: PassContext) -> IRModule:
+        found.append("T.block(" in mod.script())
+        return mod
+
+    assert "T.block(" not in look(shifted()).script()
+    assert found == [False]
+    with PassContext(opt_level=1):
+        assert "T.block(" in look(shifted()).script()
+
+
+@pytest.mark.parametrize("given", [TirVectorizeLoopsPass(), "tir-resolve-blocks,tir-vectorize-loops", parallelize])
+def test_a_pass_of_any_kind_is_added_to_the_way_down(given: Any) -> None:
+    seen = Seen()
+    with PassContext(instruments=[seen], config={"tir.add_lower_pass": [(0, given)]}):
+        mod = tvm.lower(shifted())
+    first = as_passes(given, "")[0]
+    assert isinstance(first, Pass)
+    assert seen.events[1:3] == [f"before {first.info.name}", f"after {first.info.name}"]
+    assert seen.events[-2] == "after tir-simplify"
+    out = np.zeros(8, "float32")
+    tvm.build(mod)(np.zeros(8, "float32"), out)
+    assert out.tolist() == [1] * 8
+
+
+def test_vectorized_loops_stay_serial_where_that_is_asked() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    s[b].vectorize(b.op.axis[0])
+    assert "T.Broadcast" in tvm.lower(s, [a, b]).script()
+    with PassContext(config={"tir.disable_vectorize": True}):
+        assert "T.Broadcast" not in tvm.lower(s, [a, b]).script()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Sequential(list[Any]([3])),
+            "passes of sequential: 3, expected a pass, a function from modules to",
+        ),
+        (lambda: Sequential(list[Any]([TirResolveBlocksPass])), "TirResolveBlocksPass'>, expected a pass, a function"),
+        (lambda: Sequential(["tir-resolve-block"]), "pipeline 'tir-resolve-block'"),
+        (lambda: PassContext(config={"tir.add_lower_pass": [(1, None)]}), "tir.add_lower_pass: None, expected a pass"),
+        (lambda: module_pass(lambda mod, ctx: mod, name="a", required=["b"])(shifted()), "pipeline 'b'"),
+    ],
+)
+def test_what_is_no_pass_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=re.escape(message)):
+        make()
 
 
 @pytest.mark.parametrize(("phase", "has_blocks"), [(0, True), (1, False), (2, False), (3, False), (7, False)])

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 
 import stepwell
+from stepwell.frontends.tvm import lower
+from stepwell.frontends.tvm.transform import PassContext
 from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import programs
@@ -31,6 +33,12 @@ def main(A: T.Buffer((16,), "float32")):
 def test_loops_whose_iterations_are_apart_become_vectors(kind: str, extent: int, value: str, vectors: int) -> None:
     mod = stepwell.parse_tvmscript(STORE.format(kind=kind, extent=extent, value=value))
     assert stepwell.apply_passes(mod, "vectorize-inner-loops").script().count("T.vectorized") == vectors
+
+
+def test_the_pass_stands_on_the_way_down_too() -> None:
+    mod = stepwell.parse_tvmscript(STORE.format(kind="serial", extent=16, value="A[i] + 1.0"))
+    with PassContext(config={"tir.add_lower_pass": [(1, "vectorize-inner-loops")]}):
+        assert "T.Broadcast" in lower(mod).script()
 
 
 @given(programs())
