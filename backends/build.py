@@ -22,7 +22,7 @@ def _build_llvm(module: Module) -> Library:
 
 
 def _build_python(module: Module) -> Any:
-    from .interpreter import compile_oracle
+    from .oracle import compile_oracle
 
     return compile_oracle(run_pipeline(module, te_to_tir()).op)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.build import build
-from ..backends.interpreter import run_oracle
+from ..backends.oracle import run_oracle
 from ..core.dtypes import dtype_of_numpy
 from ..core.errors import StepwellError, UnsupportedError
 from ..dialects.tir import FuncOp

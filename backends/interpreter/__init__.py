@@ -1,9 +1,13 @@
-"""Reference semantics: what a program computes, independent of the way down.
+"""xDSL's interpreter for programs on tensors and on loops: op by op, and so with anybody's ops among them.
 
-The oracle turns `tir` functions into Python source that computes exactly what docs/semantics.md says, and finds what
-it excludes.
+`register_implementations(interpreter)` is all that a tool needs. The oracle, a compiler to Python, is some hundred
+times faster and finds races too; this is the second opinion, and what debuggers and listeners of xDSL step through.
 """
 
-from .oracle import PythonFunction, PythonLibrary, compile_oracle, run_oracle
+from .regions import run_region
+from .register import interpret, register_implementations
+from .te import TeFunctions
+from .tir import TirFunctions
+from .values import ValueFunctions
 
-__all__ = ["PythonFunction", "PythonLibrary", "compile_oracle", "run_oracle"]
+__all__ = ["TeFunctions", "TirFunctions", "ValueFunctions", "interpret", "register_implementations", "run_region"]

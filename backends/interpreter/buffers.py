@@ -1,19 +1,17 @@
-"""Handlers for ops that make buffers and pointers, or touch their elements."""
+"""Functions for ops of `tir` that make buffers and pointers, or touch their elements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from xdsl.dialects.builtin import MemRefType, NoneAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import NoneAttr, VectorType
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.ir import Operation, SSAValue
 
-from ...core.dtypes import DType, dtype_of, numpy_dtype
-from ...core.errors import UnsupportedError
+from ...core.dtypes import dtype_of, numpy_dtype
 from ...dialects.tir import (
-    DYNAMIC,
     AccessPtrOp,
     AddressOfOp,
     AllocateConstOp,
@@ -22,345 +20,172 @@ from ...dialects.tir import (
     BufferDataOp,
     BufferOp,
     DeclBufferOp,
-    LetOp,
+    FuncOp,
     LoadOp,
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
     StoreOp,
     SymbolOp,
+    element_limit,
 )
-from .accesses import Buffer, address, as_tuple, plus, row_major, times
-from .aliases import private_loops
-from .expressions import SUM, TERNARY, Expr, call, infix, literal
-from .program import unsupported
-
-if TYPE_CHECKING:
-    from .functions import FunctionCompiler
-
-_INT64 = DType("int", 64)
+from ...dialects.tir.base import memref_type
+from ..oracle.buffers import constant_array
+from ..oracle.checks import check_elements, match_buffer, memory_behind, pointer
+from ..oracle.memory import Fault, Pointer, allocate, compact_strides, constant
+from ..oracle.program import unsupported
+from .elements import UNIT, Buffer, element_dtype, load, store
+from .regions import number, numbers
 
 
-def _exprs(f: FunctionCompiler, numbers: Sequence[Mixed]) -> list[Expr]:
-    """Sizes as texts that may be repeated."""
-    return [literal(n, _INT64) if isinstance(n, int) else f.writer.simple(f.writer.value(n), "n") for n in numbers]
+@register_impls
+class BufferFunctions(InterpreterFunctions):
+    """Buffers are views of memory that knows what was written, pointers places in such a memory."""
+
+    @impl(MatchBufferOp)
+    def run_match_buffer(self, interpreter: Interpreter, op: MatchBufferOp, args: PythonValues) -> PythonValues:
+        name = op.buffer_name.data
+        passed: Any = pointer(args[0]) if isinstance(args[0], int) else args[0]
+        limit = element_limit(op)
+        if limit is not None:
+            check_elements(passed, name, limit)
+        strides = None if op.mixed_strides is None else numbers(interpreter, op.mixed_strides)
+        shape = numbers(interpreter, op.mixed_shape)
+        view = match_buffer(passed, name, element_dtype(op, op.type), shape, strides)
+        return (Buffer.of(view, name),)
+
+    @impl(AllocBufferOp)
+    def run_alloc_buffer(self, interpreter: Interpreter, op: AllocBufferOp, args: PythonValues) -> PythonValues:
+        shape, strides, offset = _layout(interpreter, op)
+        dtype = element_dtype(op, op.type)
+        memory = allocate(op.buffer_name.data, dtype, _span(shape, strides) + offset, UNIT)
+        return (Buffer(memory, dtype, shape, strides, offset, op.buffer_name.data),)
+
+    @impl(AllocateOp)
+    def run_allocate(self, interpreter: Interpreter, op: AllocateOp, args: PythonValues) -> PythonValues:
+        dtype = dtype_of(op.pointer.type.element)
+        count = prod(numbers(interpreter, op.mixed_extents)) * dtype.lanes
+        if op.condition is not None and not number(interpreter, op.condition):
+            count = 0
+        return (Pointer(allocate(op.var_name.data, dtype.scalar.name, count, UNIT)),)
+
+    @impl(AllocateConstOp)
+    def run_allocate_const(self, interpreter: Interpreter, op: AllocateConstOp, args: PythonValues) -> PythonValues:
+        return (Pointer(constant(op.var_name.data, constant_array(op), UNIT)),)
+
+    @impl(DeclBufferOp)
+    def run_decl_buffer(self, interpreter: Interpreter, op: DeclBufferOp, args: PythonValues) -> PythonValues:
+        shape, strides, offset = _layout(interpreter, op)
+        dtype = element_dtype(op, op.type)
+        size = (_span(shape, strides) + offset) * numpy_dtype(dtype).itemsize
+        data = memory_behind(pointer(args[0]), op.buffer_name.data, size)
+        offset += data.element(dtype)
+        return (Buffer(data.memory, dtype, shape, strides, offset, op.buffer_name.data),)
+
+    @impl(MatchRegionOp)
+    def run_match_region(self, interpreter: Interpreter, op: MatchRegionOp, args: PythonValues) -> PythonValues:
+        source: Buffer = args[0]
+        mins = numbers(interpreter, [low for low, _ in op.region])
+        missing = len(mins) - op.type.get_num_dims()
+        extents = numbers(interpreter, [extent for _, extent in op.region[missing:]])
+        strides = source.strides[missing:]
+        offset = source.offset + sum(low * s for low, s in zip(mins, source.strides, strict=True))
+        given = [*extents, *(strides if op.mixed_strides is not None else []), offset]
+        for symbol, value in zip(declared_numbers(op), given, strict=True):
+            if isinstance(symbol, SSAValue) and isinstance(symbol.owner, SymbolOp) and _is_bound_by(symbol, op):
+                interpreter.set_values([(symbol, value)])
+        shape = numbers(interpreter, op.mixed_shape)
+        if shape != extents:
+            raise Fault(f"{op.buffer_name.data} has another shape than the region that it matches")
+        name = op.buffer_name.data
+        return (Buffer(source.memory, source.dtype, shape, strides, offset, name, source, mins),)
+
+    # Pointers
+
+    @impl(BufferDataOp)
+    def run_buffer_data(self, interpreter: Interpreter, op: BufferDataOp, args: PythonValues) -> PythonValues:
+        buffer: Buffer = args[0]
+        declared: Mixed = memref_type(op.buffer).get_offset() or 0
+        if isinstance(op.buffer.owner, BufferOp):
+            declared = op.buffer.owner.mixed_offset
+        return (_pointer(buffer, buffer.offset - number(interpreter, declared)),)
+
+    @impl(AddressOfOp)
+    def run_address_of(self, interpreter: Interpreter, op: AddressOfOp, args: PythonValues) -> PythonValues:
+        buffer, *index = args
+        return (_pointer(buffer, buffer.offset + sum(i * s for i, s in zip(index, buffer.strides, strict=True))),)
+
+    @impl(AccessPtrOp)
+    def run_access_ptr(self, interpreter: Interpreter, op: AccessPtrOp, args: PythonValues) -> PythonValues:
+        data, offset, extent = args
+        if isinstance(op.pointer.type.element, NoneAttr):
+            raise unsupported(op, f"a pointer of type {op.pointer.type}, expected one with an element type")
+        dtype = dtype_of(op.pointer.type.element)
+        size = (offset + extent) * numpy_dtype(dtype).itemsize * dtype.lanes
+        base = memory_behind(pointer(data), "access_ptr", size)
+        return (base.moved(offset * dtype.lanes, dtype.scalar.name),)
+
+    # Elements
+
+    @impl(LoadOp)
+    def run_load(self, interpreter: Interpreter, op: LoadOp, args: PythonValues) -> PythonValues:
+        buffer: Buffer = args[0]
+        if not isinstance(op.result.type, VectorType):
+            return (load(buffer, numbers(interpreter, list(op.indices))),)
+        dtype = dtype_of(op.result.type)
+        zero = 0.0 if dtype.is_float else False if dtype.is_bool else 0
+        return ([load(buffer, index) if on else zero for index, on in _lanes(interpreter, op)],)
+
+    @impl(StoreOp)
+    def run_store(self, interpreter: Interpreter, op: StoreOp, args: PythonValues) -> PythonValues:
+        value, buffer = args[:2]
+        if not isinstance(op.value.type, VectorType):
+            store(buffer, numbers(interpreter, list(op.indices)), value)
+            return ()
+        for (index, on), lane in zip(_lanes(interpreter, op), value, strict=True):
+            if on:
+                store(buffer, index, lane)
+        return ()
 
 
-def _layout(f: FunctionCompiler, op: BufferOp) -> tuple[list[Expr], list[Expr]]:
-    """Shape and strides of a declared buffer."""
-    shape = _exprs(f, op.mixed_shape)
-    strides = row_major(shape) if op.mixed_strides is None else _exprs(f, op.mixed_strides)
-    return shape, [f.writer.simple(s, "stride") for s in strides]
+def declared_numbers(op: BufferOp) -> list[Mixed]:
+    """Shape, strides and offset that an op gives to its buffer."""
+    return [*op.mixed_shape, *(op.mixed_strides or []), op.mixed_offset]
 
 
-def _element(type: MemRefType[Attribute]) -> DType:
-    dtype = dtype_of(type.element_type)
-    if dtype.lanes != 1:
-        raise UnsupportedError(f"the oracle has no buffers of vectors, got {type}")
-    return dtype
+def _is_bound_by(symbol: SSAValue, op: MatchRegionOp) -> bool:
+    """Whether a box of a buffer is the first to say what a symbol is; parameters come before all boxes."""
+    users = [use.operation for use in symbol.uses]
+    if any(isinstance(user, MatchBufferOp) and symbol in declared_numbers(user) for user in users):
+        return False
+    boxes = [user for user in users if isinstance(user, MatchRegionOp) and symbol in declared_numbers(user)]
+    return boxes == [op] or op is next(inner for inner in _function_of(op).walk() if inner in boxes)
 
 
-# Parameters
+def _function_of(op: Operation) -> Operation:
+    while not isinstance(op, FuncOp) and (parent := op.parent_op()) is not None:
+        op = parent
+    return op
 
 
-def open_parameter(f: FunctionCompiler, value: SSAValue, name: str, view: str) -> None:
-    """A parameter that is a buffer: `view` is what was passed."""
-    type = value.type
-    assert isinstance(type, MemRefType)
-    strides = None if isinstance(type.layout, NoneAttr) else type.get_strides()
-    if DYNAMIC in type.get_shape() or (strides is not None and None in strides):
-        raise unsupported(f.func, f"parameter {name} of type {type}, expected a static shape and layout")
-    shape = _exprs(f, type.get_shape())
-    layout = None if strides is None else _exprs(f, [s for s in strides if s is not None])
-    if f.name in f.program.called:
-        f.writer.line(f"{view} = {_matched(view, name, type, shape, layout).text}")
-    _open(f, value, name, view, type, shape, layout, list(type.get_shape()))
+def _layout(interpreter: Interpreter, op: BufferOp) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Shape, strides and offset of a declared buffer."""
+    shape = numbers(interpreter, op.mixed_shape)
+    strides = compact_strides(shape) if op.mixed_strides is None else numbers(interpreter, op.mixed_strides)
+    return shape, strides, number(interpreter, op.mixed_offset)
 
 
-def _match_buffer(f: FunctionCompiler, op: MatchBufferOp) -> None:
-    shape = _exprs(f, op.mixed_shape)
-    strides = None if op.mixed_strides is None else _exprs(f, op.mixed_strides)
-    name = op.buffer_name.data
-    view = f.writer.name(f"{name}_view")
-    f.writer.line(f"{view} = {_matched(f.handles[op.source], name, op.type, shape, strides).text}")
-    _open(f, op.buffer, name, view, op.type, shape, strides, op.mixed_shape)
-
-
-def _matched(
-    passed: str, name: str, type: MemRefType[Attribute], shape: Sequence[Expr], strides: Sequence[Expr] | None
-) -> Expr:
-    layout = "None" if strides is None else as_tuple(strides)
-    return call("match_buffer", passed, repr(name), repr(_element(type).name), as_tuple(shape), layout)
-
-
-def _open(
-    f: FunctionCompiler,
-    value: SSAValue,
-    name: str,
-    view: str,
-    type: MemRefType[Attribute],
-    shape: Sequence[Expr],
-    strides: Sequence[Expr] | None,
-    extents: Sequence[Mixed],
-) -> None:
-    """Give names to what a buffer that was passed consists of."""
-    memory = f.writer.name(f"{name}_memory")
-    f.writer.line(f"{memory} = {view}.memory")
-    offset = Expr("0")
-    if f.name in f.program.called:
-        offset = Expr(f.writer.name(f"{name}_offset"))
-        f.writer.line(f"{offset.text} = {view}.offset")
-    fresh = f.name in f.program.called or not f.program.uninitialized.isdisjoint({name, *_names_of(f, value)})
-    layout = list(strides) if strides is not None else row_major(shape)
-    layout = [f.writer.simple(s, "stride") for s in layout]
-    buffer = Buffer(name, _element(type), "", memory, shape, layout, offset, extents)
-    f.buffers[value] = _with_records(f, value, buffer, fresh)
-
-
-def _names_of(f: FunctionCompiler, value: SSAValue) -> list[str]:
-    """What the parameter behind a buffer is called."""
-    source = value.owner.source if isinstance(value.owner, MatchBufferOp) else value
-    return [name for name, param in f.func.params if param is source]
-
-
-def _with_records(f: FunctionCompiler, value: SSAValue, buffer: Buffer, fresh: bool) -> Buffer:
-    """`buffer` with names for its elements and the records of its memory. fresh: elements may never have been
-    written."""
-    w, name = f.writer, buffer.name
-    data = w.name(name)
-    w.line(f"{data} = {buffer.memory}.elements({buffer.dtype.name!r})")
-    written = writers = None
-    if f.program.check and fresh:
-        written = w.name(f"{name}_written")
-        w.line(f"{written} = {buffer.memory}.written")
-    if value in f.raced:
-        writers = w.name(f"{name}_writers")
-        w.line(f"{writers} = {buffer.memory}.track()")
-    entries = buffer.itemsize // f.program.unit_of(buffer.dtype)
-    return replace(buffer, data=data, written=written, writers=writers, entries=entries)
-
-
-# Allocations
-
-
-def _alloc_buffer(f: FunctionCompiler, op: AllocBufferOp) -> None:
-    shape, strides = _layout(f, op)
-    offset = _exprs(f, [op.mixed_offset])[0]
-    count = _product(shape) if op.mixed_strides is None else _span(shape, strides)
-    numbers = sorted(f.loops[loop] for loop in private_loops(op) if loop in f.loops)
-    memory = _allocate(f, op.buffer_name.data, _element(op.type), plus(count, offset), numbers)
-    buffer = Buffer(op.buffer_name.data, _element(op.type), "", memory, shape, strides, offset, op.mixed_shape)
-    f.buffers[op.buffer] = _with_records(f, op.buffer, buffer, fresh=True)
-
-
-def _product(extents: Sequence[Expr]) -> Expr:
-    result = Expr("1")
-    for extent in extents:
-        result = times(result, extent)
-    return result
-
-
-def _span(shape: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
+def _span(shape: Sequence[int], strides: Sequence[int]) -> int:
     """How many elements lie between the first and the last of a strided buffer, both counted."""
-    result = Expr("1")
-    for extent, stride in zip(shape, strides, strict=True):
-        result = plus(result, times(infix(extent, "-", Expr("1"), SUM), stride))
-    return result
+    return sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + 1 if prod(shape) > 0 else 0
 
 
-def _allocate(f: FunctionCompiler, name: str, dtype: DType, count: Expr, private: Sequence[int] = ()) -> str:
-    memory = f.writer.name(f"{name}_memory")
-    args = [repr(name), repr(dtype.name), count.text, str(f.program.unit_of(dtype))]
-    if private:
-        args.append(f"frozenset({list(private)})")
-    f.writer.line(f"{memory} = {call('allocate', *args).text}")
-    return memory
+def _pointer(buffer: Buffer, element: int) -> Pointer:
+    return Pointer(buffer.memory, element * numpy_dtype(buffer.dtype).itemsize)
 
 
-def _allocate_memory(f: FunctionCompiler, op: AllocateOp) -> None:
-    dtype = dtype_of(op.pointer.type.element)
-    count = times(_product(_exprs(f, op.mixed_extents)), Expr(str(dtype.lanes)))
-    if op.condition is not None:
-        count = Expr(f"{count.text} if {f.writer.value(op.condition).at(TERNARY + 1)} else 0", TERNARY)
-    memory = _allocate(f, op.var_name.data, dtype.scalar, count)
-    f.writer.set(op.pointer, call("Pointer", memory))
-
-
-def _allocate_const(f: FunctionCompiler, op: AllocateConstOp) -> None:
-    dtype = dtype_of(op.value.get_element_type())
-    key = f.writer.name(f"{op.var_name.data}_values")
-    key = f"{f.program.names[f.name]}_{key}"
-    f.constants[key] = _array(op)
-    memory = f.writer.name(f"{op.var_name.data}_memory")
-    f.writer.line(f"{memory} = constant({op.var_name.data!r}, {key}, {f.program.unit_of(dtype)})")
-    f.writer.set(op.pointer, call("Pointer", memory))
-
-
-def _array(op: AllocateConstOp) -> Any:
-    """The elements of a constant."""
-    import numpy as np
-
-    dtype = dtype_of(op.value.get_element_type())
-    shape = op.value.get_shape()
-    values = list(op.value.get_values())
-    if len(values) == 1:
-        values = values * prod(shape)
-    return np.array(values).astype(numpy_dtype(dtype)).reshape(shape)
-
-
-# Views
-
-
-def _decl_buffer(f: FunctionCompiler, op: DeclBufferOp) -> None:
-    shape, strides = _layout(f, op)
-    offset, name, dtype = _exprs(f, [op.mixed_offset])[0], op.buffer_name.data, _element(op.type)
-    w = f.writer
-    root = _root(op.data)
-    if isinstance(root.owner, AllocateOp | AllocateConstOp):
-        memory = w.value(root).text.removeprefix("Pointer(").removesuffix(")")
-    else:
-        pointer = w.name(f"{name}_pointer")
-        size = times(plus(_span(shape, strides), offset), Expr(str(numpy_dtype(dtype).itemsize)))
-        w.line(f"{pointer} = {call('memory_behind', w.value(op.data), repr(name), size).text}")
-        memory = w.name(f"{name}_memory")
-        w.line(f"{memory} = {pointer}.memory")
-        offset = w.simple(plus(Expr(f"{pointer}.element({dtype.name!r})"), offset), f"{name}_offset")
-    is_constant = isinstance(root.owner, AllocateConstOp)
-    buffer = Buffer(name, dtype, "", memory, shape, strides, offset, op.mixed_shape, constant=is_constant)
-    buffer = _with_records(f, op.buffer, buffer, fresh=not is_constant)
-    if f.program.check and not _fits(op, root):
-        length = w.name(f"{name}_length")
-        w.line(f"{length} = len({buffer.data})")
-        buffer = replace(buffer, length=length)
-    f.buffers[op.buffer] = buffer
-
-
-def _root(pointer: SSAValue) -> SSAValue:
-    """The pointer that user-given names stand for."""
-    while isinstance(pointer.owner, LetOp):
-        pointer = pointer.owner.value
-    return pointer
-
-
-def _fits(op: DeclBufferOp, root: SSAValue) -> bool:
-    """Whether a declared buffer is known to lie inside of the memory that it looks at."""
-    if not isinstance(root.owner, AllocateOp) or root.owner.condition is not None:
-        return False
-    have, want = _known(root.owner.mixed_extents), _known(op.mixed_shape)
-    if op.mixed_strides is not None or op.mixed_offset != 0 or have is None or want is None:
-        return False
-    return want * _size(op.type.element_type) <= have * _size(root.owner.pointer.type.element)
-
-
-def _known(extents: Sequence[Mixed]) -> int | None:
-    """How many elements a known shape has."""
-    numbers = [n for n in extents if isinstance(n, int)]
-    return prod(numbers) if len(numbers) == len(extents) else None
-
-
-def _size(element: Attribute) -> int:
-    """Bytes of an element; those of vectors lie one behind the other."""
-    dtype = dtype_of(element)
-    return numpy_dtype(dtype).itemsize * dtype.lanes
-
-
-def _match_region(f: FunctionCompiler, op: MatchRegionOp) -> None:
-    source = f.buffers[op.source]
-    lows = [low for low, _ in op.region]
-    low_exprs = _exprs(f, lows)
-    offset = f.writer.simple(address(source, low_exprs), f"{op.buffer_name.data}_offset")
-    missing = len(lows) - op.type.get_num_dims()
-    extents = _exprs(f, [extent for _, extent in op.region[missing:]])
-    strides = list(source.strides[missing:])
-    _bind(f, op.mixed_shape, extents)
-    if op.mixed_strides is not None:
-        _bind(f, op.mixed_strides, strides)
-    _bind(f, [op.mixed_offset], [offset])
-    shape = _exprs(f, op.mixed_shape)
-    differ = [f"{a.text} != {b.text}" for a, b in zip(shape, extents, strict=True) if a.text != b.text]
-    if differ and f.program.check:
-        with f.writer.block(f"if {' or '.join(differ)}:"):
-            f.writer.line(f"fault({f'{op.buffer_name.data} has another shape than the region that it matches'!r})")
-    f.buffers[op.buffer] = replace(
-        source,
-        name=op.buffer_name.data,
-        shape=shape,
-        strides=strides,
-        offset=offset,
-        extents=op.mixed_shape,
-        source=source,
-        mins=lows,
-        min_exprs=low_exprs,
-    )
-
-
-def _bind(f: FunctionCompiler, numbers: Sequence[Mixed], exprs: Sequence[Expr]) -> None:
-    """Bind symbols that nothing has bound yet."""
-    for number, expr in zip(numbers, exprs, strict=True):
-        if isinstance(number, SSAValue) and isinstance(number.owner, SymbolOp) and not f.writer.knows(number):
-            f.writer.set(number, expr)
-
-
-# Pointers
-
-
-def _buffer_data(f: FunctionCompiler, op: BufferDataOp) -> None:
-    """The address of element 0, less the declared offset."""
-    buffer = f.buffers[op.buffer]
-    declared = op.buffer.owner.mixed_offset if isinstance(op.buffer.owner, BufferOp) else _static_offset(op.buffer)
-    base = _exprs(f, [declared])[0]
-    elements = Expr("0") if base.text == buffer.offset.text else infix(buffer.offset, "-", base, SUM)
-    _point(f, op.pointer, buffer, elements)
-
-
-def _static_offset(buffer: SSAValue) -> int:
-    assert isinstance(buffer.type, MemRefType)
-    return buffer.type.get_offset() or 0
-
-
-def _address_of(f: FunctionCompiler, op: AddressOfOp) -> None:
-    buffer = f.buffers[op.buffer]
-    _point(f, op.pointer, buffer, address(buffer, [f.writer.value(i) for i in op.indices]))
-
-
-def _point(f: FunctionCompiler, pointer: SSAValue, buffer: Buffer, elements: Expr) -> None:
-    size = Expr(str(buffer.itemsize))
-    byte = times(elements, size)
-    f.writer.set(pointer, call("Pointer", buffer.memory, *([] if byte.text == "0" else [byte])))
-
-
-def _access_ptr(f: FunctionCompiler, op: AccessPtrOp) -> None:
-    if isinstance(op.pointer.type.element, NoneAttr):
-        raise unsupported(op, f"a pointer of type {op.pointer.type}, expected one with an element type")
-    dtype = dtype_of(op.pointer.type.element)
-    offset = f.writer.value(op.offset)
-    size = times(plus(offset, f.writer.value(op.extent)), Expr(str(_size(op.pointer.type.element))))
-    data = call("memory_behind", f.writer.value(op.data), repr("access_ptr"), size)
-    step = times(offset, Expr(str(dtype.lanes)))
-    f.writer.bind(op.pointer, Expr(f"{data.text}.moved({step.text}, {dtype.scalar.name!r})"))
-
-
-# Elements
-
-
-def _load(f: FunctionCompiler, op: LoadOp) -> None:
-    f.accesses.load(op, f.buffers[op.buffer])
-
-
-def _store(f: FunctionCompiler, op: StoreOp) -> None:
-    f.accesses.store(op, f.buffers[op.buffer])
-
-
-HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
-    MatchBufferOp: _match_buffer,
-    AllocBufferOp: _alloc_buffer,
-    AllocateOp: _allocate_memory,
-    AllocateConstOp: _allocate_const,
-    DeclBufferOp: _decl_buffer,
-    MatchRegionOp: _match_region,
-    BufferDataOp: _buffer_data,
-    AddressOfOp: _address_of,
-    AccessPtrOp: _access_ptr,
-    LoadOp: _load,
-    StoreOp: _store,
-}
+def _lanes(interpreter: Interpreter, op: LoadOp | StoreOp) -> list[tuple[tuple[int, ...], bool]]:
+    """The index of each lane of an access, and whether the lane takes part."""
+    *outer, last = interpreter.get_values(op.indices)
+    on = [True] * len(last) if op.predicate is None else interpreter.get_values([op.predicate])[0]
+    return [((*outer, lane), each) for lane, each in zip(last, on, strict=True)]

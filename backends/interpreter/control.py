@@ -1,17 +1,23 @@
-"""Handlers for statements that hold statements, and for those that leave them."""
+"""Functions for statements of `tir` that hold statements, and for those that only check."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
 
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.interpreter import (
+    Interpreter,
+    PythonValues,
+    ReturnedValues,
+    TerminatorValue,
+    impl,
+    impl_terminator,
+    register_impls,
+)
+from xdsl.ir import Region
 
 from ...dialects.tir import (
     AssertOp,
     AttrOp,
-    Axis,
     BlockOp,
     EvaluateOp,
     ForOp,
@@ -19,311 +25,103 @@ from ...dialects.tir import (
     IfThenElseOp,
     InitOp,
     LaunchThreadOp,
-    Mixed,
-    ReturnOp,
-    StoreOp,
     WhileOp,
     YieldOp,
 )
-from .accesses import plus
-from .aliases import is_concurrent
-from .expressions import NOT, OR, TERNARY, Expr
-
-if TYPE_CHECKING:
-    from .functions import FunctionCompiler
-
-_LONGEST_GRID = 4096  # itertools.product keeps every range in memory
+from ..oracle.checks import failed
+from ..oracle.memory import Fault
+from .regions import number, numbers, run_ops, run_region, scope
+from .state import WithState
 
 
-# Loops
+@register_impls
+class ControlFunctions(WithState):
+    """Loops, blocks, branches. Iterations that may run at the same time run one after the other."""
+
+    @impl(ForOp)
+    def run_for(self, interpreter: Interpreter, op: ForOp, args: PythonValues) -> PythonValues:
+        low, extent, step = numbers(interpreter, op.mixed_bounds)
+        if step <= 0:
+            raise Fault("the step of a loop is not positive")
+        values = range(low, low + extent, step)
+        self._loop(interpreter, op.body, values, None if op.thread is None else op.thread.data)
+        return ()
+
+    @impl(LaunchThreadOp)
+    def run_launch_thread(self, interpreter: Interpreter, op: LaunchThreadOp, args: PythonValues) -> PythonValues:
+        self._loop(interpreter, op.body, range(number(interpreter, op.mixed_extent)), op.thread.data)
+        return ()
+
+    def _loop(self, interpreter: Interpreter, body: Region, values: range, thread: str | None) -> None:
+        """Run the body for each value; inside of another loop over the same thread for the one that is there."""
+        threads = self.state(interpreter).threads
+        for value in values if thread is None else _threads(threads, thread, values):
+            run_region(interpreter, body, (value,), "loop")
+
+    @impl(WhileOp)
+    def run_while(self, interpreter: Interpreter, op: WhileOp, args: PythonValues) -> PythonValues:
+        while run_region(interpreter, op.condition, (), "while")[0]:
+            self.state(interpreter).run.another_round()
+            run_region(interpreter, op.body, (), "while")
+        return ()
+
+    @impl(BlockOp)
+    def run_block(self, interpreter: Interpreter, op: BlockOp, args: PythonValues) -> PythonValues:
+        if op.predicate is not None and not number(interpreter, op.predicate):
+            return ()
+        values = numbers(interpreter, [axis.binding for axis in op.axes])
+        for axis, value in zip(op.axes, values, strict=True):
+            low, extent = numbers(interpreter, (axis.low, axis.extent))
+            if not low <= value < low + extent:
+                raise Fault(f"block {op.block_name.data}: axis {axis.name} is outside of its domain")
+        run_region(interpreter, op.body, values, op.block_name.data)
+        return ()
+
+    @impl(InitOp)
+    def run_init(self, interpreter: Interpreter, op: InitOp, args: PythonValues) -> PythonValues:
+        block = op.parent_op()
+        assert isinstance(block, BlockOp)
+        axes = [pair for pair in zip(block.axes, block.variables, strict=True) if pair[0].kind == "reduce"]
+        if all(number(interpreter, variable) == number(interpreter, axis.low) for axis, variable in axes):
+            run_region(interpreter, op.body, (), "init")
+        return ()
+
+    @impl(IfOp)
+    def run_if(self, interpreter: Interpreter, op: IfOp, args: PythonValues) -> PythonValues:
+        return run_region(interpreter, op.then if args[0] else op.orelse, (), "if")
+
+    @impl(IfThenElseOp)
+    def run_if_then_else(self, interpreter: Interpreter, op: IfThenElseOp, args: PythonValues) -> PythonValues:
+        return run_region(interpreter, op.regions[0 if args[0] else 1], (), "if_then_else")
+
+    @impl_terminator(YieldOp)
+    def run_yield(
+        self, interpreter: Interpreter, op: YieldOp, args: PythonValues
+    ) -> tuple[TerminatorValue, PythonValues]:
+        return ReturnedValues(args), ()
+
+    @impl(AttrOp)
+    def run_attr(self, interpreter: Interpreter, op: AttrOp, args: PythonValues) -> PythonValues:
+        with scope(interpreter, "attr"):
+            return run_ops(interpreter, op.body.block)
+
+    @impl(AssertOp)
+    def run_assert(self, interpreter: Interpreter, op: AssertOp, args: PythonValues) -> PythonValues:
+        return () if args[0] else failed(op.message.data)
+
+    @impl(EvaluateOp)
+    def run_evaluate(self, interpreter: Interpreter, op: EvaluateOp, args: PythonValues) -> PythonValues:
+        return ()
 
 
-def _for(f: FunctionCompiler, op: ForOp) -> None:
-    thread = op.thread.data if op.thread is not None else None
-    if thread is not None and _is_same_thread(f, op, thread, op.variable, *op.mixed_bounds[:2]):
+def _threads(threads: dict[str, int], thread: str, values: Iterable[int]) -> Iterator[int]:
+    """The numbers of a thread that a loop bound to it runs for, each there while the loop runs for it."""
+    if thread in threads:
+        yield from [threads[thread]] if threads[thread] in values else []
         return
-    grid = _grid(op, ends_in_front=is_concurrent if f.program.check else _is_bound)
-    if len(grid) > 1:
-        _write_grid(f, grid)
-        return
-    low, extent, step = op.mixed_bounds
-    _check_step(f, step)
-    with _loop(f, op, op.loop_var.data, op.variable, _range(f, low, extent, step), thread):
-        _assume_range(f, op)
-        f.block(op.body.block)
-
-
-def _launch_thread(f: FunctionCompiler, op: LaunchThreadOp) -> None:
-    thread = op.thread.data
-    if _is_same_thread(f, op, thread, op.variable, 0, op.mixed_extent):
-        return
-    with _loop(f, op, op.var_name.data, op.variable, _range(f, 0, op.mixed_extent, 1), thread):
-        _assume(f, op.variable, 0, op.mixed_extent)
-        f.block(op.body.block)
-
-
-@contextmanager
-def _loop(
-    f: FunctionCompiler, op: Operation, name: str, variable: SSAValue, values: str, thread: str | None
-) -> Generator[None]:
-    """A loop, each of whose iterations is a strand of its own if it is concurrent."""
-    w, outer, team = f.writer, f.accesses.strand, f.accesses.team
-    tracked = f.program.check and is_concurrent(op)
-    run = w.name("run_of_loop") if tracked else ""
-    if tracked:
-        w.line(f"{run} = run.races.run()")
-    python = w.name(name)
-    w.set(variable, Expr(python))
-    with w.loop(f"for {python} in {values}:"):
-        if tracked:
-            strand = w.name("strand")
-            w.line(f"{strand} = run.races.strand({outer or 0}, {run}, {f.loops[op]}, {python})")
-            f.accesses.strand = strand
-            is_of_block = thread is not None and thread.startswith("threadIdx")
-            f.accesses.team = (team or outer or "0") if is_of_block else None
-        if thread is not None:
-            f.threads[thread] = Expr(python)
-        yield
-        if thread is not None:
-            del f.threads[thread]
-    f.accesses.strand, f.accesses.team = outer, team
-
-
-def _is_same_thread(
-    f: FunctionCompiler, op: ForOp | LaunchThreadOp, thread: str, variable: SSAValue, low: Mixed, extent: Mixed
-) -> bool:
-    """Write a loop inside of another over the same thread: it runs for the thread that is there."""
-    outer = f.threads.get(thread)
-    if outer is None:
-        return False
-    f.writer.set(variable, outer)
-    _assume(f, variable, low, extent)
-    high = plus(f.writer.value(low), f.writer.value(extent))
-    with f.writer.region(f"if {f.writer.value(low).at(OR)} <= {outer.text} < {high.at(OR)}:"):
-        f.block(op.body.block)
-    return True
-
-
-def _range(f: FunctionCompiler, low: Mixed, extent: Mixed, step: Mixed) -> str:
-    start, length, stride = (f.writer.value(n) for n in (low, extent, step))
-    if isinstance(low, int) and isinstance(extent, int):
-        stop = Expr(str(low + extent))
-    else:
-        stop = plus(start, length)
-    if stride.text != "1":
-        return f"range({start.text}, {stop.text}, {stride.text})"
-    return f"range({stop.text})" if low == 0 else f"range({start.text}, {stop.text})"
-
-
-def _check_step(f: FunctionCompiler, step: Mixed) -> None:
-    if f.program.check and not isinstance(step, int):
-        with f.writer.block(f"if {f.writer.value(step).at(OR)} <= 0:"):
-            f.writer.line("fault('the step of a loop is not positive')")
-
-
-def _assume_range(f: FunctionCompiler, op: ForOp) -> None:
-    low, extent, _ = op.mixed_bounds
-    _assume(f, op.variable, low, extent)
-
-
-def _assume(f: FunctionCompiler, variable: SSAValue, low: Mixed, extent: Mixed) -> None:
-    first, length = f.ranges.of(low), f.ranges.of(extent)
-    below = extent if isinstance(extent, SSAValue) and low == 0 else None
-    f.ranges.assume(variable, (first[0], first[1] + max(length[1], 1) - 1), below)
-
-
-def _is_bound(op: Operation) -> bool:
-    return isinstance(op, ForOp) and op.thread is not None
-
-
-def _grid(op: ForOp, ends_in_front: Callable[[Operation], bool]) -> list[ForOp]:
-    """The longest nest of loops with known bounds that `op` starts, each the only op of the one around it.
-
-    ends_in_front: whether a loop may not be part of one.
-    """
-    nest = [op]
-    if ends_in_front(op):
-        return nest
-    while True:
-        bounds = nest[-1].mixed_bounds
-        if not all(isinstance(n, int) for n in bounds) or bounds[1] > _LONGEST_GRID:  # pyright: ignore[reportOperatorIssue]
-            return nest[:-1]
-        inner = list(nest[-1].body.block.ops)
-        if len(inner) != 1 or not isinstance(inner[0], ForOp) or ends_in_front(inner[0]):
-            return nest
-        nest.append(inner[0])
-
-
-def _write_grid(f: FunctionCompiler, nest: list[ForOp]) -> None:
-    w = f.writer
-    names: list[str] = []
-    for op in nest:
-        names.append(w.name(op.loop_var.data))
-        w.set(op.variable, Expr(names[-1]))
-        _assume_range(f, op)
-    ranges = ", ".join(_range(f, *op.mixed_bounds) for op in nest)
-    with w.loop(f"for {', '.join(names)} in product({ranges}):"):
-        f.block(nest[-1].body.block)
-
-
-def _while(f: FunctionCompiler, op: WhileOp) -> None:
-    w = f.writer
-    with w.loop("while True:"):
-        f.block(op.condition.block)
-        with w.block(f"if not {_yielded(f, op.condition).at(NOT)}:"):
-            w.line("break")
-        w.line("run.another_round()")
-        f.block(op.body.block)
-
-
-# Blocks
-
-
-def _block(f: FunctionCompiler, op: BlockOp) -> None:
-    w = f.writer
-    bound: list[str] = []
-    for axis, variable in zip(op.axes, op.variables, strict=True):
-        value = w.value(axis.binding)
-        f.ranges.same(variable, axis.binding)
-        if value.is_simple:
-            w.set(variable, value)
-            bound.append(f"{axis.name} = {value.text}")
-        else:
-            w.bind(variable, value, axis.name)
-    w.line(f"# block {op.block_name.data}{': ' if bound else ''}{', '.join(bound)}".replace("\n", " "))
-    if op.predicate is None:
-        _instance(f, op)
-        return
-    with w.region(f"if {w.value(op.predicate).text}:"):
-        _instance(f, op)
-
-
-def _instance(f: FunctionCompiler, op: BlockOp) -> None:
-    for axis, variable in zip(op.axes, op.variables, strict=True):
-        _check_domain(f, op, axis, variable)
-    with _joint_reduction(f, op):
-        f.block(op.body.block)
-
-
-@contextmanager
-def _joint_reduction(f: FunctionCompiler, op: BlockOp) -> Generator[None]:
-    """Inside, what the init of a block writes is touched by all threads as one: they reduce to it together."""
-    known, team = f.accesses.joint, f.accesses.team
-    if op.init is not None and team is not None:
-        stores = [inner for inner in op.init.walk() if isinstance(inner, StoreOp) and inner.buffer in f.buffers]
-        f.accesses.joint = {**known, **{f.buffers[store.buffer].memory: team for store in stores}}
-    yield
-    f.accesses.joint = known
-
-
-def _check_domain(f: FunctionCompiler, op: BlockOp, axis: Axis, variable: SSAValue) -> None:
-    """An axis must lie in its domain; known ranges often say so."""
-    if not f.program.check:
-        return
-    least, most = f.ranges.of(variable)
-    if isinstance(axis.low, int) and isinstance(axis.extent, int):
-        if axis.low <= least and most < axis.low + axis.extent:
-            return
-        end = Expr(str(axis.low + axis.extent))
-    else:
-        end = plus(f.writer.value(axis.low), f.writer.value(axis.extent))
-        if axis.low == 0 and least >= 0 and f.ranges.below(variable) is axis.extent:
-            return
-    low, value = f.writer.value(axis.low), f.writer.value(variable)
-    with f.writer.block(f"if not {low.at(OR)} <= {value.at(OR)} < {end.at(OR)}:"):
-        what = f"block {op.block_name.data}: axis {axis.name} is outside of its domain"
-        f.writer.line(f"fault({what!r})")
-    if isinstance(axis.low, int) and isinstance(axis.extent, int):
-        inside = max(least, axis.low), min(most, axis.low + axis.extent - 1)
-        if inside[0] <= inside[1]:  # else nothing runs here
-            f.ranges.assume(variable, inside)
-
-
-def _init(f: FunctionCompiler, op: InitOp) -> None:
-    block = op.parent_op()
-    assert isinstance(block, BlockOp)
-    first = [
-        f"{f.writer.value(variable).at(OR)} == {f.writer.value(axis.low).at(OR)}"
-        for axis, variable in zip(block.axes, block.variables, strict=True)
-        if axis.kind == "reduce"
-    ]
-    if not first:
-        f.block(op.body.block)
-        return
-    with f.writer.region(f"if {' and '.join(first)}:"):
-        f.block(op.body.block)
-
-
-# Branches
-
-
-def _if(f: FunctionCompiler, op: IfOp) -> None:
-    with f.writer.region(f"if {f.writer.value(op.condition).text}:"):
-        f.block(op.then.block)
-    if op.orelse.block.ops:
-        with f.writer.region("else:"):
-            f.block(op.orelse.block)
-
-
-def _if_then_else(f: FunctionCompiler, op: IfThenElseOp) -> None:
-    w = f.writer
-    condition = w.value(op.condition)
-    result = w.name(op.result.name_hint or "t")
-    branches: list[tuple[Sequence[Any], Expr]] = []
-    for region in op.regions:
-        with w.apart() as lines:
-            f.block(region.block)
-            value = _yielded(f, region)
-        branches.append((lines, value))
-    (then_lines, then), (else_lines, orelse) = branches
-    if not then_lines and not else_lines:
-        text = f"{then.at(TERNARY + 1)} if {condition.at(TERNARY + 1)} else {orelse.at(TERNARY + 1)}"
-        w.define(op, Expr(text, TERNARY))
-        return
-    for header, lines, value in ((f"if {condition.text}:", then_lines, then), ("else:", else_lines, orelse)):
-        with w.block(header):
-            w.paste(list(lines))
-            w.line(f"{result} = {value.text}")
-    w.set(op.result, Expr(result))
-
-
-def _yielded(f: FunctionCompiler, region: Region) -> Expr:
-    last = region.block.last_op
-    assert isinstance(last, YieldOp)
-    return f.writer.value(last.value)
-
-
-def _attr(f: FunctionCompiler, op: AttrOp) -> None:
-    f.block(op.body.block)
-
-
-# Statements
-
-
-def _assert(f: FunctionCompiler, op: AssertOp) -> None:
-    with f.writer.block(f"if not {f.writer.value(op.condition).at(NOT)}:"):
-        f.writer.line(f"failed({op.message.data!r})")
-
-
-def _return(f: FunctionCompiler, op: ReturnOp) -> None:
-    value = "None" if op.value is None else f.writer.value(op.value).text
-    f.writer.line(f"return ({value},)" if f.writer.is_nested else f"return {value}")
-
-
-def _evaluate(f: FunctionCompiler, op: EvaluateOp) -> None:
-    """What has an effect is an op of its own."""
-
-
-HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
-    ForOp: _for,
-    LaunchThreadOp: _launch_thread,
-    WhileOp: _while,
-    BlockOp: _block,
-    InitOp: _init,
-    IfOp: _if,
-    IfThenElseOp: _if_then_else,
-    AttrOp: _attr,
-    AssertOp: _assert,
-    ReturnOp: _return,
-    EvaluateOp: _evaluate,
-}
+    try:
+        for value in values:
+            threads[thread] = value
+            yield value
+    finally:
+        threads.pop(thread, None)

@@ -1,173 +1,138 @@
-"""Handlers for ops that compute values: lane by lane, and those that make or take apart vectors."""
+"""Functions for ops that compute values: numbers of exact data types, and vectors as lists of lanes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.ir import Attribute, Operation
 
-from ...core.dtypes import dtype_of
+from ...core.dtypes import dtype_of, wrap_int
 from ...core.errors import UnsupportedError
-from ...dialects.tir import (
-    ConstOp,
-    HandleType,
-    LetOp,
-    RampOp,
-    ReinterpretOp,
-    ShuffleOp,
-    SymbolOp,
-    YieldOp,
-    constant_value,
-)
-from .accesses import plus, times
-from .expressions import EXCLUSIONS, REPEATS, RULES, Expr, Lane, call, constant, literal, scalar_dtype, wrap
-from .program import unsupported
+from ...dialects.tir import ConstOp, HandleType, LetOp, RampOp, ReinterpretOp, ShuffleOp, constant_value
+from ..oracle import numerics
+from ..oracle.checks import address, fault, pointer
+from ..oracle.expressions import EXCLUSIONS, RULES, Expr, Lane, constant, scalar_dtype
+from ..oracle.program import unsupported
 
-if TYPE_CHECKING:
-    from .functions import FunctionCompiler
+Compiled = Callable[..., Any]
 
 
-def _computation(f: FunctionCompiler, op: Operation) -> None:
-    """A pure op with a rule."""
-    _check_exclusion(f, op)
-    args = [f.writer.value(v) for v in op.operands]
-    if isinstance(op.results[0].type, VectorType):
-        f.writer.define(op, _by_lane(f, op, args))
-        return
-    if isinstance(op, REPEATS):
-        args = [f.writer.simple(a) for a in args]
-    f.writer.define(op, _scalar(f, op, args))
+class _Values(InterpreterFunctions):
+    """What the functions share: ops are compiled to Python functions once per kind, types and properties.
+
+    The rules are those of the oracle: one definition of what every op computes.
+    """
+
+    def __init__(self) -> None:
+        self._compiled: dict[tuple[Any, ...], Compiled] = {}
+
+    def compute(self, interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
+        """Run a pure op that has a rule, lane by lane."""
+        key = (type(op), *op.operand_types, *op.result_types, frozenset(op.properties.items()))
+        if key not in self._compiled:
+            self._compiled[key] = _compile(op)
+        function, types = self._compiled[key], op.operand_types
+        args = tuple(pointer(a) if isinstance(t, HandleType) else a for a, t in zip(args, types, strict=True))
+        if not isinstance(op.results[0].type, VectorType):
+            return (function(*args),)
+        lanes = dtype_of(op.results[0].type).lanes
+        columns = [a if isinstance(t, VectorType) else [a] * lanes for a, t in zip(args, types, strict=True)]
+        return ([function(*lane) for lane in zip(*columns, strict=True)],)
 
 
-def _scalar(f: FunctionCompiler, op: Operation, args: list[Expr]) -> Expr:
-    dtype = scalar_dtype(op.results[0].type)
-    fits = not dtype.is_float and not isinstance(op.results[0].type, HandleType) and f.ranges.fits(op)
+def _compile(op: Operation) -> Compiled:
+    """What a rule says of one lane, as a function of the operands."""
+    names = [f"x{n}" for n in range(len(op.operands))]
+    args = [Expr(name) for name in names]
     try:
-        return RULES[type(op)](Lane(op, args, [scalar_dtype(v.type) for v in op.operands], dtype, fits))
-    except UnsupportedError as error:
+        sources = [scalar_dtype(type) for type in op.operand_types]
+        text = RULES[type(op)](Lane(op, args, sources, scalar_dtype(op.result_types[0]))).text
+    except (UnsupportedError, ValueError) as error:
+        raise unsupported(op, str(error)) from None
+    if type(op) in EXCLUSIONS:
+        test, what = EXCLUSIONS[type(op)]
+        text = f"fault({what!r}) if {test(args[1], sources[1])} else {text}"
+    return eval(f"lambda {', '.join(names)}: {text}", {**vars(numerics), "fault": fault})
+
+
+_RULES: dict[str, Any] = {f"run_{n}": impl(kind)(_Values.compute) for n, kind in enumerate(RULES)}
+
+
+@register_impls
+class ValueFunctions(type("RuleFunctions", (_Values,), _RULES)):
+    """Constants, arithmetic, comparisons, conversions, and what makes vectors or takes them apart."""
+
+    @impl(arith.ConstantOp)
+    def run_constant(self, interpreter: Interpreter, op: arith.ConstantOp, args: PythonValues) -> PythonValues:
+        return (_literal(op),)
+
+    @impl(ConstOp)
+    def run_const(self, interpreter: Interpreter, op: ConstOp, args: PythonValues) -> PythonValues:
+        return (_literal(op),)
+
+    @impl(LetOp)
+    def run_let(self, interpreter: Interpreter, op: LetOp, args: PythonValues) -> PythonValues:
+        return args
+
+    @impl(RampOp)
+    def run_ramp(self, interpreter: Interpreter, op: RampOp, args: PythonValues) -> PythonValues:
+        base, stride = args
+        dtype = scalar_dtype(op.result.type)
+        return ([wrap_int(base + n * stride, dtype) for n in range(op.lanes)],)
+
+    @impl(vector.BroadcastOp)
+    def run_broadcast(self, interpreter: Interpreter, op: vector.BroadcastOp, args: PythonValues) -> PythonValues:
+        if isinstance(op.source.type, VectorType):
+            raise unsupported(op, f"broadcast of {op.source.type}, expected a scalar")
+        return ([args[0]] * dtype_of(op.vector.type).lanes,)
+
+    @impl(ShuffleOp)
+    def run_shuffle(self, interpreter: Interpreter, op: ShuffleOp, args: PythonValues) -> PythonValues:
+        lanes = [lane for arg in args for lane in (arg if isinstance(arg, list) else [arg])]  # pyright: ignore[reportUnknownVariableType]
+        picked = [lanes[n] for n in op.lane_indices]  # pyright: ignore[reportUnknownVariableType]
+        return (picked if isinstance(op.result.type, VectorType) else picked[0],)
+
+    @impl(ReinterpretOp)
+    def run_reinterpret(self, interpreter: Interpreter, op: ReinterpretOp, args: PythonValues) -> PythonValues:
+        return (_reinterpreted(op, args[0]),)
+
+    @impl(arith.BitcastOp)
+    def run_bitcast(self, interpreter: Interpreter, op: arith.BitcastOp, args: PythonValues) -> PythonValues:
+        return (_reinterpreted(op, args[0]),)
+
+    @impl(vector.BitcastOp)
+    def run_vector_bitcast(self, interpreter: Interpreter, op: vector.BitcastOp, args: PythonValues) -> PythonValues:
+        return (_reinterpreted(op, args[0]),)
+
+
+def _literal(op: arith.ConstantOp | ConstOp) -> Any:
+    try:
+        return eval(constant(op).text, {"inf": numerics.inf, "nan": numerics.nan})
+    except (UnsupportedError, ValueError) as error:
         raise unsupported(op, str(error)) from None
 
 
-def _by_lane(f: FunctionCompiler, op: Operation, args: list[Expr]) -> Expr:
-    names = ["a", "b", "c", "d"]
-    columns: dict[str, str] = {}
-    for i, (value, arg) in enumerate(zip(op.operands, args, strict=True)):
-        if isinstance(value.type, VectorType):
-            columns[names[i]] = arg.text
-            args[i] = Expr(names[i])
-        else:
-            args[i] = f.writer.simple(arg)
-    rows = ", ".join(columns.values())
-    lanes = rows if len(columns) == 1 else f"zip({rows})"
-    return Expr(f"[{_scalar(f, op, args).text} for {', '.join(columns)} in {lanes}]")
-
-
-def _check_exclusion(f: FunctionCompiler, op: Operation) -> None:
-    if not f.program.check or type(op) not in EXCLUSIONS:
-        return
-    test, what = EXCLUSIONS[type(op)]
-    dtype = dtype_of(op.operands[1].type).scalar
-    low, high = f.ranges.of(op.operands[1])
-    if (low > 0 or high < 0) if what == "division by zero" else (0 <= low and high < dtype.bits):
-        return
-    operand = f.writer.simple(f.writer.value(op.operands[1]))
-    f.writer.set(op.operands[1], operand)
-    if isinstance(op.operands[1].type, VectorType):
-        condition = f"any({test(Expr('b'), dtype)} for b in {operand.text})"
-    else:
-        condition = test(operand, dtype)
-    with f.writer.block(f"if {condition}:"):
-        f.writer.line(f"fault({what!r})")
-
-
-def _constant(f: FunctionCompiler, op: arith.ConstantOp | ConstOp) -> None:
-    try:
-        f.writer.set(op.results[0], constant(op))
-    except UnsupportedError as error:
-        raise unsupported(op, str(error)) from None
-
-
-def _let(f: FunctionCompiler, op: LetOp) -> None:
-    if isinstance(op.result.type, HandleType):
-        f.writer.set(op.result, f.writer.value(op.value))
-    else:
-        f.writer.bind(op.result, f.writer.value(op.value), op.var_name.data)
-
-
-def _ramp(f: FunctionCompiler, op: RampOp) -> None:
-    base, stride = (f.writer.simple(f.writer.value(v)) for v in (op.base, op.stride))
-    dtype = scalar_dtype(op.result.type)
-    fits = f.ranges.fits(op)
-    lanes = [plus(base, times(literal(i, dtype), stride)) for i in range(op.lanes)]
-    texts = [(lane if fits else wrap(lane, dtype)).text for lane in lanes]
-    f.writer.define(op, Expr(f"[{', '.join(texts)}]"))
-
-
-def _broadcast(f: FunctionCompiler, op: vector.BroadcastOp) -> None:
-    source = f.writer.value(op.source)
-    lanes = dtype_of(op.vector.type).lanes
-    if isinstance(op.source.type, VectorType):
-        raise unsupported(op, f"broadcast of {op.source.type}, expected a scalar")
-    f.writer.define(op, Expr(f"[{source.text}] * {lanes}"))
-
-
-def _shuffle(f: FunctionCompiler, op: ShuffleOp) -> None:
-    lanes: list[str] = []
-    for value in op.vectors:
-        source = f.writer.simple(f.writer.value(value))
-        count = dtype_of(value.type).lanes
-        lanes += [source.text] if count == 1 else [f"{source.text}[{i}]" for i in range(count)]
-    picked = [lanes[i] for i in op.lane_indices]
-    f.writer.define(op, Expr(picked[0] if len(picked) == 1 else f"[{', '.join(picked)}]"))
-
-
-def _reinterpret(f: FunctionCompiler, op: ReinterpretOp | arith.BitcastOp) -> None:
-    source, result = op.operands[0], op.results[0]
-    value = f.writer.value(source)
-    if isinstance(source.type, HandleType) or isinstance(result.type, HandleType):
-        f.writer.set(result, _reinterpret_handle(f, op, source, value))
-        return
-    dtypes = dtype_of(source.type), dtype_of(result.type)
-    if any(d.is_bool for d in dtypes):
-        raise unsupported(op, f"{dtypes[0]} as {dtypes[1]}")
-    lanes = value.text if dtypes[0].lanes != 1 else f"[{value.text}]"
-    whole = call("reinterpret", lanes, repr(dtypes[0].scalar.name), repr(dtypes[1].scalar.name))
-    f.writer.bind(result, whole if dtypes[1].lanes != 1 else Expr(f"{whole.text}[0]"))
-
-
-def _reinterpret_handle(f: FunctionCompiler, op: Operation, source: SSAValue, value: Expr) -> Expr:
-    if isinstance(op.results[0].type, HandleType):
-        if isinstance(source.type, HandleType):
+def _reinterpreted(op: Operation, value: Any) -> Any:
+    """The bits of a value as one of another type."""
+    source, target = op.operand_types[0], op.result_types[0]
+    if isinstance(target, HandleType):
+        if isinstance(source, HandleType):
             return value
-        if constant_value(source) == 0:
-            return Expr("None")
+        if constant_value(op.operands[0]) == 0:
+            return None
         raise unsupported(op, "a number as a pointer")
-    dtype = scalar_dtype(op.results[0].type)
-    return wrap(call("address", value), dtype)
+    if isinstance(source, HandleType):
+        return wrap_int(address(pointer(value)), scalar_dtype(target))
+    _check_bits(op, source, target)
+    lanes = value if isinstance(source, VectorType) else [value]
+    made = numerics.reinterpret(lanes, scalar_dtype(source).name, scalar_dtype(target).name)
+    return made if isinstance(target, VectorType) else made[0]
 
 
-def _symbol(f: FunctionCompiler, op: SymbolOp) -> None:
-    """Bound already, or by the `tir.match_region` that it is an operand of."""
-
-
-def _yield(f: FunctionCompiler, op: YieldOp) -> None:
-    """Written by the op that holds the region."""
-
-
-HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
-    **dict.fromkeys(RULES, _computation),
-    arith.ConstantOp: _constant,
-    ConstOp: _constant,
-    LetOp: _let,
-    RampOp: _ramp,
-    vector.BroadcastOp: _broadcast,
-    ShuffleOp: _shuffle,
-    ReinterpretOp: _reinterpret,
-    arith.BitcastOp: _reinterpret,
-    vector.BitcastOp: _reinterpret,
-    SymbolOp: _symbol,
-    YieldOp: _yield,
-}
+def _check_bits(op: Operation, *types: Attribute) -> None:
+    if any(dtype_of(type).is_bool for type in types):
+        raise unsupported(op, " as ".join(str(dtype_of(type)) for type in types))

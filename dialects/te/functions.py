@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
+from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, SymbolOpInterface
 
 from ..tir.base import (
     TirOp,
@@ -25,6 +25,24 @@ from ..tir.base import (
     require,
 )
 from ..tir.functions import SymbolOp
+
+
+class Callable(CallableOpInterface):
+    """A function is called with its parameters, of which it writes those that it computes."""
+
+    @classmethod
+    def get_callable_region(cls, op: Operation) -> Region:
+        assert isinstance(op, FuncOp)
+        return op.body
+
+    @classmethod
+    def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        assert isinstance(op, FuncOp)
+        return tuple(param.type for param in op.params)
+
+    @classmethod
+    def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        return ()
 
 
 @irdl_op_definition
@@ -52,7 +70,7 @@ class FuncOp(TirOp):
     func_attrs = opt_prop_def(DictionaryAttr)
     body = region_def("single_block")
 
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), Callable())
 
     def __init__(
         self,

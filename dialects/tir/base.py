@@ -113,6 +113,8 @@ class TirOp(IRDLOperation, ABC):
     """Base of every `tir` op: an error about it points to the line it was written on, when that is known."""
 
     def emit_error(self, message: str, underlying_error: Exception) -> NoReturn:
+        if not isinstance(underlying_error, VerifyException):  # of the interpreter: it has its own place and class
+            raise underlying_error
         match self.location:
             case FileLineColLoc(filename=file, line=line, column=column):
                 where = f"{file.data}:{line.data}:{column.data}: error: "

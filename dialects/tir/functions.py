@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
     irdl_op_definition,
     opt_operand_def,
@@ -18,7 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, MemoryAllocEffect, NoTerminator, SymbolOpInterface
+from xdsl.traits import CallableOpInterface, IsolatedFromAbove, MemoryAllocEffect, NoTerminator, SymbolOpInterface
 
 from ...core.xdsl_compat import hint
 from .base import (
@@ -34,6 +34,25 @@ from .base import (
     require,
     strings,
 )
+
+
+class Callable(CallableOpInterface):
+    """A function is called with its parameters, and returns what `tir.return` does."""
+
+    @classmethod
+    def get_callable_region(cls, op: Operation) -> Region:
+        assert isinstance(op, FuncOp)
+        return op.body
+
+    @classmethod
+    def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        assert isinstance(op, FuncOp)
+        return tuple(value.type for _, value in op.params)
+
+    @classmethod
+    def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        assert isinstance(op, FuncOp)
+        return () if op.result_type is None else (op.result_type,)
 
 
 @irdl_op_definition
@@ -65,7 +84,7 @@ class FuncOp(TirOp):
     result_type = opt_prop_def(Attribute)
     body = region_def("single_block")
 
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), NoTerminator())
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), Callable(), NoTerminator())
 
     def __init__(
         self,

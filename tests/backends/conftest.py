@@ -1,4 +1,4 @@
-"""Upstream MLIR text to something to call."""
+"""Upstream MLIR text to something to call, and programs run by those who say what they mean."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +9,13 @@ from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from stepwell.backends.interpreter import interpret
 from stepwell.backends.llvm import Target, compile_module
+from stepwell.backends.oracle import run_oracle
 from stepwell.backends.runtime import Library
+from stepwell.frontends.mlir import parse_mlir
+from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.module import Module
 from stepwell.transforms.legalize_half_floats import LegalizeHalfFloatsPass
 
 
@@ -25,6 +30,19 @@ def _compile(text: str, **options: Any) -> Library:
     module = _parse(text)
     LegalizeHalfFloatsPass().apply(Context(), module)
     return compile_module(module, **options)
+
+
+@pytest.fixture(params=[run_oracle, interpret], ids=["oracle", "interpreter"])
+def run(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """`run(program, *arguments, **options)` runs `main` of a module, or of text in either language."""
+
+    def run_program(program: Module | str, *arguments: Any, **options: Any) -> Any:
+        if isinstance(program, str):
+            program = parse_tvmscript(program) if "T.prim_func" in program else parse_mlir(program)
+        program.verify()
+        return request.param(program, "main", arguments, **options)
+
+    return run_program
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.backends.build import build
-from stepwell.backends.interpreter import compile_oracle, run_oracle
+from stepwell.backends.oracle import compile_oracle, run_oracle
 from stepwell.core.dtypes import numpy_dtype, parse_dtype, type_of
 from stepwell.dialects.tir import FLOAT_UNARY, ForOp, FuncOp, TirBuilder
 from stepwell.dialects.tir import buffer_type as memref

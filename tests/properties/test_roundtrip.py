@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.printer import Printer
 
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module

@@ -9,7 +9,7 @@ from hypothesis import given
 from xdsl.context import Context
 from xdsl.passes import ModulePass
 
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.module import Module
 from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.environment import Features

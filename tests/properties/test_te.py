@@ -1,4 +1,5 @@
-"""Tensor expressions compute what numpy says, whatever the sizes and values: natively, and as the oracle does it."""
+"""Tensor expressions compute what numpy says, whatever the sizes and values: natively, as the oracle does it, and as
+tensors, before any pass."""
 
 from dataclasses import replace
 from operator import add, mul, sub
@@ -8,7 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepwell import build
+from stepwell import Module, build
+from stepwell.backends.interpreter import interpret
 from stepwell.core.dtypes import numpy_dtype
 from stepwell.frontends import te
 from stepwell.tools.testing.te import CASES, Case
@@ -28,14 +30,25 @@ def sized_cases(draw: st.DrawFn) -> Case:
     return replace(case, sizes=sizes)
 
 
-@given(case=sized_cases(), seed=st.integers(0, 2**16), target=st.sampled_from(("llvm", "python")))
-@settings(max_examples=150)
+TARGETS = ("llvm", "python", "interpreter")
+
+
+def run(mod: Module, target: str, *arguments: Any) -> None:
+    """Run a module on tensors: built for a target, which takes it down, or as it is."""
+    if target == "interpreter":
+        interpret(mod, "main", arguments)
+    else:
+        build(mod, target=target)["main"](*arguments)
+
+
+@given(case=sized_cases(), seed=st.integers(0, 2**16), target=st.sampled_from(TARGETS))
+@settings(max_examples=200)
 def test_expressions_compute_what_numpy_computes(case: Case, seed: int, target: str) -> None:
-    mod = te.create_prim_func(case.build(te), case.index_dtype)
+    mod = te.create_te_func(case.build(te), case.index_dtype)
     inputs = case.inputs(te, seed)
     expected = case.expected(inputs)
     outputs = [np.zeros(each.shape, each.dtype) for each in expected]
-    build(mod, target=target)["main"](*case.arguments(inputs, outputs))
+    run(mod, target, *case.arguments(inputs, outputs))
     assert not any(case.differs(got, wanted) for got, wanted in zip(outputs, expected, strict=True))
 
 
@@ -93,7 +106,7 @@ class Axis:
 
 @given(data=st.data())
 @settings(max_examples=60)
-def test_native_code_and_the_oracle_agree_on_expressions_of_any_types_and_shapes(data: st.DataObject) -> None:
+def test_all_agree_on_expressions_of_any_types_and_shapes(data: st.DataObject) -> None:
     shape = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
     sizes = st.lists(st.integers(3, 6), min_size=0, max_size=3)
     inputs = [
@@ -112,10 +125,11 @@ def test_native_code_and_the_oracle_agree_on_expressions_of_any_types_and_shapes
         return getattr(te, reduction)(value, axis=k)
 
     result = te.compute(tuple(shape), fcompute, name="C", varargs_names=[f"i{n}" for n in range(len(shape))])
-    mod = te.create_prim_func([*inputs, result])
+    mod = te.create_te_func([*inputs, result])
     choose = np.random.default_rng(data.draw(st.integers(0, 2**16)))
     arrays = [values(tensor, choose) for tensor in inputs]
-    outputs = [np.zeros(shape, numpy_dtype(result.data_type)) for _ in range(2)]
-    for target, output in zip(("llvm", "python"), outputs, strict=True):
-        build(mod, target=target)["main"](*arrays, output)
-    np.testing.assert_array_equal(outputs[0], outputs[1])
+    outputs = [np.zeros(shape, numpy_dtype(result.data_type)) for _ in TARGETS]
+    for target, output in zip(TARGETS, outputs, strict=True):
+        run(mod, target, *arrays, output)
+    for output in outputs[1:]:
+        np.testing.assert_array_equal(outputs[0], output)

@@ -6,8 +6,8 @@ import ml_dtypes  # noqa: F401  (registers bfloat16 with numpy)
 import numpy as np
 import pytest
 
-from stepwell.backends.interpreter import run_oracle
 from stepwell.backends.llvm.compile import compile_module
+from stepwell.backends.oracle import run_oracle
 from stepwell.backends.runtime import register_func
 from stepwell.core.dtypes import SCALAR_DTYPES, int_range, numpy_dtype, parse_dtype, type_of
 from stepwell.core.errors import ArgumentError, ExecutionError, UnsupportedError

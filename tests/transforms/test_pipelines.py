@@ -7,7 +7,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 import stepwell
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.core.errors import PassError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript

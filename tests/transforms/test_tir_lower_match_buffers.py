@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.core.errors import ExecutionError, PassError, UnsupportedError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.module import Module

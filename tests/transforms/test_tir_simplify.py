@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import SSAValue
 
 from stepwell import Module, parse_tvmscript
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.dialects.tir import (
     Axis,
     BlockOp,

@@ -7,7 +7,7 @@ import pytest
 from xdsl.dialects.builtin import VectorType
 
 from stepwell.backends.build import build
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.backends.runtime import register_func
 from stepwell.core.dtypes import numpy_dtype, parse_dtype
 from stepwell.core.errors import UndefinedBehaviorError

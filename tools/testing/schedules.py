@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from ...backends.build import build
-from ...backends.interpreter import compile_oracle
+from ...backends.oracle import compile_oracle
 from ...core.errors import ScheduleError
 from ...dialects.tir import ForOp, FuncOp
 from ...frontends.mlir import parse_mlir

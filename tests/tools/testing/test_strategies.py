@@ -8,7 +8,7 @@ import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.core.dtypes import SCALAR_DTYPES, dtype_of
 from stepwell.dialects.tir import AXIS_KINDS, FOR_KINDS, BlockOp, ForOp, FuncOp
 from stepwell.module import Module

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, f32, i32
 from xdsl.ir import Operation, SSAValue
 
 from stepwell import Module
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.core.dtypes import DType, dtype_of, int_range, numpy_dtype, parse_dtype, type_of
 from stepwell.dialects.tir import (
     COMPARISONS,

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.core.dtypes import numpy_dtype
 from stepwell.dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, LoadOp, StoreOp, TirBuilder
 from stepwell.frontends.tvmscript import parse_tvmscript

@@ -10,7 +10,7 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from stepwell import Module, parse_mlir, parse_tvmscript
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.dialects import mlir_context
 from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.corpus import Program, scheduled_programs, script_programs

@@ -21,7 +21,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from stepwell import Module, parse_tvmscript
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.core.errors import UndefinedBehaviorError
 from stepwell.dialects.tir import FuncOp
 from stepwell.transforms.analysis.dependence import compare_flows, value_flow

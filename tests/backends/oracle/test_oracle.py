@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepwell.backends.interpreter import compile_oracle, run_oracle
+from stepwell.backends.oracle import compile_oracle, run_oracle
 from stepwell.core.errors import ArgumentError, StepwellError, UndefinedBehaviorError, UnsupportedError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript

@@ -45,7 +45,7 @@ def compile_oracle(
     `tir.call_packed` finds, by name; the registered functions by default.
     Raises `UnsupportedError` for what only a target can do.
     """
-    functions = _functions(program)
+    functions = functions_of(program)
     compiled = Program.of(functions, check, frozenset(uninitialized))
     text, namespace = _Text(compiled), dict(vars(numerics)) | checks.NAMESPACE | {"product": product}
     namespace |= text.constants
@@ -80,7 +80,8 @@ def run_oracle(
     return library.all_functions[entry](*arguments)
 
 
-def _functions(program: Module | ModuleOp | FuncOp) -> dict[str, FuncOp]:
+def functions_of(program: Module | ModuleOp | FuncOp) -> dict[str, FuncOp]:
+    """The functions of a program by name. UnsupportedError if there is something else in it."""
     if isinstance(program, FuncOp):
         return {program.sym_name.data: program}
     module = program.op if isinstance(program, Module) else program
@@ -143,8 +144,7 @@ class PythonFunction:
     def __call__(self, *arguments: Any) -> Any:
         """Run the function; returns what it returns. Raises as a compiled function does, and
         `UndefinedBehaviorError`."""
-        slots, arrays = self._packer.pack(arguments)
-        values = [self._inside(i, arguments[i], slots, array) for i, array in enumerate(arrays)]
+        values = values_inside(self._packer, self.signature, arguments, self._units, self._fresh)
         run = Run(self._packed)
         try:
             return self._outside(self._call(run, *([0] if self._takes_strand else []), *values))
@@ -155,17 +155,6 @@ class PythonFunction:
             if isinstance(error, ArgumentError) or not _raised_by_generated_code(error):
                 raise
             self._report(error, str(error))
-
-    def _inside(self, i: int, argument: Any, slots: Sequence[int], array: np.ndarray[Any, Any] | None) -> Any:
-        """An argument, which is right, as generated code takes it."""
-        match parameter := self.signature.parameters[i]:
-            case ScalarParameter():
-                return checks.inside(argument, parameter.dtype, parameter.name)
-            case HandleParameter():
-                return slots[sum(p.slot_count for p in self.signature.parameters[:i])] % 2**64
-            case BufferParameter():
-                assert array is not None
-                return view_of_array(parameter.name, array, parameter.dtype, self._units[i], not self._fresh[i])
 
     def _outside(self, value: Any) -> Any:
         return checks.outside(value) if self.signature.result == "handle" else value
@@ -196,6 +185,34 @@ class PythonLibrary(Library):
         self.all_functions = dict(all_functions)
 
 
+# Arguments
+
+
+def values_inside(
+    packer: ArgumentPacker,
+    signature: FunctionSignature,
+    arguments: Sequence[Any],
+    units: Sequence[int],
+    fresh: Sequence[bool],
+) -> list[Any]:
+    """Arguments, once they are found right, as code inside holds them: buffers as views.
+
+    units: bytes per entry of the record of each buffer.  fresh: whether its elements count as never written.
+    """
+    slots, arrays = packer.pack(arguments)
+    values: list[Any] = []
+    for i, (parameter, array) in enumerate(zip(signature.parameters, arrays, strict=True)):
+        match parameter:
+            case ScalarParameter():
+                values.append(checks.inside(arguments[i], parameter.dtype, parameter.name))
+            case HandleParameter():
+                values.append(slots[sum(p.slot_count for p in signature.parameters[:i])] % 2**64)
+            case BufferParameter():
+                assert array is not None
+                values.append(view_of_array(parameter.name, array, parameter.dtype, units[i], not fresh[i]))
+    return values
+
+
 # Signatures
 
 
@@ -206,7 +223,7 @@ def signature_of(func: FuncOp, writes: Writes) -> FunctionSignature:
     )
     result = func.result_type
     dtype = None if result is None else "handle" if isinstance(result, HandleType) else dtype_of(result).name
-    return FunctionSignature(func.sym_name.data, parameters, dtype, promises_noalias(func))
+    return FunctionSignature(func.sym_name.data, parameters, dtype, promises_noalias(func.attr("tir.noalias")))
 
 
 def _match_of(value: SSAValue) -> MatchBufferOp | None:

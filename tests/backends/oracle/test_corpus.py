@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stepwell.backends.interpreter import run_oracle
+from stepwell.backends.oracle import run_oracle
 from stepwell.dialects.tir import FuncOp
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.tools.testing.corpus import Program, corpus, scheduled_programs, script_programs

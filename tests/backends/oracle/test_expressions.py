@@ -15,9 +15,9 @@ from xdsl.dialects import math as xmath
 from xdsl.dialects.builtin import Float32Type, IntegerType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from stepwell.backends.interpreter import compile_oracle
-from stepwell.backends.interpreter.expressions import RULES
-from stepwell.backends.interpreter.numerics import BF16, F16, bf16_bits, f16_bits
+from stepwell.backends.oracle import compile_oracle
+from stepwell.backends.oracle.expressions import RULES
+from stepwell.backends.oracle.numerics import BF16, F16, bf16_bits, f16_bits
 from stepwell.core.dtypes import DType, int_range, numpy_dtype, parse_dtype, type_of, wrap_int
 from stepwell.dialects.tir import COMPARISONS, FLOAT_UNARY, FuncOp, IntrinsicOp, ReturnOp, ShuffleOp, TirBuilder
 

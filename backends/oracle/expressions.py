@@ -17,6 +17,8 @@ from xdsl.ir import Attribute, Operation
 from ...core.dtypes import DType, dtype_of, int_range, wrap_int
 from ...core.errors import UnsupportedError
 from ...dialects.tir import (
+    DIVISIONS,
+    SHIFTS,
     CastOp,
     ConstOp,
     FloormodOp,
@@ -473,21 +475,9 @@ def _is_no_shift(amount: Expr, dtype: DType) -> str:
     return f"not 0 <= {amount.at(OR)} < {dtype.bits}"
 
 
-_DIVISIONS = (
-    arith.DivSIOp,
-    arith.DivUIOp,
-    arith.RemSIOp,
-    arith.RemUIOp,
-    arith.FloorDivSIOp,
-    arith.CeilDivSIOp,
-    arith.CeilDivUIOp,
-    FloormodOp,
-)
-_SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
-
 EXCLUSIONS: dict[type[Operation], tuple[Exclusion, str]] = {
-    **dict.fromkeys(_DIVISIONS, (_is_zero, "division by zero")),
-    **dict.fromkeys(_SHIFTS, (_is_no_shift, "shift amount out of range")),
+    **dict.fromkeys(DIVISIONS, (_is_zero, "division by zero")),
+    **dict.fromkeys(SHIFTS, (_is_no_shift, "shift amount out of range")),
 }
 """For ops with an excluded second operand: how to find it, and what to call it."""
 

@@ -1,0 +1,113 @@
+"""Arguments as buffers, and elements of buffers: bounds and what was never written are found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any, Self, cast
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType
+from xdsl.interpreters.shaped_array import ShapedArray
+from xdsl.ir import Attribute, Operation
+
+from ...core.dtypes import dtype_of, numpy_dtype
+from ..oracle.checks import out_of_bounds, uninitialized, write_to_constant
+from ..oracle.memory import View, allocate, compact_strides
+from ..oracle.numerics import BF16, F16, bf16_bits, f16_bits
+from ..oracle.program import unsupported
+
+UNIT = 1
+"""Bytes per entry of the record of what was written."""
+
+_DECODE = {"float16": F16, "bfloat16": BF16}
+_ENCODE = {"float16": f16_bits, "bfloat16": bf16_bits}
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer(View):
+    """A buffer under the name that the program has for it.
+
+    source, mins: the buffer that it is a box of, and where that starts: what is outside of it is outside of this one.
+    """
+
+    name: str = ""
+    source: Buffer | None = None
+    mins: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, view: View, name: str) -> Self:
+        """A buffer that was passed."""
+        return cls(view.memory, view.dtype, view.shape, view.strides, view.offset, name)
+
+    @cached_property
+    def elements(self) -> memoryview:
+        """All elements of the memory; float16 and bfloat16 as their bits."""
+        return self.memory.elements(self.dtype)
+
+    @cached_property
+    def itemsize(self) -> int:
+        return numpy_dtype(self.dtype).itemsize
+
+
+def element_dtype(op: Operation, type: MemRefType[Attribute]) -> str:
+    """The data type of a buffer's elements. UnsupportedError for vectors."""
+    dtype = dtype_of(type.element_type)
+    if dtype.lanes != 1:
+        raise unsupported(op, f"the interpreter has no buffers of vectors, got {type}")
+    return dtype.name
+
+
+def array_of(value: Any) -> Any:
+    """An argument: what xDSL's interpreter holds for a buffer as a numpy array over the same memory."""
+    if not isinstance(value, ShapedArray):
+        return value
+    shaped = cast("ShapedArray[Any]", value)
+    dtype = numpy_dtype(dtype_of(shaped.element_type))  # pyright: ignore[reportArgumentType]
+    raw = shaped.data_ptr.raw
+    return np.frombuffer(raw.memory, dtype, shaped.size, raw.offset).reshape(shaped.shape)
+
+
+def new_buffer(name: str, dtype: str, shape: tuple[int, ...]) -> Buffer:
+    """A compact buffer of which nothing is written yet."""
+    return Buffer(allocate(name, dtype, prod(shape), UNIT), dtype, shape, compact_strides(shape), 0, name)
+
+
+def load(buffer: Buffer, index: Sequence[int]) -> Any:
+    """An element, as a value of the interpreter. Fault for what is not there or holds nothing."""
+    k = _place(buffer, index)
+    size = buffer.itemsize
+    if 0 in buffer.memory.written[k * size : k * size + size]:
+        uninitialized(buffer.name, index)
+    value = buffer.elements[k]
+    return _DECODE[buffer.dtype][value] if buffer.dtype in _DECODE else value
+
+
+def store(buffer: Buffer, index: Sequence[int], value: Any) -> None:
+    """Write an element. Fault for what is not there or is constant."""
+    k = _place(buffer, index)
+    if buffer.memory.constant:
+        write_to_constant(buffer.name)
+    buffer.elements[k] = _ENCODE[buffer.dtype](value) if buffer.dtype in _ENCODE else value
+    size = buffer.itemsize
+    buffer.memory.written[k * size : k * size + size] = b"\1" * size
+
+
+def _place(buffer: Buffer, index: Sequence[int]) -> int:
+    """Where an element is in its memory."""
+    _check_bounds(buffer, index)
+    k = buffer.offset + sum(i * s for i, s in zip(index, buffer.strides, strict=True))
+    if not 0 <= k < len(buffer.elements):
+        out_of_bounds(buffer.name, index, buffer.shape)
+    return k
+
+
+def _check_bounds(buffer: Buffer, index: Sequence[int]) -> None:
+    if not all(0 <= i < n for i, n in zip(index, buffer.shape, strict=True)):
+        out_of_bounds(buffer.name, index, buffer.shape)
+    if buffer.source is not None:
+        missing = len(buffer.mins) - len(index)
+        inner = [0] * missing + [*index]
+        _check_bounds(buffer.source, [low + i for low, i in zip(buffer.mins, inner, strict=True)])

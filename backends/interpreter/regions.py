@@ -1,0 +1,91 @@
+"""Regions without jumps: their ops one after the other, and errors told with the place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from xdsl.interpreter import Interpreter, InterpreterFunctions
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.traits import IsTerminator
+
+from ...core.errors import UndefinedBehaviorError
+from ...dialects import te
+from ...dialects.tir import FuncOp, Mixed, SymbolOp
+from ..oracle.memory import Fault
+from ..oracle.program import location_of
+
+Which = Callable[[Operation], bool]
+
+
+def run_region(interpreter: Interpreter, region: Region, args: Sequence[Any], name: str = "region") -> tuple[Any, ...]:
+    """Run the ops of a region of one block. Returns the operands of its terminator, if it has one.
+
+    A `tir.symbol` is no step: whoever binds it sets its value.
+    """
+    with scope(interpreter, name):
+        interpreter.set_values(zip(region.block.args, args, strict=True))
+        return run_ops(interpreter, region.block)
+
+
+@contextmanager
+def scope(interpreter: Interpreter, name: str) -> Generator[None]:
+    """A scope for values, left however what is inside ends."""
+    outside = sum(1 for _ in interpreter.scope_names())
+    interpreter.push_scope(name)
+    try:
+        yield
+    finally:
+        while sum(1 for _ in interpreter.scope_names()) > outside:
+            interpreter.pop_scope()
+
+
+def run_ops(interpreter: Interpreter, block: Block, which: Which = lambda op: True) -> tuple[Any, ...]:
+    """Run those ops of a block that `which` says, in the scope that is there."""
+    skipped = _skipped(interpreter)
+    for op in block.ops:
+        if isinstance(op, SymbolOp) or op in skipped or not which(op):
+            continue
+        if op.has_trait(IsTerminator):
+            return interpreter.get_values(op.operands)
+        run_op(interpreter, op)
+    return ()
+
+
+def run_op(interpreter: Interpreter, op: Operation) -> None:
+    """Run one op. UndefinedBehaviorError, with the place, for what is excluded."""
+    try:
+        results = interpreter.run_op(op, interpreter.get_values(op.operands))
+    except Fault as error:
+        where = location_of(op) or "".join(f"{name}: " for name in _function_around(op))
+        raise UndefinedBehaviorError(f"{where}{op.name}: {error}") from None
+    interpreter.set_values(zip(op.results, results, strict=True))
+
+
+def skip(interpreter: Interpreter, ops: Iterable[Operation]) -> None:
+    """Leave ops out, such as those that only say what a block reads."""
+    _skipped(interpreter).update(ops)
+
+
+def _skipped(interpreter: Interpreter) -> set[Operation]:
+    return interpreter.get_data(InterpreterFunctions, "skipped", set[Operation])
+
+
+def _function_around(op: Operation) -> list[str]:
+    """The name of the function that an op is in."""
+    outer = op.parent_op()
+    while outer is not None:
+        if isinstance(outer, te.FuncOp | FuncOp):
+            return [outer.sym_name.data]
+        outer = outer.parent_op()
+    return []
+
+
+def number(interpreter: Interpreter, mixed: Mixed) -> int:
+    """A size or bound: a number, or the value that has it."""
+    return interpreter.get_values([mixed])[0] if isinstance(mixed, SSAValue) else mixed
+
+
+def numbers(interpreter: Interpreter, mixed: Sequence[Mixed]) -> tuple[int, ...]:
+    return tuple(number(interpreter, each) for each in mixed)

@@ -1,0 +1,56 @@
+"""All functions at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.interpreter import Interpreter
+
+from ...core.diagnostics import did_you_mean
+from ...dialects import te, tir
+from ...module import FunctionNotFoundError, Module
+from ..oracle.checks import Packed
+from .te import TeFunctions
+from .tir import TirFunctions
+from .values import ValueFunctions
+
+
+def register_implementations(
+    interpreter: Interpreter, *, packed: Packed | None = None, uninitialized: Sequence[str] = ()
+) -> None:
+    """Let an interpreter run `te` and `tir`, and the ops of arith, math and vector with the exact data types that these
+    say: what is registered for such an op already is replaced.
+
+    packed: what `tir.call_packed` finds, by name; the registered functions by default.  uninitialized: names of buffer
+    parameters whose elements count as never written at the start of a call, as those of outputs should.
+    `interpreter.call_op("main", arguments)` then calls a function: numpy arrays, anything with DLPack and xDSL's
+    `ShapedArray` for buffers and tensors, written in place; numbers for scalars. ArgumentError for others,
+    UndefinedBehaviorError, with the place, for what docs/semantics.md excludes (races are not looked for).
+    """
+    for functions in (ValueFunctions(), TirFunctions(packed, uninitialized), TeFunctions(packed, uninitialized)):
+        interpreter.register_implementations(functions, override=True)
+
+
+def interpret(
+    mod: Module | ModuleOp,
+    entry: str,
+    arguments: Sequence[Any],
+    *,
+    packed: Packed | None = None,
+    uninitialized: Sequence[str] = (),
+) -> Any:
+    """Call function `entry` of a program by xDSL's interpreter; arrays are written in place. Returns what it returns.
+
+    Options and errors as of `register_implementations`, FunctionNotFoundError if there is no such function.
+    """
+    op = mod.op if isinstance(mod, Module) else mod
+    interpreter = Interpreter(op)
+    register_implementations(interpreter, packed=packed, uninitialized=uninitialized)
+    functions = {func.sym_name.data: func for func in op.body.block.ops if isinstance(func, te.FuncOp | tir.FuncOp)}
+    if entry not in functions:
+        known = ", ".join(functions) or "none"
+        raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, functions)} (has: {known})")
+    results = interpreter.call_op(functions[entry], tuple(arguments))
+    return results[0] if results else None

@@ -1,0 +1,365 @@
+"""Handlers for ops that make buffers and pointers, or touch their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...core.dtypes import DType, dtype_of, numpy_dtype
+from ...core.errors import UnsupportedError
+from ...dialects.tir import (
+    DYNAMIC,
+    AccessPtrOp,
+    AddressOfOp,
+    AllocateConstOp,
+    AllocateOp,
+    AllocBufferOp,
+    BufferDataOp,
+    BufferOp,
+    DeclBufferOp,
+    LetOp,
+    LoadOp,
+    MatchBufferOp,
+    MatchRegionOp,
+    Mixed,
+    StoreOp,
+    SymbolOp,
+)
+from .accesses import Buffer, address, as_tuple, plus, row_major, times
+from .aliases import private_loops
+from .expressions import SUM, TERNARY, Expr, call, infix, literal
+from .program import unsupported
+
+if TYPE_CHECKING:
+    from .functions import FunctionCompiler
+
+_INT64 = DType("int", 64)
+
+
+def _exprs(f: FunctionCompiler, numbers: Sequence[Mixed]) -> list[Expr]:
+    """Sizes as texts that may be repeated."""
+    return [literal(n, _INT64) if isinstance(n, int) else f.writer.simple(f.writer.value(n), "n") for n in numbers]
+
+
+def _layout(f: FunctionCompiler, op: BufferOp) -> tuple[list[Expr], list[Expr]]:
+    """Shape and strides of a declared buffer."""
+    shape = _exprs(f, op.mixed_shape)
+    strides = row_major(shape) if op.mixed_strides is None else _exprs(f, op.mixed_strides)
+    return shape, [f.writer.simple(s, "stride") for s in strides]
+
+
+def _element(type: MemRefType[Attribute]) -> DType:
+    dtype = dtype_of(type.element_type)
+    if dtype.lanes != 1:
+        raise UnsupportedError(f"the oracle has no buffers of vectors, got {type}")
+    return dtype
+
+
+# Parameters
+
+
+def open_parameter(f: FunctionCompiler, value: SSAValue, name: str, view: str) -> None:
+    """A parameter that is a buffer: `view` is what was passed."""
+    type = value.type
+    assert isinstance(type, MemRefType)
+    strides = None if isinstance(type.layout, NoneAttr) else type.get_strides()
+    if DYNAMIC in type.get_shape() or (strides is not None and None in strides):
+        raise unsupported(f.func, f"parameter {name} of type {type}, expected a static shape and layout")
+    shape = _exprs(f, type.get_shape())
+    layout = None if strides is None else _exprs(f, [s for s in strides if s is not None])
+    if f.name in f.program.called:
+        f.writer.line(f"{view} = {_matched(view, name, type, shape, layout).text}")
+    _open(f, value, name, view, type, shape, layout, list(type.get_shape()))
+
+
+def _match_buffer(f: FunctionCompiler, op: MatchBufferOp) -> None:
+    shape = _exprs(f, op.mixed_shape)
+    strides = None if op.mixed_strides is None else _exprs(f, op.mixed_strides)
+    name = op.buffer_name.data
+    view = f.writer.name(f"{name}_view")
+    f.writer.line(f"{view} = {_matched(f.handles[op.source], name, op.type, shape, strides).text}")
+    _open(f, op.buffer, name, view, op.type, shape, strides, op.mixed_shape)
+
+
+def _matched(
+    passed: str, name: str, type: MemRefType[Attribute], shape: Sequence[Expr], strides: Sequence[Expr] | None
+) -> Expr:
+    layout = "None" if strides is None else as_tuple(strides)
+    return call("match_buffer", passed, repr(name), repr(_element(type).name), as_tuple(shape), layout)
+
+
+def _open(
+    f: FunctionCompiler,
+    value: SSAValue,
+    name: str,
+    view: str,
+    type: MemRefType[Attribute],
+    shape: Sequence[Expr],
+    strides: Sequence[Expr] | None,
+    extents: Sequence[Mixed],
+) -> None:
+    """Give names to what a buffer that was passed consists of."""
+    memory = f.writer.name(f"{name}_memory")
+    f.writer.line(f"{memory} = {view}.memory")
+    offset = Expr("0")
+    if f.name in f.program.called:
+        offset = Expr(f.writer.name(f"{name}_offset"))
+        f.writer.line(f"{offset.text} = {view}.offset")
+    fresh = f.name in f.program.called or not f.program.uninitialized.isdisjoint({name, *_names_of(f, value)})
+    layout = list(strides) if strides is not None else row_major(shape)
+    layout = [f.writer.simple(s, "stride") for s in layout]
+    buffer = Buffer(name, _element(type), "", memory, shape, layout, offset, extents)
+    f.buffers[value] = _with_records(f, value, buffer, fresh)
+
+
+def _names_of(f: FunctionCompiler, value: SSAValue) -> list[str]:
+    """What the parameter behind a buffer is called."""
+    source = value.owner.source if isinstance(value.owner, MatchBufferOp) else value
+    return [name for name, param in f.func.params if param is source]
+
+
+def _with_records(f: FunctionCompiler, value: SSAValue, buffer: Buffer, fresh: bool) -> Buffer:
+    """`buffer` with names for its elements and the records of its memory. fresh: elements may never have been
+    written."""
+    w, name = f.writer, buffer.name
+    data = w.name(name)
+    w.line(f"{data} = {buffer.memory}.elements({buffer.dtype.name!r})")
+    written = writers = None
+    if f.program.check and fresh:
+        written = w.name(f"{name}_written")
+        w.line(f"{written} = {buffer.memory}.written")
+    if value in f.raced:
+        writers = w.name(f"{name}_writers")
+        w.line(f"{writers} = {buffer.memory}.track()")
+    entries = buffer.itemsize // f.program.unit_of(buffer.dtype)
+    return replace(buffer, data=data, written=written, writers=writers, entries=entries)
+
+
+# Allocations
+
+
+def _alloc_buffer(f: FunctionCompiler, op: AllocBufferOp) -> None:
+    shape, strides = _layout(f, op)
+    offset = _exprs(f, [op.mixed_offset])[0]
+    count = _product(shape) if op.mixed_strides is None else _span(shape, strides)
+    numbers = sorted(f.loops[loop] for loop in private_loops(op) if loop in f.loops)
+    memory = _allocate(f, op.buffer_name.data, _element(op.type), plus(count, offset), numbers)
+    buffer = Buffer(op.buffer_name.data, _element(op.type), "", memory, shape, strides, offset, op.mixed_shape)
+    f.buffers[op.buffer] = _with_records(f, op.buffer, buffer, fresh=True)
+
+
+def _product(extents: Sequence[Expr]) -> Expr:
+    result = Expr("1")
+    for extent in extents:
+        result = times(result, extent)
+    return result
+
+
+def _span(shape: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
+    """How many elements lie between the first and the last of a strided buffer, both counted."""
+    result = Expr("1")
+    for extent, stride in zip(shape, strides, strict=True):
+        result = plus(result, times(infix(extent, "-", Expr("1"), SUM), stride))
+    return result
+
+
+def _allocate(f: FunctionCompiler, name: str, dtype: DType, count: Expr, private: Sequence[int] = ()) -> str:
+    memory = f.writer.name(f"{name}_memory")
+    args = [repr(name), repr(dtype.name), count.text, str(f.program.unit_of(dtype))]
+    if private:
+        args.append(f"frozenset({list(private)})")
+    f.writer.line(f"{memory} = {call('allocate', *args).text}")
+    return memory
+
+
+def _allocate_memory(f: FunctionCompiler, op: AllocateOp) -> None:
+    dtype = dtype_of(op.pointer.type.element)
+    count = times(_product(_exprs(f, op.mixed_extents)), Expr(str(dtype.lanes)))
+    if op.condition is not None:
+        count = Expr(f"{count.text} if {f.writer.value(op.condition).at(TERNARY + 1)} else 0", TERNARY)
+    memory = _allocate(f, op.var_name.data, dtype.scalar, count)
+    f.writer.set(op.pointer, call("Pointer", memory))
+
+
+def _allocate_const(f: FunctionCompiler, op: AllocateConstOp) -> None:
+    dtype = dtype_of(op.value.get_element_type())
+    key = f.writer.name(f"{op.var_name.data}_values")
+    key = f"{f.program.names[f.name]}_{key}"
+    f.constants[key] = constant_array(op)
+    memory = f.writer.name(f"{op.var_name.data}_memory")
+    f.writer.line(f"{memory} = constant({op.var_name.data!r}, {key}, {f.program.unit_of(dtype)})")
+    f.writer.set(op.pointer, call("Pointer", memory))
+
+
+def constant_array(op: AllocateConstOp) -> Any:
+    """The elements of a constant."""
+    dtype = dtype_of(op.value.get_element_type())
+    shape = op.value.get_shape()
+    values = list(op.value.get_values())
+    if len(values) == 1:
+        values = values * prod(shape)
+    return np.array(values).astype(numpy_dtype(dtype)).reshape(shape)
+
+
+# Views
+
+
+def _decl_buffer(f: FunctionCompiler, op: DeclBufferOp) -> None:
+    shape, strides = _layout(f, op)
+    offset, name, dtype = _exprs(f, [op.mixed_offset])[0], op.buffer_name.data, _element(op.type)
+    w = f.writer
+    root = _root(op.data)
+    if isinstance(root.owner, AllocateOp | AllocateConstOp):
+        memory = w.value(root).text.removeprefix("Pointer(").removesuffix(")")
+    else:
+        pointer = w.name(f"{name}_pointer")
+        size = times(plus(_span(shape, strides), offset), Expr(str(numpy_dtype(dtype).itemsize)))
+        w.line(f"{pointer} = {call('memory_behind', w.value(op.data), repr(name), size).text}")
+        memory = w.name(f"{name}_memory")
+        w.line(f"{memory} = {pointer}.memory")
+        offset = w.simple(plus(Expr(f"{pointer}.element({dtype.name!r})"), offset), f"{name}_offset")
+    is_constant = isinstance(root.owner, AllocateConstOp)
+    buffer = Buffer(name, dtype, "", memory, shape, strides, offset, op.mixed_shape, constant=is_constant)
+    buffer = _with_records(f, op.buffer, buffer, fresh=not is_constant)
+    if f.program.check and not _fits(op, root):
+        length = w.name(f"{name}_length")
+        w.line(f"{length} = len({buffer.data})")
+        buffer = replace(buffer, length=length)
+    f.buffers[op.buffer] = buffer
+
+
+def _root(pointer: SSAValue) -> SSAValue:
+    """The pointer that user-given names stand for."""
+    while isinstance(pointer.owner, LetOp):
+        pointer = pointer.owner.value
+    return pointer
+
+
+def _fits(op: DeclBufferOp, root: SSAValue) -> bool:
+    """Whether a declared buffer is known to lie inside of the memory that it looks at."""
+    if not isinstance(root.owner, AllocateOp) or root.owner.condition is not None:
+        return False
+    have, want = _known(root.owner.mixed_extents), _known(op.mixed_shape)
+    if op.mixed_strides is not None or op.mixed_offset != 0 or have is None or want is None:
+        return False
+    return want * _size(op.type.element_type) <= have * _size(root.owner.pointer.type.element)
+
+
+def _known(extents: Sequence[Mixed]) -> int | None:
+    """How many elements a known shape has."""
+    numbers = [n for n in extents if isinstance(n, int)]
+    return prod(numbers) if len(numbers) == len(extents) else None
+
+
+def _size(element: Attribute) -> int:
+    """Bytes of an element; those of vectors lie one behind the other."""
+    dtype = dtype_of(element)
+    return numpy_dtype(dtype).itemsize * dtype.lanes
+
+
+def _match_region(f: FunctionCompiler, op: MatchRegionOp) -> None:
+    source = f.buffers[op.source]
+    lows = [low for low, _ in op.region]
+    low_exprs = _exprs(f, lows)
+    offset = f.writer.simple(address(source, low_exprs), f"{op.buffer_name.data}_offset")
+    missing = len(lows) - op.type.get_num_dims()
+    extents = _exprs(f, [extent for _, extent in op.region[missing:]])
+    strides = list(source.strides[missing:])
+    _bind(f, op.mixed_shape, extents)
+    if op.mixed_strides is not None:
+        _bind(f, op.mixed_strides, strides)
+    _bind(f, [op.mixed_offset], [offset])
+    shape = _exprs(f, op.mixed_shape)
+    differ = [f"{a.text} != {b.text}" for a, b in zip(shape, extents, strict=True) if a.text != b.text]
+    if differ and f.program.check:
+        with f.writer.block(f"if {' or '.join(differ)}:"):
+            f.writer.line(f"fault({f'{op.buffer_name.data} has another shape than the region that it matches'!r})")
+    f.buffers[op.buffer] = replace(
+        source,
+        name=op.buffer_name.data,
+        shape=shape,
+        strides=strides,
+        offset=offset,
+        extents=op.mixed_shape,
+        source=source,
+        mins=lows,
+        min_exprs=low_exprs,
+    )
+
+
+def _bind(f: FunctionCompiler, numbers: Sequence[Mixed], exprs: Sequence[Expr]) -> None:
+    """Bind symbols that nothing has bound yet."""
+    for number, expr in zip(numbers, exprs, strict=True):
+        if isinstance(number, SSAValue) and isinstance(number.owner, SymbolOp) and not f.writer.knows(number):
+            f.writer.set(number, expr)
+
+
+# Pointers
+
+
+def _buffer_data(f: FunctionCompiler, op: BufferDataOp) -> None:
+    """The address of element 0, less the declared offset."""
+    buffer = f.buffers[op.buffer]
+    declared = op.buffer.owner.mixed_offset if isinstance(op.buffer.owner, BufferOp) else _static_offset(op.buffer)
+    base = _exprs(f, [declared])[0]
+    elements = Expr("0") if base.text == buffer.offset.text else infix(buffer.offset, "-", base, SUM)
+    _point(f, op.pointer, buffer, elements)
+
+
+def _static_offset(buffer: SSAValue) -> int:
+    assert isinstance(buffer.type, MemRefType)
+    return buffer.type.get_offset() or 0
+
+
+def _address_of(f: FunctionCompiler, op: AddressOfOp) -> None:
+    buffer = f.buffers[op.buffer]
+    _point(f, op.pointer, buffer, address(buffer, [f.writer.value(i) for i in op.indices]))
+
+
+def _point(f: FunctionCompiler, pointer: SSAValue, buffer: Buffer, elements: Expr) -> None:
+    size = Expr(str(buffer.itemsize))
+    byte = times(elements, size)
+    f.writer.set(pointer, call("Pointer", buffer.memory, *([] if byte.text == "0" else [byte])))
+
+
+def _access_ptr(f: FunctionCompiler, op: AccessPtrOp) -> None:
+    if isinstance(op.pointer.type.element, NoneAttr):
+        raise unsupported(op, f"a pointer of type {op.pointer.type}, expected one with an element type")
+    dtype = dtype_of(op.pointer.type.element)
+    offset = f.writer.value(op.offset)
+    size = times(plus(offset, f.writer.value(op.extent)), Expr(str(_size(op.pointer.type.element))))
+    data = call("memory_behind", f.writer.value(op.data), repr("access_ptr"), size)
+    step = times(offset, Expr(str(dtype.lanes)))
+    f.writer.bind(op.pointer, Expr(f"{data.text}.moved({step.text}, {dtype.scalar.name!r})"))
+
+
+# Elements
+
+
+def _load(f: FunctionCompiler, op: LoadOp) -> None:
+    f.accesses.load(op, f.buffers[op.buffer])
+
+
+def _store(f: FunctionCompiler, op: StoreOp) -> None:
+    f.accesses.store(op, f.buffers[op.buffer])
+
+
+HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
+    MatchBufferOp: _match_buffer,
+    AllocBufferOp: _alloc_buffer,
+    AllocateOp: _allocate_memory,
+    AllocateConstOp: _allocate_const,
+    DeclBufferOp: _decl_buffer,
+    MatchRegionOp: _match_region,
+    BufferDataOp: _buffer_data,
+    AddressOfOp: _address_of,
+    AccessPtrOp: _access_ptr,
+    LoadOp: _load,
+    StoreOp: _store,
+}

@@ -1,0 +1,129 @@
+"""Handlers for calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...core.dtypes import dtype_of
+from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp, HandleType
+from .aliases import Writes
+from .expressions import Expr, by_way_of_f32, call
+from .program import unsupported
+
+if TYPE_CHECKING:
+    from .functions import FunctionCompiler
+
+LIBM: dict[str, int] = {
+    **dict.fromkeys(
+        "acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp10 exp2 expm1 fabs floor log log10 log1p "
+        "log2 sin sinh sqrt tan tanh trunc".split(),
+        1,
+    ),
+    **dict.fromkeys(["atan2", "copysign", "fmod", "hypot", "pow"], 2),
+}
+"""The C functions that the oracle knows, with their number of operands: on f64, and with an `f` behind on f32."""
+
+_PYTHON = {"pow": "power"}
+
+
+def _argument(f: FunctionCompiler, value: SSAValue) -> Expr:
+    """An argument: a buffer as a view; a handle parameter as it was passed."""
+    if isinstance(value.type, MemRefType):
+        return f.buffers[value].view()
+    return Expr(f.handles[value]) if value in f.handles else f.writer.value(value)
+
+
+def _finish(f: FunctionCompiler, op: CallOp | CallExternOp | CallPackedOp, result: Expr) -> None:
+    if op.result is None:
+        f.writer.line(result.text)
+    else:
+        f.writer.bind(op.result, result)
+
+
+def _call(f: FunctionCompiler, op: CallOp) -> None:
+    name = op.callee.string_value()
+    callee = f.program.functions.get(name)
+    if callee is None:
+        raise unsupported(op, f"no function {name!r} in the module")
+    args = [_argument(f, a) for a in op.args]
+    if f.program.check and promises_noalias(callee.attr("tir.noalias")):
+        _check_noalias(f, op, callee, args)
+    strand = [f.strand or "0"] if f.program.check and name in f.program.concurrent else []
+    _finish(f, op, call(f.program.names[name], "run", *strand, *args))
+
+
+def promises_noalias(attr: Attribute | None) -> bool:
+    """Whether the caller of a function with this attribute `tir.noalias` must pass buffers that do not overlap."""
+    match attr:
+        case IntegerAttr() as attr:
+            return attr.value.data != 0
+        case None:
+            return False
+        case _:
+            return True
+
+
+def _check_noalias(f: FunctionCompiler, op: CallOp, callee: FuncOp, args: list[Expr]) -> None:
+    writes = Writes(f.program.functions)
+    views = [
+        f"({name!r}, {writes.parameter(callee, i)}, {arg.text})"
+        for i, ((name, param), arg) in enumerate(zip(callee.params, args, strict=True))
+        if isinstance(param.type, MemRefType | HandleType)
+    ]
+    if len(views) > 1:
+        f.writer.line(f"check_noalias({callee.sym_name.data!r}, [{', '.join(views)}])")
+
+
+def _call_packed(f: FunctionCompiler, op: CallPackedOp) -> None:
+    args: list[str] = []
+    for value in op.args:
+        text = _argument(f, value).text
+        if isinstance(value.type, MemRefType):
+            view = f.writer.name("view")
+            f.writer.line(f"{view} = {text}")
+            if f.strand is not None and value in f.raced:
+                f.writer.line(f"write_all(run, {view}, {f.strand})")
+            text = view
+        args.append(text)
+    dtype = "None" if op.result is None else repr(dtype_name(op.result.type))
+    _finish(f, op, call("run.call_packed", repr(op.callee.data), f"[{', '.join(args)}]", dtype))
+
+
+def dtype_name(type: Attribute) -> str:
+    """The name of a type in a call: that of its data type, or "handle"."""
+    return "handle" if isinstance(type, HandleType) else dtype_of(type).name
+
+
+def _call_extern(f: FunctionCompiler, op: CallExternOp) -> None:
+    args = [f.writer.value(a) for a in op.args]
+    result = libm(op, args)
+    assert op.result is not None
+    f.writer.bind(op.result, result)
+
+
+def libm(op: CallExternOp, args: Sequence[Expr]) -> Expr:
+    """A call of a C function that the oracle knows. UnsupportedError for others."""
+    symbol = op.callee.data
+    for name, bits in ((symbol, 64), (symbol[:-1], 32)):
+        if symbol in (name, f"{name}f") and name in LIBM and op.result is not None and len(op.args) == LIBM[name]:
+            types = {value.type for value in (*op.args, op.result)}
+            dtype = dtype_of(op.result.type) if len(types) == 1 else None
+            if dtype is not None and dtype.kind == "float" and dtype.bits == bits and dtype.lanes == 1:
+                return by_way_of_f32(call(_PYTHON.get(name, name), *args), dtype)
+    raise unsupported(op, f"the oracle does not know the C function {symbol!r} on these types")
+
+
+def _call_intrin(f: FunctionCompiler, op: CallIntrinOp) -> None:
+    raise unsupported(op, f"only a target runs the builtin {op.intrinsic.data!r}")
+
+
+HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
+    CallOp: _call,
+    CallPackedOp: _call_packed,
+    CallExternOp: _call_extern,
+    CallIntrinOp: _call_intrin,
+}

@@ -1,0 +1,137 @@
+"""From one `tir.func` to the text of a Python function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...core.dtypes import dtype_of, int_range
+from ...dialects.tir import AccessOp, FuncOp, HandleType, MatchBufferOp, Mixed, SymbolOp, element_limit
+from .accesses import Accesses, Buffer
+from .aliases import Writes, concurrent_loops_around, is_concurrent, memory_uses, reads_or_writes, roots, views_of
+from .buffers import HANDLERS as BUFFERS
+from .buffers import open_parameter
+from .calls import HANDLERS as CALLS
+from .control import HANDLERS as CONTROL
+from .expressions import Expr, call
+from .program import Program, unsupported
+from .ranges import Ranges
+from .values import HANDLERS as VALUES
+from .writer import Line, Writer, dead_ops
+
+
+class FunctionCompiler:
+    """Writes the Python function of one `tir.func`.
+
+    buffers: the buffers by value.  handles: the Python names of handle parameters.  raced: buffers and pointers of
+    memory that is written where iterations may run at the same time.  loops: numbers of the concurrent loops.
+    constants: arrays that the text refers to, added to on the way.
+    """
+
+    def __init__(self, func: FuncOp, program: Program, constants: dict[str, np.ndarray[Any, Any]]):
+        self.func, self.program, self.constants = func, program, constants
+        self.name = func.sym_name.data
+        self.writer = Writer(program.names.values(), dead_ops(func))
+        self.ranges = Ranges()
+        self.accesses = Accesses(self.writer, self.ranges, program.check)
+        self.buffers: dict[SSAValue, Buffer] = {}
+        self.handles: dict[SSAValue, str] = {}
+        self.threads: dict[str, Expr] = {}
+        self.loops = {op: n for n, op in enumerate((o for o in func.walk() if is_concurrent(o)), 1)}
+        self.takes_strand = program.check and self.name in program.concurrent
+        self.raced = self._raced() if program.check else set[SSAValue]()
+
+    @property
+    def strand(self) -> str | None:
+        """The text of the current strand, None where nothing runs at the same time."""
+        return self.accesses.strand
+
+    def compile(self) -> list[Line]:
+        """The lines of the function, its header first."""
+        w = self.writer
+        w.op = self.func
+        self.accesses.strand = "strand" if self.takes_strand else None
+        params = [self._parameter(name, value) for name, value in self.func.params]
+        self._bind_symbols()
+        for (name, value), param in zip(self.func.params, params, strict=True):
+            if isinstance(value.type, MemRefType):
+                open_parameter(self, value, name, param)
+        self.block(self.func.body.block)
+        arguments = ["run", *(["strand"] if self.takes_strand else []), *params]
+        return [(0, f"def {self.program.names[self.name]}({', '.join(arguments)}):", self.func), *w.lines]
+
+    def _parameter(self, name: str, value: SSAValue) -> str:
+        w = self.writer
+        param = w.name(f"{name}_view" if isinstance(value.type, MemRefType) else name)
+        w.set(value, Expr(param))
+        if isinstance(value.type, HandleType):
+            self.handles[value] = param
+            w.set(value, call("pointer", param))
+        return param
+
+    def _raced(self) -> set[SSAValue]:
+        writes = Writes(self.program.functions)
+        raced: set[SSAValue] = set()
+        for root in roots(self.func):
+            owner = root.owner
+            around = set(concurrent_loops_around(owner)) if isinstance(owner, Operation) else set[Operation]()
+            touched = [u for u in memory_uses(root) if reads_or_writes(u) and writes.use(u)]
+            inside = any(set(concurrent_loops_around(u.operation)) - around for u in touched)
+            if inside or (self.takes_strand and not isinstance(owner, Operation)):
+                raced |= views_of(root)
+        return raced
+
+    # Symbols
+
+    def _bind_symbols(self) -> None:
+        """Bind each symbol by the first buffer parameter that has it as an extent, stride or offset."""
+        order: dict[SSAValue, int] = {value: i for i, (_, value) in enumerate(self.func.params)}
+        matches = [op for op in self.func.body.block.ops if isinstance(op, MatchBufferOp)]
+        for op in sorted(matches, key=lambda op: order[op.source]):
+            self.writer.op = op
+            for d, extent in enumerate(op.mixed_shape):
+                self._bind_symbol(op, extent, "extent", d)
+            for d, stride in enumerate(op.mixed_strides or []):
+                self._bind_symbol(op, stride, "stride", d)
+            self._bind_symbol(op, op.mixed_offset, "offset_of", None)
+            limit = element_limit(op)
+            if limit is not None:
+                arguments = (self.handles[op.source], repr(op.buffer_name.data), str(limit))
+                self.writer.line(call("check_elements", *arguments).text)
+        self.writer.op = self.func
+
+    def _bind_symbol(self, match: MatchBufferOp, number: Mixed, function: str, dimension: int | None) -> None:
+        if isinstance(number, int) or not isinstance(symbol := number.owner, SymbolOp) or self.writer.knows(number):
+            return
+        dtype, name = dtype_of(number.type), symbol.var_name.data
+        args = [self.handles[match.source]]
+        if dimension is not None:
+            args += [str(dimension), repr(match.buffer_name.data), repr(name), repr(dtype.name)]
+        self.writer.bind(number, call(function, *args), name)
+        self.ranges.assume(number, (0, int_range(dtype)[1]))
+
+    # Regions
+
+    def block(self, block: Block) -> None:
+        """Write the ops of a block."""
+        for op in block.ops:
+            if not self.writer.is_dead(op):
+                self.operation(op)
+
+    def operation(self, op: Operation) -> None:
+        """Write one op."""
+        if isinstance(op, AccessOp):
+            return
+        handler = _HANDLERS.get(type(op))
+        if handler is None:
+            raise unsupported(op, "the oracle does not run this operation")
+        outer, self.writer.op = self.writer.op, op
+        handler(self, op)
+        self.writer.op = outer
+
+
+_HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {**VALUES, **BUFFERS, **CALLS, **CONTROL}

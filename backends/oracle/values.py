@@ -1,0 +1,173 @@
+"""Handlers for ops that compute values: lane by lane, and those that make or take apart vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Operation, SSAValue
+
+from ...core.dtypes import dtype_of
+from ...core.errors import UnsupportedError
+from ...dialects.tir import (
+    ConstOp,
+    HandleType,
+    LetOp,
+    RampOp,
+    ReinterpretOp,
+    ShuffleOp,
+    SymbolOp,
+    YieldOp,
+    constant_value,
+)
+from .accesses import plus, times
+from .expressions import EXCLUSIONS, REPEATS, RULES, Expr, Lane, call, constant, literal, scalar_dtype, wrap
+from .program import unsupported
+
+if TYPE_CHECKING:
+    from .functions import FunctionCompiler
+
+
+def _computation(f: FunctionCompiler, op: Operation) -> None:
+    """A pure op with a rule."""
+    _check_exclusion(f, op)
+    args = [f.writer.value(v) for v in op.operands]
+    if isinstance(op.results[0].type, VectorType):
+        f.writer.define(op, _by_lane(f, op, args))
+        return
+    if isinstance(op, REPEATS):
+        args = [f.writer.simple(a) for a in args]
+    f.writer.define(op, _scalar(f, op, args))
+
+
+def _scalar(f: FunctionCompiler, op: Operation, args: list[Expr]) -> Expr:
+    dtype = scalar_dtype(op.results[0].type)
+    fits = not dtype.is_float and not isinstance(op.results[0].type, HandleType) and f.ranges.fits(op)
+    try:
+        return RULES[type(op)](Lane(op, args, [scalar_dtype(v.type) for v in op.operands], dtype, fits))
+    except UnsupportedError as error:
+        raise unsupported(op, str(error)) from None
+
+
+def _by_lane(f: FunctionCompiler, op: Operation, args: list[Expr]) -> Expr:
+    names = ["a", "b", "c", "d"]
+    columns: dict[str, str] = {}
+    for i, (value, arg) in enumerate(zip(op.operands, args, strict=True)):
+        if isinstance(value.type, VectorType):
+            columns[names[i]] = arg.text
+            args[i] = Expr(names[i])
+        else:
+            args[i] = f.writer.simple(arg)
+    rows = ", ".join(columns.values())
+    lanes = rows if len(columns) == 1 else f"zip({rows})"
+    return Expr(f"[{_scalar(f, op, args).text} for {', '.join(columns)} in {lanes}]")
+
+
+def _check_exclusion(f: FunctionCompiler, op: Operation) -> None:
+    if not f.program.check or type(op) not in EXCLUSIONS:
+        return
+    test, what = EXCLUSIONS[type(op)]
+    dtype = dtype_of(op.operands[1].type).scalar
+    low, high = f.ranges.of(op.operands[1])
+    if (low > 0 or high < 0) if what == "division by zero" else (0 <= low and high < dtype.bits):
+        return
+    operand = f.writer.simple(f.writer.value(op.operands[1]))
+    f.writer.set(op.operands[1], operand)
+    if isinstance(op.operands[1].type, VectorType):
+        condition = f"any({test(Expr('b'), dtype)} for b in {operand.text})"
+    else:
+        condition = test(operand, dtype)
+    with f.writer.block(f"if {condition}:"):
+        f.writer.line(f"fault({what!r})")
+
+
+def _constant(f: FunctionCompiler, op: arith.ConstantOp | ConstOp) -> None:
+    try:
+        f.writer.set(op.results[0], constant(op))
+    except UnsupportedError as error:
+        raise unsupported(op, str(error)) from None
+
+
+def _let(f: FunctionCompiler, op: LetOp) -> None:
+    if isinstance(op.result.type, HandleType):
+        f.writer.set(op.result, f.writer.value(op.value))
+    else:
+        f.writer.bind(op.result, f.writer.value(op.value), op.var_name.data)
+
+
+def _ramp(f: FunctionCompiler, op: RampOp) -> None:
+    base, stride = (f.writer.simple(f.writer.value(v)) for v in (op.base, op.stride))
+    dtype = scalar_dtype(op.result.type)
+    fits = f.ranges.fits(op)
+    lanes = [plus(base, times(literal(i, dtype), stride)) for i in range(op.lanes)]
+    texts = [(lane if fits else wrap(lane, dtype)).text for lane in lanes]
+    f.writer.define(op, Expr(f"[{', '.join(texts)}]"))
+
+
+def _broadcast(f: FunctionCompiler, op: vector.BroadcastOp) -> None:
+    source = f.writer.value(op.source)
+    lanes = dtype_of(op.vector.type).lanes
+    if isinstance(op.source.type, VectorType):
+        raise unsupported(op, f"broadcast of {op.source.type}, expected a scalar")
+    f.writer.define(op, Expr(f"[{source.text}] * {lanes}"))
+
+
+def _shuffle(f: FunctionCompiler, op: ShuffleOp) -> None:
+    lanes: list[str] = []
+    for value in op.vectors:
+        source = f.writer.simple(f.writer.value(value))
+        count = dtype_of(value.type).lanes
+        lanes += [source.text] if count == 1 else [f"{source.text}[{i}]" for i in range(count)]
+    picked = [lanes[i] for i in op.lane_indices]
+    f.writer.define(op, Expr(picked[0] if len(picked) == 1 else f"[{', '.join(picked)}]"))
+
+
+def _reinterpret(f: FunctionCompiler, op: ReinterpretOp | arith.BitcastOp) -> None:
+    source, result = op.operands[0], op.results[0]
+    value = f.writer.value(source)
+    if isinstance(source.type, HandleType) or isinstance(result.type, HandleType):
+        f.writer.set(result, _reinterpret_handle(f, op, source, value))
+        return
+    dtypes = dtype_of(source.type), dtype_of(result.type)
+    if any(d.is_bool for d in dtypes):
+        raise unsupported(op, f"{dtypes[0]} as {dtypes[1]}")
+    lanes = value.text if dtypes[0].lanes != 1 else f"[{value.text}]"
+    whole = call("reinterpret", lanes, repr(dtypes[0].scalar.name), repr(dtypes[1].scalar.name))
+    f.writer.bind(result, whole if dtypes[1].lanes != 1 else Expr(f"{whole.text}[0]"))
+
+
+def _reinterpret_handle(f: FunctionCompiler, op: Operation, source: SSAValue, value: Expr) -> Expr:
+    if isinstance(op.results[0].type, HandleType):
+        if isinstance(source.type, HandleType):
+            return value
+        if constant_value(source) == 0:
+            return Expr("None")
+        raise unsupported(op, "a number as a pointer")
+    dtype = scalar_dtype(op.results[0].type)
+    return wrap(call("address", value), dtype)
+
+
+def _symbol(f: FunctionCompiler, op: SymbolOp) -> None:
+    """Bound already, or by the `tir.match_region` that it is an operand of."""
+
+
+def _yield(f: FunctionCompiler, op: YieldOp) -> None:
+    """Written by the op that holds the region."""
+
+
+HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
+    **dict.fromkeys(RULES, _computation),
+    arith.ConstantOp: _constant,
+    ConstOp: _constant,
+    LetOp: _let,
+    RampOp: _ramp,
+    vector.BroadcastOp: _broadcast,
+    ShuffleOp: _shuffle,
+    ReinterpretOp: _reinterpret,
+    arith.BitcastOp: _reinterpret,
+    vector.BitcastOp: _reinterpret,
+    SymbolOp: _symbol,
+    YieldOp: _yield,
+}
