@@ -16,7 +16,8 @@ from xdsl.passes import PassPipeline
 
 from ..core.errors import PluginError
 from ..core.plugins import installed_universe
-from .stepwell_opt import TVMSCRIPT, mistakes
+from .frontends import TVMSCRIPT
+from .stepwell_opt import mistakes
 
 if TYPE_CHECKING:
     from .explorer import Explorer

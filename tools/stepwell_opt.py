@@ -14,7 +14,6 @@ from functools import partial
 from io import TextIOBase
 from typing import IO, ClassVar, cast
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError, UnregisteredConstructException
 from xdsl.utils.target import Target
@@ -24,9 +23,9 @@ from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream 
 from ..core.errors import StepwellError
 from ..core.plugins import installed_universe
 from . import universe
+from .frontends import ReadsTvmscript
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm"}
-TVMSCRIPT = ("py", "tvmscript")
 
 _MISTAKES = (
     StepwellError,
@@ -38,7 +37,7 @@ _MISTAKES = (
 )
 
 
-class StepwellOptMain(xDSLOptMain):
+class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
     """xDSL's driver, extended; see the module."""
 
     version_format: ClassVar[str] = "stepwell-opt built from xdsl version {xdsl_version}"
@@ -48,22 +47,6 @@ class StepwellOptMain(xDSLOptMain):
         ours = universe.get_all_targets()
         for short, name in _SHORT_TARGETS.items():
             self.available_targets[short] = partial(_named, short, ours[name])
-
-    def register_all_frontends(self) -> None:
-        super().register_all_frontends()
-        for extension in TVMSCRIPT:
-            self.available_frontends[extension] = self._parse_tvmscript
-
-    def _parse_tvmscript(self, chunk: IO[bytes], start_offset: int = 0) -> ModuleOp:
-        from ..frontends.tvmscript import parse_tvmscript
-
-        text = chunk.read().decode("utf-8", errors="replace")
-        return parse_tvmscript(text, filename=self.get_input_name(), first_line=start_offset + 1).op
-
-    def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
-        if file_extension in TVMSCRIPT:
-            return self._parse_tvmscript(chunk, start_offset)
-        return super().parse_chunk(chunk, file_extension, start_offset)
 
 
 def _named(name: str, load: Callable[[], type[Target]]) -> type[Target]:
@@ -82,10 +65,7 @@ def main(args: Sequence[str] | None = None) -> None:
         load_target = cast("Callable[[], type[Target]]", tool.available_targets[spec.name])
         load_target().from_spec(spec)
     with mistakes():
-        extension = tool.args.frontend or (tool.args.input_file or ".mlir").rpartition(".")[2]
-        if extension not in tool.available_frontends:
-            known = ", ".join(tool.available_frontends)
-            raise OSError(f"{tool.get_input_name()}: no front end for {extension!r} (there are {known}; see -f)")
+        tool.check_frontend()
         tool.run()
 
 

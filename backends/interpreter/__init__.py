@@ -4,10 +4,19 @@
 times faster and finds races too; this is the second opinion, and what debuggers and listeners of xDSL step through.
 """
 
+from .elements import array_of
 from .regions import run_region
 from .register import interpret, register_implementations
 from .te import TeFunctions
 from .tir import TirFunctions
 from .values import ValueFunctions
 
-__all__ = ["TeFunctions", "TirFunctions", "ValueFunctions", "interpret", "register_implementations", "run_region"]
+__all__ = [
+    "TeFunctions",
+    "TirFunctions",
+    "ValueFunctions",
+    "array_of",
+    "interpret",
+    "register_implementations",
+    "run_region",
+]

@@ -1,0 +1,98 @@
+"""`stepwell-run`: xDSL's runner, which interprets a program op by op, with our front ends and dialects.
+
+    stepwell-run program.py --args "dense<[1.0, 2.0]> : tensor<2xf32>, dense<0.0> : tensor<2xf32>" --verbose
+
+Any landing: tensors, loops, and what upstream's interpreter runs of plain MLIR. `--verbose` shows what the function
+returns and what its buffers hold then.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+)
+from xdsl.interpreter import Interpreter
+from xdsl.ir import Attribute, Operation
+from xdsl.parser import Parser
+from xdsl.tools.xdsl_run import xDSLRunMain
+from xdsl.traits import CallableOpInterface
+
+from ..backends.interpreter import array_of, register_implementations
+from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
+from ..core.errors import ArgumentError, OptionError
+from ..core.plugins import installed_universe
+from .frontends import ReadsTvmscript
+from .stepwell_opt import mistakes
+
+
+class StepwellRunMain(ReadsTvmscript, xDSLRunMain):
+    """xDSL's runner, extended; see the module."""
+
+    def register_implementations(self, interpreter: Interpreter) -> None:
+        super().register_implementations(interpreter)
+        register_implementations(interpreter)
+
+    def run(self) -> None:
+        """Call the function. Errors as reading and running raise them."""
+        stream, extension = self.get_input_stream()
+        with stream:
+            module = self.parse_chunk(stream, extension)
+        assert isinstance(module, ModuleOp)
+        module.verify()
+        interpreter = Interpreter(module, index_bitwidth=self.args.index_bitwidth)
+        self.register_implementations(interpreter)
+        function = interpreter.get_op_for_symbol(self.args.symbol)
+        arguments = self._arguments(interpreter, function)
+        results = interpreter.call_op(function, arguments)
+        if self.args.verbose:
+            for n, argument in enumerate(map(array_of, arguments)):
+                print(f"argument {n}: {argument.tolist() if hasattr(argument, 'tolist') else argument}")
+            for result in results:
+                print(f"result: {result}")
+
+    def _arguments(self, interpreter: Interpreter, function: Operation) -> tuple[Any, ...]:
+        trait = function.get_trait(CallableOpInterface)
+        if trait is None:
+            raise OptionError(f"@{self.args.symbol} is a {function.name}, which cannot be called")
+        types = trait.get_argument_types(function)
+        parser = Parser(self.ctx, self.args.args, "--args")
+        given: Sequence[Attribute] | None = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_attribute, parser.parse_attribute
+        )
+        given = given or ()
+        if len(given) != len(types):
+            expected = ", ".join(map(str, types)) or "none"
+            raise ArgumentError(f"@{self.args.symbol}: expected {len(types)} arguments ({expected}), got {len(given)}")
+        return tuple(_value(interpreter, *each) for each in zip(given, types, strict=True))
+
+
+def _value(interpreter: Interpreter, given: Attribute, wanted: Attribute) -> Any:
+    """An argument as the interpreter holds it. ArgumentError for an attribute of another kind than its type."""
+    expected: tuple[type[Attribute], str] = (DenseIntOrFPElementsAttr, "dense<...> : tensor<...>")
+    if isinstance(wanted, IntegerType | IndexType):
+        expected = IntegerAttr, f"an integer : {wanted}"
+    elif isinstance(wanted, AnyFloat):
+        expected = FloatAttr, f"a float : {wanted}"
+    if not isinstance(given, expected[0]):
+        raise ArgumentError(f"--args: expected {expected[1]}, got {given}")
+    return interpreter.value_for_attribute(given, wanted)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run `stepwell-run` with `args` (the command line's by default); exits with 1 on a user's mistake."""
+    sys.setrecursionlimit(20_000)  # xDSL parses nested regions by recursion
+    with mistakes():
+        installed_universe()
+        tool = StepwellRunMain("Stepwell's runner: interprets a program op by op", args)
+        tool.check_frontend()
+        tool.run()
