@@ -97,7 +97,7 @@ def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | N
     """The module that `passes` make of a copy of `mod`.
 
     With the environment variable STEPWELL_VERIFY set to 1, each pass is followed by the verifier.
-    Raises `PassError` for a pass that fails with an error that is not ours.
+    Raises `PassError` for a pass that fails with any error that is not ours.
     """
     mod = mod.clone()
     _apply(mod, passes, after)
@@ -132,6 +132,8 @@ def _apply(mod: Module, passes: Iterable[ModulePass], after: AfterPass | None) -
             raise
         except DiagnosticException as error:
             raise PassError(str(error)) from error
+        except Exception as error:
+            raise PassError(f"pass {module_pass.name} failed: {type(error).__name__}: {error}") from error
         if os.environ.get("STEPWELL_VERIFY") == "1":
             mod.verify()
         if after is not None:

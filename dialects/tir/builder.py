@@ -156,10 +156,17 @@ class TirBuilder:
 
     # Constants and types
 
-    def const(self, value: bool | int | float, dtype: DType | str) -> SSAValue:
-        """A constant of a type; integers must fit it (ValueError), floats are rounded to it. Lanes are broadcast."""
-        if isinstance(dtype, str):
-            dtype = dtypes.parse_dtype(dtype)
+    def const(
+        self, value: bool | int | float | FloatAttr | IntegerAttr, dtype: DType | str | Attribute | None = None
+    ) -> SSAValue:
+        """A constant of a type, by default that of an attribute; integers must fit it (ValueError), floats are rounded
+        to it. Lanes are broadcast."""
+        if isinstance(value, FloatAttr | IntegerAttr):
+            value, dtype = value.value.data, value.type if dtype is None else dtype
+        if dtype is None:
+            raise ValueError(f"const {value}: expected a data type")
+        if not isinstance(dtype, DType):
+            dtype = dtypes.parse_dtype(dtype) if isinstance(dtype, str) else dtype_of(dtype)
         if dtype.lanes != 1:
             return self.broadcast(self.const(value, dtype.scalar), dtype.lanes)
         if dtype.is_float:

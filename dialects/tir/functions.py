@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -22,6 +22,7 @@ from xdsl.traits import CallableOpInterface, IsolatedFromAbove, MemoryAllocEffec
 
 from ...core.xdsl_compat import hint
 from .base import (
+    DYNAMIC,
     TirOp,
     annotations_attr,
     parse_body,
@@ -66,6 +67,7 @@ class FuncOp(TirOp):
     Constraints
         (C1) one name for each parameter.
         (C2) every tir.return inside returns result_type.
+        (C3) the shape and the layout of a memref are known: one of other sizes is a handle.
 
     Example
         tir.func @main("A" %A: memref<8xf32>, "n" %n: i32) attrs {tir.noalias = true} {
@@ -123,6 +125,11 @@ class FuncOp(TirOp):
     def verify_(self) -> None:
         names, args = len(self.param_names.data), len(self.body.block.args)
         require(names == args, f"(C1) {names} names for {args} parameters")
+        for name, argument in self.params:
+            if isinstance(argument.type, MemRefType):
+                strides = argument.type.get_strides()
+                known = DYNAMIC not in argument.type.get_shape() and strides is not None and None not in strides
+                require(known, f"(C3) parameter {name} of type {argument.type}: use a handle and tir.match_buffer")
         for op in self.body.walk():
             if isinstance(op, ReturnOp):
                 got = None if op.value is None else op.value.type

@@ -1,5 +1,8 @@
 """The way down: what it leaves alone, what it leaves behind, what it shows."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -188,14 +191,27 @@ def test_a_pipeline_that_does_not_read_is_refused(spec: str, message: str) -> No
         stepwell.apply_passes(stepwell.parse_tvmscript(PROGRAM), spec)
 
 
+@dataclass(frozen=True)
 class FailingPass(ModulePass):
     name = "always-fails"
 
+    error: ClassVar[Exception]
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        raise PassFailedException("this pass always fails")
+        raise self.error
 
 
-def test_an_upstream_pass_that_fails_raises_one_of_our_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (PassFailedException("this pass always fails"), "this pass always fails"),
+        (StopIteration("no more"), "pass always-fails failed: StopIteration: no more"),
+    ],
+)
+def test_a_pass_that_fails_raises_one_of_our_errors(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
+) -> None:
+    monkeypatch.setattr(FailingPass, "error", error, raising=False)
     monkeypatch.setattr(pipelines, "get_upstream_passes", lambda: {"always-fails": lambda: FailingPass})
-    with pytest.raises(stepwell.PassError, match="this pass always fails"):
+    with pytest.raises(stepwell.PassError, match=message):
         stepwell.apply_passes(stepwell.parse_tvmscript(PROGRAM), "always-fails")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute, Operation
 
-from ...dialects.tir import FuncOp
+from ...dialects.tir import FuncOp, TirBuilder
 from ...module import Module
 from .choices import Drawn
 from .environment import Features
@@ -40,6 +42,18 @@ def inputs_for(draw: Draw, func: FuncOp) -> dict[str, Any]:
     """Arguments by name for a function of these strategies: symbolic sizes that agree, and arrays of numbers that
     break things (ends of the range, infinities, NaN, zeros of both signs). Shrinks to sizes of 3."""
     return random_arguments(Drawn(draw), func)
+
+
+@st.composite
+def functions_of(
+    draw: Draw, make: Callable[..., Operation], elements: Sequence[Attribute]
+) -> tuple[Module, dict[str, Any]]:
+    """A module whose function `main` takes buffers of one shape, of these types of elements, and does `make(*buffers)`;
+    and arguments for it. Shrinks to buffers without dimensions."""
+    shape = draw(st.lists(st.integers(0, 9), max_size=3))
+    func = FuncOp("main", [(f"A{n}", MemRefType(element, shape)) for n, element in enumerate(elements)])
+    TirBuilder(func.body.block).insert(make(*func.body.block.args))
+    return Module(ModuleOp([func])), random_arguments(Drawn(draw), func)
 
 
 @st.composite

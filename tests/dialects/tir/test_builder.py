@@ -1,7 +1,9 @@
 """`TirBuilder`: loops and blocks around what it writes."""
 
+from typing import Any
+
 import pytest
-from xdsl.dialects.builtin import MemRefType, ModuleOp, f32, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, ModuleOp, f16, f32, i64
 
 from stepwell.dialects.tir import Axis, FuncOp, SymbolOp, TirBuilder
 from stepwell.module import Module
@@ -47,3 +49,26 @@ def test_each_loop_needs_a_name() -> None:
         TirBuilder(FuncOp("main", []).body.block).loops(["i"], [4, 8]),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        (2.5, "float16", "arith.constant 2.500000e+00 : f16"),
+        (2.5, f16, "arith.constant 2.500000e+00 : f16"),
+        (FloatAttr(2.5, f16), None, "arith.constant 2.500000e+00 : f16"),
+        (FloatAttr(2.5, f16), "float64", "arith.constant 2.500000e+00 : f64"),
+        (IntegerAttr(3, i64), None, "arith.constant 3 : i64"),
+    ],
+)
+def test_a_constant_has_the_type_that_is_asked_for_or_that_its_attribute_has(
+    value: Any, dtype: Any, expected: str
+) -> None:
+    func = FuncOp("main", [])
+    TirBuilder(func.body.block).const(value, dtype)
+    assert expected in str(func)
+
+
+def test_a_plain_number_needs_a_type() -> None:
+    with pytest.raises(ValueError, match=r"const 2\.5: expected a data type"):
+        TirBuilder(FuncOp("main", []).body.block).const(2.5)

@@ -17,6 +17,18 @@ tir.func @f("a" %a: i32) -> i64 {
 
 // -----
 
+// CHECK: (C3) parameter A of type memref<?x4xf32>: use a handle and tir.match_buffer
+tir.func @main("A" %A: memref<?x4xf32>) {
+}
+
+// -----
+
+// CHECK: (C3) parameter A of type memref<4xf32, strided<[?]>>: use a handle and tir.match_buffer
+tir.func @main("A" %A: memref<4xf32, strided<[?]>>) {
+}
+
+// -----
+
 // (C1) tir.match_buffer: one operand for each `?`.
 tir.func @f("a" %a: !tir.handle) {
   %A = tir.match_buffer "A" %a : !tir.handle -> memref<?x4xf32>

@@ -1,0 +1,26 @@
+"""Programs written by passes: what a nest of loops around one block takes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from xdsl.ir import SSAValue
+
+from ..dialects.tir import Axis, TirBuilder
+from .analysis.access_regions import buffer_shape, infer_accesses
+
+
+@contextmanager
+def each_element(builder: TirBuilder, name: str, buffer: SSAValue) -> Generator[Sequence[SSAValue], None, None]:
+    """A block called `name` for each element of a buffer, in loops over its dimensions; insert inside for a while.
+
+    Gives the index of the element. What the block reads and writes is found out behind it. Sizes may be known only when
+    the function is called.
+    """
+    shape = buffer_shape(buffer)
+    with builder.loops([f"i{d}" for d in range(len(shape))], shape) as loops:
+        axes = [Axis(f"v{d}", "spatial", 0, n, i) for d, (n, i) in enumerate(zip(shape, loops, strict=True))]
+        with builder.block(name, axes) as block:
+            yield block.variables
+    infer_accesses(block)
