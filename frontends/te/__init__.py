@@ -13,7 +13,7 @@ from .apply_schedule import apply_schedule
 from .axes import IterVar, reduce_axis, thread_axis
 from .errors import TeError
 from .expr import Cast, Select, SizeVar, Var, const
-from .extern import call_packed, extern
+from .extern import call_extern, call_packed, decl_buffer, extern
 from .functions import (
     abs,
     acos,
@@ -99,6 +99,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "call_extern",
     "call_packed",
     "ceil",
     "clz",
@@ -111,6 +112,7 @@ __all__ = [
     "create_prim_func",
     "create_schedule",
     "create_te_func",
+    "decl_buffer",
     "div",
     "erf",
     "exp",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from .axes import IterVar, Range
 from .errors import TeError
 from .expr import BITWISE, Call, PrimExpr, SizeVar, Var, binary, cast
-from .extern import Buffer, CallPacked, ExternOp
+from .extern import Argument, Buffer, BufferPointer, ExternOp
 from .rewrite import Rewriting
 from .scan import ScanOp
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Tensor, ordered
@@ -61,11 +61,7 @@ class _Change(Rewriting):
                 for buffer in op.buffers
             }
             body = tuple(
-                CallPacked(
-                    call.name,
-                    tuple(buffers[a] if isinstance(a, Buffer) else cast(a.dtype, self.expr(a)) for a in call.args),
-                )
-                for call in op.body
+                replace(call, args=tuple(self.argument(arg, buffers) for arg in call.args)) for call in op.body
             )
             inputs = tuple(self.tensors[tensor] for tensor in op.inputs)
             new = replace(op, shape=shape, shapes=shapes, inputs=inputs, buffers=tuple(buffers.values()), body=body)
@@ -75,6 +71,16 @@ class _Change(Rewriting):
         self.operations[op] = new
         for n in range(op.num_outputs):
             self.tensors[op.output(n)] = new.output(n)
+
+    def argument(self, arg: Argument, buffers: Mapping[Buffer, Buffer]) -> Argument:
+        """An argument of a call, of the type that it had."""
+        match arg:
+            case Buffer():
+                return buffers[arg]
+            case BufferPointer():
+                return BufferPointer(buffers[arg.buffer])
+            case _:
+                return cast(arg.dtype, self.expr(arg))
 
     def exprs(self, exprs: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
         """Several expressions, of the types that they had."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ...core.dtypes import type_of
+from ...core.dtypes import parse_dtype, type_of
 from ...core.xdsl_compat import hint
 from ...dialects import te
 from ...dialects.te import Axis
@@ -15,7 +15,10 @@ from ...dialects.tir import (
     FLOAT_BINARY,
     INT_BINARY,
     INTRINSICS,
+    BufferDataOp,
+    CallExternOp,
     CallPackedOp,
+    HandleType,
     Mixed,
     SymbolOp,
     TirBuilder,
@@ -39,7 +42,7 @@ from .expr import (
     StringImm,
     Var,
 )
-from .extern import Buffer, ExternOp
+from .extern import Argument, Buffer, BufferPointer, ExternOp
 from .scan import ScanOp
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, ordered
 
@@ -269,8 +272,11 @@ class FunctionWriter:
             hint(argument, buffer.name)
         writer = Writer(TirBuilder(body, op.location), self.writer.known, {})
         for call in op.body:
-            args = [memory[arg] if isinstance(arg, Buffer) else writer.write(arg) for arg in call.args]
-            writer.builder.insert(CallPackedOp(call.name, args))
+            args = [_argument(writer, memory, arg) for arg in call.args]
+            if call.dtype is None:
+                writer.builder.insert(CallPackedOp(call.name, args))
+            else:
+                writer.builder.insert(CallExternOp(call.name, args, _result_type(call.dtype)))
         dims = [extent for shape in shapes[len(op.inputs) :] for extent in shape if not isinstance(extent, int)]
         inputs = [self.tensors[tensor] for tensor in op.inputs]
         made = te.ExternOp(op.name, inputs, dims, Region(body), tag=op.tag, annotations=self._annotations(op))
@@ -315,3 +321,21 @@ def _variables(expr: PrimExpr) -> Iterable[Var]:
         if isinstance(top, Var):
             yield top
         todo += reversed(top.children)
+
+
+def _result_type(dtype: str) -> Attribute | None:
+    """What a C function returns."""
+    if dtype == "handle":
+        return HandleType()
+    return type_of(parse_dtype(dtype)) if dtype else None
+
+
+def _argument(writer: Writer, memory: Mapping[Buffer, SSAValue], arg: Argument) -> SSAValue:
+    """An argument of a call of a function outside."""
+    match arg:
+        case Buffer():
+            return memory[arg]
+        case BufferPointer():
+            return writer.builder.insert(BufferDataOp(memory[arg.buffer])).pointer
+        case _:
+            return writer.write(arg)

@@ -35,7 +35,7 @@ from ...te.expr import (
     Var,
     const,
 )
-from ...te.extern import call_packed
+from ...te.extern import call_extern, call_packed, decl_buffer
 from ...te.functions import all, any, if_then_else, max_value, min_value
 from ...te.tensor import CommReducer, ProducerLoad, Reduce
 from ..ir.module import IRModule, PrimFunc
@@ -112,8 +112,10 @@ __all__ = [
     "Var",
     "all",
     "any",
+    "call_extern",
     "call_packed",
     "const",
+    "decl_buffer",
     "if_then_else",
     "max_value",
     "min_value",

@@ -154,10 +154,75 @@ def test_what_a_function_raises_reaches_the_caller(target: str) -> None:
         build(te.create_prim_func([made]), target=target)["main"](np.zeros(4, "int32"))
 
 
+# Functions of C
+
+
+def doubled(size: Any) -> list[Any]:
+    """What `memcpy` copies, twice."""
+    A = te.placeholder((size,), name="A")
+    copy = te.extern(
+        (size,),
+        [A],
+        lambda ins, outs: te.call_extern(
+            "handle", "memcpy", outs[0].data, ins[0].access_ptr("r"), te.const(size, "int64") * 4
+        ),
+        name="copy",
+    )
+    return [A, te.compute((size,), lambda i: copy[i] * 2.0, name="B")]
+
+
+@pytest.mark.parametrize("index", [None, "int64"])
+def test_a_function_of_c_takes_addresses(index: str | None) -> None:
+    mod = te.create_prim_func(doubled(6), index)
+    mod.verify()
+    assert parse_tvmscript(mod.script()).script() == mod.script()
+    a, got = np.arange(6, dtype="float32"), np.zeros(6, "float32")
+    build(mod)["main"](a, got)
+    assert got.tolist() == (a * 2).tolist()
+
+
+def test_a_function_of_c_that_returns_nothing() -> None:
+    made = te.extern(
+        (4,),
+        [],
+        lambda ins, outs: te.call_extern("void", "memset", outs[0].data, 1, te.const(16, "int64")),
+        dtype="int32",
+    )
+    got = np.zeros(4, "int32")
+    build(te.create_prim_func([made]))["main"](got)
+    assert got.tolist() == [0x01010101] * 4
+
+
+def test_a_function_of_c_that_nobody_has_is_an_error() -> None:
+    made = te.extern((4,), [], lambda ins, outs: te.call_extern("int32", "nowhere_at_all", outs[0].data), dtype="int32")
+    with pytest.raises(LinkError, match="nowhere_at_all"):
+        build(te.create_prim_func([made]))
+
+
+def test_buffers_of_the_caller_stand_for_those_of_tensors() -> None:
+    A = te.placeholder((6,), name="A")
+    source, result = (
+        te.decl_buffer((6,), name="source", offset_factor=1),
+        te.decl_buffer((6,), "float32", name="result"),
+    )
+    made = te.extern(
+        (6,),
+        [A],
+        lambda ins, outs: te.call_packed("test.te.scaled", source, result, 3),
+        in_buffers=source,
+        out_buffers=[result],
+    )
+    assert made.dtype == "float32"
+    a, got = np.arange(6, dtype="float32"), np.zeros(6, "float32")
+    build(te.create_prim_func([A, made]))["main"](a, got)
+    assert got.tolist() == (a * 3).tolist()
+
+
 # Mistakes
 
 A = te.placeholder((8,), name="A")
 I = te.placeholder((8,), "int32", name="I")  # noqa: E741
+ROW = te.decl_buffer((8,), name="ROW")
 KEPT: list[Any] = []
 
 
@@ -192,10 +257,47 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         ],
         "extern E: buffer extern is of another operation",
     ),
-    "buffers of the caller": (
+    "a tensor as a buffer of the caller": (
         lambda: te.extern((8,), [A], call(), in_buffers=[A]),  # pyright: ignore
-        "in_buffers and out_buffers are not supported, expected None",
+        "in_buffers: Tensor(shape=[8], op.name=A), expected what te.decl_buffer gives",
     ),
+    "too many buffers of the caller": (
+        lambda: te.extern((8,), [A], call(), in_buffers=[te.decl_buffer((8,)), te.decl_buffer((8,))]),
+        "extern extern: in_buffers: 2 buffers, expected 1",
+    ),
+    "a buffer of another shape": (
+        lambda: te.extern((8,), [A], call(), out_buffers=te.decl_buffer((8, 1), name="O")),
+        "out_buffers: buffer O is [8, 1] of float32, expected [8] of float32",
+    ),
+    "a buffer of another type": (
+        lambda: te.extern((8,), [A], call(), in_buffers=te.decl_buffer((8,), "int32", "P")),
+        "in_buffers: buffer P is [8] of int32, expected [8] of float32",
+    ),
+    "a buffer twice": (
+        lambda: te.extern((8,), [A, A], call(), in_buffers=[ROW, ROW]),
+        "in_buffers: buffer ROW is given twice",
+    ),
+    "a buffer with strides": (
+        lambda: te.decl_buffer((8, 8), strides=[1, 8], name="T"),
+        "decl_buffer T: strides [1, 8], expected a row-major, compact and global buffer",
+    ),
+    "a buffer elsewhere": (lambda: te.decl_buffer((8,), scope="shared"), "decl_buffer buffer: scope 'shared'"),
+    "a buffer for its address": (
+        lambda: te.extern((8,), [A], lambda ins, outs: te.call_extern("int32", "f", ins[0])),
+        'call_extern f: buffer A, expected its address, A.access_ptr("r")',
+    ),
+    "an address for its buffer": (
+        lambda: te.extern((8,), [A], lambda ins, outs: te.call_packed("f", ins[0].data)),
+        "call_packed f: an address in A, expected the buffer",
+    ),
+    "an address in a buffer of another call": (
+        lambda: te.extern((8,), [A], lambda ins, outs: te.call_extern("int32", "f", ROW.data)),
+        "extern extern: buffer ROW is of another operation",
+    ),
+    "another access": (lambda: ROW.access_ptr("x"), "access_ptr of ROW: access_mask 'x', expected 'r', 'w' or 'rw'"),
+    "an address inside of a buffer": (lambda: ROW.access_ptr("r", offset=4), "access_ptr of ROW: offset 4, expected 0"),
+    "a result of no type": (lambda: te.call_extern("f13", "f"), "call_extern f: unknown dtype 'f13'"),
+    "a C function without a name": (lambda: te.call_extern("int32", ""), "call_extern of '', expected the name"),
     "a call of the state": (
         lambda: te.scan(
             te.compute((1,), lambda t: te.const(0.0)),
