@@ -62,15 +62,15 @@ def _num_blocks(op: ComputeOp) -> int:
 class _Application:
     """A schedule being applied.
 
-    blocks: of each stage, those that are read in front of those that read them.  loops: of each axis that is a loop
-    now.  leaves: those of a stage, outermost first.  inits: loops around inits that were taken out, and their
-    axes.  buffers: names of those whose scope was set.  named: loops of which something is said besides how they are
-    made.
+    blocks: of each stage, those that are read in front of those that read them; several for several tensors in one
+    nest.  loops: of each axis that is a loop now.  leaves: those of a stage, outermost first.  inits: loops around
+    inits that were taken out, and their axes.  buffers: names of those whose scope was set.  named: loops of which
+    something is said besides how they are made.
     """
 
     def __init__(self, sch: TirSchedule, blocks: dict[Stage, list[BlockRV]]):
         self.sch = sch
-        self.blocks = {stage: found[0] for stage, found in blocks.items() if len(found) == 1}
+        self.blocks = blocks
         self.loops: dict[Stage, dict[IterVar, LoopRV]] = {}
         self.leaves: dict[Stage, list[IterVar]] = {}
         self.inits: list[tuple[LoopRV, IterVar]] = []
@@ -79,12 +79,6 @@ class _Application:
         for stage in blocks:
             if stage.attachment is not None and stage.attachment.stage in blocks and stage.attachment.axis is not None:
                 self.named[stage.attachment.stage].add(stage.attachment.axis)
-        for stage, found in blocks.items():
-            if len(found) > 1 and (stage.relations or self.named[stage] or stage.steps or stage.attachment is not None):
-                raise UnsupportedError(
-                    f"stage {stage.name} computes {len(found)} tensors in as many blocks; a schedule of it is not "
-                    "supported yet"
-                )
 
     def run(self) -> TirSchedule:
         for stage in self.blocks:
@@ -92,10 +86,11 @@ class _Application:
                 with _refused(stage, step.where):
                     self._say(stage, step)
         placed = [stage for stage in self.blocks if not _is_inlined(stage)]
-        for stage, block in self.blocks.items():
+        for stage, blocks in self.blocks.items():
             if stage.attachment is not None and _is_inlined(stage):
                 with _refused(stage, stage.attachment.where):
-                    self.sch.compute_inline(block)
+                    for block in blocks:
+                        self.sch.compute_inline(block)
         for stage in reversed(placed):
             self._place(stage)
         for stage in placed:
@@ -108,11 +103,17 @@ class _Application:
     def _say(self, stage: Stage, step: BlockStep) -> None:
         """Do what is said about a stage as a whole. Buffers keep their names, which say the scope already if they are
         caches."""
-        block = self.blocks[stage]
-        if step.primitive != "set_scope":
-            getattr(self.sch, step.primitive)(block, *step.arguments)
+        blocks = self.blocks[stage]
+        if step.primitive == "annotate":
+            for block in blocks:
+                self.sch.annotate(block, *step.arguments)
             return
-        index, scope = step.arguments
+        index, *arguments = step.arguments  # of the tensor; each has a block of its own, or all have one
+        block, index = (blocks[index], 0) if len(blocks) > 1 else (blocks[0], index)
+        if step.primitive != "set_scope":
+            getattr(self.sch, step.primitive)(block, index, *arguments)
+            return
+        (scope,) = arguments
         name = self.buffers.setdefault((block, index), buffer_name(self._written(block, index)))
         self.sch.set_scope(block, index, scope)
         self._rename_buffer(block, index, name)
@@ -144,7 +145,7 @@ class _Application:
 
     def _place(self, stage: Stage) -> None:
         """Bring a stage to where it is computed, and its loops into the form that was asked for."""
-        op, block = stage.op, self.blocks[stage]
+        op, block = stage.op, self.blocks[stage][0]
         assert isinstance(op, ComputeOp)
         axes = [*op.axis, *op.reduce_axis]
         if stage.attachment is not None:
@@ -191,7 +192,9 @@ class _Application:
             raise TeError(f"{what}, which {why}")
         if axis not in parent.leaf_iter_vars:
             raise TeError(f"{what}, which was split or fused since")
-        block, loop = self.blocks[stage], self.loops[parent][axis]
+        block, loop = self.blocks[stage][0], self.loops[parent][axis]
+        if len(self.blocks[stage]) > 1:
+            raise UnsupportedError(f"{what}, but it has several tensors in as many blocks: not supported yet")
         keeps_all = bool(stage.relations or self.named[stage])
         with _refused(stage, attachment.where):
             self.sch.compute_at(block, loop, preserve_unit_loops=keeps_all)
@@ -249,7 +252,7 @@ class _Application:
             return  # threads reduce together what one init is for
         first = leaves.index(reduced[0])
         try:
-            init = self.sch.decompose_reduction(self.blocks[stage], loops[reduced[0]])
+            init = self.sch.decompose_reduction(self.blocks[stage][0], loops[reduced[0]])
         except ScheduleError:
             self._name_all()
             return  # it computes the same in the block, at the first step of the reduction

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stepwell
-from stepwell import ScheduleError, UnsupportedError
+from stepwell import ScheduleError, UnsupportedError, build
 from stepwell.frontends import te
 from stepwell.frontends.te import TeError
 
@@ -696,14 +696,39 @@ def test_what_is_not_there_yet_says_so() -> None:
         s.cached_read(D, "local", [])
 
 
-def test_several_tensors_that_are_computed_at_once_cannot_be_scheduled_yet() -> None:
-    both = te.compute((8, 8), lambda i, j: (A[i, j] + 1.0, A[i, j] - 1.0), name="both")
+def test_several_tensors_that_are_computed_at_once_share_their_loops() -> None:
+    more = te.compute((8, 8), lambda i, j: A[i, j] * 2.0, name="more")
+    both = te.compute((8, 8), lambda i, j: (more[i, j] + 1.0, more[i, j] - 1.0), name="both")
     s = te.create_schedule(both[0].op)
     plain = te.apply_schedule(s, [A, *both])
-    assert structure(plain) == "for i, j in T.grid(8, 8):\n    both_v0\n    both_v1"
-    s[both[0]].vectorize(both[0].op.axis[1])
-    with pytest.raises(UnsupportedError, match="stage both computes 2 tensors in as many blocks"):
-        te.apply_schedule(s, [A, *both])
+    assert structure(plain).endswith("for i, j in T.grid(8, 8):\n    both_v0\n    both_v1")
+    i, j = both[0].op.axis
+    outer, inner = s[both[0]].split(j, 4)
+    s[both[0]].reorder(outer, i, inner)
+    s[both[0]].vectorize(inner)
+    s[both[1]].parallel(outer)  # the same stage
+    s[more].compute_at(s[both[0]], i)
+    made = te.apply_schedule(s, [A, *both])
+    assert "for j_outer in T.parallel(2):" in made.mod.script()
+    assert made.mod.script().count("T.vectorized") == 1
+    a, sums, differences = np.random.default_rng(0).random((8, 8), "float32"), *np.zeros((2, 8, 8), "float32")
+    build(made.mod)["main"](a, sums, differences)
+    np.testing.assert_array_equal(sums, a * 2 + 1)
+    np.testing.assert_array_equal(differences, a * 2 - 1)
+
+
+def test_several_tensors_that_are_computed_at_once_are_inlined_and_kept_elsewhere() -> None:
+    both = te.compute((8, 8), lambda i, j: (A[i, j] + 1.0, A[i, j] - 1.0), name="both")
+    product = te.compute((8, 8), lambda i, j: both[0][i, j] * both[1][i, j], name="product")
+    s = te.create_schedule(product.op)
+    s[both[0]].compute_inline()
+    assert structure(te.apply_schedule(s, [A, product])) == "for i, j in T.grid(8, 8):\n    product"
+    s = te.create_schedule(product.op)
+    s[both[0]].set_scope("local")
+    assert te.apply_schedule(s, [A, product]).mod.script().count('scope="local"') == 2
+    s[both[0]].compute_at(s[product], product.op.axis[0])
+    with pytest.raises(UnsupportedError, match=r"stage both is computed at axis i .* several tensors in as"):
+        te.apply_schedule(s, [A, product])
 
 
 # Any schedule
