@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
@@ -19,6 +20,7 @@ from .axes import IterVar
 from .errors import TeError
 from .expr import IntImm, Var
 from .prim_func import create_prim_func
+from .scan import ScanOp
 from .schedule import Schedule
 from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage
 from .tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, ordered
@@ -35,14 +37,19 @@ def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: st
     """
     made = schedule.resolved()
     params = [_parameter(schedule[arg], made, arg) if isinstance(arg, Tensor) else arg for arg in args]
-    ops = [op for op in ordered([arg for arg in params if isinstance(arg, Tensor)]) if isinstance(op, ComputeOp)]
+    ops = [op for op in ordered([p for p in params if isinstance(p, Tensor)]) if not isinstance(op, PlaceholderOp)]
     stage_of = {op: stage for stage, op in made.items()}
     for stage in schedule.stages:
-        if stage.is_output and isinstance(stage.op, ComputeOp) and made[stage] not in ops:
+        if stage.is_output and not isinstance(stage.op, PlaceholderOp) and made[stage] not in ops:
             raise TeError(f"output {stage.name} of the schedule is no argument, and no argument is computed from it")
     sch = TirSchedule(create_prim_func(params, name=name))
-    blocks = iter(sch.get_child_blocks("root") if ops else [])
-    found = {stage_of[op]: [next(blocks) for _ in range(_num_blocks(op))] for op in ops}
+    blocks = list(sch.get_child_blocks("root") if ops else [])
+    found: dict[Stage, list[BlockRV]] = {}
+    for op in ops:
+        count = _num_blocks(sch, op, blocks)
+        if isinstance(op, ComputeOp):
+            found[stage_of[op]] = blocks[:count]
+        del blocks[:count]
     return _Application(sch, {stage: found[stage] for stage in schedule.stages if stage in found}).run()
 
 
@@ -54,9 +61,21 @@ def _parameter(stage: Stage, made: Mapping[Stage, Operation], arg: Tensor) -> Te
     return PlaceholderOp(tensor.name, tensor.shape, (tensor.data_type,), tensor.op.location).output(0)
 
 
-def _num_blocks(op: ComputeOp) -> int:
-    """How many blocks compute an operation: one, or one for each of several tensors that are not reduced together."""
-    return 1 if isinstance(op.body[0], Reduce) else op.num_outputs
+def _num_blocks(sch: TirSchedule, op: Operation, blocks: Sequence[BlockRV]) -> int:
+    """How many blocks compute an operation: one, or one for each of several tensors that are not reduced together; for
+    a scan those of its loop over time, and in front of it those that copy first rows. blocks: from its first one on."""
+    if isinstance(op, ComputeOp):
+        return 1 if isinstance(op.body[0], Reduce) else op.num_outputs
+    if not isinstance(op, ScanOp):
+        return 1
+    loops = [sch.get(sch.get_loops(block)[0]) if _is_in_scan(sch, block) else None for block in blocks]
+    first = next(n for n, loop in enumerate(loops) if loop is not None)
+    return first + sum(1 for _ in takewhile(lambda loop: loop is loops[first], loops[first:]))
+
+
+def _is_in_scan(sch: TirSchedule, block: BlockRV) -> bool:
+    op = sch.get(block)
+    return isinstance(op, BlockOp) and any(axis.kind == "scan" for axis in op.axes)
 
 
 class _Application:

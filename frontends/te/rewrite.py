@@ -1,14 +1,13 @@
-"""Tensor expressions rewritten: read through a copy, written through one, reduced in two steps."""
+"""Expressions written anew, from their leaves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from .axes import IterVar, Range
-from .expr import And, IfThenElse, IntImm, PrimExpr, Var
-from .tensor import ComputeOp, ProducerLoad, Reduce, Tensor, compute, reductions
+from .axes import IterVar
+from .expr import PrimExpr, Var
+from .tensor import ProducerLoad, Reduce, Tensor, reductions
 
 TensorMap = Callable[[Tensor], Tensor]
 
@@ -65,81 +64,3 @@ class Substitution(Rewriting):
         if isinstance(expr, ProducerLoad):
             return ProducerLoad(self.tensors(expr.producer), children)
         return super().made(expr, children)
-
-
-def outputs(op: ComputeOp) -> list[Tensor]:
-    """The tensors of an operation."""
-    return [op.output(n) for n in range(op.num_outputs)]
-
-
-def read_through(op: ComputeOp, tensors: TensorMap) -> ComputeOp:
-    """An operation that reads other tensors."""
-    return replace(op, body=Substitution({}, tensors).body(op.body))
-
-
-def copy_of(tensor: Tensor, name: str) -> Tensor:
-    """A tensor with the elements of another one, `name` its operation's name."""
-    names = [f"ax{n}" for n in range(tensor.ndim)]
-    return compute(tensor.shape, lambda *indices: tensor(*indices), name, varargs_names=names)
-
-
-def written_through(op: ComputeOp, name: str) -> tuple[ComputeOp, ComputeOp]:
-    """An operation as two: one called `name` that computes, along axes called `i.c`, and one that copies from it."""
-    axes = tuple(IterVar(axis.dom, Var(f"{axis.var.name}.c", axis.var.dtype), axis.kind) for axis in op.axis)
-    variables = {old.var: new.var for old, new in zip(op.axis, axes, strict=True)}
-    cache = replace(op, name=name, axis=axes, body=Substitution(variables).body(op.body))
-    indices = [axis.var for axis in op.axis]
-    copy = replace(op, reduce_axis=(), body=tuple(tensor(*indices) for tensor in outputs(cache)))
-    return cache, copy
-
-
-def factored(
-    op: ComputeOp,
-    factor: IterVar,
-    rest: Sequence[IterVar],
-    values: Mapping[Var, PrimExpr],
-    conditions: Sequence[PrimExpr],
-    position: int,
-) -> tuple[ComputeOp, ComputeOp]:
-    """A reduction in two steps: along `rest` for each value of `factor`, and along that.
-
-    values: of the axes of the reduction, in terms of `factor` and `rest`.  conditions: where these are within them.
-    position: which dimension of the tensor in between belongs to `factor`.
-    """
-    first = op.body[0]
-    assert isinstance(first, Reduce)
-    change = Substitution(values)
-    condition = change.expr(first.condition)
-    for other in conditions:
-        condition = other if isinstance(condition, IntImm) and condition.value else And(other, condition)
-    assert factor.dom is not None
-    axes = [*op.axis]
-    axes.insert(position, IterVar(factor.dom, factor.var, "spatial"))
-    shape = [*op.shape]
-    shape.insert(position, factor.dom.extent)
-    source, units = change.exprs(first.source), first.combiner.identity_element
-    if rest:
-        body = reductions(first.combiner, source, rest, condition, ())
-    elif isinstance(condition, IntImm):
-        body = source
-    else:
-        body = tuple(IfThenElse(condition, *pair) for pair in zip(source, units, strict=True))
-    partial = replace(
-        op, name=f"{op.name}.rf", shape=tuple(shape), axis=tuple(axes), reduce_axis=tuple(rest), body=body
-    )
-    return partial, _rest(op, first, partial, factor, position)
-
-
-def _rest(op: ComputeOp, first: Reduce, partial: ComputeOp, factor: IterVar, position: int) -> ComputeOp:
-    """The second step of a reduction in two."""
-    assert factor.dom is not None
-    axes = tuple(IterVar(axis.dom, Var(f"ax{n}", axis.var.dtype), "spatial") for n, axis in enumerate(op.axis))
-    over = IterVar(
-        Range(IntImm(factor.var.dtype, 0), factor.dom.extent), Var(f"{factor.var.name}.v", factor.var.dtype), "reduce"
-    )
-    indices: list[PrimExpr] = [axis.var for axis in axes]
-    indices.insert(position, over.var)
-    source = [tensor(*indices) for tensor in outputs(partial)]
-    init = Substitution({old.var: new.var for old, new in zip(op.axis, axes, strict=True)}).exprs(first.init)
-    body = reductions(first.combiner, source, (over,), IntImm("bool", 1), init)
-    return replace(op, axis=axes, reduce_axis=(over,), body=body)

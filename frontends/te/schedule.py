@@ -9,9 +9,9 @@ from ...core.errors import UnsupportedError
 from .axes import IterVar, Range
 from .errors import TeError
 from .expr import IntImm, PrimExpr, Var, binary
-from .rewrite import copy_of, factored, outputs, read_through, written_through
 from .stage import Fuse, Split, Stage
-from .tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, ordered
+from .staging import copy_of, factored, outputs, read_through, written_through
+from .tensor import ComputeOp, Operation, Reduce, Tensor, ordered
 
 LATER = frozenset(("create_group", "normalize"))
 """What TVM's schedules have and these have not yet."""
@@ -35,16 +35,13 @@ def create_schedule(ops: Operation | Tensor | Sequence[Operation | Tensor]) -> S
 
 class Schedule:
     """How tensors are to be computed: a stage for each operation. The order of what is said about different stages does
-    not matter; `apply_schedule` does all of it.
+    not matter; `apply_schedule` does all of it. A `te.scan` or `te.extern` is computed as it is, in its place.
 
     outputs: the operations it was made of, as they are now.  stages: each behind those that it reads.
     """
 
     def __init__(self, outputs: Sequence[Operation]):
         found = ordered([op.output(0) for op in outputs])
-        for op in found:
-            if not isinstance(op, PlaceholderOp | ComputeOp):
-                raise UnsupportedError(f"a schedule of {op.name}, a te.scan or te.extern, is not supported yet")
         self.stages = [Stage(self, op, is_output=op in outputs) for op in found]
         self._stage_of = dict(zip(found, self.stages, strict=True))
         self._outputs = [self._stage_of[op] for op in dict.fromkeys(outputs)]
@@ -91,9 +88,7 @@ class Schedule:
                 raise TeError(f"cache_read: {stage.name} does not read {tensor.name}")
         cached = copy_of(tensor, f"{tensor.name}.{scope}")
         for stage in stages:
-            op = stage.op
-            assert isinstance(op, ComputeOp)
-            self._replace(stage, read_through(op, lambda t: cached if self.current(t) == tensor else t))
+            self._replace(stage, read_through(stage.op, lambda t: cached if self.current(t) == tensor else t))
         self._add(cached.op, self.stages.index(source) + 1).set_scope(scope)
         return cached
 
@@ -155,8 +150,7 @@ class Schedule:
 
     def _untouched(self, tensor: Tensor, action: str) -> tuple[Stage, ComputeOp]:
         stage = self[tensor]
-        if not isinstance(stage.op, ComputeOp):
-            raise TeError(f"{action}: {stage.name} is given by the caller, expected a tensor that is computed")
+        stage.require_computed(action)
         if stage.relations or stage.attributes:
             raise TeError(f"{action}: the loops of stage {stage.name} were changed before it")
         return stage, stage.op
@@ -179,8 +173,7 @@ class Schedule:
             return made[self[tensor]].output(tensor.value_index)
 
         for stage in self.stages:
-            op = stage.op
-            made[stage] = read_through(op, tensor_of) if isinstance(op, ComputeOp) else op
+            made[stage] = read_through(stage.op, tensor_of)
         return made
 
 

@@ -11,7 +11,7 @@ from ...core.errors import UnsupportedError
 from .axes import IterVar
 from .errors import TeError, user_frame
 from .expr import IntImm, Var
-from .tensor import ComputeOp, Operation
+from .tensor import ComputeOp, Operation, PlaceholderOp
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -222,7 +222,7 @@ class Stage:
 
         scope: a loop of `parent`, or a thread that one is bound to. TeError if it is none.
         """
-        self._require_computed("compute_at")
+        self.require_computed("compute_at")
         if parent is self or parent.schedule is not self.schedule:
             raise TeError(f"compute_at: stage {parent.name}, expected another stage of the same schedule")
         self.attachment = Attachment(parent, parent.loop(scope), here())
@@ -237,7 +237,7 @@ class Stage:
 
     def compute_inline(self) -> None:
         """Compute each element where it is read. TeError for an output."""
-        self._require_computed("compute_inline")
+        self.require_computed("compute_inline")
         if self.is_output:
             raise TeError(f"compute_inline: {self.name} is an output of the schedule, which nobody reads")
         self.attachment = Attachment(None, None, here())
@@ -250,7 +250,7 @@ class Stage:
 
     def set_scope(self, scope: str) -> None:
         """Keep the elements in memory of a scope: "global", "shared", "local", ..."""
-        self._require_computed("set_scope")
+        self.require_computed("set_scope")
         self.steps += [BlockStep("set_scope", (n, scope), here()) for n in range(self.op.num_outputs)]
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
@@ -265,12 +265,15 @@ class Stage:
 
     def double_buffer(self) -> None:
         """Keep the elements twice, so that one copy can be written while the other is read: an annotation."""
-        self._require_computed("double_buffer")
+        self.require_computed("double_buffer")
         self.steps.append(BlockStep("annotate", ("double_buffer_scope", 0), here()))
 
-    def _require_computed(self, action: str) -> None:
-        if not isinstance(self.op, ComputeOp):
+    def require_computed(self, action: str) -> None:
+        """TeError if it is not a `te.compute` whose tensor this is."""
+        if isinstance(self.op, PlaceholderOp):
             raise TeError(f"{action}: {self.name} is given by the caller, expected a tensor that is computed")
+        if not isinstance(self.op, ComputeOp):
+            raise TeError(f"{action}: {self.name} is a te.scan or te.extern, expected a te.compute")
 
 
 def _names(axes: Sequence[IterVar]) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import stepwell
 from stepwell import ScheduleError, UnsupportedError, build
+from stepwell.backends.runtime import register_func
 from stepwell.frontends import te
 from stepwell.frontends.te import TeError
 
@@ -818,9 +819,55 @@ def test_any_schedule_computes_the_same_or_is_refused(drawn: tuple[Any, list[Any
     np.testing.assert_allclose(run(sch, *given, shape=out), reference(*given), rtol=1e-3, atol=1e-3)
 
 
-def test_scans_have_no_schedule_yet() -> None:
-    X, state = te.placeholder((4, 2), name="X"), te.placeholder((4, 2), name="state")
-    init = te.compute((1, 2), lambda _, i: X[0, i])
-    total = te.scan(init, te.compute((4, 2), lambda t, i: state[t - 1, i] + X[t, i]), state, name="total")
-    with pytest.raises(UnsupportedError, match="a schedule of total, "):
-        te.create_schedule(total.op)
+@register_func("test.schedule.scaled")
+def scaled(source: Any, result: Any, factor: float) -> None:
+    result[...] = source * np.float32(factor)
+
+
+def test_a_call_stands_among_the_stages() -> None:
+    more = te.compute((8, 8), lambda i, j: A[i, j] + 1.0, name="more")
+    call = te.extern(
+        (8, 8), [more], lambda ins, outs: te.call_packed("test.schedule.scaled", ins[0], outs[0], 3.0), name="call"
+    )
+    less = te.compute((8, 8), lambda i, j: call[i, j] - 1.0, name="less")
+    s = te.create_schedule(less.op)
+    s[more].vectorize(more.op.axis[1])
+    _, inner = s[less].split(less.op.axis[1], 4)
+    s[less].parallel(less.op.axis[0])
+    s[less].unroll(inner)
+    copy = s.cache_read(more, "global", [call])
+    s[copy].reorder(*reversed(s[copy].op.axis))
+    a = np.random.default_rng(0).random((8, 8), "float32")
+    np.testing.assert_array_equal(run(te.apply_schedule(s, [A, less]), a, shape=(8, 8)), (a + 1) * 3 - 1)
+    with pytest.raises(TeError, match=r"cache_write: call is a te\.scan or te.extern, expected a te.compute"):
+        s.cache_write(call, "global")
+    with pytest.raises(TeError, match="axis j is none of the axes of stage call"):
+        s[call].vectorize(less.op.axis[1])
+    s[copy].compute_inline()
+    with pytest.raises(ScheduleError, match=r"compute_inline: stage more\.global"):
+        te.apply_schedule(s, [A, less])
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_scans_stand_among_the_stages(shared: bool) -> None:
+    doubled = te.compute((8, 8), lambda t, i: A[t, i] * 2.0, name="doubled")
+    init = te.compute((1, 8), lambda _, i: doubled[0, i], name="init")
+    scans: list[Any] = []
+    for name in ("sums", "totals"):
+        state = te.placeholder((8, 8), name="state")
+        source = scans[-1] if scans else doubled
+        step = te.compute((8, 8), lambda t, i: state[t - 1, i] + source[t, i], name="step")
+        first = init if not scans else te.compute((1, 8), lambda _, i: scans[0][0, i], name="first")
+        scans.append(te.scan(first, step, state, name=name))
+    out = te.compute((8, 8), lambda t, i: scans[1][t, i] + (init[0, i] if shared else 1.0), name="out")
+    s = te.create_schedule(out.op)
+    s[doubled].compute_inline()
+    s[out].vectorize(out.op.axis[1])
+    s[init].unroll(init.op.axis[1])
+    made = te.apply_schedule(s, [A, out])
+    assert "doubled" not in made.mod.script()
+    a = np.random.default_rng(0).integers(0, 9, (8, 8)).astype("float32")
+    expected = (2 * a).cumsum(0).cumsum(0) + (2 * a[0] if shared else 1)
+    np.testing.assert_array_equal(run(made, a, shape=(8, 8)), expected)
+    with pytest.raises(TeError, match=r"compute_at: sums is a te\.scan or te.extern, expected a te.compute"):
+        s[scans[0]].compute_at(s[out], out.op.axis[0])
