@@ -39,6 +39,7 @@ from .tir_plan_allocations import TirPlanAllocationsPass
 from .tir_resolve_blocks import TirResolveBlocksPass
 from .tir_simplify import TirSimplifyPass
 from .tir_unroll_loops import TirUnrollLoopsPass
+from .tir_vectorize_loops import TirVectorizeLoopsPass
 
 AfterPass: TypeAlias = Callable[[str, Module], None]
 """Called behind each pass with its name and the module it has left."""
@@ -57,6 +58,7 @@ def resolve_tir() -> list[ModulePass]:
         TirLowerMatchBuffersPass(),
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),
+        TirVectorizeLoopsPass(),
         TirPlanAllocationsPass(),
     ]
 

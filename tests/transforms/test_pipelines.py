@@ -56,6 +56,13 @@ def test_the_way_down_can_be_entered_at_any_landing() -> None:
     assert str(lower(resolved)) == str(lowered)
 
 
+def test_vectorized_loops_are_vectors_on_the_way_down() -> None:
+    text = PROGRAM.replace("range(", "T.vectorized(")
+    assert text != PROGRAM
+    assert "vector<" in str(lower(stepwell.parse_tvmscript(text)))
+    assert "vector<" not in str(lower(stepwell.parse_tvmscript(PROGRAM)))
+
+
 def test_functions_of_several_landings_go_down_together() -> None:
     upstream = """
     func.func @there(%x: i32) -> i32 {

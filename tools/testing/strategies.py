@@ -46,12 +46,16 @@ def inputs_for(draw: Draw, func: FuncOp) -> dict[str, Any]:
 
 @st.composite
 def functions_of(
-    draw: Draw, make: Callable[..., Operation], elements: Sequence[Attribute]
+    draw: Draw, make: Callable[..., Operation], types: Sequence[Attribute]
 ) -> tuple[Module, dict[str, Any]]:
-    """A module whose function `main` takes buffers of one shape, of these types of elements, and does `make(*buffers)`;
-    and arguments for it. Shrinks to buffers without dimensions."""
+    """A module whose function `main` does `make(*params)`, and arguments for it.
+
+    types: of the parameters, such as `MemRefType(f32, [4, 8])`; of types of elements, buffers of one shape are made.
+    Shrinks to buffers without dimensions.
+    """
     shape = draw(st.lists(st.integers(0, 9), max_size=3))
-    func = FuncOp("main", [(f"A{n}", MemRefType(element, shape)) for n, element in enumerate(elements)])
+    whole = [type if isinstance(type, MemRefType) else MemRefType(type, shape) for type in types]
+    func = FuncOp("main", [(f"A{n}", type) for n, type in enumerate(whole)])
     TirBuilder(func.body.block).insert(make(*func.body.block.args))
     return Module(ModuleOp([func])), random_arguments(Drawn(draw), func)
 

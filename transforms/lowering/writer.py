@@ -107,7 +107,7 @@ class Writer:
             self.location = op.location
             handler = self.module.handlers.get(type(op))
             if handler is None:
-                raise unsupported(op, "this operation cannot be lowered to the upstream dialects")
+                raise unsupported(op, "no pass of the way down takes this operation: run one that lowers it first")
             handler(self, op)
         self.location = outer
 

@@ -38,8 +38,8 @@ class EvalOp(IRDLOperation):
         if not self.coefficients.data:
             raise VerifyException("(C1) expected at least one coefficient")
         for coefficient in self.coefficients:
-            if coefficient.type != get_element_type_or_self(self.source.type):
-                raise VerifyException(f"(C2) coefficient {coefficient} for elements of {self.source.type}")
+            if coefficient.type != (element := get_element_type_or_self(self.source.type)):
+                raise VerifyException(f"(C2) expected coefficients of type {element}, got {coefficient}")
 
 
 Poly = Dialect("poly", [EvalOp])

@@ -1,0 +1,123 @@
+"""What do vectorized loops gain as vectors (`tir-vectorize-loops`), against serial loops that are left to LLVM?
+
+Each kernel is compiled by the way down with the pass and without it, both are run in turn, and medians are compared;
+for scale, numpy on one thread where it has the operation.
+
+    python benchmarks/vectorize.py [--runs N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import numpy as np
+
+from stepwell import Module, te
+from stepwell.backends.llvm import compile_module
+from stepwell.transforms.pipelines import LANDINGS, run_pipeline
+from stepwell.transforms.tir_vectorize_loops import TirVectorizeLoopsPass
+
+Kernel = tuple[Module, list[Any], Callable[..., Any] | None]
+
+
+def _vectorized(out: Any, args: list[Any], axis: int, lanes: int) -> Module:
+    s = te.create_schedule(out.op)
+    _, inner = s[out].split(out.op.axis[axis], lanes)
+    s[out].vectorize(inner)
+    return te.apply_schedule(s, args).mod
+
+
+def _random(*shape: int) -> Any:
+    return np.random.default_rng(0).random(shape, "float32")
+
+
+def multiply_add(n: int = 1 << 16) -> Kernel:
+    A, B = te.placeholder((n,), name="A"), te.placeholder((n,), name="B")
+    C = te.compute((n,), lambda i: A[i] * B[i] + 1.0, name="C")
+    return _vectorized(C, [A, B, C], 0, 16), [_random(n), _random(n), _random(n)], lambda a, b, c: a * b + 1
+
+
+def stencil(n: int = 512) -> Kernel:
+    A = te.placeholder((n + 2, n + 2), name="A")
+    C = te.compute((n, n), lambda i, j: A[i, j] + A[i + 1, j] + A[i + 2, j] + A[i + 1, j + 2], name="C")
+    return _vectorized(C, [A, C], 1, 16), [_random(n + 2, n + 2), _random(n, n)], None
+
+
+def padding(n: int = 1000) -> Kernel:
+    A = te.placeholder((n, n), name="A")
+    inside = te.compute((n, n), lambda i, j: te.if_then_else(te.all(j > 0, j < n - 1), A[i, j], 0.0), name="C")
+    return _vectorized(inside, [A, inside], 1, 16), [_random(n, n), _random(n, n)], None
+
+
+def exponential(n: int = 1 << 14) -> Kernel:
+    A = te.placeholder((n,), name="A")
+    C = te.compute((n,), lambda i: te.exp(A[i]) * 2.0, name="C")
+    return _vectorized(C, [A, C], 0, 8), [_random(n), _random(n)], lambda a, c: np.exp(a) * 2
+
+
+def transpose(n: int = 512) -> Kernel:
+    A = te.placeholder((n, n), name="A")
+    C = te.compute((n, n), lambda i, j: A[j, i] + 1.0, name="C")
+    return _vectorized(C, [A, C], 1, 8), [_random(n, n), _random(n, n)], lambda a, c: a.T + 1
+
+
+def matmul(n: int = 256) -> Kernel:
+    A, B = te.placeholder((n, n), name="A"), te.placeholder((n, n), name="B")
+    k = te.reduce_axis((0, n), "k")
+    packed = te.compute((n // 16, n, 16), lambda tile, k, lane: B[k, tile * 16 + lane], name="packed")
+    C = te.compute((n, n), lambda i, j: te.sum(A[i, k] * packed[j // 16, k, j % 16], axis=k), name="C")
+    s = te.create_schedule(C.op)
+    tile = s.cache_write(C, "local")
+    _, j_outer, _, j_inner = s[C].tile(C.op.axis[0], C.op.axis[1], 8, 16)
+    s[tile].compute_at(s[C], j_outer)
+    i, j = s[tile].op.axis
+    k_outer, k_inner = s[tile].split(s[tile].op.reduce_axis[0], factor=4)
+    s[tile].reorder(k_outer, k_inner, i, j)
+    s[tile].vectorize(j)
+    s[tile].unroll(i)
+    s[C].vectorize(j_inner)
+    return te.apply_schedule(s, [A, B, C]).mod, [_random(n, n) for _ in range(3)], lambda a, b, c: a @ b
+
+
+KERNELS = (multiply_add, stencil, padding, exponential, transpose, matmul)
+
+
+def _compiled(mod: Module, vectors: bool) -> Callable[..., Any]:
+    passes = [each for landing in LANDINGS for each in landing.passes()]
+    kept = [each for each in passes if vectors or not isinstance(each, TirVectorizeLoopsPass)]
+    return compile_module(run_pipeline(mod, kept).op)["main"]
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--runs", type=int, default=60, help="how often to run each kernel")
+    options = arguments.parse_args()
+    print(f"# {platform.machine()}, {platform.system()} {platform.release()}, Python {platform.python_version()}")
+    print(f"# stepwell {version('stepwell')}, numpy {np.__version__}; {' '.join(sys.argv)}")
+    print(f"{'kernel':16}{'vectors us':>12}{'serial us':>12}{'gain':>8}{'numpy us':>12}")
+    for make in KERNELS:
+        mod, arrays, reference = make()
+        runs = [_compiled(mod, True), _compiled(mod, False), *([reference] if reference is not None else [])]
+        times: list[list[float]] = [[] for _ in runs]
+        for _ in range(options.runs):
+            for run, taken in zip(runs, times, strict=True):
+                start = time.perf_counter()
+                run(*arrays)
+                taken.append(time.perf_counter() - start)
+        vectors, serial, *others = (statistics.median(taken) * 1e6 for taken in times)
+        peer = f"{others[0]:12.1f}" if others else f"{'-':>12}"
+        print(f"{make.__name__:16}{vectors:12.1f}{serial:12.1f}{serial / vectors:8.2f}{peer}")
+
+
+if __name__ == "__main__":
+    main()
