@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import hint
-from ...dialects.tir import BlockOp, BufferOp, ForOp
+from ...dialects.tir import BlockOp, BufferOp, ForOp, Mixed
 from ...transforms.analysis.names import buffer_name
 from ...transforms.analysis.scopes import depends_on, writes_of
 from ...transforms.schedule import Schedule as TirSchedule
@@ -182,22 +182,25 @@ class _Application:
     def _without_unit_loops(
         self, stage: Stage, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar]
     ) -> list[IterVar]:
-        """Drop the loops of one iteration of which nothing is said, by fusing each with the next one."""
+        """Drop the loops of one iteration of which nothing is said, by fusing each with the next one, or else with that
+        around it. Where its size is only known at the call they stay: a division would be left of the fused loop."""
         left = list(leaves)
         for axis in leaves:
-            if axis.kind != "spatial" or axis in self.named[stage] or self._op(loops[axis]).mixed_bounds[1] != 1:
+            if axis.kind != "spatial" or axis in self.named[stage] or self._extent(loops[axis]) != 1:
                 continue
             position = left.index(axis)
-            if position + 1 < len(left):
-                other = left[position + 1]
-                loops[other] = self.sch.fuse(loops.pop(axis), loops[other])
-            elif position:
-                other = left[position - 1]
-                loops[other] = self.sch.fuse(loops[other], loops.pop(axis))
-            else:
+            others = left[position + 1 : position + 2] or left[max(position - 1, 0) : position]
+            if not others or not isinstance(self._extent(loops[others[0]]), int):
                 continue
+            other = others[0]
+            pair = (axis, other) if left.index(other) > position else (other, axis)
+            loops[other] = self.sch.fuse(*(loops[each] for each in pair))
+            del loops[axis]
             left.remove(axis)
         return left
+
+    def _extent(self, loop: LoopRV) -> Mixed:
+        return self._op(loop).mixed_bounds[1]
 
     def _attach(self, stage: Stage, attachment: Attachment, axes: Sequence[IterVar]) -> dict[IterVar, LoopRV]:
         """Move a stage into a loop. Gives its loops there: one for each axis, or, where nothing is said of them, those
@@ -297,7 +300,7 @@ class _Application:
 
     def _check_extent(self, stage: Stage, axis: IterVar, thread: IterVar, loop: LoopRV) -> None:
         """TeError where a thread axis has a number of threads other than the loop has iterations."""
-        extent = self._op(loop).mixed_bounds[1]
+        extent = self._extent(loop)
         given = thread.dom.extent if thread.dom is not None else None
         if isinstance(given, IntImm) and given.value != extent:
             raise TeError(

@@ -10,6 +10,7 @@ from . import driver, ir, nd, script, te, testing, tir, transform
 from .driver import build, lower
 from .ir.module import IRModule
 from .nd import cpu, cuda, gpu
+from .registry import get_global_func, register_func
 
 __tvmscript__ = Word("tvm")
 """What the name of this module means in a program."""
@@ -20,10 +21,12 @@ __all__ = [
     "cpu",
     "cuda",
     "driver",
+    "get_global_func",
     "gpu",
     "ir",
     "lower",
     "nd",
+    "register_func",
     "script",
     "te",
     "testing",

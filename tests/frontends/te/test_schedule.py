@@ -871,3 +871,12 @@ def test_scans_stand_among_the_stages(shared: bool) -> None:
     np.testing.assert_array_equal(run(made, a, shape=(8, 8)), expected)
     with pytest.raises(TeError, match=r"compute_at: sums is a te\.scan or te.extern, expected a te.compute"):
         s[scans[0]].compute_at(s[out], out.op.axis[0])
+
+
+def test_a_unit_loop_beside_one_of_unknown_size_leaves_no_division() -> None:
+    n = te.var("n")
+    X = te.placeholder((4, n), name="X")
+    row = te.compute((1, n), lambda _, i: X[0, i] + 1.0, name="row")
+    script = te.apply_schedule(te.create_schedule(row.op), [X, row]).mod.script()
+    assert "//" not in script
+    assert structure(te.apply_schedule(te.create_schedule(row.op), [X, row])) == "for _, i in T.grid(1, n):\n    row"

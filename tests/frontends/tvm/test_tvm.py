@@ -1,10 +1,12 @@
 """TVM's Python API: arrays, modules, building."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import ArgumentError, OptionError, UnsupportedError
+from stepwell import ArgumentError, LinkError, OptionError, UnsupportedError
 from stepwell.frontends.tvm import te
 from stepwell.frontends.tvm.ir.module import IRModule, PrimFunc
 
@@ -92,3 +94,37 @@ def test_an_array_is_a_copy() -> None:
 def test_a_mistake_is_an_error(make, error, message) -> None:
     with pytest.raises(error, match=message):
         make()
+
+
+def test_functions_of_python_are_given_arrays_of_tvm() -> None:
+    @tvm.register_func("test.tvm.addone")
+    def addone(x: Any, y: Any) -> None:
+        assert isinstance(x, tvm.nd.NDArray)
+        tvm.nd.array(x.asnumpy() + 1).copyto(y)
+
+    A = te.placeholder((4,), name="A")
+    B = te.extern(A.shape, [A], lambda ins, outs: tvm.tir.call_packed("test.tvm.addone", ins[0], outs[0]), name="B")
+    a, b = tvm.nd.array(np.arange(4, dtype="float32")), tvm.nd.empty((4,))
+    tvm.build(te.create_schedule(B.op), [A, B])(a, b)
+    assert b.numpy().tolist() == [1, 2, 3, 4]
+    called = tvm.get_global_func("test.tvm.addone")
+    assert called is not None
+    called(a, b)
+    with pytest.raises(ArgumentError, match="registered already"):
+        tvm.register_func("test.tvm.addone", addone)
+    tvm.register_func("test.tvm.addone", addone, override=True)
+
+
+def test_a_function_of_python_is_registered_by_its_own_name() -> None:
+    @tvm.register_func
+    def test_tvm_own_name(x: Any) -> int:
+        return int(x) + 1
+
+    found = tvm.get_global_func("test_tvm_own_name")
+    assert found is not None
+    assert found(2) == 3
+    assert tvm.get_global_func("test.tvm.nobody", allow_missing=True) is None
+    with pytest.raises(LinkError, match=r"test\.tvm\.nobody"):
+        tvm.get_global_func("test.tvm.nobody")
+    with pytest.raises(ArgumentError, match="expected a callable, got int"):
+        tvm.register_func("test.tvm.three", 3)

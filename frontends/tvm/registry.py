@@ -1,0 +1,47 @@
+"""Functions of Python that programs call by name, as `tvm.register_func` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ...backends.runtime import packed
+from ...core.errors import ArgumentError, LinkError
+from .nd import NDArray, cpu
+
+
+def register_func(func_name: str | Callable[..., Any], f: Any = None, override: bool = False) -> Any:
+    """Let programs call a function of Python by a name: `@tvm.register_func("env.add")`, or `@tvm.register_func` for
+    its own name.
+
+    It is given buffers as `tvm.nd.NDArray` over the same memory, and numbers. ArgumentError if the name is taken,
+    unless `override`.
+    """
+    if callable(func_name):
+        return register_func(func_name.__name__, func_name, override)
+
+    def register(function: Any) -> Any:
+        if not callable(function):
+            raise ArgumentError(f"packed function {func_name!r}: expected a callable, got {type(function).__name__}")
+
+        @wraps(function)
+        def called(*args: Any) -> Any:
+            return function(*(NDArray(arg, cpu()) if isinstance(arg, np.ndarray) else arg for arg in args))
+
+        packed.register_func(func_name, called, override)
+        return function
+
+    return register if f is None else register(f)
+
+
+def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
+    """The function that is registered under a name. LinkError, or None if that is allowed, where there is none."""
+    try:
+        return packed.get_global_func(name)
+    except LinkError:
+        if allow_missing:
+            return None
+        raise
