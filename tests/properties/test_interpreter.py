@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from stepwell.backends.interpreter import interpret
 from stepwell.backends.oracle import run_oracle
@@ -16,7 +16,6 @@ Program = tuple[Module, dict[str, Any]]
 
 
 @given(program=programs(Features(threads=True, libm=True)))
-@settings(max_examples=200)
 def test_programs_compute_what_the_oracle_computes(program: Program) -> None:
     mod, arguments = program
     found: list[list[Any]] = []
