@@ -27,6 +27,7 @@ LAYERS = {
     "core": 0,
     "dialects": 1,
     "module": 2,
+    "expressions": 2,
     "transforms": 3,
     "frontends": 4,
     "backends": 4,

@@ -9,12 +9,11 @@ func = te.create_prim_func([A, B, C])
 
 from __future__ import annotations
 
-from .apply_schedule import apply_schedule
-from .axes import IterVar, reduce_axis, thread_axis
-from .errors import TeError
-from .expr import Cast, Select, SizeVar, Var, const
-from .extern import call_extern, call_packed, decl_buffer, extern
-from .functions import (
+from ...expressions.axes import IterVar, reduce_axis, thread_axis
+from ...expressions.errors import TeError
+from ...expressions.expr import Cast, Select, SizeVar, Var, const
+from ...expressions.extern import call_extern, call_packed, decl_buffer, extern
+from ...expressions.functions import (
     abs,
     acos,
     acosh,
@@ -72,11 +71,12 @@ from .functions import (
     truncdiv,
     truncmod,
 )
+from ...expressions.scan import scan
+from ...expressions.tensor import Tensor, comm_reducer, compute, placeholder, size_var, var
+from .apply_schedule import apply_schedule
 from .prim_func import create_prim_func, create_te_func
-from .scan import scan
 from .schedule import Schedule, create_schedule
 from .stage import Stage
-from .tensor import Tensor, comm_reducer, compute, placeholder, size_var, var
 
 __all__ = [
     "Cast",

@@ -12,18 +12,18 @@ from xdsl.ir import SSAValue
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import hint
 from ...dialects.tir import BlockOp, BufferOp, ForOp, Mixed
+from ...expressions.axes import IterVar
+from ...expressions.errors import TeError
+from ...expressions.expr import IntImm, Var
+from ...expressions.scan import ScanOp
+from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, ordered
 from ...transforms.analysis.names import buffer_name
 from ...transforms.analysis.scopes import depends_on, writes_of
 from ...transforms.schedule import Schedule as TirSchedule
 from ...transforms.schedule.handles import BlockRV, LoopRV
-from .axes import IterVar
-from .errors import TeError
-from .expr import IntImm, Var
 from .prim_func import create_prim_func
-from .scan import ScanOp
 from .schedule import Schedule
 from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage
-from .tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, ordered
 
 
 def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: str = "main") -> TirSchedule:

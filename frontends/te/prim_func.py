@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.tir.annotations import annotation_value
+from ...expressions.errors import TeError
+from ...expressions.expr import Var
+from ...expressions.index_dtype import with_index_dtype
+from ...expressions.tensor import Tensor
+from ...expressions.write import FunctionWriter
 from ...module import Module
 from ...transforms.convert_te_to_tir import ConvertTeToTirPass
 from ...transforms.pipelines import run_pipeline
-from .errors import TeError
-from .expr import Var
-from .index_dtype import with_index_dtype
-from .tensor import Tensor
-from .write import FunctionWriter
 
 
 def create_te_func(

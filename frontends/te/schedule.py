@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core.errors import UnsupportedError
-from .axes import IterVar, Range
-from .errors import TeError
-from .expr import IntImm, PrimExpr, Var, binary
+from ...expressions.axes import IterVar, Range
+from ...expressions.errors import TeError
+from ...expressions.expr import IntImm, PrimExpr, Var, binary
+from ...expressions.tensor import ComputeOp, Operation, Reduce, Tensor, ordered
 from .stage import Fuse, Split, Stage
 from .staging import copy_of, factored, outputs, read_through, written_through
-from .tensor import ComputeOp, Operation, Reduce, Tensor, ordered
 
 LATER = frozenset(("create_group", "normalize"))
 """What TVM's schedules have and these have not yet."""

@@ -8,10 +8,10 @@ from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 from ...core.errors import UnsupportedError
-from .axes import IterVar
-from .errors import TeError, user_frame
-from .expr import IntImm, Var
-from .tensor import ComputeOp, Operation, PlaceholderOp
+from ...expressions.axes import IterVar
+from ...expressions.errors import TeError, user_frame
+from ...expressions.expr import IntImm, Var
+from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp
 
 if TYPE_CHECKING:
     from .schedule import Schedule

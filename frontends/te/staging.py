@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from .axes import IterVar, Range
-from .expr import And, IfThenElse, IntImm, PrimExpr, Var
-from .extern import ExternOp
-from .rewrite import Substitution, TensorMap
-from .scan import ScanOp
-from .tensor import ComputeOp, Operation, Reduce, Tensor, compute, reductions
+from ...expressions.axes import IterVar, Range
+from ...expressions.expr import And, IfThenElse, IntImm, PrimExpr, Var
+from ...expressions.extern import ExternOp
+from ...expressions.rewrite import Substitution, TensorMap
+from ...expressions.scan import ScanOp
+from ...expressions.tensor import ComputeOp, Operation, Reduce, Tensor, compute, reductions
 
 
 def outputs(op: ComputeOp) -> list[Tensor]:

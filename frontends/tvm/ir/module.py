@@ -13,9 +13,9 @@ from ....core.errors import OptionError
 from ....dialects.text.functions import print_function
 from ....dialects.tir import FuncOp
 from ....dialects.tir.annotations import annotation_key, annotation_value
+from ....expressions.expr import Var
 from ....module import Module
 from ....transforms.analysis.tree import treeify
-from ...te.expr import Var
 from ..nodes.expr import Buffer
 from ..nodes.reading import Reader
 from ..nodes.stmt import Stmt

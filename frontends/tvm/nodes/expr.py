@@ -9,8 +9,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ....core.dtypes import DType, dtype_of, parse_dtype
 from ....dialects.tir import scope_of
-from ...te.errors import TeError
-from ...te.expr import ExprLike, IntImm, PrimExpr, as_expr, cast
+from ....expressions.errors import TeError
+from ....expressions.expr import ExprLike, IntImm, PrimExpr, as_expr, cast
 
 _HANDLE = DType("int", 64)
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ...te.expr import PrimExpr, Var, as_expr
+from ....expressions.expr import PrimExpr, Var, as_expr
 from .stmt import SeqStmt, Stmt, seq
 
 Node: TypeAlias = Stmt | PrimExpr

@@ -33,9 +33,9 @@ from ....dialects.tir import (
     comparison_name,
     constant_value,
 )
+from ....expressions.expr import OPERATORS, Call, Cast, FloatImm, IfThenElse, IntImm, Not, PrimExpr, Select, Var
 from ....transforms.analysis.access_regions import buffer_shape
 from ....transforms.analysis.tree import is_expression
-from ...te.expr import OPERATORS, Call, Cast, FloatImm, IfThenElse, IntImm, Not, PrimExpr, Select, Var
 from . import stmt as nodes
 from .expr import Broadcast, Buffer, BufferArg, BufferLoad, OtherExpr, Ramp
 

@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from xdsl.ir import Operation
 
-from ...te.errors import TeError
-from ...te.expr import ExprLike, PrimExpr, Var, as_condition, as_expr, cast
+from ....expressions.errors import TeError
+from ....expressions.expr import ExprLike, PrimExpr, Var, as_condition, as_expr, cast
 from .expr import Buffer
 
 

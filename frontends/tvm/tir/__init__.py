@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ....core.errors import ScheduleError
-from ....transforms.schedule import Schedule as _Schedule
-from ...te.axes import IterVar, Range
-from ...te.expr import (
+from ....expressions.axes import IterVar, Range
+from ....expressions.expr import (
     EQ,
     GE,
     GT,
@@ -35,9 +34,10 @@ from ...te.expr import (
     Var,
     const,
 )
-from ...te.extern import call_extern, call_packed, decl_buffer
-from ...te.functions import all, any, if_then_else, max_value, min_value
-from ...te.tensor import CommReducer, ProducerLoad, Reduce
+from ....expressions.extern import call_extern, call_packed, decl_buffer
+from ....expressions.functions import all, any, if_then_else, max_value, min_value
+from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
+from ....transforms.schedule import Schedule as _Schedule
 from ..ir.module import IRModule, PrimFunc
 from ..nodes.expr import Broadcast, Buffer, BufferLoad, Ramp
 from ..nodes.stmt import (

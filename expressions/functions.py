@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...core import dtypes
-from ...core.dtypes import DType
-from ...dialects.tir import FLOAT_UNARY, INT_UNARY
+from ..core import dtypes
+from ..core.dtypes import DType
+from ..dialects.tir import FLOAT_UNARY, INT_UNARY
 from .errors import TeError
 from .expr import (
     BOOL,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
 
-from ...core import dtypes
-from ...core.dtypes import DType, parse_dtype
-from ...dialects.tir.builder import BITWISE, binary_dtype, fold_integers
+from ..core import dtypes
+from ..core.dtypes import DType, parse_dtype
+from ..dialects.tir.builder import BITWISE, binary_dtype, fold_integers
 from .errors import TeError
 
 Number: TypeAlias = bool | int | float

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ...core.dtypes import DType, parse_dtype
+from ..core.dtypes import DType, parse_dtype
 from .errors import TeError
 from .expr import PrimExpr, as_expr
 from .tensor import Operation, Tensor, is_same_extent, loads, location_of_user, shape_as_extents

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ...core.dtypes import parse_dtype, type_of
-from ...core.xdsl_compat import hint
-from ...dialects import te
-from ...dialects.te import Axis
-from ...dialects.tir import (
+from ..core.dtypes import parse_dtype, type_of
+from ..core.xdsl_compat import hint
+from ..dialects import te
+from ..dialects.te import Axis
+from ..dialects.tir import (
     FLOAT_BINARY,
     INT_BINARY,
     INTRINSICS,
@@ -24,7 +24,7 @@ from ...dialects.tir import (
     TirBuilder,
     buffer_type,
 )
-from ...dialects.tir.annotations import annotation_key, annotation_value
+from ..dialects.tir.annotations import annotation_key, annotation_value
 from .axes import IterVar
 from .errors import TeError
 from .expr import (

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
 
-from ...core import dtypes
-from ...core.dtypes import DType
+from ..core import dtypes
+from ..core.dtypes import DType
 from .axes import IterVar, Range, as_index
 from .errors import TeError, user_frame
 from .expr import (

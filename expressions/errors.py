@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
-from ...core.errors import StepwellError
+from ..core.errors import StepwellError
 
 _PACKAGE = __name__.split(".", maxsplit=1)[0]
 
