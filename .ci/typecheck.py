@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ("backends", "core", "dialects", "expressions", "frontends", "tools", "transforms")
+SOURCE = ("backends", "core", "dialects", "expressions", "frontends", "operators", "tools", "transforms")
 
 
 def link_package() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
@@ -177,7 +178,8 @@ class Tensor(ExprConvertible, Operators):
             return None
         if name not in _TENSOR_OPERATORS or others:
             raise TeError(f"operator {name} on tensor {self.name}, expected elements of it: {self.name}[...]")
-        return _elementwise(name, a, b)
+        combine = true_divide if name == "div" else partial(binary, name)
+        return elementwise(combine, [a, b], _TENSOR_OPERATORS[name])
 
     def asexpr(self) -> PrimExpr:
         if self.ndim:
@@ -201,9 +203,10 @@ _TENSOR_OPERATORS = {"add": "T_add", "sub": "T_subtract", "mul": "T_multiply", "
 """The operators on whole tensors, and what the tensors they give are called."""
 
 
-def _elementwise(name: str, a: Any, b: Any) -> Tensor:
-    """An operator on the elements of two tensors whose shapes go together, or of a tensor and a number."""
-    shape = _broadcast([tensor.shape for tensor in (a, b) if isinstance(tensor, Tensor)])
+def elementwise(combine: Callable[..., Any], operands: Sequence[Any], name: str) -> Tensor:
+    """A function of elements, of tensors whose shapes go together (at least one) and of numbers. TeError if they do
+    not."""
+    shape = _broadcast([tensor.shape for tensor in operands if isinstance(tensor, Tensor)])
 
     def element(value: Any, axes: Sequence[PrimExpr]) -> Any:
         if not isinstance(value, Tensor):
@@ -212,13 +215,11 @@ def _elementwise(name: str, a: Any, b: Any) -> Tensor:
         dims = zip(axes[behind:], value.shape, shape[behind:], strict=True)
         return value(*(0 if _is_one(own) and not _is_one(whole) else axis for axis, own, whole in dims))
 
-    def fcompute(*axes: PrimExpr) -> PrimExpr:
-        lhs, rhs = element(a, axes), element(b, axes)
-        return true_divide(lhs, rhs) if name == "div" else binary(name, lhs, rhs)
-
-    tag = "broadcast" if isinstance(a, Tensor) and isinstance(b, Tensor) else "elemwise"
+    tag = "broadcast" if sum(isinstance(operand, Tensor) for operand in operands) > 1 else "elemwise"
     names = [f"ax{n}" for n in range(len(shape))]
-    return compute(shape, fcompute, _TENSOR_OPERATORS[name], tag, varargs_names=names)
+    return compute(
+        shape, lambda *axes: combine(*(element(operand, axes) for operand in operands)), name, tag, varargs_names=names
+    )
 
 
 def _is_one(extent: PrimExpr) -> bool:

@@ -28,12 +28,13 @@ LAYERS = {
     "dialects": 1,
     "module": 2,
     "expressions": 2,
-    "transforms": 3,
-    "frontends": 4,
-    "backends": 4,
-    "frontends.tvm": 5,
-    "tools": 5,
-    "": 5,
+    "operators": 3,
+    "transforms": 4,
+    "frontends": 5,
+    "backends": 5,
+    "frontends.tvm": 6,
+    "tools": 6,
+    "": 6,
 }
 SOURCES = sorted(
     [

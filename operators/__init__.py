@@ -1,0 +1,19 @@
+"""Operators on tensors, each defined once: its formula as tensor expressions, its attributes, a reference in numpy, and
+how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
+"""
+
+from . import broadcast, math, reduction
+from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
+
+__all__ = [
+    "OPERATORS",
+    "Attribute",
+    "Operator",
+    "Pattern",
+    "UnknownOperatorError",
+    "broadcast",
+    "math",
+    "operator",
+    "operator_of",
+    "reduction",
+]

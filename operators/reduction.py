@@ -1,0 +1,216 @@
+"""Operators along axes of a tensor, which they take away, or leave with an extent of 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ..expressions import functions as scalar
+from ..expressions.axes import IterVar, reduce_axis
+from ..expressions.errors import TeError
+from ..expressions.expr import IntImm, PrimExpr, Select, cast, const
+from ..expressions.tensor import Tensor, comm_reducer, compute, elementwise
+from .axes import Axes, axes_of
+from .definition import Pattern, operator
+
+Array = Any
+
+
+def _reduced_axes(data: Tensor, axis: Axes, exclude: bool, name: str) -> tuple[int, ...]:
+    """The dimensions that are reduced along, in order."""
+    found = axes_of(axis, data.ndim, name)
+    return tuple(d for d in range(data.ndim) if (d in found) != exclude)
+
+
+def _reduced(
+    data: Tensor,
+    along: Sequence[int],
+    keepdims: bool,
+    combine: Callable[[Callable[[Sequence[PrimExpr]], PrimExpr], list[IterVar], Sequence[PrimExpr]], Any],
+    name: str,
+) -> Any:
+    """A reduction. combine: takes a function from indices to an element, the axes, and all indices."""
+    over = {d: reduce_axis((0, data.shape[d]), f"k{n}") for n, d in enumerate(along)}
+    kept = [d for d in range(data.ndim) if keepdims or d not in over]
+    shape = [1 if d in over else data.shape[d] for d in kept]
+
+    def fcompute(*axes: PrimExpr) -> Any:
+        given = dict(zip(kept, axes, strict=True))
+        indices = [over[d].var if d in over else given[d] for d in range(data.ndim)]
+        return combine(lambda index: data(*index), list(over.values()), indices)
+
+    return compute(shape, fcompute, name, "comm_reduce", varargs_names=[f"ax{n}" for n in range(len(shape))])
+
+
+def _along(axis: Axes, exclude: bool, rank: int) -> tuple[int, ...]:
+    """The same of numpy's axes."""
+    found = axes_of(axis, rank, "reduction")
+    return tuple(d for d in range(rank) if (d in found) != exclude)
+
+
+def reduction(
+    name: str, reducer: Callable[..., Any], reference: Callable[..., Array], accepts: str, meaning: str
+) -> Any:
+    """Define an operator that reduces by an associative and commutative operation. accepts: "numbers" or "bool"."""
+
+    def formula(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
+        if data.data_type.is_bool != (accepts == "bool"):
+            raise TeError(f"{name} of {data.dtype}, expected {accepts}")
+        along = _reduced_axes(data, axis, exclude, name)
+        if not along:
+            return elementwise(lambda x: x, [data], f"T_{name}")
+        return _reduced(data, along, keepdims, lambda at, over, index: reducer(at(index), axis=over), f"T_{name}")
+
+    def computed(data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Array:
+        found = reference(data, axis=_along(axis, exclude, data.ndim), keepdims=keepdims)
+        return np.asarray(found).astype(data.dtype)
+
+    formula.__name__ = formula.__qualname__ = name
+    formula.__doc__ = f"""{meaning} of the elements along axes.
+
+    axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.
+    """
+    return operator(name, Pattern.COMM_REDUCE, computed)(formula)
+
+
+sum = reduction("sum", scalar.sum, np.sum, "numbers", "The sum")
+prod = reduction("prod", scalar.prod, np.prod, "numbers", "The product")
+max = reduction("max", scalar.max, np.max, "numbers", "The greatest")
+min = reduction("min", scalar.min, np.min, "numbers", "The least")
+all = reduction("all", scalar.all, np.all, "bool", "Whether all hold,")
+any = reduction("any", scalar.any, np.any, "bool", "Whether some hold,")
+
+
+def _count(data: Tensor, along: Sequence[int]) -> PrimExpr:
+    """How many elements are reduced, as a number of the data type."""
+    extents = [data.shape[d] for d in along]
+    product: PrimExpr = reduce(lambda a, b: a * b, extents, IntImm("int32", 1))
+    return const(product.value, data.dtype) if isinstance(product, IntImm) else cast(data.dtype, product)
+
+
+def _require_float(data: Tensor, name: str) -> None:
+    if not data.data_type.is_float:
+        raise TeError(f"{name} of {data.dtype}, expected floats")
+
+
+def _mean_reference(data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Array:
+    found = np.mean(data.astype("float64"), axis=_along(axis, exclude, data.ndim), keepdims=keepdims)
+    return np.asarray(found).astype(data.dtype)
+
+
+@operator("mean", Pattern.COMM_REDUCE, _mean_reference)
+def mean(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
+    """The mean of the elements along axes: their sum by their number.
+
+    axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.
+    """
+    _require_float(data, "mean")
+    count = _count(data, _reduced_axes(data, axis, exclude, "mean"))
+    return elementwise(lambda x: x / count, [sum(data, axis, keepdims, exclude)], "T_divide")
+
+
+def _variance_reference(
+    data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
+) -> Array:
+    along = _along(axis, exclude, data.ndim)
+    wide = data.astype("float64")
+    squares = np.sum((wide - np.mean(wide, axis=along, keepdims=True)) ** 2, axis=along, keepdims=keepdims)
+    with np.errstate(all="ignore"):
+        found = np.divide(squares, np.prod([data.shape[d] for d in along]) - int(unbiased))
+    return np.asarray(found).astype(data.dtype)
+
+
+@operator("variance", Pattern.COMM_REDUCE, _variance_reference)
+def variance(
+    data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
+) -> Tensor:
+    """The variance of the elements along axes: the mean of the squares of what they are off their mean.
+
+    axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.  unbiased:
+    the sum of squares by their number less one.
+    """
+    _require_float(data, "variance")
+    count = _count(data, _reduced_axes(data, axis, exclude, "variance"))
+    centred = elementwise(lambda x, m: x - m, [data, mean(data, axis, True, exclude)], "T_subtract")
+    squares = elementwise(lambda x: x * x, [centred], "T_multiply")
+    divisor = count - const(1, data.dtype) if unbiased else count
+    return elementwise(lambda x: x / divisor, [sum(squares, axis, keepdims, exclude)], "T_divide")
+
+
+def _position(data: Tensor, along: Sequence[int], indices: Sequence[PrimExpr]) -> PrimExpr:
+    """Which of the elements that are reduced is at indices, counted row by row."""
+    found: PrimExpr = IntImm("int32", 0)
+    for n, d in enumerate(along):
+        found = cast("int32", indices[d]) if not n else found * cast("int32", data.shape[d]) + cast("int32", indices[d])
+    return found
+
+
+def _arg(name: str, greatest: bool, meaning: str) -> Any:
+    """Define an operator that gives the place of the greatest or the least element."""
+
+    def formula(
+        data: Tensor,
+        axis: Axes = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        select_last_index: bool = False,
+    ) -> Tensor:
+        if data.data_type.is_bool:
+            raise TeError(f"{name} of bool, expected numbers")
+        along = _reduced_axes(data, axis, exclude, name)
+        if not along:
+            return elementwise(lambda x: const(0, "int32"), [data], f"T_{name}")
+
+        def better(a: Any, b: Any) -> Any:
+            """Whether the first of two (place, element) is taken."""
+            ahead = a[1] > b[1] if greatest else a[1] < b[1]
+            earlier = a[0] > b[0] if select_last_index else a[0] < b[0]
+            return scalar.any(ahead, scalar.all(a[1].equal(b[1]), earlier))
+
+        def combine(a: Any, b: Any) -> Any:
+            taken = better(a, b)
+            return Select(taken, a[0], b[0]), Select(taken, a[1], b[1])
+
+        limit = scalar.min_value if greatest else scalar.max_value
+        none = -1 if select_last_index else 2**31 - 1
+        reducer = comm_reducer(combine, lambda place, value: (const(none, place), limit(value)), name=name)
+        places, _ = _reduced(
+            data,
+            along,
+            keepdims,
+            lambda at, over, index: reducer((_position(data, along, index), at(index)), axis=over),
+            f"{name}_red_temp",
+        )
+        return elementwise(lambda x: x, [places], f"T_{name}")
+
+    def computed(
+        data: Array,
+        axis: Axes = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+        select_last_index: bool = False,
+    ) -> Array:
+        along = _along(axis, exclude, data.ndim)
+        if not along:
+            return np.zeros(data.shape, "int32")
+        kept = [d for d in range(data.ndim) if d not in along]
+        flat = data.transpose(*kept, *along).reshape(*(data.shape[d] for d in kept), -1)
+        find = np.argmax if greatest else np.argmin
+        found = flat.shape[-1] - 1 - find(flat[..., ::-1], -1) if select_last_index else find(flat, -1)
+        shape = [1 if d in along else n for d, n in enumerate(data.shape) if keepdims or d not in along]
+        return np.asarray(found).astype("int32").reshape(shape)
+
+    formula.__name__ = formula.__qualname__ = name
+    formula.__doc__ = f"""{meaning} element along axes, as an int32: counted row by row where there are several axes.
+
+    axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.
+    select_last_index: of several such elements the last, and not the first. NaN is none of them.
+    """
+    return operator(name, Pattern.COMM_REDUCE, computed)(formula)
+
+
+argmax = _arg("argmax", True, "The place of the greatest")
+argmin = _arg("argmin", False, "The place of the least")

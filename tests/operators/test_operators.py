@@ -1,0 +1,73 @@
+"""Every operator computes what its reference computes, for any shapes, data types and attributes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stepwell import build
+from stepwell.core.dtypes import dtype_of_numpy
+from stepwell.frontends import te
+from stepwell.operators import OPERATORS, Pattern, UnknownOperatorError, operator, operator_of
+from stepwell.tools.testing.operators import SAMPLES, Sample, missing
+
+TOLERANCES = {"float16": 4e-3, "float32": 2e-6, "float64": 1e-14}
+"""How far a result may be off, of the greatest of its numbers."""
+
+
+def computed(name: str, sample: Sample) -> list[np.ndarray]:
+    """What an operator computes natively."""
+    inputs = [
+        te.placeholder(array.shape, dtype_of_numpy(array.dtype).name, name=f"in{n}")
+        for n, array in enumerate(sample.operands)
+    ]
+    made = OPERATORS[name].formula(*inputs, **sample.attributes)
+    tensors = list(made) if isinstance(made, list | tuple) else [made]
+    outputs = [
+        np.zeros([int(n) for n in tensor.shape], te.placeholder((), tensor.dtype).data_type.name) for tensor in tensors
+    ]
+    build(te.create_prim_func([*inputs, *tensors]))["main"](*sample.operands, *outputs)
+    return outputs
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@given(data=st.data())
+@settings(max_examples=15)
+def test_an_operator_computes_what_its_reference_computes(name: str, data: st.DataObject) -> None:
+    sample = data.draw(SAMPLES[name])
+    expected: Any = OPERATORS[name].reference(*sample.operands, **sample.attributes)
+    expected = expected if isinstance(expected, list | tuple) else [expected]
+    for got, wanted in zip(computed(name, sample), expected, strict=True):
+        assert got.dtype == np.asarray(wanted).dtype
+        assert got.shape == np.asarray(wanted).shape
+        if got.dtype.kind != "f":
+            np.testing.assert_array_equal(got, wanted)
+            continue
+        finite = np.abs(wanted[np.isfinite(wanted)]).astype("float64")
+        rtol = TOLERANCES[str(got.dtype)]
+        atol = rtol * float(finite.max(initial=0.0))
+        np.testing.assert_allclose(got.astype("float64"), wanted.astype("float64"), rtol, atol)
+
+
+def test_every_operator_is_tried() -> None:
+    assert not missing()
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_every_operator_says_what_it_computes(name: str) -> None:
+    found = operator_of(name)
+    assert found.summary.endswith(".")
+    assert found.operands
+    assert isinstance(found.pattern, Pattern)
+
+
+def test_an_operator_that_is_not_there_is_named() -> None:
+    with pytest.raises(UnknownOperatorError, match=r"no operator 'tanhh', did you mean 'tanh'\?"):
+        operator_of("tanhh")
+
+
+def test_an_operator_is_defined_once() -> None:
+    with pytest.raises(ValueError, match="operator exp is defined twice"):
+        operator("exp", Pattern.ELEMWISE, np.exp)(lambda data: data)
