@@ -2,7 +2,7 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import broadcast, math, reduction
+from . import broadcast, math, reduction, transform
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "operator",
     "operator_of",
     "reduction",
+    "transform",
 ]
