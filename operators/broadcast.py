@@ -23,7 +23,7 @@ def of_two(name: str, function: Callable[[Any, Any], Any], reference: Callable[.
         return elementwise(function, [lhs, rhs], f"T_{name}")
 
     formula.__name__ = formula.__qualname__ = name
-    formula.__doc__ = f"{meaning} of the elements a of lhs and b of rhs."
+    formula.__doc__ = f"Of each element a of lhs and b of rhs {meaning}."
     return operator(name, Pattern.BROADCAST, reference)(formula)
 
 
@@ -91,7 +91,7 @@ divide = of_two(
     "divide",
     _numbers("divide", lambda a, b: a / b, "truncdiv"),
     _quiet(lambda a, b: a / b if _is_float(a) else _truncated(a, b)),
-    "`a / b`, of integers rounded towards zero,",
+    "`a / b`, rounded towards zero if they are integers",
 )
 floor_divide = of_two(
     "floor_divide",
@@ -103,7 +103,7 @@ mod = of_two(
     "mod",
     _numbers("mod", scalar.fmod, "truncmod"),
     _quiet(np.fmod),
-    "what `a / b` rounded towards zero leaves: the remainder, of the sign of a,",
+    "what `a / b` rounded towards zero leaves, of the sign of a",
 )
 floor_mod = of_two(
     "floor_mod",
@@ -125,7 +125,7 @@ bitwise_or = of_two("bitwise_or", _integers("bitwise_or", "or"), _quiet(np.bitwi
 bitwise_xor = of_two("bitwise_xor", _integers("bitwise_xor", "xor"), _quiet(np.bitwise_xor), "`a ^ b`")
 logical_and = of_two("logical_and", _bools("logical_and", "and"), np.logical_and, "`a and b`")
 logical_or = of_two("logical_or", _bools("logical_or", "or"), np.logical_or, "`a or b`")
-logical_xor = of_two("logical_xor", _bools("logical_xor", "xor"), np.logical_xor, "whether one, and not both,")
+logical_xor = of_two("logical_xor", _bools("logical_xor", "xor"), np.logical_xor, "whether one holds, and not both")
 equal = of_two("equal", lambda a, b: binary("eq", a, b), np.equal, "`a == b`")
 not_equal = of_two("not_equal", lambda a, b: binary("ne", a, b), np.not_equal, "`a != b`")
 less = of_two("less", lambda a, b: binary("lt", a, b), np.less, "`a < b`")

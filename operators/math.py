@@ -24,7 +24,7 @@ def unary(name: str, function: Callable[[Any], Any], reference: Callable[[Array]
         return elementwise(function, [data], f"T_{name.rpartition('.')[2]}")
 
     formula.__name__ = formula.__qualname__ = name.rpartition(".")[2]
-    formula.__doc__ = f"{meaning} of each element x."
+    formula.__doc__ = f"Of each element x {meaning}."
     return operator(name, Pattern.ELEMWISE, reference)(formula)
 
 
@@ -96,10 +96,10 @@ log10 = unary("log10", scalar.log10, _rounded(np.log10), "the logarithm to the b
 log2 = unary("log2", scalar.log2, _rounded(np.log2), "the logarithm to the base 2")
 logical_not = unary("logical_not", _logical_not, np.logical_not, "`not x`")
 negative = unary("negative", _negative, np.negative, "`-x`")
-round = unary("round", scalar.round, np.round, "the nearest integer, half to even,")
+round = unary("round", scalar.round, np.round, "the nearest integer, half to even")
 rsqrt = unary("rsqrt", scalar.rsqrt, _rounded(lambda x: 1 / np.sqrt(x)), "`1 / sqrt(x)`")
 sigmoid = unary("sigmoid", scalar.sigmoid, _rounded(lambda x: 1 / (1 + np.exp(-x))), "`1 / (1 + e ** -x)`")
-sign = unary("sign", _sign, np.sign, "-1, 0 or 1, the sign,")
+sign = unary("sign", _sign, np.sign, "the sign: -1, 0 or 1")
 sin = unary("sin", scalar.sin, _rounded(np.sin), "the sine")
 sinh = unary("sinh", scalar.sinh, _rounded(np.sinh), "the hyperbolic sine")
 sqrt = unary("sqrt", scalar.sqrt, np.sqrt, "the square root")

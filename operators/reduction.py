@@ -69,19 +69,19 @@ def reduction(
         return np.asarray(found).astype(data.dtype)
 
     formula.__name__ = formula.__qualname__ = name
-    formula.__doc__ = f"""{meaning} of the elements along axes.
+    formula.__doc__ = f"""Of the elements along axes {meaning}.
 
     axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.
     """
     return operator(name, Pattern.COMM_REDUCE, computed)(formula)
 
 
-sum = reduction("sum", scalar.sum, np.sum, "numbers", "The sum")
-prod = reduction("prod", scalar.prod, np.prod, "numbers", "The product")
-max = reduction("max", scalar.max, np.max, "numbers", "The greatest")
-min = reduction("min", scalar.min, np.min, "numbers", "The least")
-all = reduction("all", scalar.all, np.all, "bool", "Whether all hold,")
-any = reduction("any", scalar.any, np.any, "bool", "Whether some hold,")
+sum = reduction("sum", scalar.sum, np.sum, "numbers", "the sum")
+prod = reduction("prod", scalar.prod, np.prod, "numbers", "the product")
+max = reduction("max", scalar.max, np.max, "numbers", "the greatest")
+min = reduction("min", scalar.min, np.min, "numbers", "the least")
+all = reduction("all", scalar.all, np.all, "bool", "whether all hold")
+any = reduction("any", scalar.any, np.any, "bool", "whether some hold")
 
 
 def _count(data: Tensor, along: Sequence[int]) -> PrimExpr:
@@ -204,7 +204,7 @@ def _arg(name: str, greatest: bool, meaning: str) -> Any:
         return np.asarray(found).astype("int32").reshape(shape)
 
     formula.__name__ = formula.__qualname__ = name
-    formula.__doc__ = f"""{meaning} element along axes, as an int32: counted row by row where there are several axes.
+    formula.__doc__ = f"""Of the elements along axes {meaning}, as an int32: counted row by row for several axes.
 
     axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.
     select_last_index: of several such elements the last, and not the first. NaN is none of them.
@@ -212,5 +212,5 @@ def _arg(name: str, greatest: bool, meaning: str) -> Any:
     return operator(name, Pattern.COMM_REDUCE, computed)(formula)
 
 
-argmax = _arg("argmax", True, "The place of the greatest")
-argmin = _arg("argmin", False, "The place of the least")
+argmax = _arg("argmax", True, "the place of the greatest")
+argmin = _arg("argmin", False, "the place of the least")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
-from ..expressions.expr import IntImm, PrimExpr, Select, as_expr, cast, const
+from ..expressions.expr import IntImm, Mul, PrimExpr, Select, cast, const
 from ..expressions.tensor import Tensor, compute, elementwise, is_same_extent
 from .axes import Axes, axes_of, axis_of
 from .definition import Pattern, operator
@@ -79,19 +79,38 @@ def _checked_shape(
     shape: Sequence[Extent], newshape: Sequence[int], result: list[Extent], inferred: int | None
 ) -> list[Extent]:
     """The shape with what is left for its -1."""
-    whole, made = _product(shape), _product(result)
-    total, count = _known(whole), _known(made)
+    (total, unknown), (count, made) = _factors(shape), _factors(result)
     where = f"reshape: newshape {list(newshape)} of a tensor of shape {list(shape)}"
+    for factor in list(made):
+        same = next((n for n, other in enumerate(unknown) if is_same_extent(factor, other)), None)
+        if same is not None:  # on both sides
+            made.remove(factor)
+            del unknown[same]
     if inferred is not None:
-        if count == 0 or (total is not None and count is not None and total % count):
+        if count == 0 or (not unknown and not made and total % count):
             raise TeError(f"{where}: nothing stands for -1")
-        result[inferred] = total // count if total is not None and count is not None else whole // made
-    elif total is not None and count is not None:
-        if total != count:
-            raise TeError(f"{where}: {count} elements, expected {total}")
-    elif not is_same_extent(as_expr(whole), as_expr(made)):
+        whole, part = _product([total, *unknown]), _product([count, *made])
+        result[inferred] = total // count * _product(unknown) if not made and not total % count else whole // part
+    elif unknown or made:
         raise TeError(f"{where}: not known to have as many elements")
+    elif total != count:
+        raise TeError(f"{where}: {count} elements, expected {total}")
     return result
+
+
+def _factors(extents: Sequence[Extent]) -> tuple[int, list[PrimExpr]]:
+    """Sizes as a number, and those that are not known: the product of all is theirs."""
+    number, unknown, todo = 1, list[PrimExpr](), list(extents)
+    while todo:
+        extent = todo.pop()
+        known = _known(extent)
+        if known is not None:
+            number *= known
+        elif isinstance(extent, Mul):
+            todo += extent.children
+        else:
+            unknown.append(extent)
+    return number, unknown
 
 
 def _reshape_reference(data: Array, newshape: Sequence[int]) -> Array:

@@ -6,7 +6,7 @@ What it has works as in TVM; what it does not have is no attribute of it (docs/t
 from __future__ import annotations
 
 from ..tvmscript.values import Word
-from . import driver, ir, nd, script, te, testing, tir, transform
+from . import driver, ir, nd, script, te, testing, tir, topi, transform
 from .driver import build, lower
 from .ir.module import IRModule
 from .nd import cpu, cuda, gpu
@@ -31,5 +31,6 @@ __all__ = [
     "te",
     "testing",
     "tir",
+    "topi",
     "transform",
 ]

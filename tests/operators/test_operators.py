@@ -1,5 +1,7 @@
 """Every operator computes what its reference computes, for any shapes, data types and attributes."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,3 +73,9 @@ def test_an_operator_that_is_not_there_is_named() -> None:
 def test_an_operator_is_defined_once() -> None:
     with pytest.raises(ValueError, match="operator exp is defined twice"):
         operator("exp", Pattern.ELEMWISE, np.exp)(lambda data: data)
+
+
+def test_the_readme_names_every_operator() -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text()
+    section = text.partition("## Operators")[2].partition("\n## ")[0]
+    assert set(re.findall(r"`(\w+)`", section)) == set(OPERATORS)

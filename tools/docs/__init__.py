@@ -4,7 +4,8 @@
 """
 
 from .extending import extending_page
+from .operators import operators_page
 from .pages import run_page
 from .primitives import primitives_page
 
-__all__ = ["extending_page", "primitives_page", "run_page"]
+__all__ = ["extending_page", "operators_page", "primitives_page", "run_page"]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from .extending import extending_page
+from .operators import operators_page
 from .pages import run_page
 from .primitives import primitives_page
 
@@ -10,6 +11,7 @@ from .primitives import primitives_page
 def main() -> None:
     docs = Path("docs")
     (docs / "primitives.md").write_text(primitives_page())
+    (docs / "operators.md").write_text(operators_page())
     for page in (docs / "schedules.md", docs / "te-schedules.md"):
         page.write_text(run_page(page.read_text()))
     extending = docs / "extending.md"

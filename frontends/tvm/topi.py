@@ -1,0 +1,228 @@
+"""What `tvm.topi` has, as of v0.16: operators on tensors by its names and in its order of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.errors import UnsupportedError
+from ...expressions.tensor import Tensor
+from ...operators import transform
+from ...operators.axes import Axes
+from ...operators.broadcast import (
+    add,
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    divide,
+    equal,
+    floor_divide,
+    floor_mod,
+    greater,
+    greater_equal,
+    left_shift,
+    less,
+    less_equal,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    not_equal,
+    power,
+    right_shift,
+    subtract,
+)
+from ...operators.math import (
+    abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    bitwise_not,
+    ceil,
+    clip,
+    cos,
+    cosh,
+    erf,
+    exp,
+    floor,
+    isfinite,
+    isinf,
+    isnan,
+    log,
+    log2,
+    log10,
+    logical_not,
+    negative,
+    round,
+    rsqrt,
+    sigmoid,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+)
+from ...operators.math import cast_to as cast
+from ...operators.math import copy as identity
+from ...operators.reduction import all, any, max, min, prod, sum
+from ...operators.reduction import argmax as _argmax
+from ...operators.reduction import argmin as _argmin
+from ...operators.transform import (
+    broadcast_to,
+    expand_dims,
+    one_hot,
+    repeat,
+    reshape,
+    split,
+    squeeze,
+    tile,
+    transpose,
+    where,
+)
+
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "broadcast_to",
+    "cast",
+    "ceil",
+    "clip",
+    "concatenate",
+    "cos",
+    "cosh",
+    "divide",
+    "equal",
+    "erf",
+    "exp",
+    "expand_dims",
+    "flip",
+    "floor",
+    "floor_divide",
+    "floor_mod",
+    "greater",
+    "greater_equal",
+    "identity",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "left_shift",
+    "less",
+    "less_equal",
+    "log",
+    "log2",
+    "log10",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "mod",
+    "multiply",
+    "negative",
+    "not_equal",
+    "one_hot",
+    "power",
+    "prod",
+    "repeat",
+    "reshape",
+    "right_shift",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "split",
+    "sqrt",
+    "squeeze",
+    "stack",
+    "strided_slice",
+    "subtract",
+    "sum",
+    "take",
+    "tan",
+    "tanh",
+    "tile",
+    "transpose",
+    "trunc",
+    "where",
+]  # fmt: skip
+
+
+def argmax(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
+    """The place of the greatest element along axes, as an int32."""
+    return _argmax(data, axis, keepdims, select_last_index=select_last_index)
+
+
+def argmin(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
+    """The place of the least element along axes, as an int32."""
+    return _argmin(data, axis, keepdims, select_last_index=select_last_index)
+
+
+def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """One tensor behind the other along an axis."""
+    return transform.concatenate(*a_tuple, axis=axis)
+
+
+def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+    """Tensors of one shape along an axis of their own."""
+    return transform.stack(*tensors, axis=axis)
+
+
+def flip(a: Tensor, axis: int = 0) -> Tensor:
+    """With the elements along an axis in the reverse order."""
+    return transform.reverse(a, axis)
+
+
+def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Tensor:
+    """The elements, or slices along an axis, of the numbers in `indices`. UnsupportedError for batch_dims."""
+    if batch_dims != 0:
+        raise UnsupportedError(f"take with batch_dims {batch_dims} is not supported yet")
+    return transform.take(a, indices, axis, mode)
+
+
+def strided_slice(
+    a: Tensor,
+    begin: Sequence[int],
+    end: Sequence[int],
+    strides: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    slice_mode: str = "end",
+    assume_inbound: bool = True,
+) -> Any:
+    """Some elements along axes. slice_mode: "end", or "size" if `end` has the numbers of elements, -1 for all.
+
+    UnsupportedError for other modes.
+    """
+    if slice_mode == "size":
+        ends = zip(begin, end, strict=True)
+        last = [2**31 - 1 if count < 0 else first + count for first, count in ends]
+        return transform.strided_slice(a, begin, last, None, axes)
+    if slice_mode != "end":
+        raise UnsupportedError(f"strided_slice with slice_mode {slice_mode!r}, expected 'end' or 'size'")
+    return transform.strided_slice(a, begin, end, strides, axes)

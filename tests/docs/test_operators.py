@@ -1,0 +1,9 @@
+"""docs/operators.md is what the definitions say."""
+
+from pathlib import Path
+
+from stepwell.tools.docs import operators_page
+
+
+def test_the_page_is_that_of_the_definitions() -> None:
+    assert (Path(__file__).parents[2] / "docs" / "operators.md").read_text() == operators_page()

@@ -1,0 +1,75 @@
+"""A mistake in the use of an operator is an error that says what was expected."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from stepwell.frontends import te
+from stepwell.frontends.te import TeError
+from stepwell.operators import broadcast, math, reduction, transform
+
+A = te.placeholder((2, 3), name="A")
+I = te.placeholder((2, 3), "int32", name="I")  # noqa: E741
+U = te.placeholder((2, 3), "uint8", name="U")
+B = te.placeholder((2, 3), "bool", name="B")
+n = te.var("n")
+N = te.placeholder((n, 3), name="N")
+
+WRONG: dict[str, tuple[Callable[[], object], str]] = {
+    "bits of a float": (lambda: math.bitwise_not(A), "bitwise_not of float32, expected integers"),
+    "not a number": (lambda: math.logical_not(I), "logical_not of int32, expected bool"),
+    "negative of unsigned": (lambda: math.negative(U), "negative of uint8, expected signed integers or floats"),
+    "a cast to nothing": (lambda: math.cast_to(A, "f13"), "unknown dtype 'f13'"),
+    "shapes": (lambda: broadcast.add(A, te.placeholder((3, 2))), "shapes [2, 3] and [3, 2] do not go together"),
+    "power of integers": (lambda: broadcast.power(I, I), "power of int32, expected floats"),
+    "a shift of floats": (lambda: broadcast.left_shift(A, A), "left_shift of float32, expected integers"),
+    "logic of integers": (lambda: broadcast.logical_and(I, I), "logical_and of int32, expected bool"),
+    "a quotient of bools": (lambda: broadcast.divide(B, B), "divide of bool, expected numbers"),
+    "a sum of bools": (lambda: reduction.sum(B), "sum of bool, expected numbers"),
+    "all of numbers": (lambda: reduction.all(A), "all of float32, expected bool"),
+    "a mean of integers": (lambda: reduction.mean(I), "mean of int32, expected floats"),
+    "the greatest bool": (lambda: reduction.argmax(B), "argmax of bool, expected numbers"),
+    "no such axis": (lambda: reduction.sum(A, 2), "sum: axis 2 of 2 dimensions, expected one from -2 to 1"),
+    "an axis twice": (lambda: reduction.max(A, (0, -2)), "max: axes [0, -2], one of them twice"),
+    "a shape of others": (
+        lambda: transform.reshape(A, [4, 2]),
+        "a tensor of shape [2, 3]: 8 elements, expected 6",
+    ),
+    "nothing for -1": (lambda: transform.reshape(A, [4, -1]), "of a tensor of shape [2, 3]: nothing stands for -1"),
+    "two of -1": (lambda: transform.reshape(A, [-1, -1]), "newshape [-1, -1] has several -1"),
+    "a code that fits nothing": (lambda: transform.reshape(A, [0, 0, 0]), "reshape: 0 in newshape [0, 0, 0]"),
+    "no known code": (lambda: transform.reshape(A, [-5]), "reshape: -5 in newshape [-5]"),
+    "a size that is not known": (lambda: transform.reshape(N, [6]), "not known to have as many elements"),
+    "squeezed what is not 1": (lambda: transform.squeeze(A, 1), "squeeze: axis 1 of extent 3, expected 1"),
+    "fewer than no axes": (lambda: transform.expand_dims(A, 0, -1), "num_newaxis -1, expected at least 0"),
+    "a smaller shape": (lambda: transform.broadcast_to(A, [3]), "of shape [2, 3] does not go into [3]"),
+    "too few axes": (lambda: transform.transpose(A, [0]), "transpose: 1 axes of 2 dimensions"),
+    "no repetition": (lambda: transform.repeat(A, 0, 0), "repeat: 0 times, expected at least once"),
+    "no tile": (lambda: transform.tile(A, [0]), "tile: [0] times, expected at least once"),
+    "a stride of 0": (lambda: transform.strided_slice(A, [0], [1], [0]), "strided_slice: axis 0 with a stride of 0"),
+    "a slice of what": (lambda: transform.strided_slice(N, [0], [1]), "axis 0 with extent n, which is not known"),
+    "ends": (lambda: transform.strided_slice(A, [0, 0], [1]), "2 begins, 1 ends, 2 strides, 2 axes of 2 dimensions"),
+    "sections": (lambda: transform.split(A, 2, 1), "split: 2 sections of an extent of 3"),
+    "the order of sections": (
+        lambda: transform.split(A, [2, 1], 1),
+        "split: at [2, 1] of an extent of 3, expected",
+    ),
+    "parts of what": (lambda: transform.split(N, 2), "split: axis 0 of extent n, which is not known"),
+    "nothing together": (lambda: transform.concatenate(), "concatenate: no tensor"),
+    "nothing stacked": (lambda: transform.stack(), "stack: no tensor"),
+    "of two types": (lambda: transform.concatenate(A, I), "[2, 3] of float32 and [2, 3] of int32 do not go together"),
+    "of two shapes": (lambda: transform.stack(A, te.placeholder((2, 4))), "[2, 3] of float32 and [2, 4] of float32"),
+    "a choice by numbers": (lambda: transform.where(A, A, A), "where: condition of float32, expected bool"),
+    "a place between": (lambda: transform.take(A, A), "take: indices of float32, expected integers"),
+    "an unknown mode": (lambda: transform.take(A, I, mode="x"), "take: mode 'x', expected 'clip', 'wrap' or 'fast'"),
+    "hot floats": (lambda: transform.one_hot(A, 1, 0, 3), "one_hot: indices of float32, expected integers"),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_a_mistake_is_an_error_that_says_what_was_expected(mistake: str) -> None:
+    make, message = WRONG[mistake]
+    with pytest.raises(TeError, match=re.escape(message)) as raised:
+        make()
+    assert __file__ in str(raised.value)

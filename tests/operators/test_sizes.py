@@ -1,0 +1,54 @@
+"""Operators on tensors whose sizes are known when the program is called."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepwell import build
+from stepwell.frontends import te
+from stepwell.operators import OPERATORS
+
+n = te.var("n")
+
+CASES: dict[str, tuple[str, dict[str, Any], Callable[..., Any]]] = {
+    "a function": ("exp", {}, np.exp),
+    "a sum": ("sum", {"axis": 0}, lambda x: x.sum(0)),
+    "a mean": ("mean", {"axis": 0}, lambda x: x.mean(0)),
+    "a variance": ("variance", {"axis": 0, "keepdims": True}, lambda x: x.var(0, keepdims=True)),
+    "a place": ("argmax", {}, lambda x: np.argmax(x).astype("int32")),
+    "flat": ("reshape", {"newshape": [-1]}, lambda x: x.reshape(-1)),
+    "kept": ("reshape", {"newshape": [0, 2, 2]}, lambda x: x.reshape(-1, 2, 2)),
+    "what is left": ("reshape", {"newshape": [0, -1]}, lambda x: x.reshape(len(x), -1)),
+    "rows of two": ("reshape", {"newshape": [-1, 2]}, lambda x: x.reshape(-1, 2)),
+    "joined": ("reshape", {"newshape": [-3]}, lambda x: x.reshape(-1)),
+    "split": ("reshape", {"newshape": [-4, 1, -1, 0]}, lambda x: x[None]),
+    "the other way round": ("reverse", {"axis": 0}, lambda x: x[::-1]),
+    "turned": ("transpose", {}, lambda x: x.T),
+    "twice": ("tile", {"reps": [2, 1]}, lambda x: np.tile(x, (2, 1))),
+    "each twice": ("repeat", {"repeats": 2, "axis": 0}, lambda x: np.repeat(x, 2, 0)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("size", [1, 5])
+def test_sizes_are_known_at_the_call(case: str, size: int) -> None:
+    name, attributes, reference = CASES[case]
+    A = te.placeholder((n, 4), name="A")
+    made = OPERATORS[name].formula(A, **attributes)
+    x = np.random.default_rng(0).random((size, 4), "float32")
+    expected = np.asarray(reference(x))
+    got = np.zeros(expected.shape, expected.dtype)
+    build(te.create_prim_func([A, made]))["main"](x, got)
+    np.testing.assert_allclose(got, expected, 1e-5)
+
+
+@pytest.mark.parametrize("name", ["concatenate", "stack", "add"])
+def test_tensors_of_one_unknown_size_go_together(name: str) -> None:
+    A, B = te.placeholder((n, 4), name="A"), te.placeholder((n, 4), name="B")
+    x, y = np.random.default_rng(0).random((2, 3, 4), "float32")
+    expected = OPERATORS[name].reference(x, y)
+    got = np.zeros_like(expected)
+    build(te.create_prim_func([A, B, OPERATORS[name].formula(A, B)]))["main"](x, y, got)
+    np.testing.assert_array_equal(got, expected)
