@@ -111,6 +111,11 @@ class Parameters:
         return self.names[value]
 
 
+def integer(number: int) -> isl.Val:
+    """A number of any size: islpy itself takes those of 64 bits."""
+    return isl.Val(number) if -(2**63) <= number < 2**63 else isl.Val(str(number))
+
+
 def ranges_of(parameters: Mapping[SSAValue, str]) -> isl.Set:
     """The numbers that parameters can be: those of their loops, for instance. A set of parameters by name."""
     analyzer = IndexAnalyzer()
@@ -120,7 +125,7 @@ def ranges_of(parameters: Mapping[SSAValue, str]) -> isl.Set:
     result = isl.Set.universe(space)
     for n, value in enumerate(parameters):
         low, high = analyzer.atom_bounds(value)
-        result = result.lower_bound_val(DIM.param, n, low).upper_bound_val(DIM.param, n, high)
+        result = result.lower_bound_val(DIM.param, n, integer(low)).upper_bound_val(DIM.param, n, integer(high))
     return result
 
 
@@ -185,7 +190,7 @@ class Affine:
             number = constant_value(value)
             assert isinstance(number, int)
             local = isl.LocalSpace.from_space(self.space())
-            return isl.Aff.zero_on_domain(local).set_constant_val(number), number, number
+            return isl.Aff.zero_on_domain(local).set_constant_val(integer(number)), number, number
         rule = _DIRECT.get(op.__class__)
         if rule is None:
             return None
@@ -226,8 +231,8 @@ class Affine:
                     aff = aff.set_coefficient_val(DIM.param, index, k)
             else:
                 compound = self._compound(atom)
-                rest.append(compound if k == 1 else compound.scale_val(isl.Val(k)))
-        total = isl.PwAff.from_aff(aff.set_constant_val(lin.const))
+                rest.append(compound if k == 1 else compound.scale_val(integer(k)))
+        total = isl.PwAff.from_aff(aff.set_constant_val(integer(lin.const)))
         for term in rest:
             total = total.add(term)
         return total
@@ -242,8 +247,8 @@ class Affine:
         if isinstance(atom, Div | Mod) and (c := atom.divisor.constant) is not None and c > 0:
             dividend = self._sum(atom.dividend)
             if isinstance(atom, Mod):
-                return dividend.mod_val(isl.Val(c))
-            return dividend.scale_down_val(isl.Val(c)).floor()
+                return dividend.mod_val(integer(c))
+            return dividend.scale_down_val(integer(c)).floor()
         raise NotAffine(next(iter(Lin.of(atom).leaves())))
 
     def variable(self, position: int) -> isl.PwAff:
@@ -252,7 +257,7 @@ class Affine:
 
     def constant(self, number: int) -> isl.PwAff:
         space = isl.LocalSpace.from_space(self.space())
-        return isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(number))
+        return isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(integer(number)))
 
     # Sets
 
@@ -325,7 +330,7 @@ def iterations(affine: Affine, position: int, low: Mixed, extent: Mixed, step: M
         if not isinstance(step, int):
             return None
         distance = affine.variable(position).sub(affine.function(low))
-        return values.intersect(distance.mod_val(isl.Val(step)).eq_set(affine.constant(0)))
+        return values.intersect(distance.mod_val(integer(step)).eq_set(affine.constant(0)))
     except NotAffine:
         return None
 
@@ -383,19 +388,19 @@ def _multiply(a: _Ranged, b: _Ranged) -> _Ranged | None:
     if b[1] != b[2]:
         return None
     ends = a[1] * b[1], a[2] * b[1]
-    return a[0].scale_val(isl.Val(b[1])), min(ends), max(ends)
+    return a[0].scale_val(integer(b[1])), min(ends), max(ends)
 
 
 def _divide(a: _Ranged, b: _Ranged) -> _Ranged | None:
     if b[1] != b[2] or b[1] <= 0:
         return None
-    return a[0].scale_down_val(isl.Val(b[1])).floor(), a[1] // b[1], a[2] // b[1]
+    return a[0].scale_down_val(integer(b[1])).floor(), a[1] // b[1], a[2] // b[1]
 
 
 def _remainder(a: _Ranged, b: _Ranged) -> _Ranged | None:
     if b[1] != b[2] or b[1] <= 0:
         return None
-    return a[0].mod_val(isl.Val(b[1])), 0, b[1] - 1
+    return a[0].mod_val(integer(b[1])), 0, b[1] - 1
 
 
 _DIRECT: dict[type[Any], Callable[[_Ranged, _Ranged], _Ranged | None]] = {

@@ -2,6 +2,8 @@
 
 import pytest
 
+from stepwell import parse_tvmscript
+from stepwell.dialects.tir import ForOp
 from stepwell.transforms.analysis.dependence import carried_dependence, has_self_conflicts
 
 STENCIL = """
@@ -207,3 +209,25 @@ def test_sizes_that_become_known_on_the_way_do_not_matter(function, loop) -> Non
     func = function(OUTER_SIZE, "n: T.int32, D: T.Buffer((4096, 64), 'float32')")
     assert carried_dependence(loop(func, "j")) is None
     assert carried_dependence(loop(func, "k")) is None
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "s < T.uint64(5)",
+        "s < T.uint64(18446744073709551610)",
+        "T.Cast('uint64', i) + s < T.uint64(9223372036854775809)",
+        "T.Cast('int64', i) * T.int64(9223372036854775807) < T.int64(4)",
+    ],
+)
+def test_numbers_beyond_64_bits_with_a_sign_are_numbers(condition: str) -> None:
+    for statement, parallel in (("A[i + 1] = A[i]", False), ("A[i] = A[i] + 1.0", True)):
+        mod = parse_tvmscript(f"""
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), s: T.uint64):
+    for i in range(8):
+        if {condition}:
+            {statement}
+""")
+        (loop,) = [op for op in mod.op.walk() if isinstance(op, ForOp)]
+        assert (carried_dependence(loop) is None) == parallel
