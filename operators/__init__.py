@@ -2,7 +2,7 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import broadcast, math, reduction, transform
+from . import broadcast, math, nn, reduction, transform, windows
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -13,8 +13,10 @@ __all__ = [
     "UnknownOperatorError",
     "broadcast",
     "math",
+    "nn",
     "operator",
     "operator_of",
     "reduction",
     "transform",
+    "windows",
 ]

@@ -7,14 +7,15 @@ import pytest
 
 from stepwell.frontends import te
 from stepwell.frontends.te import TeError
-from stepwell.operators import broadcast, math, reduction, transform
+from stepwell.operators import broadcast, math, nn, reduction, transform, windows
 
 A = te.placeholder((2, 3), name="A")
 I = te.placeholder((2, 3), "int32", name="I")  # noqa: E741
 U = te.placeholder((2, 3), "uint8", name="U")
 B = te.placeholder((2, 3), "bool", name="B")
-n = te.var("n")
-N = te.placeholder((n, 3), name="N")
+size = te.var("n")
+N = te.placeholder((size, 3), name="N")
+X = te.placeholder((1, 3, 3, 3), name="X")
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "bits of a float": (lambda: math.bitwise_not(A), "bitwise_not of float32, expected integers"),
@@ -63,6 +64,30 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a choice by numbers": (lambda: transform.where(A, A, A), "where: condition of float32, expected bool"),
     "a place between": (lambda: transform.take(A, A), "take: indices of float32, expected integers"),
     "an unknown mode": (lambda: transform.take(A, I, mode="x"), "take: mode 'x', expected 'clip', 'wrap' or 'fast'"),
+    "softmax of integers": (lambda: nn.softmax(I), "nn.softmax of int32, expected floats"),
+    "rows that do not fit": (lambda: nn.dense(A, te.placeholder((4, 4))), "data of shape [2, 3] and weight of [4, 4]"),
+    "other units": (lambda: nn.dense(A, A, units=5), "weight of shape [2, 3], expected 5 rows as units says"),
+    "matrices": (lambda: nn.matmul(A, A), "nn.matmul: shapes [2, 3] and [2, 3] do not go together"),
+    "no batch": (lambda: nn.batch_matmul(A, A), "do not go together, expected 3 dimensions"),
+    "a bias of another size": (lambda: nn.bias_add(A, te.placeholder((2,))), "[2, 3] of float32 and [2] of float32"),
+    "an image": (lambda: windows.conv2d(A, A), "nn.conv2d: data and weight of 2 and 2 dimensions, expected 4"),
+    "channels": (lambda: windows.conv2d(X, X, groups=2), "3 channels and weight of 1 by 3 do not go together in 2"),
+    "a layout": (lambda: windows.conv2d(X, X, data_layout="NCHC"), "layout 'NCHC', expected an order of NCHW"),
+    "strides": (lambda: windows.conv2d(X, X, strides=0), "nn.conv2d: strides 0, expected 2 numbers from 1 on"),
+    "paddings": (lambda: windows.conv2d(X, X, padding=[1, 2, 3]), "padding [1, 2, 3], expected 1, 2 or 4 numbers"),
+    "less than no padding": (lambda: windows.conv2d(X, X, padding=-1), "padding -1, expected numbers from 0 on"),
+    "a window too large": (lambda: windows.conv2d(X, X, dilation=2), "dilated [2, 2], is larger than the image"),
+    "channels that are not known": (
+        lambda: windows.conv2d(te.placeholder((1, size, 4, 4)), X),
+        "expected known numbers",
+    ),
+    "a pool of bools": (
+        lambda: windows.max_pool2d(te.placeholder((1, 1, 2, 2), "bool"), 1),
+        "of bool, expected numbers",
+    ),
+    "a pool of rows": (lambda: windows.avg_pool2d(A, 2), "nn.avg_pool2d: data of 2 dimensions, expected 4"),
+    "a pool too large": (lambda: windows.max_pool2d(X, 5), "a window of [5, 5], dilated [1, 1], is larger than the"),
+    "a whole row": (lambda: windows.global_avg_pool2d(A), "nn.global_avg_pool2d: data of 2 dimensions, expected 4"),
     "hot floats": (lambda: transform.one_hot(A, 1, 0, 3), "one_hot: indices of float32, expected integers"),
 }
 

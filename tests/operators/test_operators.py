@@ -78,4 +78,4 @@ def test_an_operator_is_defined_once() -> None:
 def test_the_readme_names_every_operator() -> None:
     text = (Path(__file__).parents[2] / "README.md").read_text()
     section = text.partition("## Operators")[2].partition("\n## ")[0]
-    assert set(re.findall(r"`(\w+)`", section)) == set(OPERATORS)
+    assert set(re.findall(r"`([\w.]+)`", section)) - {"tvm.topi"} == set(OPERATORS)

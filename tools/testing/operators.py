@@ -99,9 +99,15 @@ def clips(draw: Draw) -> Sample:
 
 
 @st.composite
-def moved(draw: Draw, said: Callable[[Draw, Array], dict[str, Any]], shapes: Any = SHAPES, rank: int = 0) -> Sample:
+def moved(
+    draw: Draw,
+    said: Callable[[Draw, Array], dict[str, Any]],
+    shapes: st.SearchStrategy[tuple[int, ...]] = SHAPES,
+    rank: int = 0,
+    dtypes: Sequence[str] = ALL,
+) -> Sample:
     """One tensor, and what `said` says about it. rank: how many dimensions it has at least."""
-    data = numbers(draw, draw(shapes.filter(lambda shape: len(shape) >= rank)), draw(st.sampled_from(ALL)))
+    data = numbers(draw, draw(shapes.filter(lambda shape: len(shape) >= rank)), draw(st.sampled_from(dtypes)))
     return Sample([data], said(draw, data))
 
 
@@ -193,6 +199,100 @@ def hot(draw: Draw) -> Sample:
     return Sample([indices], said | {"axis": _axis(draw, indices.ndim + 1), "dtype": dtype})
 
 
+# Neural networks
+
+
+def moved_floats(said: Callable[[Draw, Array], dict[str, Any]], rank: int = 0) -> st.SearchStrategy[Sample]:
+    """One tensor of floats that has elements, and what `said` says about it."""
+    return moved(said, FILLED, rank, FLOATS)
+
+
+@st.composite
+def images(draw: Draw) -> Sample:
+    layout = _layout(draw, "NCHW")
+    shape = [draw(st.integers(1, 4)) for _ in layout]
+    return Sample([numbers(draw, shape, draw(st.sampled_from(FLOATS)))], {"layout": layout})
+
+
+@st.composite
+def products(draw: Draw, batched: int) -> Sample:
+    """Two matrices, given as they are or as transposes; batched: behind how many axes."""
+    m, k, n = (draw(st.sampled_from((0, 1, 2, 5, 7))) for _ in range(3))
+    transpose_a, transpose_b = draw(st.booleans()), draw(st.booleans())
+    dtype = draw(st.sampled_from(("float32", "float64", "int32", "int8")))
+    fronts: list[list[int]] = [[], []]
+    if batched:
+        count = draw(st.sampled_from((1, 2, 3)))
+        fronts = [[draw(st.sampled_from((1, count)))], [count]]
+        fronts = fronts[:: draw(st.sampled_from((1, -1)))]
+    a = numbers(draw, [*fronts[0], *((k, m) if transpose_a else (m, k))], dtype)
+    b = numbers(draw, [*fronts[1], *((n, k) if transpose_b else (k, n))], dtype)
+    out = draw(st.sampled_from(("", "int32"))) if dtype == "int8" else ""
+    return Sample([a, b], {"transpose_a": transpose_a, "transpose_b": transpose_b, "out_dtype": out})
+
+
+@st.composite
+def dense_layers(draw: Draw) -> Sample:
+    front, k, n = draw(SHAPES)[:2], draw(EXTENTS), draw(st.integers(1, 5))
+    dtype = draw(st.sampled_from(("float32", "float64", "int8")))
+    said = {"units": draw(st.sampled_from((None, n))), "out_dtype": "int32" if dtype == "int8" else ""}
+    return Sample([numbers(draw, (*front, k), dtype), numbers(draw, (n, k), dtype)], said)
+
+
+@st.composite
+def biases(draw: Draw) -> Sample:
+    data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(NUMBERS)), 0, 4)
+    axis = _axis(draw, data.ndim)
+    return Sample([data, numbers(draw, data.shape[axis : axis + 1 or None], data.dtype.name, 0, 4)], {"axis": axis})
+
+
+def _layout(draw: Draw, letters: str) -> str:
+    return "".join(draw(st.permutations(letters)))
+
+
+def _arranged(array: Array, usual: str, layout: str) -> Array:
+    """An array whose axes are in the usual order, in the order of a layout."""
+    return np.ascontiguousarray(array.transpose([usual.index(letter) for letter in layout]))
+
+
+def _padding(draw: Draw, rank: int, most: int) -> Any:
+    number = st.integers(0, most)
+    return draw(st.one_of(number, *(st.lists(number, min_size=n, max_size=n) for n in (rank, 2 * rank))))
+
+
+@st.composite
+def convolutions(draw: Draw, rank: int) -> Sample:
+    """An image, and weights for windows that go into it."""
+    image, dtype = "DHW"[3 - rank :], draw(st.sampled_from(("float32", "float64", "int8")))
+    groups, inner, outer = draw(st.sampled_from((1, 1, 2, 3))), draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    sizes = [draw(st.integers(1, 3)) for _ in range(rank)]
+    far = draw(st.integers(1, 2))
+    extents = [far * (size - 1) + 1 + draw(st.integers(0, 4)) for size in sizes]
+    layout, kernel = _layout(draw, f"NC{image}"), _layout(draw, f"OI{image}")
+    data = numbers(draw, (draw(st.integers(0, 2)), groups * inner, *extents), dtype, -4, 4)
+    weight = numbers(draw, (groups * outer, inner, *sizes), dtype, -4, 4)
+    strides = draw(st.one_of(st.integers(1, 3), st.lists(st.integers(1, 3), min_size=rank, max_size=rank)))
+    said = {"strides": strides, "padding": _padding(draw, rank, 2), "dilation": far, "groups": groups}
+    said |= {"data_layout": layout, "kernel_layout": kernel, "out_dtype": "int32" if dtype == "int8" else ""}
+    return Sample([_arranged(data, f"NC{image}", layout), _arranged(weight, f"OI{image}", kernel)], said)
+
+
+@st.composite
+def pools(draw: Draw, rank: int, mean: bool) -> Sample:
+    image, dtype = "DHW"[3 - rank :], draw(st.sampled_from((*FLOATS, "int32", "uint8")))
+    sizes = [draw(st.integers(1, 3)) for _ in range(rank)]
+    far = draw(st.integers(1, 2))
+    extents = [far * (size - 1) + 1 + draw(st.integers(0, 4)) for size in sizes]
+    layout = _layout(draw, f"NC{image}")
+    data = numbers(draw, (draw(st.integers(1, 2)), draw(st.integers(1, 2)), *extents), dtype)
+    strides = draw(st.one_of(st.integers(1, 3), st.lists(st.integers(1, 3), min_size=rank, max_size=rank)))
+    said = {"pool_size": sizes, "strides": strides, "dilation": far, "padding": _padding(draw, rank, min(sizes) // 2)}
+    said |= {"layout": layout, "ceil_mode": draw(st.booleans())}
+    if mean:
+        said["count_include_pad"] = draw(st.booleans())
+    return Sample([_arranged(data, f"NC{image}", layout)], said)
+
+
 _WITHIN: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("acos", "asin"), (-1, 1)),
     "acosh": (1, 8),
@@ -255,6 +355,18 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "concatenate": several(stacked=False),
     "stack": several(stacked=True),
     "where": choices(),
+    "nn.relu": of_one(NUMBERS),
+    "nn.leaky_relu": moved_floats(lambda draw, data: {"alpha": draw(st.sampled_from((0.0, 0.125, 0.5)))}),
+    "nn.dense": dense_layers(),
+    "nn.matmul": products(0),
+    "nn.batch_matmul": products(1),
+    "nn.bias_add": biases(),
+    **dict.fromkeys(
+        ("nn.softmax", "nn.log_softmax"), moved_floats(lambda draw, data: {"axis": _axis(draw, data.ndim)}, rank=1)
+    ),
+    **{f"nn.conv{rank}d": convolutions(rank) for rank in (1, 2, 3)},
+    **{f"nn.{kind}_pool{rank}d": pools(rank, kind == "avg") for kind in ("max", "avg") for rank in (1, 2, 3)},
+    **dict.fromkeys(("nn.global_max_pool2d", "nn.global_avg_pool2d"), images()),
     "take": taken(),
     "one_hot": hot(),
 }

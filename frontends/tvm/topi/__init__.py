@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.errors import UnsupportedError
-from ...expressions.tensor import Tensor
-from ...operators import transform
-from ...operators.axes import Axes
-from ...operators.broadcast import (
+from ....core.errors import UnsupportedError
+from ....expressions.tensor import Tensor
+from ....operators import transform
+from ....operators.axes import Axes
+from ....operators.broadcast import (
     add,
     bitwise_and,
     bitwise_or,
@@ -35,7 +35,7 @@ from ...operators.broadcast import (
     right_shift,
     subtract,
 )
-from ...operators.math import (
+from ....operators.math import (
     abs,
     acos,
     acosh,
@@ -70,12 +70,12 @@ from ...operators.math import (
     tanh,
     trunc,
 )
-from ...operators.math import cast_to as cast
-from ...operators.math import copy as identity
-from ...operators.reduction import all, any, max, min, prod, sum
-from ...operators.reduction import argmax as _argmax
-from ...operators.reduction import argmin as _argmin
-from ...operators.transform import (
+from ....operators.math import cast_to as cast
+from ....operators.math import copy as identity
+from ....operators.reduction import all, any, max, min, prod, sum
+from ....operators.reduction import argmax as _argmax
+from ....operators.reduction import argmin as _argmin
+from ....operators.transform import (
     broadcast_to,
     expand_dims,
     one_hot,
@@ -87,6 +87,7 @@ from ...operators.transform import (
     transpose,
     where,
 )
+from . import nn
 
 __all__ = [
     "abs",
@@ -144,6 +145,7 @@ __all__ = [
     "mod",
     "multiply",
     "negative",
+    "nn",
     "not_equal",
     "one_hot",
     "power",

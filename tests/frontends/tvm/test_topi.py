@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import UnsupportedError
+from stepwell import OptionError, UnsupportedError
 from stepwell.frontends.tvm import te, topi
 
 X = np.arange(12, dtype="float32").reshape(3, 4)
@@ -59,3 +59,33 @@ def test_what_is_not_there_says_so() -> None:
         topi.take(A, indices, 1, batch_dims=1)
     with pytest.raises(UnsupportedError, match="slice_mode 'x', expected 'end' or 'size'"):
         topi.strided_slice(A, [0], [1], slice_mode="x")
+
+
+def test_a_small_network() -> None:
+    image = te.placeholder((1, 2, 6, 6), name="image"), np.random.default_rng(0).random((1, 2, 6, 6), "float32")
+    kernel = te.placeholder((3, 2, 3, 3), name="kernel"), np.random.default_rng(1).random((3, 2, 3, 3), "float32")
+    weight = te.placeholder((4, 27), name="weight"), np.random.default_rng(2).random((4, 27), "float32")
+    bias = te.placeholder((4,), name="bias"), np.random.default_rng(3).random(4, "float32")
+    seen = topi.nn.relu(topi.nn.conv2d(image[0], kernel[0], 1, 1, 1))
+    small = topi.nn.pool2d(seen, (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max")
+    made = topi.nn.softmax(topi.nn.dense(topi.reshape(small, [1, -1]), weight[0], bias[0]))
+    x = np.pad(image[1], ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
+    seen_numbers = np.maximum(np.einsum("ncyxab,ocab->noyx", windows, kernel[1]), 0)
+    pooled = seen_numbers.reshape(1, 3, 3, 2, 3, 2).max((3, 5)).reshape(1, -1)
+    scores = np.exp(pooled @ weight[1].T + bias[1] - (pooled @ weight[1].T + bias[1]).max())
+    np.testing.assert_allclose(run(made, image, kernel, weight, bias), scores / scores.sum(), 1e-4)
+
+
+def test_layouts_and_pools() -> None:
+    image = te.placeholder((1, 5, 5, 2), name="image"), np.arange(50, dtype="float32").reshape(1, 5, 5, 2)
+    whole = run(topi.nn.global_pool(image[0], "avg", "NHWC"), image)
+    np.testing.assert_allclose(whole, image[1].mean((1, 2), keepdims=True))
+    # what torch.nn.functional.avg_pool2d gives: the last windows hold what is left, and padding counts as 0
+    parts = run(topi.nn.pool2d(image[0], 2, 2, 1, 0, "avg", True, "NHWC"), image)
+    assert parts.shape == (1, 3, 3, 2)
+    assert parts[0, 2, 2].tolist() == [48, 49]
+    assert run(topi.nn.pool2d(image[0], 2, 3, 1, 1, "avg", True, "NHWC"), image)[0, 0, 0].tolist() == [0, 0.25]
+    assert run(topi.nn.pool2d(image[0], 2, 3, 1, 1, "avg", True, "NHWC", False), image)[0, 0, 0].tolist() == [0, 1]
+    with pytest.raises(OptionError, match="pool_type 'sum', expected 'max' or 'avg'"):
+        topi.nn.pool2d(image[0], 2, 2, 1, 0, "sum", layout="NHWC")

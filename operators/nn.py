@@ -1,0 +1,209 @@
+"""Operators of neural networks: activations, products of matrices, normalisation by sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..expressions import functions as scalar
+from ..expressions.axes import reduce_axis
+from ..expressions.errors import TeError
+from ..expressions.expr import PrimExpr, Select, cast, const
+from ..expressions.tensor import Tensor, compute, elementwise, is_same_extent
+from . import reduction
+from .axes import axis_of
+from .definition import Pattern, operator
+from .math import unary
+
+Array = Any
+
+
+def accumulated(out_dtype: str, data: Tensor) -> str:
+    """The data type that an operator computes in and gives."""
+    return out_dtype or data.dtype
+
+
+def _floats(name: str, data: Tensor) -> None:
+    if not data.data_type.is_float:
+        raise TeError(f"{name} of {data.dtype}, expected floats")
+
+
+def wide_product(formula: str, a: Array, b: Array, out_dtype: str) -> Array:
+    """A sum of products as `np.einsum` has it, computed in a type that holds it, and rounded once."""
+    result = out_dtype or a.dtype.name
+    kind = "float64" if np.dtype(result).kind == "f" else "int64"
+    return np.asarray(np.einsum(formula, a.astype(kind), b.astype(kind))).astype(result)
+
+
+# Activations
+
+
+def _relu(x: Any) -> PrimExpr:
+    return scalar.max(x, const(0, x.dtype))
+
+
+relu = unary("nn.relu", _relu, lambda x: np.where(x > 0, x, np.zeros_like(x)), "`max(x, 0)`")
+
+
+def _leaky_reference(data: Array, alpha: float = 0.01) -> Array:
+    return np.where(data > 0, data, data * data.dtype.type(alpha)).astype(data.dtype)
+
+
+@operator("nn.leaky_relu", Pattern.ELEMWISE, _leaky_reference)
+def leaky_relu(data: Tensor, alpha: float = 0.01) -> Tensor:
+    """Of each element x `x if x > 0 else alpha * x`."""
+    _floats("nn.leaky_relu", data)
+    slope = const(alpha, data.dtype)
+    return elementwise(lambda x: Select(x > const(0, data.dtype), x, x * slope), [data], "T_leaky_relu")
+
+
+# Products of matrices
+
+
+@operator(
+    "nn.dense",
+    Pattern.OUT_FUSABLE,
+    lambda data, weight, units=None, out_dtype="": wide_product("...k,nk->...n", data, weight, out_dtype),
+)
+def dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str = "") -> Tensor:
+    """`out[..., n] = sum over k of data[..., k] * weight[n, k]`.
+
+    units: how many rows weight has, if said.  out_dtype: what products are summed in, and the type of the result; that
+    of data if missing.
+    """
+    if not data.ndim or weight.ndim != 2 or not is_same_extent(data.shape[-1], weight.shape[1]):
+        raise TeError(f"nn.dense: data of shape {list(data.shape)} and weight of {list(weight.shape)}")
+    if units is not None and not is_same_extent(weight.shape[0], reduce_axis((0, units)).dom.extent):  # pyright: ignore[reportOptionalMemberAccess]
+        raise TeError(f"nn.dense: weight of shape {list(weight.shape)}, expected {units} rows as units says")
+    kind = accumulated(out_dtype, data)
+    k = reduce_axis((0, data.shape[-1]), "k")
+    return compute(
+        [*data.shape[:-1], weight.shape[0]],
+        lambda *i: scalar.sum(cast(kind, data(*i[:-1], k.var)) * cast(kind, weight(i[-1], k.var)), axis=k),
+        "T_matmul_NT",
+        "dense",
+        varargs_names=[f"ax{d}" for d in range(data.ndim)],
+    )
+
+
+def _matmul_reference(
+    tensor_a: Array, tensor_b: Array, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = ""
+) -> Array:
+    formula = f"{'km' if transpose_a else 'mk'},{'nk' if transpose_b else 'kn'}->mn"
+    return wide_product(formula, tensor_a, tensor_b, out_dtype)
+
+
+@operator("nn.matmul", Pattern.OUT_FUSABLE, _matmul_reference)
+def matmul(
+    tensor_a: Tensor, tensor_b: Tensor, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = ""
+) -> Tensor:
+    """The product of two matrices: `out[m, n] = sum over k of a[m, k] * b[k, n]`.
+
+    transpose_a, transpose_b: whether one is given as its transpose.  out_dtype: what products are summed in, and the
+    type of the result; that of the first if missing.
+    """
+    return _product("nn.matmul", tensor_a, tensor_b, transpose_a, transpose_b, out_dtype, 0)
+
+
+def _batch_reference(
+    tensor_a: Array, tensor_b: Array, transpose_a: bool = False, transpose_b: bool = True, out_dtype: str = ""
+) -> Array:
+    formula = f"b{'km' if transpose_a else 'mk'},b{'nk' if transpose_b else 'kn'}->bmn"
+    batch = max(tensor_a.shape[0], tensor_b.shape[0]) if 0 not in (tensor_a.shape[0], tensor_b.shape[0]) else 0
+    a, b = (np.broadcast_to(each, (batch, *each.shape[1:])) for each in (tensor_a, tensor_b))
+    return wide_product(formula, a, b, out_dtype)
+
+
+@operator("nn.batch_matmul", Pattern.OUT_FUSABLE, _batch_reference)
+def batch_matmul(
+    tensor_a: Tensor, tensor_b: Tensor, transpose_a: bool = False, transpose_b: bool = True, out_dtype: str = ""
+) -> Tensor:
+    """The products of matrices, one for each number of the first axis; an extent of 1 there goes with any.
+
+    `out[b, m, n] = sum over k of x[b, m, k] * y[b, n, k]`, where y is given as its transpose unless transpose_b is
+    False.  transpose_a: whether x is.  out_dtype: what products are summed in, and the type of the result; that of the
+    first if missing.
+    """
+    return _product("nn.batch_matmul", tensor_a, tensor_b, transpose_a, transpose_b, out_dtype, 1)
+
+
+def _product(
+    name: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, out_dtype: str, batched: int
+) -> Tensor:
+    """A product of matrices behind `batched` axes."""
+    where = f"{name}: shapes {list(a.shape)} and {list(b.shape)} do not go together"
+    if a.ndim != batched + 2 or b.ndim != batched + 2:
+        raise TeError(f"{where}, expected {batched + 2} dimensions")
+    m, inner = (a.shape[-1], a.shape[-2]) if transpose_a else (a.shape[-2], a.shape[-1])
+    other, n = (b.shape[-1], b.shape[-2]) if transpose_b else (b.shape[-2], b.shape[-1])
+    ones = [batched and is_same_extent(each.shape[0], const(1)) for each in (a, b)]
+    if not is_same_extent(inner, other) or (batched and not any(ones) and not is_same_extent(a.shape[0], b.shape[0])):
+        raise TeError(where)
+    kind = accumulated(out_dtype, a)
+    k = reduce_axis((0, inner), "k")
+    front = [b.shape[0] if ones[0] else a.shape[0]] if batched else []
+
+    def fcompute(*axes: PrimExpr) -> PrimExpr:
+        row, column = axes[-2:]
+        at = [[const(0) if one else axis for axis in axes[:-2]] for one in ones]
+        x = a(*at[0], k.var, row) if transpose_a else a(*at[0], row, k.var)
+        y = b(*at[1], column, k.var) if transpose_b else b(*at[1], k.var, column)
+        return scalar.sum(cast(kind, x) * cast(kind, y), axis=k)
+
+    names = ["b", "i", "j"][1 - batched :]
+    return compute([*front, m, n], fcompute, f"T_{name.rpartition('.')[2]}", "matmul", varargs_names=names)
+
+
+def _bias_reference(data: Array, bias: Array, axis: int = 1) -> Array:
+    shape = [1] * data.ndim
+    shape[axis_of(axis, data.ndim, "nn.bias_add")] = -1
+    return data + bias.reshape(shape)
+
+
+@operator("nn.bias_add", Pattern.BROADCAST, _bias_reference)
+def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
+    """Each element and that of `bias` at its place along an axis, added."""
+    place = axis_of(axis, data.ndim, "nn.bias_add")
+    if bias.ndim != 1 or not is_same_extent(bias.shape[0], data.shape[place]) or bias.dtype != data.dtype:
+        kinds = " and ".join(f"{list(each.shape)} of {each.dtype}" for each in (data, bias))
+        raise TeError(f"nn.bias_add: data and bias of {kinds} along axis {place}")
+    names = [f"ax{d}" for d in range(data.ndim)]
+    return compute(data.shape, lambda *i: data(*i) + bias(i[place]), "T_add", "broadcast", varargs_names=names)
+
+
+# Softmax
+
+
+def _softmax_reference(data: Array, axis: int = -1) -> Array:
+    wide = data.astype("float64")
+    powers = np.exp(wide - wide.max(axis, keepdims=True))
+    return (powers / powers.sum(axis, keepdims=True)).astype(data.dtype)
+
+
+@operator("nn.softmax", Pattern.OUT_FUSABLE, _softmax_reference)
+def softmax(data: Tensor, axis: int = -1) -> Tensor:
+    """`e ** x / sum of e ** x` along an axis, of what is left of x without the greatest along it."""
+    _floats("nn.softmax", data)
+    place = axis_of(axis, data.ndim, "nn.softmax")
+    greatest = reduction.max(data, place, True)
+    powers = elementwise(lambda x, most: scalar.exp(x - most), [data, greatest], "T_softmax_exp")
+    total = reduction.sum(powers, place, True)
+    return elementwise(lambda x, whole: x / whole, [powers, total], "T_softmax_norm")
+
+
+def _log_softmax_reference(data: Array, axis: int = -1) -> Array:
+    wide = data.astype("float64")
+    left = wide - wide.max(axis, keepdims=True)
+    return (left - np.log(np.exp(left).sum(axis, keepdims=True))).astype(data.dtype)
+
+
+@operator("nn.log_softmax", Pattern.OUT_FUSABLE, _log_softmax_reference)
+def log_softmax(data: Tensor, axis: int = -1) -> Tensor:
+    """The logarithm of `nn.softmax`: what is left of x without the greatest, less that of the sum of powers."""
+    _floats("nn.log_softmax", data)
+    place = axis_of(axis, data.ndim, "nn.log_softmax")
+    greatest = reduction.max(data, place, True)
+    left = elementwise(lambda x, most: x - most, [data, greatest], "T_subtract")
+    total = reduction.sum(elementwise(scalar.exp, [left], "T_exp"), place, True)
+    return elementwise(lambda x, whole: x - scalar.log(whole), [left, total], "T_log_softmax")
