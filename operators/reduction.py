@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from ..core.dtypes import parse_dtype
 from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
-from ..expressions.expr import IntImm, PrimExpr, Select, cast, const
+from ..expressions.expr import IntImm, Max, Min, PrimExpr, Select, cast, const
 from ..expressions.tensor import Tensor, comm_reducer, compute, elementwise
 from .axes import Axes, axes_of
 from .definition import Pattern, operator
@@ -51,6 +53,21 @@ def _along(axis: Axes, exclude: bool, rank: int) -> tuple[int, ...]:
     return tuple(d for d in range(rank) if (d in found) != exclude)
 
 
+def lowest(dtype: str) -> PrimExpr:
+    """What every number of a data type is greater than, or equal to: minus infinity for floats."""
+    return const(-math.inf, dtype) if parse_dtype(dtype).is_float else scalar.min_value(dtype)
+
+
+def highest(dtype: str) -> PrimExpr:
+    """What every number of a data type is less than, or equal to: infinity for floats."""
+    return const(math.inf, dtype) if parse_dtype(dtype).is_float else scalar.max_value(dtype)
+
+
+greatest = comm_reducer(Max, lowest, name="max")
+"""As `te.max`, whose identity is the least finite number, which minus infinity is not greater than."""
+least = comm_reducer(Min, highest, name="min")
+
+
 def reduction(
     name: str, reducer: Callable[..., Any], reference: Callable[..., Array], accepts: str, meaning: str
 ) -> Any:
@@ -78,8 +95,8 @@ def reduction(
 
 sum = reduction("sum", scalar.sum, np.sum, "numbers", "the sum")
 prod = reduction("prod", scalar.prod, np.prod, "numbers", "the product")
-max = reduction("max", scalar.max, np.max, "numbers", "the greatest")
-min = reduction("min", scalar.min, np.min, "numbers", "the least")
+max = reduction("max", greatest, np.max, "numbers", "the greatest")
+min = reduction("min", least, np.min, "numbers", "the least")
 all = reduction("all", scalar.all, np.all, "bool", "whether all hold")
 any = reduction("any", scalar.any, np.any, "bool", "whether some hold")
 
@@ -148,7 +165,7 @@ def _position(data: Tensor, along: Sequence[int], indices: Sequence[PrimExpr]) -
     return found
 
 
-def _arg(name: str, greatest: bool, meaning: str) -> Any:
+def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
     """Define an operator that gives the place of the greatest or the least element."""
 
     def formula(
@@ -166,7 +183,7 @@ def _arg(name: str, greatest: bool, meaning: str) -> Any:
 
         def better(a: Any, b: Any) -> Any:
             """Whether the first of two (place, element) is taken."""
-            ahead = a[1] > b[1] if greatest else a[1] < b[1]
+            ahead = a[1] > b[1] if of_greatest else a[1] < b[1]
             earlier = a[0] > b[0] if select_last_index else a[0] < b[0]
             return scalar.any(ahead, scalar.all(a[1].equal(b[1]), earlier))
 
@@ -174,7 +191,7 @@ def _arg(name: str, greatest: bool, meaning: str) -> Any:
             taken = better(a, b)
             return Select(taken, a[0], b[0]), Select(taken, a[1], b[1])
 
-        limit = scalar.min_value if greatest else scalar.max_value
+        limit = lowest if of_greatest else highest
         none = -1 if select_last_index else 2**31 - 1
         reducer = comm_reducer(combine, lambda place, value: (const(none, place), limit(value)), name=name)
         places, _ = _reduced(
@@ -198,7 +215,7 @@ def _arg(name: str, greatest: bool, meaning: str) -> Any:
             return np.zeros(data.shape, "int32")
         kept = [d for d in range(data.ndim) if d not in along]
         flat = data.transpose(*kept, *along).reshape(*(data.shape[d] for d in kept), -1)
-        find = np.argmax if greatest else np.argmin
+        find = np.argmax if of_greatest else np.argmin
         found = flat.shape[-1] - 1 - find(flat[..., ::-1], -1) if select_last_index else find(flat, -1)
         shape = [1 if d in along else n for d, n in enumerate(data.shape) if keepdims or d not in along]
         return np.asarray(found).astype("int32").reshape(shape)

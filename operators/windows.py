@@ -259,7 +259,7 @@ def _pool(kind: str, rank: int) -> Any:
             if ceil_mode:  # the last window may reach over the end
                 more = max(0, (count - 1) * step + (size - 1) * far + 1 - (_known(data.shape[d]) + front + behind))  # pyright: ignore[reportOperatorIssue]
             around[d] = front, behind + more
-        fill = scalar.min_value(data.dtype) if kind == "max" else const(0, data.dtype)
+        fill = reduction.lowest(data.dtype) if kind == "max" else const(0, data.dtype)
         image_in = padded(data, around, fill)
         over = [reduce_axis((0, size), f"rv{n}") for n, (_, size, *_) in enumerate(parts)]
         shape = dict(zip((d for d, *_ in parts), counts, strict=True))
@@ -269,7 +269,7 @@ def _pool(kind: str, rank: int) -> Any:
             at = dict(enumerate(axes))
             for (d, _, step, far, _), tap in zip(parts, over, strict=True):
                 at[d] = axes[d] * step + tap.var * far
-            reducer = scalar.max if kind == "max" else scalar.sum
+            reducer = reduction.greatest if kind == "max" else scalar.sum
             return reducer(image_in(*(at[d] for d in range(data.ndim))), axis=over)
 
         extents = [shape.get(d, extent) for d, extent in enumerate(data.shape)]
@@ -320,8 +320,7 @@ def _pool(kind: str, rank: int) -> Any:
             axes = tuple(d for d, *_ in parts)
             if kind == "max":
                 least = -np.inf if data.dtype.kind == "f" else np.iinfo(data.dtype).min
-                limit = float(np.finfo(data.dtype).min) if data.dtype.kind == "f" else least
-                made[tuple(target)] = np.max(window, axes, keepdims=True, initial=limit)
+                made[tuple(target)] = np.max(window, axes, keepdims=True, initial=least)
             else:
                 total = np.sum(window, axes, keepdims=True)
                 count = max(present, 1)

@@ -74,10 +74,23 @@ def of_two(
     return Sample([a, np.where(b == 0, np.ones_like(b), b) if nonzero else b])
 
 
+def infinities(draw: Draw, data: Array) -> Array:
+    """Some floats, or all of them, infinite: of both signs, or of one."""
+    signs = draw(st.sampled_from(((-np.inf, np.inf), (-np.inf,), (np.inf,))))
+    if data.dtype.kind != "f":
+        return data
+    choose = np.random.default_rng(draw(st.integers(0, 2**16)))
+    share = draw(st.sampled_from((0.25, 1.0)))
+    return np.where(choose.random(data.shape) < share, choose.choice(signs, data.shape), data).astype(data.dtype)
+
+
 @st.composite
-def along_axes(draw: Draw, dtypes: Sequence[str] = NUMBERS, bound: float = 8, **more: Any) -> Sample:
-    """One tensor, and axes to reduce along. more: strategies for other attributes."""
+def along_axes(
+    draw: Draw, dtypes: Sequence[str] = NUMBERS, bound: float = 8, infinite: bool = False, **more: Any
+) -> Sample:
+    """One tensor, and axes to reduce along. infinite: with such numbers.  more: strategies for other attributes."""
     data = numbers(draw, draw(FILLED), draw(st.sampled_from(dtypes)), -bound, bound)
+    data = infinities(draw, data) if infinite else data
     axes = st.permutations(range(data.ndim)).flatmap(lambda order: st.integers(0, data.ndim).map(lambda n: order[:n]))
     axis: Any = draw(st.one_of(st.none(), axes.map(tuple)))
     if axis and draw(st.booleans()):
@@ -290,6 +303,8 @@ def pools(draw: Draw, rank: int, mean: bool) -> Sample:
     said |= {"layout": layout, "ceil_mode": draw(st.booleans())}
     if mean:
         said["count_include_pad"] = draw(st.booleans())
+    elif draw(st.booleans()):
+        data = infinities(draw, data)
     return Sample([_arranged(data, f"NC{image}", layout)], said)
 
 
@@ -330,12 +345,19 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), of_two(INTEGERS)),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), of_two(("bool",))),
     **dict.fromkeys(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), of_two()),
-    **dict.fromkeys(("sum", "max", "min"), along_axes()),
+    "sum": along_axes(),
+    **dict.fromkeys(("max", "min"), st.one_of(along_axes(), along_axes(FLOATS, infinite=True))),
     "prod": along_axes(bound=1),
     **dict.fromkeys(("all", "any"), along_axes(("bool",))),
     "mean": along_axes(FLOATS),
     "variance": along_axes(FLOATS, unbiased=st.booleans()),
-    **dict.fromkeys(("argmax", "argmin"), along_axes(select_last_index=st.booleans())),
+    **dict.fromkeys(
+        ("argmax", "argmin"),
+        st.one_of(
+            along_axes(select_last_index=st.booleans()),
+            along_axes(FLOATS, infinite=True, select_last_index=st.booleans()),
+        ),
+    ),
     "reshape": moved(_newshape),
     "squeeze": moved(
         lambda draw, data: {
