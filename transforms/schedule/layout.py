@@ -31,7 +31,7 @@ from ..analysis.iter_map import Domain, IterVar, lin_text, why_not_injective, wh
 from ..analysis.names import buffer_name
 from ..analysis.regions.relax import Relaxer
 from ..analysis.scopes import all_blocks
-from ..analysis.tree import erase_if_dead
+from ..analysis.tree import erase_if_dead, treeify
 from ..canonicalization.static import set_operands
 from .copies import access_at, require_block, set_indices, type_of
 from .handles import BlockLike
@@ -208,6 +208,8 @@ def transform_layout(
         elif padding is not None and pad_value is not None and padding.writers:
             add_padding_block(func, padding, layout, new, pad_value)
         renew_accesses(b for b in all_blocks(func) if any(access.buffer is new for access in b.accesses))
+        if any(not isinstance(extent, int) for extent in buffer_shape(new)):
+            treeify(func)  # the sizes from before may be part of several now
 
 
 def _relocate(buffer: SSAValue, layout: Layout) -> SSAValue:

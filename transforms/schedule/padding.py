@@ -12,6 +12,7 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import DecomposePaddingOp
 from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, IfThenElseOp, StoreOp, TirBuilder, constant_value
 from ...dialects.tir.base import split_mixed
+from ..analysis.dependence import CyclicCopyError
 from ..analysis.index import Analyzer, Lin, export
 from ..analysis.index.conditions import yielded
 from ..analysis.iter_map import lin_text, predicate_constraints
@@ -83,11 +84,19 @@ def decompose_padding(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
     padding = _match(block)
     nest = _nest(block, loop)
     require_lasting(block, loop)
-    with state.changing([loop]) as change:
-        change.copies_before.append(block)
-        filling = _write_filling(padding, nest)
-        _restrict(padding, nest)
-        change.copies_after += [filling, block]
+    try:
+        with state.changing([loop]) as change:
+            change.copies_before.append(block)
+            filling = _write_filling(padding, nest)
+            _restrict(padding, nest)
+            change.copies_after += [filling, block]
+    except CyclicCopyError:
+        name = block_name(block)
+        raise ScheduleError(
+            f"whether block {name} still reads what it read is not known: an iteration of loop {loop_name(loop)} may "
+            "read what another one pads",
+            [block, loop],
+        ) from None
     return filling
 
 

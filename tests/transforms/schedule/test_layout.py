@@ -3,7 +3,7 @@
 import pytest
 
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.tools.testing.scheduling import body_of, refused, scheduled
+from stepwell.tools.testing.scheduling import body_of, check_well_formed, refused, scheduled
 from stepwell.transforms.schedule import Schedule
 from stepwell.transforms.schedule.trace import replay_script
 
@@ -282,3 +282,24 @@ def test_the_trace_replays() -> None:
     replay_script(again, str(schedule.trace))
     assert again.mod.script() == schedule.mod.script()
     assert "index_map=lambda i0, i1: (i0, i1 // 4, i1 % 4,), pad_value=1.5" in str(schedule.trace)
+
+
+def test_a_layout_of_unknown_sizes_is_laid_out_anew() -> None:
+    """Sizes of the first layout are parts of several of the second."""
+    mod = parse_tvmscript("""
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 2), "int32")
+    B = T.match_buffer(b, (n, 3), "int32")
+    for i, j in T.grid(n, 3):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.if_then_else(vj < 2, A[vi, vj], 0)
+""")
+    sch = Schedule(mod)
+    sch.transform_layout("B", ("write", 0), lambda i, j: i * 64 + j, pad_value=0)
+    (loop,) = sch.get_loops("B")
+    outer = sch.blockize(loop)
+    sch.transform_layout(outer, ("write", 0), lambda i: (i // 2, i % 2), pad_value=0)
+    check_well_formed(sch.mod)

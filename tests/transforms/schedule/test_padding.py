@@ -225,3 +225,24 @@ def test_blocks_of_another_kind_are_refused(body: str, reason: str) -> None:
 def test_the_loop_must_be_around_the_block() -> None:
     assert "loop i is not around block B in its scope" in refused(SQUARE, "D")
     assert "loop i is not around block root in its scope" in refused(SQUARE, "D", "root")
+
+
+def test_a_flow_that_is_not_known_is_refused() -> None:
+    mod = stepwell.parse_tvmscript("""
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 2), "int32")
+    B = T.match_buffer(b, (n, 3), "int32")
+    for i, j in T.grid(n, 3):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.if_then_else(vj < 2, A[vi, vj], 0)
+""")
+    sch = stepwell.Schedule(mod)
+    i, _ = sch.get_loops("B")
+    outer, _ = sch.split(i, [2, None])
+    before = str(sch.mod)
+    with pytest.raises(stepwell.ScheduleError, match="whether block B still reads what it read is not known"):
+        sch.decompose_padding("B", outer)
+    assert str(sch.mod) == before
