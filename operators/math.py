@@ -13,6 +13,7 @@ from ..expressions.errors import TeError
 from ..expressions.expr import Not, PrimExpr, Select, as_expr, cast, const
 from ..expressions.tensor import Tensor, elementwise
 from .definition import Pattern, operator
+from .requirements import require_integers
 
 Array = Any
 
@@ -61,8 +62,7 @@ def _negative(x: Any) -> PrimExpr:
 
 def _integer(name: str, x: Any) -> PrimExpr:
     value = as_expr(x)
-    if value.data_type.is_float or value.data_type.is_bool:
-        raise TeError(f"{name} of {value.dtype}, expected integers")
+    require_integers(value, name)
     return value
 
 

@@ -9,12 +9,13 @@ import numpy as np
 from ..expressions import functions as scalar
 from ..expressions.axes import reduce_axis
 from ..expressions.errors import TeError
-from ..expressions.expr import PrimExpr, Select, cast, const
+from ..expressions.expr import PrimExpr, Select, as_expr, cast, const
 from ..expressions.tensor import Tensor, compute, elementwise, is_same_extent
 from . import reduction
 from .axes import axis_of
 from .definition import Pattern, operator
 from .math import unary
+from .requirements import require_floats
 
 Array = Any
 
@@ -22,11 +23,6 @@ Array = Any
 def accumulated(out_dtype: str, data: Tensor) -> str:
     """The data type that an operator computes in and gives."""
     return out_dtype or data.dtype
-
-
-def _floats(name: str, data: Tensor) -> None:
-    if not data.data_type.is_float:
-        raise TeError(f"{name} of {data.dtype}, expected floats")
 
 
 def wide_product(formula: str, a: Array, b: Array, out_dtype: str) -> Array:
@@ -53,7 +49,7 @@ def _leaky_reference(data: Array, alpha: float = 0.01) -> Array:
 @operator("nn.leaky_relu", Pattern.ELEMWISE, _leaky_reference)
 def leaky_relu(data: Tensor, alpha: float = 0.01) -> Tensor:
     """Of each element x `x if x > 0 else alpha * x`."""
-    _floats("nn.leaky_relu", data)
+    require_floats(data, "nn.leaky_relu")
     slope = const(alpha, data.dtype)
     return elementwise(lambda x: Select(x > const(0, data.dtype), x, x * slope), [data], "T_leaky_relu")
 
@@ -74,7 +70,7 @@ def dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str
     """
     if not data.ndim or weight.ndim != 2 or not is_same_extent(data.shape[-1], weight.shape[1]):
         raise TeError(f"nn.dense: data of shape {list(data.shape)} and weight of {list(weight.shape)}")
-    if units is not None and not is_same_extent(weight.shape[0], reduce_axis((0, units)).dom.extent):  # pyright: ignore[reportOptionalMemberAccess]
+    if units is not None and not is_same_extent(weight.shape[0], as_expr(units)):
         raise TeError(f"nn.dense: weight of shape {list(weight.shape)}, expected {units} rows as units says")
     kind = accumulated(out_dtype, data)
     k = reduce_axis((0, data.shape[-1]), "k")
@@ -184,7 +180,7 @@ def _softmax_reference(data: Array, axis: int = -1) -> Array:
 @operator("nn.softmax", Pattern.OUT_FUSABLE, _softmax_reference)
 def softmax(data: Tensor, axis: int = -1) -> Tensor:
     """`e ** x / sum of e ** x` along an axis, of what is left of x without the greatest along it."""
-    _floats("nn.softmax", data)
+    require_floats(data, "nn.softmax")
     place = axis_of(axis, data.ndim, "nn.softmax")
     greatest = reduction.max(data, place, True)
     powers = elementwise(lambda x, most: scalar.exp(x - most), [data, greatest], "T_softmax_exp")
@@ -201,7 +197,7 @@ def _log_softmax_reference(data: Array, axis: int = -1) -> Array:
 @operator("nn.log_softmax", Pattern.OUT_FUSABLE, _log_softmax_reference)
 def log_softmax(data: Tensor, axis: int = -1) -> Tensor:
     """The logarithm of `nn.softmax`: what is left of x without the greatest, less that of the sum of powers."""
-    _floats("nn.log_softmax", data)
+    require_floats(data, "nn.log_softmax")
     place = axis_of(axis, data.ndim, "nn.log_softmax")
     greatest = reduction.max(data, place, True)
     left = elementwise(lambda x, most: x - most, [data, greatest], "T_subtract")

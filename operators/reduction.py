@@ -17,12 +17,13 @@ from ..expressions.expr import IntImm, Max, Min, PrimExpr, Select, cast, const
 from ..expressions.tensor import Tensor, comm_reducer, compute, elementwise
 from .axes import Axes, axes_of
 from .definition import Pattern, operator
+from .requirements import require_floats
 
 Array = Any
 
 
-def _reduced_axes(data: Tensor, axis: Axes, exclude: bool, name: str) -> tuple[int, ...]:
-    """The dimensions that are reduced along, in order."""
+def _reduced_axes(data: Tensor | Array, axis: Axes, exclude: bool, name: str) -> tuple[int, ...]:
+    """The dimensions of a tensor, or of an array, that are reduced along, in order."""
     found = axes_of(axis, data.ndim, name)
     return tuple(d for d in range(data.ndim) if (d in found) != exclude)
 
@@ -45,12 +46,6 @@ def _reduced(
         return combine(lambda index: data(*index), list(over.values()), indices)
 
     return compute(shape, fcompute, name, "comm_reduce", varargs_names=[f"ax{n}" for n in range(len(shape))])
-
-
-def _along(axis: Axes, exclude: bool, rank: int) -> tuple[int, ...]:
-    """The same of numpy's axes."""
-    found = axes_of(axis, rank, "reduction")
-    return tuple(d for d in range(rank) if (d in found) != exclude)
 
 
 def lowest(dtype: str) -> PrimExpr:
@@ -82,7 +77,7 @@ def reduction(
         return _reduced(data, along, keepdims, lambda at, over, index: reducer(at(index), axis=over), f"T_{name}")
 
     def computed(data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Array:
-        found = reference(data, axis=_along(axis, exclude, data.ndim), keepdims=keepdims)
+        found = reference(data, axis=_reduced_axes(data, axis, exclude, name), keepdims=keepdims)
         return np.asarray(found).astype(data.dtype)
 
     formula.__name__ = formula.__qualname__ = name
@@ -108,13 +103,8 @@ def _count(data: Tensor, along: Sequence[int]) -> PrimExpr:
     return const(product.value, data.dtype) if isinstance(product, IntImm) else cast(data.dtype, product)
 
 
-def _require_float(data: Tensor, name: str) -> None:
-    if not data.data_type.is_float:
-        raise TeError(f"{name} of {data.dtype}, expected floats")
-
-
 def _mean_reference(data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Array:
-    found = np.mean(data.astype("float64"), axis=_along(axis, exclude, data.ndim), keepdims=keepdims)
+    found = np.mean(data.astype("float64"), axis=_reduced_axes(data, axis, exclude, "mean"), keepdims=keepdims)
     return np.asarray(found).astype(data.dtype)
 
 
@@ -124,7 +114,7 @@ def mean(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool 
 
     axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.
     """
-    _require_float(data, "mean")
+    require_floats(data, "mean")
     count = _count(data, _reduced_axes(data, axis, exclude, "mean"))
     return elementwise(lambda x: x / count, [sum(data, axis, keepdims, exclude)], "T_divide")
 
@@ -132,7 +122,7 @@ def mean(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool 
 def _variance_reference(
     data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
 ) -> Array:
-    along = _along(axis, exclude, data.ndim)
+    along = _reduced_axes(data, axis, exclude, "variance")
     wide = data.astype("float64")
     squares = np.sum((wide - np.mean(wide, axis=along, keepdims=True)) ** 2, axis=along, keepdims=keepdims)
     with np.errstate(all="ignore"):
@@ -149,7 +139,7 @@ def variance(
     axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.  unbiased:
     the sum of squares by their number less one.
     """
-    _require_float(data, "variance")
+    require_floats(data, "variance")
     count = _count(data, _reduced_axes(data, axis, exclude, "variance"))
     centred = elementwise(lambda x, m: x - m, [data, mean(data, axis, True, exclude)], "T_subtract")
     squares = elementwise(lambda x: x * x, [centred], "T_multiply")
@@ -210,7 +200,7 @@ def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
         exclude: bool = False,
         select_last_index: bool = False,
     ) -> Array:
-        along = _along(axis, exclude, data.ndim)
+        along = _reduced_axes(data, axis, exclude, name)
         if not along:
             return np.zeros(data.shape, "int32")
         kept = [d for d in range(data.ndim) if d not in along]

@@ -10,13 +10,14 @@ import numpy as np
 
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
-from ..expressions.expr import IntImm, Mul, PrimExpr, Select, cast, const
+from ..expressions.expr import Mul, PrimExpr, Select, cast, const
 from ..expressions.tensor import Tensor, compute, elementwise, is_same_extent
 from .axes import Axes, axes_of, axis_of
 from .definition import Pattern, operator
+from .extents import Extent, known_extent
+from .requirements import require_integers
 
 Array = Any
-Extent = Any
 """A size: an expression in formulas, a number in references."""
 
 
@@ -26,15 +27,10 @@ def _moved(shape: Sequence[Extent], source: Callable[..., PrimExpr], name: str) 
     return compute(shape, source, f"T_{name}", "injective", varargs_names=names)
 
 
-def _known(extent: Extent) -> int | None:
-    """A size that is known."""
-    return extent.value if isinstance(extent, IntImm) else extent if isinstance(extent, int) else None
-
-
 def _product(extents: Sequence[Extent]) -> Extent:
     result: Extent = 1
     for extent in extents:
-        result = extent if _known(result) == 1 else result if _known(extent) == 1 else result * extent
+        result = extent if known_extent(result) == 1 else result if known_extent(extent) == 1 else result * extent
     return result
 
 
@@ -103,7 +99,7 @@ def _factors(extents: Sequence[Extent]) -> tuple[int, list[PrimExpr]]:
     number, unknown, todo = 1, list[PrimExpr](), list(extents)
     while todo:
         extent = todo.pop()
-        known = _known(extent)
+        known = known_extent(extent)
         if known is not None:
             number *= known
         elif isinstance(extent, Mul):
@@ -154,10 +150,10 @@ def squeeze(data: Tensor, axis: Axes = None) -> Tensor:
 
 def _squeezed(shape: Sequence[Extent], axis: Axes) -> tuple[int, ...]:
     if axis is None:
-        return tuple(d for d, extent in enumerate(shape) if _known(extent) == 1)
+        return tuple(d for d, extent in enumerate(shape) if known_extent(extent) == 1)
     taken = axes_of(axis, len(shape), "squeeze")
     for d in taken:
-        if _known(shape[d]) != 1:
+        if known_extent(shape[d]) != 1:
             raise TeError(f"squeeze: axis {d} of extent {shape[d]}, expected 1")
     return taken
 
@@ -190,14 +186,15 @@ def broadcast_to(data: Tensor, shape: Sequence[int]) -> Tensor:
     """In a larger shape: dimensions of extent 1, and those that are missing in front, are repeated."""
     behind = len(shape) - data.ndim
     fits = behind >= 0 and all(
-        _known(own) == 1 or _known(own) == whole for own, whole in zip(data.shape, shape[behind:], strict=False)
+        known_extent(own) == 1 or known_extent(own) == whole
+        for own, whole in zip(data.shape, shape[behind:], strict=False)
     )
     if not fits:
         raise TeError(f"broadcast_to: a tensor of shape {list(data.shape)} does not go into {list(shape)}")
 
     def source(*axes: PrimExpr) -> PrimExpr:
         pairs = zip(axes[behind:], data.shape, shape[behind:], strict=True)
-        return data(*(0 if _known(own) == 1 and whole != 1 else axis for axis, own, whole in pairs))
+        return data(*(0 if known_extent(own) == 1 and whole != 1 else axis for axis, own, whole in pairs))
 
     return _moved(list(shape), source, "broadcast_to")
 
@@ -277,7 +274,7 @@ def slice_bounds(
         raise TeError(f"strided_slice: {counts} of {len(shape)} dimensions")
     found: dict[int, tuple[int, int, int]] = {}
     for d, first, last, step in zip(chosen, begin, end, steps, strict=True):
-        extent = _known(shape[d])
+        extent = known_extent(shape[d])
         if step == 0 or extent is None:
             what = "a stride of 0" if step == 0 else f"extent {shape[d]}, which is not known"
             raise TeError(f"strided_slice: axis {d} with {what}")
@@ -340,7 +337,7 @@ def _split_reference(data: Array, indices_or_sections: int | Sequence[int], axis
 def split(data: Tensor, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """Parts along an axis. indices_or_sections: how many of one size, or where the second and the later ones begin."""
     place = axis_of(axis, data.ndim, "split")
-    extent = _known(data.shape[place])
+    extent = known_extent(data.shape[place])
     if extent is None:
         raise TeError(f"split: axis {place} of extent {data.shape[place]}, which is not known")
     starts = section_starts(extent, indices_or_sections)
@@ -381,7 +378,7 @@ def concatenate(*data: Tensor, axis: int = 0) -> Tensor:
         def at(n: int) -> PrimExpr:
             return data[n](*(a - ends[n - 1] if n and d == place else a for d, a in enumerate(axes)))
 
-        filled = [n for n, tensor in enumerate(data) if _known(tensor.shape[place]) != 0] or [0]
+        filled = [n for n, tensor in enumerate(data) if known_extent(tensor.shape[place]) != 0] or [0]
         element = at(filled[-1])
         for n in reversed(filled[:-1]):
             element = scalar.if_then_else(axes[place] < ends[n], at(n), element)
@@ -431,8 +428,7 @@ def take(data: Tensor, indices: Tensor, axis: int | None = None, mode: str = "cl
     axis: None for elements counted row by row.  mode: what a number outside means: "clip" the nearest one, "wrap" the
     rest by the extent, "fast" that there is none.
     """
-    if indices.data_type.is_float or indices.data_type.is_bool:
-        raise TeError(f"take: indices of {indices.dtype}, expected integers")
+    require_integers(indices, "take: indices")
     if mode not in ("clip", "wrap", "fast"):
         raise TeError(f"take: mode {mode!r}, expected 'clip', 'wrap' or 'fast'")
     flat = data if axis is not None else reshape(data, [-1])
@@ -468,8 +464,7 @@ def one_hot(
     indices: Tensor, on_value: float, off_value: float, depth: int, axis: int = -1, dtype: str = "float32"
 ) -> Tensor:
     """Along a new axis, `on_value` at the place that `indices` has, and `off_value` elsewhere."""
-    if indices.data_type.is_float or indices.data_type.is_bool:
-        raise TeError(f"one_hot: indices of {indices.dtype}, expected integers")
+    require_integers(indices, "one_hot: indices")
     place = axis_of(axis, indices.ndim + 1, "one_hot")
     on, off = const(on_value, dtype), const(off_value, dtype)
 

@@ -11,14 +11,14 @@ import numpy as np
 from ..expressions import functions as scalar
 from ..expressions.axes import reduce_axis
 from ..expressions.errors import TeError
-from ..expressions.expr import IntImm, PrimExpr, cast, const
+from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.tensor import Tensor, compute
 from . import reduction
 from .definition import Pattern, operator
+from .extents import Extent, known_extent
 from .nn import accumulated
 
 Array = Any
-Extent = Any
 Window = int | Sequence[int]
 """A number for all dimensions of an image, or one for each."""
 
@@ -39,7 +39,7 @@ def each_dimension(value: Window, rank: int, name: str, least: int = 1) -> list[
 def paddings(padding: Window, rank: int, name: str) -> list[tuple[int, int]]:
     """How much goes in front of and behind each dimension: one number, one for each, or all in front and all behind."""
     found = [padding] if isinstance(padding, int) else list(padding)
-    if len(found) == 2 * rank and rank > 0 and (rank > 1 or len(found) == 2):
+    if len(found) == 2 * rank:
         pairs = list(zip(found[:rank], found[rank:], strict=True))
     elif len(found) in (1, rank):
         pairs = [(n, n) for n in (found * rank if len(found) == 1 else found)]
@@ -65,13 +65,9 @@ def _spread(
     return (left + stride - 1) // stride + 1 if ceil else left // stride + 1
 
 
-def _known(extent: Extent) -> int | None:
-    return extent.value if isinstance(extent, IntImm) else extent if isinstance(extent, int) else None
-
-
 def _numbers(extents: Sequence[Extent], name: str) -> list[int]:
     """Sizes that must be known. TeError for those that are not."""
-    found = [_known(extent) for extent in extents]
+    found = [known_extent(extent) for extent in extents]
     if None in found:
         raise TeError(f"{name}: channels and sizes of windows {list(extents)}, expected known numbers")
     return [number for number in found if number is not None]
@@ -131,7 +127,7 @@ def _convolution(rank: int) -> Any:
             _spread(data.shape[d], size, step, dilated, around[d])
             for d, size, step, dilated in zip(spatial, sizes, steps, far, strict=True)
         ]
-        if any((count := _known(extent)) is not None and count < 1 for extent in windows):
+        if any((count := known_extent(extent)) is not None and count < 1 for extent in windows):
             raise TeError(f"{name}: a window of {sizes}, dilated {far}, is larger than the image {list(data.shape)}")
         kind = accumulated(out_dtype, data)
         rc = reduce_axis((0, inner), "rc")
@@ -231,12 +227,12 @@ def _pool(kind: str, rank: int) -> Any:
                 count - 1 if isinstance(count, int) and (count - 1) * step >= shape[d] + pair[0] else count
                 for count, (d, _, step, _, pair) in zip(counts, parts, strict=True)
             ]
-        if any((count := _known(extent)) is not None and count < 1 for extent in counts):
+        if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
             raise TeError(f"{name}: a window of {sizes}, dilated {far}, is larger than the image {list(shape)}")
         return parts, counts
 
     def known_shape(data: Tensor) -> list[Extent]:
-        return [extent if (known := _known(extent)) is None else known for extent in data.shape]
+        return [extent if (known := known_extent(extent)) is None else known for extent in data.shape]
 
     def formula(
         data: Tensor,
@@ -250,14 +246,15 @@ def _pool(kind: str, rank: int) -> Any:
     ) -> Tensor:
         if data.data_type.is_bool:
             raise TeError(f"{name} of bool, expected numbers")
-        if ceil_mode and None in map(_known, data.shape[2:]):
+        if ceil_mode and None in map(known_extent, data.shape[2:]):
             raise TeError(f"{name}: ceil_mode of an image of shape {list(data.shape)}, which is not known")
-        parts, counts = settings(known_shape(data), pool_size, strides, dilation, padding, layout, ceil_mode)
+        sizes = known_shape(data)
+        parts, counts = settings(sizes, pool_size, strides, dilation, padding, layout, ceil_mode)
         around = dict[int, tuple[int, int]]()
         for (d, size, step, far, (front, behind)), count in zip(parts, counts, strict=True):
             more = 0
             if ceil_mode:  # the last window may reach over the end
-                more = max(0, (count - 1) * step + (size - 1) * far + 1 - (_known(data.shape[d]) + front + behind))  # pyright: ignore[reportOperatorIssue]
+                more = max(0, (count - 1) * step + (size - 1) * far + 1 - (sizes[d] + front + behind))
             around[d] = front, behind + more
         fill = reduction.lowest(data.dtype) if kind == "max" else const(0, data.dtype)
         image_in = padded(data, around, fill)

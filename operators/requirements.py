@@ -1,0 +1,19 @@
+"""Data types that operators ask for."""
+
+from __future__ import annotations
+
+from ..expressions.errors import TeError
+from ..expressions.expr import PrimExpr
+from ..expressions.tensor import Tensor
+
+
+def require_floats(data: Tensor | PrimExpr, what: str) -> None:
+    """TeError unless elements are floats. what: how the error names them."""
+    if not data.data_type.is_float:
+        raise TeError(f"{what} of {data.dtype}, expected floats")
+
+
+def require_integers(data: Tensor | PrimExpr, what: str) -> None:
+    """TeError unless elements are signed or unsigned integers. what: how the error names them."""
+    if data.data_type.is_float or data.data_type.is_bool:
+        raise TeError(f"{what} of {data.dtype}, expected integers")
