@@ -1,0 +1,62 @@
+"""Operators on each element of one tensor, or of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from .sampling import ALL, FLOATS, INTEGERS, NUMBERS, SHAPES, SIGNED, Draw, Sample, numbers, of_one, of_two
+
+
+@st.composite
+def casts(draw: Draw) -> Sample:
+    data = numbers(draw, draw(SHAPES), draw(st.sampled_from(ALL)), -300, 300)
+    return Sample([data], {"dtype": draw(st.sampled_from(ALL))})
+
+
+@st.composite
+def clips(draw: Draw) -> Sample:
+    low, high = sorted(draw(st.lists(st.integers(0, 8), min_size=2, max_size=2)))
+    return Sample([numbers(draw, draw(SHAPES), draw(st.sampled_from(NUMBERS)))], {"a_min": low, "a_max": high})
+
+
+_WITHIN: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("acos", "asin"), (-1, 1)),
+    "acosh": (1, 8),
+    "atanh": (-0.75, 0.75),
+    **dict.fromkeys(("exp", "sinh", "cosh"), (-4, 4)),
+    **dict.fromkeys(("log", "log2", "log10", "rsqrt"), (0.25, 8)),
+    "sqrt": (0, 8),
+    "tan": (-1, 1),
+}
+"""Where functions are defined, and not too steep."""
+
+_TYPES: dict[str, Sequence[str]] = {
+    "abs": (*FLOATS, *SIGNED),
+    "bitwise_not": INTEGERS,
+    "copy": ALL,
+    "logical_not": ("bool",),
+    "negative": (*FLOATS, *SIGNED),
+    "sign": NUMBERS,
+}
+"""The data types of those that take others than floats."""
+
+_FUNCTIONS = """
+    abs acos acosh asin asinh atan atanh bitwise_not ceil copy cos cosh erf exp floor isfinite isinf isnan log log10
+    log2 logical_not negative round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc
+""".split()
+
+
+SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    **{name: of_one(_TYPES.get(name, FLOATS), *_WITHIN.get(name, (-8, 8))) for name in _FUNCTIONS},
+    "cast": casts(),
+    "clip": clips(),
+    **dict.fromkeys(("add", "subtract", "multiply", "maximum", "minimum"), of_two()),
+    **dict.fromkeys(("divide", "floor_divide", "mod", "floor_mod"), of_two(nonzero=True)),
+    "power": of_two(FLOATS, (0.25, 4), (-2, 2)),
+    **dict.fromkeys(("left_shift", "right_shift"), of_two(INTEGERS, right=(0, 7))),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), of_two(INTEGERS)),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), of_two(("bool",))),
+    **dict.fromkeys(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), of_two()),
+}

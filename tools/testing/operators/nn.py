@@ -1,0 +1,52 @@
+"""Operators of neural networks."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from .sampling import EXTENTS, NUMBERS, SHAPES, Draw, Sample, any_axis, moved_floats, numbers, of_one
+
+
+@st.composite
+def products(draw: Draw, batched: int) -> Sample:
+    """Two matrices, given as they are or as transposes; batched: behind how many axes."""
+    m, k, n = (draw(st.sampled_from((0, 1, 2, 5, 7))) for _ in range(3))
+    transpose_a, transpose_b = draw(st.booleans()), draw(st.booleans())
+    dtype = draw(st.sampled_from(("float32", "float64", "int32", "int8")))
+    fronts: list[list[int]] = [[], []]
+    if batched:
+        count = draw(st.sampled_from((1, 2, 3)))
+        fronts = [[draw(st.sampled_from((1, count)))], [count]]
+        fronts = fronts[:: draw(st.sampled_from((1, -1)))]
+    a = numbers(draw, [*fronts[0], *((k, m) if transpose_a else (m, k))], dtype)
+    b = numbers(draw, [*fronts[1], *((n, k) if transpose_b else (k, n))], dtype)
+    out = draw(st.sampled_from(("", "int32"))) if dtype == "int8" else ""
+    return Sample([a, b], {"transpose_a": transpose_a, "transpose_b": transpose_b, "out_dtype": out})
+
+
+@st.composite
+def dense_layers(draw: Draw) -> Sample:
+    front, k, n = draw(SHAPES)[:2], draw(EXTENTS), draw(st.integers(1, 5))
+    dtype = draw(st.sampled_from(("float32", "float64", "int8")))
+    said = {"units": draw(st.sampled_from((None, n))), "out_dtype": "int32" if dtype == "int8" else ""}
+    return Sample([numbers(draw, (*front, k), dtype), numbers(draw, (n, k), dtype)], said)
+
+
+@st.composite
+def biases(draw: Draw) -> Sample:
+    data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(NUMBERS)), 0, 4)
+    axis = any_axis(draw, data.ndim)
+    return Sample([data, numbers(draw, data.shape[axis : axis + 1 or None], data.dtype.name, 0, 4)], {"axis": axis})
+
+
+SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    "nn.relu": of_one(NUMBERS),
+    "nn.leaky_relu": moved_floats(lambda draw, data: {"alpha": draw(st.sampled_from((0.0, 0.125, 0.5)))}),
+    "nn.dense": dense_layers(),
+    "nn.matmul": products(0),
+    "nn.batch_matmul": products(1),
+    "nn.bias_add": biases(),
+    **dict.fromkeys(
+        ("nn.softmax", "nn.log_softmax"), moved_floats(lambda draw, data: {"axis": any_axis(draw, data.ndim)}, rank=1)
+    ),
+}

@@ -1,0 +1,137 @@
+"""Operators that move elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from .sampling import (
+    ALL,
+    EXTENTS,
+    FILLED,
+    FLOATS,
+    INTEGERS,
+    SHAPES,
+    SIGNED,
+    Array,
+    Draw,
+    Sample,
+    any_axis,
+    moved,
+    numbers,
+    of_two,
+)
+
+
+def _newshape(draw: Draw, data: Array) -> dict[str, Any]:
+    """A shape in any of the ways to say it."""
+    kind = draw(st.sampled_from(("flat", "same", "rest", "merged", "cut", "ones")))
+    if kind == "same":
+        return {"newshape": [0] * data.ndim}
+    if kind == "rest" and data.ndim:
+        return {"newshape": draw(st.sampled_from(([0, -2], [-2])))}
+    if kind == "merged" and data.ndim > 1:
+        return {"newshape": [-3, *[0] * (data.ndim - 2)]}
+    if kind == "cut" and data.ndim:
+        return {"newshape": [-4, 1, -1, -2]}
+    if kind == "ones":
+        return {"newshape": [1, -1]}
+    last = [n for n in data.shape[-1:] if n]
+    return {"newshape": [-1, *draw(st.sampled_from(([], last)))]}
+
+
+def _slice(draw: Draw, data: Array) -> dict[str, Any]:
+    chosen = draw(st.permutations(range(data.ndim)).map(lambda order: order[: max(1, data.ndim - 1)]))
+    count = len(chosen)
+    bound, step = st.integers(-9, 9), st.sampled_from((1, 1, 2, 3, -1, -2))
+    begin, end, strides = (draw(st.lists(each, min_size=count, max_size=count)) for each in (bound, bound, step))
+    return {"begin": begin, "end": end, "strides": strides, "axes": list(chosen)}
+
+
+def _sections(draw: Draw, data: Array) -> dict[str, Any]:
+    axis = any_axis(draw, data.ndim)
+    extent = data.shape[axis]
+    if draw(st.booleans()):
+        divisors = [n for n in range(1, extent + 1) if extent % n == 0]
+        return {"indices_or_sections": draw(st.sampled_from(divisors)), "axis": axis}
+    return {"indices_or_sections": sorted(draw(st.lists(st.integers(0, extent), max_size=3))), "axis": axis}
+
+
+def _broadcast_shape(draw: Draw, data: Array) -> dict[str, Any]:
+    shape = [draw(st.integers(1, 5)) if n == 1 else n for n in data.shape]
+    return {"shape": [*draw(st.lists(st.integers(1, 3), max_size=2)), *shape]}
+
+
+@st.composite
+def several(draw: Draw, stacked: bool) -> Sample:
+    """Tensors of one type, and of one shape but for the axis along which they are put together."""
+    shape, dtype = draw(SHAPES.filter(lambda shape: stacked or bool(shape))), draw(st.sampled_from(ALL))
+    axis = any_axis(draw, len(shape) + stacked)
+    shapes: list[list[int]] = []
+    for _ in range(draw(st.integers(1, 4))):
+        shapes.append(list(shape))
+        if not stacked:
+            shapes[-1][axis] = draw(EXTENTS)
+    return Sample([numbers(draw, each, dtype) for each in shapes], {"axis": axis})
+
+
+@st.composite
+def choices(draw: Draw) -> Sample:
+    """A condition and two tensors whose shapes go together."""
+    pair, whole = draw(of_two(ALL)), draw(st.booleans())
+    shape = np.broadcast_shapes(*(each.shape for each in pair.operands)) if whole else ()
+    return Sample([numbers(draw, shape, "bool"), *pair.operands])
+
+
+@st.composite
+def taken(draw: Draw) -> Sample:
+    data = numbers(draw, draw(FILLED), draw(st.sampled_from(ALL)))
+    axis = draw(st.one_of(st.none(), st.integers(-data.ndim, data.ndim - 1))) if data.ndim else None
+    mode = draw(st.sampled_from(("clip", "wrap", "fast")))
+    extent = data.size if axis is None else data.shape[axis]
+    indices = numbers(draw, draw(SHAPES), draw(st.sampled_from(INTEGERS)), -20, 20)
+    if mode == "fast":
+        indices = np.asarray(np.abs(indices) % min(extent, 100), indices.dtype)
+    return Sample([data, indices], {"axis": axis, "mode": mode})
+
+
+@st.composite
+def hot(draw: Draw) -> Sample:
+    indices = numbers(draw, draw(SHAPES), draw(st.sampled_from(INTEGERS)), -2, 8)
+    said = {
+        "on_value": draw(st.integers(1, 3)),
+        "off_value": draw(st.integers(-1, 0)),
+        "depth": draw(st.integers(1, 7)),
+    }
+    dtype = draw(st.sampled_from((*FLOATS, *SIGNED)))
+    return Sample([indices], said | {"axis": any_axis(draw, indices.ndim + 1), "dtype": dtype})
+
+
+# Neural networks
+
+
+SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    "reshape": moved(_newshape),
+    "squeeze": moved(
+        lambda draw, data: {
+            "axis": draw(st.sampled_from((None, tuple(d for d, n in enumerate(data.shape) if n == 1)[:1])))
+        }
+    ),
+    "expand_dims": moved(
+        lambda draw, data: {"axis": any_axis(draw, data.ndim + 1), "num_newaxis": draw(st.integers(0, 2))}
+    ),
+    "broadcast_to": moved(_broadcast_shape),
+    "transpose": moved(lambda draw, data: {"axes": draw(st.one_of(st.none(), st.permutations(range(data.ndim))))}),
+    "reverse": moved(lambda draw, data: {"axis": any_axis(draw, data.ndim)}, rank=1),
+    "repeat": moved(lambda draw, data: {"repeats": draw(st.integers(1, 3)), "axis": any_axis(draw, data.ndim)}, rank=1),
+    "tile": moved(lambda draw, data: {"reps": draw(st.lists(st.integers(1, 3), max_size=4))}),
+    "strided_slice": moved(_slice, rank=1),
+    "split": moved(_sections, FILLED, rank=1),
+    "concatenate": several(stacked=False),
+    "stack": several(stacked=True),
+    "where": choices(),
+    "take": taken(),
+    "one_hot": hot(),
+}
