@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp as UpstreamFuncOp
+from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from .core.diagnostics import did_you_mean
 from .core.errors import StepwellError, VerifyError
 from .dialects.text import print_tvmscript
-from .dialects.tir import FuncOp
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,9 +32,11 @@ class Module:
         self.constants = dict(constants or {})
 
     @property
-    def functions(self) -> dict[str, FuncOp | UpstreamFuncOp]:
-        """The functions by name, in the order they are written in."""
-        return {op.sym_name.data: op for op in self.op.body.block.ops if isinstance(op, FuncOp | UpstreamFuncOp)}
+    def functions(self) -> dict[str, Any]:
+        """The functions by name, ops of any landing, in the order they are written in."""
+        found = ((op.get_trait(SymbolOpInterface), op) for op in self.op.body.block.ops)
+        named = ((symbol.get_sym_attr_name(op), op) for symbol, op in found if symbol is not None)
+        return {name.data: op for name, op in named if name is not None}
 
     def __getitem__(self, name: str) -> Module:
         """The function called `name`, as a module that holds a copy of it alone; KeyError-like if there is none."""

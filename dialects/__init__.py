@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Dialect
 
 DIALECTS = {
+    "relay": "Relay",
     "schedule": "Schedule",
     "te": "Te",
     "tir": "Tir",

@@ -29,6 +29,7 @@ from .expr import (
     cast,
     true_divide,
 )
+from .sizes import normal_form
 
 # Tensors
 
@@ -227,9 +228,11 @@ def _is_one(extent: PrimExpr) -> bool:
 
 
 def is_same_extent(a: PrimExpr, b: PrimExpr) -> bool:
-    """Whether two extents are written in the same way."""
-    if a is b:
-        return True
+    """Whether two extents are the same: written in the same way, or equal by arithmetic."""
+    return a is b or _is_written_alike(a, b) or normal_form(a) == normal_form(b)
+
+
+def _is_written_alike(a: PrimExpr, b: PrimExpr) -> bool:
     if isinstance(a, IntImm) and isinstance(b, IntImm):
         return a.value == b.value
     if isinstance(a, Var) or type(a) is not type(b) or a.dtype != b.dtype or not a.children:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from ..core.diagnostics import did_you_mean
 from ..core.errors import StepwellError
+from ..expressions.tensor import Tensor
 
+Array: TypeAlias = npt.NDArray[Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -64,11 +69,23 @@ class Operator:
     variadic: bool
     attributes: tuple[Attribute, ...]
 
+    def tensors(self, operands: Sequence[Tensor], attributes: Mapping[str, Any]) -> tuple[Tensor, ...]:
+        """The tensors that it computes, as expressions. TeError for operands and attributes that do not go together."""
+        return _several(self.formula(*operands, **attributes))
+
+    def arrays(self, operands: Sequence[Array], attributes: Mapping[str, Any]) -> tuple[Array, ...]:
+        """The tensors that it computes, by numpy."""
+        return tuple(np.asarray(each) for each in _several(self.reference(*operands, **attributes)))
+
     @property
     def summary(self) -> str:
         """The first sentence of what it does."""
         doc = inspect.getdoc(self.formula) or ""
         return " ".join(doc.split("\n\n")[0].split())
+
+
+def _several(made: Any) -> tuple[Any, ...]:
+    return tuple(made) if isinstance(made, list | tuple) else (made,)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
 OPERATORS: dict[str, Operator] = {}

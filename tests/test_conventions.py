@@ -26,15 +26,16 @@ NOT_PASSES = {"__init__", "pipelines", "writing"}
 LAYERS = {
     "core": 0,
     "dialects": 1,
+    "dialects.relay": 4,
     "module": 2,
     "expressions": 2,
     "operators": 3,
-    "transforms": 4,
-    "frontends": 5,
-    "backends": 5,
-    "frontends.tvm": 6,
-    "tools": 6,
-    "": 6,
+    "transforms": 5,
+    "frontends": 6,
+    "backends": 6,
+    "frontends.tvm": 7,
+    "tools": 7,
+    "": 7,
 }
 SOURCES = sorted(
     [

@@ -1,0 +1,36 @@
+"""The `relay` dialect: graphs of operators on tensors, no loops, no memory. See docs/design.md."""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from .builder import RelayBuilder
+from .functions import CallOp, ConstantOp, FuncOp, IfOp, ReturnOp, YieldOp
+from .inference import Sizes, operand_names, result_types, type_of_tensor
+from .operators import OPERATIONS, OperatorOp
+from .types import Size, SizesAttr, dtype_of_tensor, normal_size, shape_of, tensor_type
+
+__all__ = [
+    "OPERATIONS",
+    "CallOp",
+    "ConstantOp",
+    "FuncOp",
+    "IfOp",
+    "OperatorOp",
+    "Relay",
+    "RelayBuilder",
+    "ReturnOp",
+    "Size",
+    "Sizes",
+    "SizesAttr",
+    "YieldOp",
+    "dtype_of_tensor",
+    "normal_size",
+    "operand_names",
+    "result_types",
+    "shape_of",
+    "tensor_type",
+    "type_of_tensor",
+]
+
+Relay = Dialect("relay", [CallOp, ConstantOp, FuncOp, IfOp, ReturnOp, YieldOp, *OPERATIONS.values()], [SizesAttr])

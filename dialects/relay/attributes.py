@@ -1,0 +1,95 @@
+"""Values of operators' attributes: as Python has them, as attributes of ops, and as text."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, NoneAttr, StringAttr, f64, i1, i64
+from xdsl.ir import Attribute
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SPECIAL = {"inf": math.inf, "neg_inf": -math.inf, "nan": math.nan}
+"""Floats that are no literals."""
+
+
+def as_attribute(value: Any) -> Attribute:
+    """A value as an attribute: integers of 64 bits, floats of 64 bits, sequences as arrays."""
+    match value:
+        case None:
+            return NoneAttr()
+        case bool():
+            return IntegerAttr.from_bool(value)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f64)
+        case str():
+            return StringAttr(value)
+        case _:
+            return ArrayAttr([as_attribute(each) for each in value])
+
+
+def as_python(attribute: Attribute) -> Any:
+    """What an attribute stands for. VerifyException for one that no value has."""
+    match attribute:
+        case NoneAttr():
+            return None
+        case IntegerAttr():
+            number = attribute.value.data
+            return bool(number) if attribute.type == i1 else number
+        case FloatAttr():
+            return attribute.value.data
+        case StringAttr():
+            return attribute.data
+        case ArrayAttr():
+            return tuple(as_python(each) for each in attribute.data)
+        case _:
+            raise VerifyException(f"{attribute} is no value of an attribute")
+
+
+def print_value(printer: Printer, value: Any) -> None:
+    """`true`, `3`, `0.5`, `"NCHW"`, `[1, 1]`."""
+    match value:
+        case None:
+            printer.print_string("none")
+        case bool():
+            printer.print_string("true" if value else "false")
+        case str():
+            printer.print_string_literal(value)
+        case float() if not math.isfinite(value):
+            printer.print_string(next(name for name, number in _SPECIAL.items() if repr(number) == repr(value)))
+        case int() | float():
+            printer.print_string(_digits(value))
+        case _:
+            with printer.in_square_brackets():
+                printer.print_list(value, lambda each: print_value(printer, each))
+
+
+def _digits(value: float) -> str:
+    """A number such that it is read as the same one: `1e-05` has no point, which MLIR's floats have."""
+    text = repr(value)
+    return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")
+
+
+def parse_value(parser: Parser) -> Any:
+    """The inverse of `print_value`."""
+    if parser.parse_optional_keyword("none"):
+        return None
+    for parse in _parsers(parser):
+        if (value := parse()) is not None:
+            return value
+    items = parser.parse_optional_comma_separated_list(Parser.Delimiter.SQUARE, lambda: parse_value(parser))
+    if items is None:
+        parser.raise_error("expected a bool, a number, a string or a list of them")
+    return tuple(items)
+
+
+def _parsers(parser: Parser) -> list[Callable[[], Any]]:
+    special = [lambda name=name: _SPECIAL[name] if parser.parse_optional_keyword(name) else None for name in _SPECIAL]
+    return [parser.parse_optional_boolean, parser.parse_optional_number, parser.parse_optional_str_literal, *special]

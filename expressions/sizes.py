@@ -1,0 +1,210 @@
+"""Sizes that are not known as polynomials, so that the same size written in two ways is seen to be the same.
+
+A size is a sum of products of atoms: variables, and quotients, remainders, least and greatest of other sizes. All of
+them are integers from 0 on that do not overflow. Written as text, a size is a Python expression of names.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from .errors import TeError
+from .expr import Add, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, Sub, Var, binary
+
+Sum: TypeAlias = "frozenset[tuple[Product, int]]"
+"""Products with how often each is taken."""
+Product: TypeAlias = "tuple[Atom, ...]"
+"""Atoms in the order of their text."""
+Atom: TypeAlias = "PrimExpr | tuple[str, Sum, Sum]"
+"""A variable, or another expression as it is; or an operator and two sizes."""
+
+_OPERATORS = {"floordiv": " // ", "floormod": " % "}
+_SYNTAX: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "floormod",
+}
+
+
+def normal_form(size: PrimExpr) -> Sum:
+    """A size as a sum: equal for sizes that are the same by the rules of arithmetic that are known here."""
+    match size:
+        case IntImm():
+            return _sum({(): size.value})
+        case Add() | Sub():
+            total = dict(normal_form(size.a))
+            for product, count in normal_form(size.b):
+                total[product] = total.get(product, 0) + (count if isinstance(size, Add) else -count)
+            return _sum(total)
+        case Mul():
+            return _times(normal_form(size.a), normal_form(size.b))
+        case FloorDiv():
+            return _quotient(normal_form(size.a), normal_form(size.b))
+        case FloorMod():
+            return _remainder(normal_form(size.a), normal_form(size.b))
+        case Min() | Max():
+            a, b = sorted((normal_form(size.a), normal_form(size.b)), key=_text)
+            return a if a == b else _atom((size.operator, a, b))
+        case _:
+            return _atom(size)
+
+
+def size_text(size: PrimExpr) -> int | str:
+    """A size that is known as a number, another as text. TeError for one that no text says: an element of a tensor."""
+    form = normal_form(size)
+    known = _number(form)
+    return _text(form) if known is None else known
+
+
+def size_of(text: str, variable: Callable[[str], Var]) -> PrimExpr:
+    """The size that a text says. variable: by its name. ValueError for what is no size."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        raise ValueError(f"size {text!r}: expected an expression of names and integers") from None
+    return _read(tree, text, variable)
+
+
+def evaluate_size(text: str, numbers: Mapping[str, int]) -> int:
+    """The number that a size is. numbers: of its variables."""
+    size = size_of(text, lambda name: IntImm("int64", numbers[name]))  # pyright: ignore[reportArgumentType]
+    assert isinstance(size, IntImm)  # operators fold numbers
+    return size.value
+
+
+def _read(tree: ast.expr, text: str, variable: Callable[[str], Var]) -> PrimExpr:
+    match tree:
+        case ast.Name(id=name):
+            return variable(name)
+        case ast.Constant(value=int(value)):
+            return IntImm("int32", value)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return 0 - _read(operand, text, variable)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _SYNTAX:
+            return binary(_SYNTAX[type(op)], _read(left, text, variable), _read(right, text, variable))
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=[left, right]):
+            return binary(name, _read(left, text, variable), _read(right, text, variable))
+        case _:
+            raise ValueError(f"size {text!r}: {ast.unparse(tree)} is no size")
+
+
+# Sums
+
+
+def _sum(total: Mapping[Product, int]) -> Sum:
+    return frozenset((product, count) for product, count in total.items() if count)
+
+
+def _atom(atom: Atom) -> Sum:
+    return _sum({(atom,): 1})
+
+
+def _number(form: Sum) -> int | None:
+    """What a sum is if it is a number."""
+    if not form:
+        return 0
+    (product, count), *rest = form
+    return None if product or rest else count
+
+
+def _times(a: Sum, b: Sum) -> Sum:
+    total: dict[Product, int] = {}
+    for left, m in a:
+        for right, n in b:
+            product = tuple(sorted((*left, *right), key=_atom_text))
+            total[product] = total.get(product, 0) + m * n
+    return _sum(total)
+
+
+def _quotient(a: Sum, b: Sum) -> Sum:
+    """The quotient, rounded down: what divides without a remainder stands outside."""
+    whole, rest = _divided(a, b)
+    if not rest:
+        return whole
+    divisor, left = _number(b), _number(rest)
+    if divisor and left is not None:
+        return _added(whole, _sum({(): left // divisor}))
+    if divisor and divisor > 0 and len(rest) == 1:
+        ((product, count),) = rest
+        inner = product[0] if len(product) == 1 and count == 1 else None
+        if isinstance(inner, tuple) and inner[0] == "floordiv" and (_number(inner[2]) or 0) > 0:
+            return _added(whole, _quotient(inner[1], _times(inner[2], b)))
+    return _added(whole, _atom(("floordiv", rest, b)))
+
+
+def _remainder(a: Sum, b: Sum) -> Sum:
+    rest = _divided(a, b)[1]
+    divisor, left = _number(b), _number(rest)
+    if divisor and left is not None:
+        return _sum({(): left % divisor})
+    return _atom(("floormod", rest, b)) if rest else rest
+
+
+def _divided(a: Sum, b: Sum) -> tuple[Sum, Sum]:
+    """The quotients of those products that b divides, and the other products."""
+    if len(b) != 1:
+        return (_sum({(): 1}), frozenset()) if a == b else (frozenset(), a)
+    ((atoms, divisor),) = b
+    whole: dict[Product, int] = {}
+    rest: dict[Product, int] = {}
+    for product, count in a:
+        left = list(product)
+        fits = count % divisor == 0
+        for atom in atoms:
+            fits = fits and atom in left
+            if fits:
+                left.remove(atom)
+        if fits:
+            whole[tuple(left)] = count // divisor
+        else:
+            rest[product] = count
+    return _sum(whole), _sum(rest)
+
+
+def _added(a: Sum, b: Sum) -> Sum:
+    total = dict(a)
+    for product, count in b:
+        total[product] = total.get(product, 0) + count
+    return _sum(total)
+
+
+# Text
+
+
+def _text(form: Sum) -> str:
+    """`2 * n + m - 1`: longer products first, numbers last."""
+    parts = sorted(form, key=lambda part: (-len(part[0]), list(map(_atom_text, part[0]))))
+    text = ""
+    for product, count in parts:
+        numbers = [str(abs(count))] if abs(count) != 1 or not product else []
+        is_alone = len(product) == 1 and not numbers and not (count < 0 and not text)
+        term = " * ".join([*numbers, *((_atom_text if is_alone else _factor)(atom) for atom in product)])
+        text = (f"-{term}" if count < 0 else term) if not text else f"{text} {'-' if count < 0 else '+'} {term}"
+    return text or "0"
+
+
+def _atom_text(atom: Atom) -> str:
+    match atom:
+        case (operator, a, b) if operator in _OPERATORS:
+            return f"{_operand(a)}{_OPERATORS[operator]}{_operand(b)}"
+        case (operator, a, b):
+            return f"{operator}({_text(a)}, {_text(b)})"
+        case Var():
+            return atom.name
+        case _:
+            raise TeError(f"size {atom!r}, expected one that sizes of arguments say")
+
+
+def _factor(atom: Atom) -> str:
+    """An atom as it stands in a product."""
+    return f"({_atom_text(atom)})" if isinstance(atom, tuple) and atom[0] in _OPERATORS else _atom_text(atom)
+
+
+def _operand(form: Sum) -> str:
+    """A sum as an operand of a quotient."""
+    is_name = len(form) == 1 and all(count == 1 and len(p) == 1 and isinstance(p[0], Var) for p, count in form)
+    return _text(form) if is_name or _number(form) is not None else f"({_text(form)})"
