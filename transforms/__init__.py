@@ -12,9 +12,13 @@ if TYPE_CHECKING:
 
 PASSES: dict[str, str] = {
     "apply-schedule": "ApplySchedulePass",
+    "convert-relay-to-te": "ConvertRelayToTePass",
+    "convert-relay-to-tir": "ConvertRelayToTirPass",
     "convert-te-to-tir": "ConvertTeToTirPass",
     "convert-tir-to-scf": "ConvertTirToScfPass",
     "legalize-half-floats": "LegalizeHalfFloatsPass",
+    "relay-fuse-operators": "RelayFuseOperatorsPass",
+    "relay-plan-memory": "RelayPlanMemoryPass",
     "te-inline": "TeInlinePass",
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",
     "tir-plan-allocations": "TirPlanAllocationsPass",

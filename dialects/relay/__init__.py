@@ -6,7 +6,7 @@ from xdsl.ir import Dialect
 
 from .builder import RelayBuilder
 from .functions import CallOp, ConstantOp, FuncOp, IfOp, ReturnOp, YieldOp
-from .inference import Sizes, operand_names, result_types, type_of_tensor
+from .inference import Sizes, free_sizes, operand_names, result_types, type_of_tensor
 from .operators import OPERATIONS, OperatorOp
 from .types import Size, SizesAttr, dtype_of_tensor, normal_size, shape_of, tensor_type
 
@@ -25,6 +25,7 @@ __all__ = [
     "SizesAttr",
     "YieldOp",
     "dtype_of_tensor",
+    "free_sizes",
     "normal_size",
     "operand_names",
     "result_types",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -60,3 +60,13 @@ def operand_names(name: str, count: int) -> Sequence[str]:
     operator = operator_of(name)
     fixed = operator.operands[:-1] if operator.variadic else operator.operands
     return [*fixed, *(f"{operator.operands[-1]}{n}" for n in range(count - len(fixed)))] if operator.variadic else fixed
+
+
+def free_sizes(given: Iterable[Attribute], made: Iterable[Attribute] = ()) -> list[str]:
+    """The names in the sizes of tensors that are no size of their own of a tensor that is given, in order."""
+    given, sizes = list(given), Sizes()
+    texts = [size for type in (*given, *made) for size in shape_of(type) if isinstance(size, str)]
+    for text in texts:
+        sizes(text)
+    own = {size for type in given for size in shape_of(type)}
+    return [name for name in sizes.variables if name not in own]

@@ -1,0 +1,285 @@
+"""`relay-fuse-operators`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from ..dialects.relay import CallOp, ConstantOp, FuncOp, OperatorOp, ReturnOp
+from ..operators import Pattern
+from .analysis.names import fresh_name
+
+_LONGEST = 64
+"""Of names of kernels, before numbers that make them unique."""
+
+
+@dataclass(frozen=True)
+class RelayFuseOperatorsPass(ModulePass):
+    """Make one function of each group of operators that is to be one kernel, and call it.
+
+    An operator is fused with the one through which everything that reads it goes (its immediate post-dominator), and
+    with all in between, if their patterns allow it: elementwise, broadcasting and then injective operators with each
+    other and in front of a reduction; elementwise ones behind a product or convolution. Functions that compute the same
+    are one.
+
+    level: 0 for a function per operator.
+
+    Before
+        relay.func @main("x" %x: tensor<8xf32>) {
+          %0 = relay.exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
+          %1 = relay.nn.relu(%0) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.return %1 : tensor<8xf32>
+        }
+
+    After
+        relay.func primitive @fused_exp_nn_relu("p0" %p0: tensor<8xf32>) {
+          %0 = relay.exp(%p0) : (tensor<8xf32>) -> tensor<8xf32>
+          %1 = relay.nn.relu(%0) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.return %1 : tensor<8xf32>
+        }
+        relay.func @main("x" %x: tensor<8xf32>) {
+          %0 = relay.call @fused_exp_nn_relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.return %0 : tensor<8xf32>
+        }
+
+    Must hold before: nothing.
+
+    Gone after: operators outside of primitive functions.
+    """
+
+    name = "relay-fuse-operators"
+
+    level: int = 2
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        kernels = _Kernels(op)
+        for func in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            if func.primitive is None and func.compiler is None:
+                for block in [block for inner in func.walk() for region in inner.regions for block in region.blocks]:
+                    nodes = [node for node in block.ops if isinstance(node, OperatorOp)]
+                    for group in _Groups(nodes, self.level).all():
+                        kernels.outline(group, func)
+                _drop_numbers(func)
+
+
+# Groups
+
+
+class _Groups:
+    """Operators of one block, and which of them are one group."""
+
+    def __init__(self, nodes: Sequence[OperatorOp], level: int):
+        self.nodes = nodes
+        self.order = {node: n for n, node in enumerate(nodes)}
+        self.root: dict[Operation, Operation] = {node: node for node in nodes}
+        self.pattern: dict[Operation, Pattern] = {node: node.operator.pattern for node in nodes}
+        self.users = {node: _users(node) for node in nodes}
+        self.depth: dict[Operation | None, int] = {None: 0}
+        self.above: dict[Operation, tuple[Operation | None, Pattern]] = {}
+        for node in reversed(nodes):
+            self._dominate(node)
+        for phase in range(level):
+            for node in nodes:
+                self._fuse(node, phase)
+
+    def all(self) -> list[list[OperatorOp]]:
+        """The groups, each in the order of the block, in the order of their last operators."""
+        found: dict[Operation, list[OperatorOp]] = {}
+        for node in self.nodes:
+            found.setdefault(self._find(node), []).append(node)
+        return sorted(found.values(), key=lambda group: self.order[group[-1]])
+
+    def _find(self, node: Operation) -> Operation:
+        while self.root[node] is not node:
+            node = self.root[node]
+        return node
+
+    def _kind(self, node: Operation) -> Pattern:
+        return self.pattern[self._find(node)]
+
+    # Dominators
+
+    def _dominate(self, node: OperatorOp) -> None:
+        """Find the operator through which all goes that is made of one, and how it is read on the way there."""
+        users, top, pattern = self.users[node], None, Pattern.OPAQUE
+        if users and all(user in self.order for user in users):
+            pattern = max(_edge(node, user) for user in users)
+            top = users[0]
+            for user in users[1:]:
+                top, pattern = self._meet(top, user, pattern)
+        self.above[node] = top, pattern
+        self.depth[node] = self.depth[top] + 1
+
+    def _meet(self, a: Operation | None, b: Operation | None, pattern: Pattern) -> tuple[Operation | None, Pattern]:
+        while a is not b:
+            if self.depth[a] < self.depth[b]:
+                a, b = b, a
+            assert a is not None
+            a, step = self.above[a]
+            pattern = max(pattern, step)
+        return a, pattern
+
+    # Fusion
+
+    def _fuse(self, node: OperatorOp, phase: int) -> None:
+        sink, edge = self.above[node]
+        own = node.operator.pattern
+        if sink is None or self._find(sink) is self._find(node):
+            return
+        if own == Pattern.OUT_FUSABLE:
+            allowed = phase == 0 and edge == Pattern.ELEMWISE
+            between = at_sink = lambda kind: kind <= Pattern.BROADCAST
+        elif own <= Pattern.BROADCAST:
+            allowed = edge <= Pattern.COMM_REDUCE
+            between, at_sink = (lambda kind: kind <= Pattern.INJECTIVE), (lambda kind: kind <= Pattern.OUT_FUSABLE)
+        else:
+            allowed = phase == 1 and own == Pattern.INJECTIVE
+            between = at_sink = lambda kind: kind <= Pattern.INJECTIVE
+        if allowed and self._path_is(node, sink, between, at_sink):
+            self._join(self._between(node, sink), sink)
+
+    def _between(self, node: Operation, sink: Operation) -> set[Operation]:
+        """An operator and all on the ways to another one, without that one."""
+        found, todo = set[Operation](), [node]
+        while todo:
+            top = todo.pop()
+            if top is not sink and top not in found:
+                found.add(top)
+                todo += self.users[top]  # pyright: ignore[reportArgumentType]
+        return found
+
+    def _path_is(
+        self,
+        node: Operation,
+        sink: Operation,
+        between: Callable[[Pattern], bool],
+        at_sink: Callable[[Pattern], bool],
+    ) -> bool:
+        ways = self._between(node, sink)
+        roots = {self._find(each) for each in (*ways, sink)}
+        anchors = sum(self.pattern[root] >= Pattern.COMM_REDUCE for root in roots)
+        return (
+            anchors <= 1
+            and at_sink(self._kind(sink))
+            and all(between(self._kind(each)) for each in ways if each is not node)
+        )
+
+    def _join(self, ways: Iterable[Operation], sink: Operation) -> None:
+        target = self._find(sink)
+        for each in ways:
+            root = self._find(each)
+            self.root[root] = target
+            self.pattern[target] = max(self.pattern[target], self.pattern[root])
+
+
+def _users(node: Operation) -> list[Operation]:
+    """What reads the results of an operator, in its block: a branch for what stands in it."""
+    found: dict[Operation, None] = {}
+    for result in node.results:
+        for use in result.uses:
+            user: Operation | None = use.operation
+            while user is not None and user.parent is not node.parent:
+                user = user.parent_op()
+            assert user is not None
+            found[user] = None
+    return list(found)
+
+
+def _edge(node: OperatorOp, user: Operation) -> Pattern:
+    """How an operator reads another one: what broadcasts others may read this one element by element."""
+    assert isinstance(user, OperatorOp)
+    pattern = user.operator.pattern
+    same = any(result.type == user.outputs[0].type for result in node.results if result in user.operands)
+    return Pattern.ELEMWISE if pattern == Pattern.BROADCAST and same else pattern
+
+
+# Functions
+
+
+class _Kernels:
+    """The functions that groups become, by their text, so that equal ones are one."""
+
+    def __init__(self, module: ModuleOp):
+        self.known: dict[str, str] = {}
+        self.names = {name for op in module.body.block.ops if (name := _symbol(op)) is not None}
+
+    def outline(self, group: Sequence[OperatorOp], before: FuncOp) -> None:
+        """Call a function instead of a group; it is put in front of another one unless it is there."""
+        members = set(group)
+        inputs: dict[SSAValue, None] = {}
+        for node in group:
+            for value in node.operands:
+                if value.owner not in members and not _is_number(value.owner):
+                    inputs[value] = None
+        outputs = [
+            result for node in group for result in node.results if any(u.operation not in members for u in result.uses)
+        ]
+        func = _function(group, list(inputs), outputs)
+        text = str(func)
+        if text not in self.known:
+            self.known[text] = fresh_name(_kernel_name(group), self.names)
+            func.properties["sym_name"] = StringAttr(self.known[text])
+            block = before.parent
+            assert block is not None
+            block.insert_op_before(func, before)
+        last = group[-1]
+        call = CallOp(self.known[text], list(inputs), [output.type for output in outputs])
+        call.location = last.location
+        assert last.parent is not None
+        last.parent.insert_op_before(call, last)
+        for old, new in zip(outputs, call.outputs, strict=True):
+            new.name_hint = old.name_hint
+            old.replace_all_uses_with(new)
+        for node in reversed(group):
+            node.detach()
+            node.erase()
+
+
+def _function(group: Sequence[OperatorOp], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> FuncOp:
+    """A group as a function."""
+    func = FuncOp("kernel", [(f"p{n}", value.type) for n, value in enumerate(inputs)], primitive=True)
+    func.location = group[-1].location
+    block = func.body.block
+    values: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
+    for node in group:
+        for operand in node.operands:
+            if operand not in values and _is_number(operand.owner):
+                values[operand] = _copied(operand, block)
+        copy = node.clone(values)
+        copy.location = node.location
+        block.add_op(copy)
+    block.add_op(ReturnOp([values[output] for output in outputs]))
+    return func
+
+
+def _copied(number: SSAValue, block: Block) -> SSAValue:
+    assert isinstance(number.owner, ConstantOp)
+    copy = number.owner.clone()
+    block.add_op(copy)
+    return copy.result
+
+
+def _drop_numbers(func: FuncOp) -> None:
+    """Erase the constants that stand in primitive functions now."""
+    for op in [op for op in func.walk() if _is_number(op) and not any(result.uses for result in op.results)]:
+        op.detach()
+        op.erase()
+
+
+def _is_number(owner: Operation | Block) -> bool:
+    return isinstance(owner, ConstantOp) and owner.value is not None
+
+
+def _kernel_name(group: Sequence[OperatorOp]) -> str:
+    names = [node.operator.name.replace(".", "_") for node in group]
+    return f"fused_{'_'.join(names)}"[:_LONGEST].rstrip("_")
+
+
+def _symbol(op: Operation) -> str | None:
+    name = op.properties.get("sym_name")
+    return name.data if isinstance(name, StringAttr) else None
