@@ -21,8 +21,8 @@ from .te_inline import inline_tensors
 
 
 class ConvertRelayToTePass(ModulePass):
-    """Make a `te.func` of each primitive function: the formulas of its operators, one after the other, written into each
-    other where nothing is computed twice for it (`te-inline{recompute=false}`).
+    """Make a `te.func` of each primitive function: the formulas of its operators, one after the other, written into
+    each other where nothing is computed twice for it (`te-inline{recompute=false}`).
 
     Its parameters are those of the function, and the results behind them; in front of them, numbers, the sizes that no
     parameter says by itself. Functions that call primitive ones stay.

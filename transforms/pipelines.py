@@ -49,18 +49,23 @@ AfterPass: TypeAlias = Callable[[str, Module], None]
 """Called behind each pass with its name and the module it has left."""
 
 
-def relay_to_te() -> list[ModulePass]:
-    """From graphs to calls of functions on tensors."""
-    return [RelayFuseOperatorsPass(), RelayPlanMemoryPass(), ConvertRelayToTePass()]
+def optimize_relay() -> list[ModulePass]:
+    """What makes graphs smaller before they go down."""
+    return []
+
+
+def relay_to_calls(opt_level: int = 2) -> list[ModulePass]:
+    """From graphs of operators to graphs of kernels, and where their tensors are kept. opt_level: 0 for no fusion."""
+    return [RelayFuseOperatorsPass(level=2 if opt_level else 0), RelayPlanMemoryPass()]
 
 
 def to_tir() -> list[ModulePass]:
     """From graphs, or tensors, to loops and blocks."""
-    return [*relay_to_te(), ConvertTeToTirPass(), ConvertRelayToTirPass()]
+    return [*relay_to_calls(), ConvertRelayToTePass(), ConvertTeToTirPass(), ConvertRelayToTirPass()]
 
 
 def resolve_tir() -> list[ModulePass]:
-    """From programs as people write and schedule them, graphs or tensors, to loops, branches and accesses of buffers."""
+    """From graphs, tensors, or programs as people write and schedule them, to loops, branches and accesses."""
     return [
         *to_tir(),
         TirResolveBlocksPass(),

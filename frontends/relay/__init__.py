@@ -7,7 +7,7 @@ mod = relay.module(relay.Function(relay.free_vars(y), y))
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...module import Module
 from . import nn
@@ -30,8 +30,31 @@ from .expr import (
 )
 from .graph import module_of
 from .operators import functions_in
-from .types import Any_ as Any  # noqa: A004  # the name that Relay has for it
+from .types import Any_ as Any  # the name that Relay has for it
 from .types import TensorType, TupleType
+
+__all__ = [
+    "Any",
+    "Call",
+    "Constant",
+    "Expr",
+    "Function",
+    "FunctionCall",
+    "GlobalVar",
+    "If",
+    "Let",
+    "TensorType",
+    "Tuple",
+    "TupleGetItem",
+    "TupleType",
+    "TupleWrapper",
+    "Var",
+    "const",
+    "free_vars",
+    "module",
+    "nn",
+    "var",
+]
 
 if not TYPE_CHECKING:
     globals().update(functions_in(""))

@@ -125,7 +125,7 @@ class GlobalVar(Expr):
 
 
 class Call(Expr):
-    """An operator on tensors. op: the operator.  args: its operands.  attrs: what is said besides, as it was checked."""
+    """An operator on tensors. op: which one.  args: its operands.  attrs: what is said besides, as it was checked."""
 
     def __init__(self, op: Operator, args: Sequence[Expr], attrs: Mapping[str, Any]):
         self.op = op
