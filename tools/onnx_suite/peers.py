@@ -14,7 +14,7 @@ def _reference() -> Prepare:
     from onnx.reference import ReferenceEvaluator
 
     def prepare(data: bytes) -> Run:
-        session = ReferenceEvaluator(ModelProto.FromString(data))
+        session: Any = ReferenceEvaluator(ModelProto.FromString(data))
 
         def run(inputs: Sequence[Any]) -> Sequence[Any]:
             return session.run(None, dict(zip(session.input_names, inputs, strict=True)))

@@ -82,9 +82,7 @@ def _grouped(pairs: Sequence[tuple[Case, Outcome]]) -> str:
     for case, outcome in pairs:
         names[outcome.result, outcome.detail].append(case.name)
     order = sorted(names, key=lambda key: (-len(names[key]), key))
-    return "\n".join(
-        f"- {result}, {len(names[result, why])}: {why} ({_some(names[result, why])})" for result, why in order
-    )
+    return "\n".join(f"- {key[0]}, {len(names[key])}: {key[1]} ({_some(names[key])})" for key in order)
 
 
 def _some(names: Sequence[str]) -> str:

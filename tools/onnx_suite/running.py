@@ -161,6 +161,8 @@ def difference(got: Any, want: Any, where: str = "") -> str:
     if want is None or got is None:
         return "" if got is want else f"{where}: expected {type(want).__name__}, got {type(got).__name__}"
     got = np.asarray(got)
+    if got.dtype.kind == "U":  # another form of strings
+        got = got.astype(object)
     for what in ("dtype", "shape"):
         if getattr(got, what) != getattr(want, what):
             return f"{where}: expected {what} {getattr(want, what)}, got {getattr(got, what)}"
