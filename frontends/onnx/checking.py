@@ -23,9 +23,7 @@ from .graph import (
     TensorType,
     used_names,
 )
-
-# Of older opsets, only operators are read that did not change up to this one.
-OLDEST_OPSET = 7
+from .reading import OLDEST_OPSET
 
 
 def checked(graph: OnnxGraph, around: AbstractSet[str] = frozenset()) -> OnnxGraph:

@@ -27,6 +27,13 @@ class OnnxUnsupportedError(OnnxError, UnsupportedError):
     """A valid model that uses what Stepwell does not have."""
 
 
+def text(name: str) -> str:
+    """A name as it is; protobuf's reader gives bytes for one that is not in UTF-8."""
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OnnxError(f"expected a name in UTF-8, got {name!r}")
+    return name
+
+
 @contextmanager
 def located(place: str) -> Generator[None, None, None]:
     """Errors from inside say that they are at `place`, if it is not empty."""

@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
 from .checking import checked
-from .errors import OnnxError, located
+from .errors import OnnxError, located, text
 from .graph import OnnxFunction, OnnxGraph
 from .inlining import Key, function_key, inline_functions
 from .reading import Source, read_function, read_graph, read_opset
@@ -26,7 +26,7 @@ def load_model(
     Stepwell does not read.
     """
     if isinstance(model, ModelProto):
-        with located(model.graph.name):
+        with located(text(model.graph.name)):
             return _graph(model, None if folder is None else Path(folder))
     if isinstance(model, bytes):
         return load_model(_parsed(model), folder)
@@ -52,7 +52,6 @@ def _parsed(data: bytes) -> ModelProto:
 def _graph(model: ModelProto, folder: Path | None) -> OnnxGraph:
     _check_version(model)
     source = Source(read_opset(model.opset_import), folder)
-    _check_opset(source.opset.get(""))
     graph = inline_functions(read_graph(model.graph, source), _functions(model, source))
     _check_typed(graph)
     return checked(graph)
@@ -64,13 +63,6 @@ def _check_version(model: ModelProto) -> None:
         raise OnnxError(f"expected ONNX's IR version 3 to {newest}, got {model.ir_version}")
     if not model.HasField("graph"):
         raise OnnxError("has no graph")
-
-
-def _check_opset(version: int | None) -> None:
-    """How old an opset may be hangs on the operators."""
-    newest = onnx.defs.onnx_opset_version()
-    if version is not None and not 1 <= version <= newest:
-        raise OnnxError(f"expected ONNX's opset 7 to {newest}, got {version}")
 
 
 def _functions(model: ModelProto, source: Source) -> dict[Key, OnnxFunction]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, TypeProto, ValueInfoProto
 
-from .errors import OnnxError, OnnxUnsupportedError, located
+from .errors import OnnxError, OnnxUnsupportedError, located, text
 from .graph import (
     Array,
     AttributeReference,
@@ -27,6 +28,11 @@ from .graph import (
 )
 from .tensors import element_type, read_tensor
 
+# Of older opsets, only operators are read that did not change up to this one.
+OLDEST_OPSET = 7
+
+_NEWEST = 2**31 - 1  # of domains that are not ONNX's; what its package can be asked for
+
 
 @dataclass(frozen=True)
 class Source:
@@ -36,16 +42,20 @@ class Source:
     folder: Path | None = None
 
 
-def domain_name(name: str) -> str:
+def _domain(name: str) -> str:
     """A domain; ONNX's own has two names."""
-    return "" if name == "ai.onnx" else name
+    return "" if name == "ai.onnx" else text(name)
 
 
 def read_opset(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
-    """The version of each domain."""
+    """The version of each domain. How old ONNX's may be hangs on the operators."""
     opset: dict[str, int] = {}
     for entry in entries:
-        domain = domain_name(entry.domain)
+        domain = _domain(entry.domain)
+        newest = _NEWEST if domain else onnx.defs.onnx_opset_version()
+        if not 1 <= entry.version <= newest:
+            oldest = 1 if domain else OLDEST_OPSET
+            raise OnnxError(f"expected opset {oldest} to {newest} of domain '{domain}', got {entry.version}")
         if opset.setdefault(domain, entry.version) != entry.version:
             raise OnnxError(f"domain '{domain}' is imported as opset {opset[domain]} and as opset {entry.version}")
     return opset
@@ -68,7 +78,7 @@ def read_graph(proto: GraphProto, source: Source) -> OnnxGraph:
         if value.name in initializers:
             _check_declared(_value(value), initializers[value.name])
     return OnnxGraph(
-        name=proto.name,
+        name=text(proto.name),
         inputs=tuple(_value(value) for value in proto.input if value.name not in initializers),
         outputs=tuple(_value(value) for value in proto.output),
         nodes=tuple(read_node(node, source) for node in proto.node),
@@ -94,7 +104,7 @@ def _fits(got: TensorType, declared: ValueType) -> bool:
 
 
 def _value(proto: ValueInfoProto) -> OnnxValue:
-    with located(f"value '{proto.name}'"):
+    with located(f"value '{text(proto.name)}'"):
         return OnnxValue(proto.name, read_type(proto.type, proto.name))
 
 
@@ -129,7 +139,7 @@ def _tensor_type(proto: TypeProto.Tensor, name: str) -> TensorType:
 def _dimension(dim: Any, name: str) -> Dimension:
     if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0:  # some writers have -1 for one not known
         return int(dim.dim_value)
-    return dim.dim_param or name
+    return text(dim.dim_param) or name
 
 
 # Nodes
@@ -137,14 +147,14 @@ def _dimension(dim: Any, name: str) -> Dimension:
 
 def read_node(proto: NodeProto, source: Source) -> OnnxNode:
     """A node; the version of its domain must be known."""
-    domain = domain_name(proto.domain)
+    domain = _domain(proto.domain)
     node = OnnxNode(
-        op_type=proto.op_type,
-        inputs=tuple(proto.input),
-        outputs=tuple(proto.output),
-        name=proto.name,
+        op_type=text(proto.op_type),
+        inputs=tuple(map(text, proto.input)),
+        outputs=tuple(map(text, proto.output)),
+        name=text(proto.name),
         domain=domain,
-        overload=proto.overload,
+        overload=text(proto.overload),
         version=source.opset.get(domain, 0),
     )
     with located(node.place):
@@ -156,7 +166,7 @@ def read_node(proto: NodeProto, source: Source) -> OnnxNode:
 def _read_attributes(protos: Iterable[AttributeProto], source: Source) -> dict[str, AttributeValue]:
     attributes: dict[str, AttributeValue] = {}
     for proto in protos:
-        if proto.name in attributes:
+        if text(proto.name) in attributes:
             raise OnnxError(f"there are two attributes '{proto.name}'")
         with located(f"attribute '{proto.name}'"):
             attributes[proto.name] = read_attribute(proto, source)
@@ -170,7 +180,7 @@ def _listed(names: Iterable[str]) -> str:
 def read_attribute(proto: AttributeProto, source: Source) -> AttributeValue:
     """The value of an attribute."""
     if proto.ref_attr_name:
-        return AttributeReference(proto.ref_attr_name)
+        return AttributeReference(text(proto.ref_attr_name))
     kind = AttributeProto.AttributeType.Name(proto.type)
     if kind in _ATTRIBUTES:
         return _ATTRIBUTES[kind](proto, source)
@@ -179,7 +189,7 @@ def read_attribute(proto: AttributeProto, source: Source) -> AttributeValue:
     raise OnnxError(f"unknown type of attribute {kind} (expected one of {', '.join(_ATTRIBUTES)})")
 
 
-def _text(data: bytes) -> str:
+def _decoded(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -193,13 +203,13 @@ def _attribute_type(proto: TypeProto, name: str) -> ValueType:
 _ATTRIBUTES: dict[str, Callable[[AttributeProto, Source], AttributeValue]] = {
     "FLOAT": lambda proto, _: proto.f,
     "INT": lambda proto, _: proto.i,
-    "STRING": lambda proto, _: _text(proto.s),
+    "STRING": lambda proto, _: _decoded(proto.s),
     "TENSOR": lambda proto, source: read_tensor(proto.t, source.folder),
     "GRAPH": lambda proto, source: read_graph(proto.g, source),
     "TYPE_PROTO": lambda proto, _: _attribute_type(proto.tp, proto.name),
     "FLOATS": lambda proto, _: tuple(proto.floats),
     "INTS": lambda proto, _: tuple(proto.ints),
-    "STRINGS": lambda proto, _: tuple(_text(item) for item in proto.strings),
+    "STRINGS": lambda proto, _: tuple(_decoded(item) for item in proto.strings),
     "TENSORS": lambda proto, source: tuple(read_tensor(item, source.folder) for item in proto.tensors),
     "GRAPHS": lambda proto, source: tuple(read_graph(item, source) for item in proto.graphs),
     "TYPE_PROTOS": lambda proto, _: tuple(_attribute_type(item, proto.name) for item in proto.type_protos),
@@ -212,13 +222,13 @@ _ATTRIBUTES: dict[str, Callable[[AttributeProto, Source], AttributeValue]] = {
 def read_function(proto: FunctionProto, source: Source) -> OnnxFunction:
     """An operator made of others, which are read by the function's opset and, for other domains, by the source's."""
     inner = Source({**source.opset, **read_opset(proto.opset_import)}, source.folder)
-    with located(f"function '{proto.name}'"):
+    with located(f"function '{text(proto.name)}'"):
         return OnnxFunction(
             name=proto.name,
-            domain=domain_name(proto.domain),
-            inputs=tuple(proto.input),
-            outputs=tuple(proto.output),
+            domain=_domain(proto.domain),
+            inputs=tuple(map(text, proto.input)),
+            outputs=tuple(map(text, proto.output)),
             nodes=tuple(read_node(node, inner) for node in proto.node),
             defaults=_read_attributes(proto.attribute_proto, inner),
-            overload=proto.overload,
+            overload=text(proto.overload),
         )

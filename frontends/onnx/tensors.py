@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from .errors import OnnxError, OnnxUnsupportedError, located
+from .errors import OnnxError, OnnxUnsupportedError, located, text
 from .graph import Array, dtype_name
 
 # Data types of which a byte holds several elements: how many bits one takes.
 _PACKED = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2, "float6_e2m3fn": 6, "float6_e3m2fn": 6}
+
+_MOST_ELEMENTS = 2**58  # numpy counts bytes, of up to 16 for an element, in 64 bits
 
 
 def read_tensor(tensor: TensorProto, folder: Path | None) -> Array:
@@ -21,7 +23,7 @@ def read_tensor(tensor: TensorProto, folder: Path | None) -> Array:
 
     Raises OnnxError for data that does not fit the shape, or is not there.
     """
-    with located(f"tensor '{tensor.name}'" if tensor.name else "tensor"):
+    with located(f"tensor '{text(tensor.name)}'" if tensor.name else "tensor"):
         array = _array(tensor, element_type(tensor.data_type), _shape(tensor), folder)
     array.flags.writeable = False
     return array
@@ -37,6 +39,8 @@ def element_type(code: int) -> np.dtype[Any]:
 def _shape(tensor: TensorProto) -> tuple[int, ...]:
     if any(extent < 0 for extent in tensor.dims):
         raise OnnxError(f"expected extents of at least 0, got {list(tensor.dims)}")
+    if math.prod(extent for extent in tensor.dims if extent) >= _MOST_ELEMENTS:
+        raise OnnxError(f"expected extents of an array that memory can hold, got {list(tensor.dims)}")
     return tuple(tensor.dims)
 
 
@@ -89,7 +93,7 @@ def _typed(data: Array, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
 
 
 def _external_bytes(tensor: TensorProto, size: int, folder: Path | None) -> Array:
-    entries = {entry.key: entry.value for entry in tensor.external_data}
+    entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
     if "location" not in entries:
         raise OnnxError("external data without a location")
     path = _external_path(entries["location"], folder)

@@ -81,7 +81,7 @@ def test_an_input_that_a_function_hands_through_is_an_identity() -> None:
 
 def test_names_inside_of_subgraphs_follow() -> None:
     result = helper.make_tensor_value_info("r", TensorProto.FLOAT, [3])
-    branches = {
+    branches: dict[str, Any] = {
         name: helper.make_graph([helper.make_node("Neg", ["a"], ["r"])], name, [], [result])
         for name in ("then_branch", "else_branch")
     }

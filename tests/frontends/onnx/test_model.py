@@ -1,11 +1,14 @@
 """Models are read whole or not at all: what is left of good ones, and what is said about broken ones."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from stepwell import StepwellError, UnsupportedError
 
@@ -172,7 +175,7 @@ DATA = np.arange(6, dtype="float32").tobytes()
 def test_external_data_is_looked_at_where_it_is(tmp_path: Path) -> None:
     array = load_model(external(tmp_path, b"head" + DATA, offset=4, length=24)).initializers["w"]
     np.testing.assert_array_equal(array, [[0, 1, 2], [3, 4, 5]])
-    bases = [array]
+    bases: list[Any] = [array]
     while getattr(bases[-1], "base", None) is not None:
         bases.append(bases[-1].base)
     assert any(isinstance(base, np.memmap) for base in bases)
@@ -249,9 +252,27 @@ def test_a_model_that_is_cut_anywhere_is_an_error_or_was_complete() -> None:
             load_model(data[:size])
 
 
+def test_a_name_that_is_no_text_is_an_error() -> None:
+    data = model(relu("x", "uvw"), outputs=["uvw"]).SerializeToString()
+    with pytest.raises(OnnxError, match=r"expected a name in UTF-8, got b'u\\xffw'"):
+        load_model(data.replace(b"uvw", b"u\xffw"))
+
+
+@pytest.mark.fuzz
+def test_bytes_that_are_changed_are_read_or_an_error() -> None:
+    rounds = 10_000 if settings().max_examples > 1000 else 500
+    random, data = Random(0), add_weight().SerializeToString()
+    for _ in range(rounds):
+        broken = bytearray(data)
+        for _ in range(random.randint(1, 3)):
+            broken[random.randrange(len(broken))] = random.randrange(256)
+        with suppress(OnnxError):
+            load_model(bytes(broken))
+
+
 BROKEN = {
     "ir": (changed(lambda m: setattr(m, "ir_version", 99)), "g: expected ONNX's IR version 3 to"),
-    "opset": (model(relu(), opset=9999), "g: expected ONNX's opset 7 to"),
+    "opset": (model(relu(), opset=9999), "g: expected opset 7 to "),
     "old": (
         model(helper.make_node("Add", ["x", "x"], ["y"], name="a", axis=1), opset=6),
         "g: node 'a' (Add): expected opset 7 or newer, got opset 6",
@@ -309,6 +330,10 @@ BROKEN = {
     "extent": (
         model(relu(), weights=[TensorProto(name="w", data_type=FLOAT, dims=[-2])]),
         "tensor 'w': expected extents of at least 0, got [-2]",
+    ),
+    "size": (
+        model(relu(), weights=[TensorProto(name="w", data_type=FLOAT, dims=[0, 2**40, 2**40], raw_data=b"")]),
+        "tensor 'w': expected extents of an array that memory can hold, got [0,",
     ),
     "element": (
         model(relu(), weights=[TensorProto(name="w", data_type=77, dims=[0])]),

@@ -16,7 +16,7 @@ from stepwell import UnsupportedError
 
 pytest.importorskip("onnx")
 
-from stepwell.frontends.onnx import OnnxError, load_model
+from stepwell.frontends.onnx import OnnxError, expand_node, load_model
 from stepwell.tools.onnx_suite import (
     KINDS,
     Case,
@@ -49,6 +49,18 @@ def test_every_case_has_a_kind_and_an_operator(cases: dict[str, Case]) -> None:
 def test_every_model_of_inference_is_read(cases: dict[str, Case]) -> None:
     graphs = [load_model(case.model) for case in cases.values() if case.kind == "inference"]
     assert len(graphs) > 1000
+
+
+def test_operators_are_expanded_as_in_the_cases_that_say_so(cases: dict[str, Case]) -> None:
+    names = [name for name in cases if name.endswith("_expanded")]
+    assert len(names) > 300
+    for name in names:
+        graph = load_model(cases[name.removesuffix("_expanded")].model)
+        types = {value.name: value.type for value in graph.inputs}
+        (node,) = graph.nodes
+        nodes = expand_node(node, [types.get(operand) for operand in node.inputs], graph.opset)
+        assert nodes is not None
+        assert [node.op_type for node in nodes] == [node.op_type for node in load_model(cases[name].model).nodes]
 
 
 def test_shapes_are_folded_into_the_model_and_the_case_stays(cases: dict[str, Case]) -> None:
