@@ -2,7 +2,7 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import broadcast, math, nn, reduction, transform, windows
+from . import activations, broadcast, math, nn, reduction, transform, windows
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Operator",
     "Pattern",
     "UnknownOperatorError",
+    "activations",
     "broadcast",
     "math",
     "nn",

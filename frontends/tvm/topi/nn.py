@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from ....core.errors import OptionError
 from ....expressions.tensor import Tensor
 from ....operators import broadcast, nn, windows
-from ....operators.nn import leaky_relu, log_softmax, matmul, relu, softmax
+from ....operators.activations import leaky_relu, prelu, relu
+from ....operators.nn import log_softmax, matmul, softmax
 from ....operators.windows import Window
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "pool1d",
     "pool2d",
     "pool3d",
+    "prelu",
     "relu",
     "softmax",
 ]
