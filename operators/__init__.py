@@ -2,7 +2,7 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import activations, broadcast, math, nn, reduction, transform, windows
+from . import activations, broadcast, math, nn, normalization, reduction, transform, windows
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "broadcast",
     "math",
     "nn",
+    "normalization",
     "operator",
     "operator_of",
     "reduction",
