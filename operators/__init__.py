@@ -2,7 +2,7 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import activations, broadcast, math, nn, normalization, reduction, transform, windows
+from . import activations, broadcast, filling, math, nn, normalization, padding, reduction, transform, windows
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -13,11 +13,13 @@ __all__ = [
     "UnknownOperatorError",
     "activations",
     "broadcast",
+    "filling",
     "math",
     "nn",
     "normalization",
     "operator",
     "operator_of",
+    "padding",
     "reduction",
     "transform",
     "windows",
