@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dtypes import int_fits, parse_dtype
+from ..core.dtypes import DType, int_fits
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, cast, const
 from ..expressions.tensor import Tensor, compute, elementwise
@@ -96,17 +96,23 @@ def arange(start: float, stop: float | None = None, step: float | None = None, d
     the next, 1 if missing; negative to count down.
     """
     first, width, count = _steps(start, stop, step)
-    kind = parse_dtype(dtype)
+    kind = const(0, dtype).data_type
     if kind.is_bool:
         raise TeError("arange of bool, expected numbers")
-    if kind.is_float:
-        begin, by = const(first, "float64"), const(width, "float64")
-        return compute([count], lambda i: cast(dtype, begin + cast("float64", i) * by), "T_arange", "injective")
-    begin, by = const(first, "int64"), const(width, "int64")
+    if not kind.is_float:
+        _require_whole(first, width, count, kind)
+    wide = "float64" if kind.is_float else "int64"
+    begin, by = const(first, wide), const(width, wide)
+    return compute([count], lambda i: cast(dtype, begin + cast(wide, i) * by), "T_arange", "injective")
+
+
+def _require_whole(first: float, width: float, count: int, kind: DType) -> None:
+    """TeError unless numbers of a range are integers of a data type."""
+    if first != int(first) or width != int(width):
+        raise TeError(f"arange: from {first} by {width} of {kind}, expected integers")
     ends = int(first), int(first) + int(width) * (count - 1)
     if count and not all(int_fits(each, kind) for each in ends):
-        raise TeError(f"arange: from {ends[0]} to {ends[1]}, which are not all of type {dtype}")
-    return compute([count], lambda i: cast(dtype, begin + cast("int64", i) * by), "T_arange", "injective")
+        raise TeError(f"arange: from {ends[0]} to {ends[1]}, which are not all of type {kind}")
 
 
 def _eye_reference(rows: int, columns: int | None = None, k: int = 0, dtype: str = "float32") -> Array:

@@ -70,20 +70,20 @@ def _pairs(pad_width: Widths, rank: int, name: str) -> list[tuple[int, int]]:
 
 def _cut(data: Tensor, widths: Sequence[tuple[int, int]], name: str) -> Tensor:
     """A tensor without the elements that negative widths take from its ends."""
-    gone = {d: (max(0, -front), max(0, -behind)) for d, (front, behind) in enumerate(widths) if min(front, behind) < 0}
-    if not gone:
-        return data
-    for d, (first, last) in gone.items():
-        extent = known_extent(data.shape[d])
+    begin, end, axes = list[int](), list[int](), list[int]()
+    for d, (front, behind) in enumerate(widths):
+        if front >= 0 and behind >= 0:
+            continue
+        first, last, extent = max(0, -front), max(0, -behind), known_extent(data.shape[d])
         if extent is None or first + last > extent:
             what = f"extent {data.shape[d]}, expected a known one, of at least {first + last}"
-            raise TeError(f"{name}: {(-first, -last)} cuts elements off axis {d} of {what}")
-    ends = [int(data.shape[d]) - last for d, (_, last) in gone.items()]  # pyright: ignore[reportArgumentType]
-    return strided_slice(data, [first for first, _ in gone.values()], ends, None, list(gone))
+            raise TeError(f"{name}: {(front, behind)} cuts elements off axis {d} of {what}")
+        begin, end, axes = [*begin, first], [*end, extent - last], [*axes, d]
+    return strided_slice(data, begin, end, None, axes) if axes else data
 
 
-def _repeated(data: Tensor, widths: Sequence[tuple[int, int]], mode: str, name: str) -> Tensor:
-    """A tensor with its own elements around it."""
+def _repeated(data: Tensor, widths: Sequence[tuple[int, int]], mode: str, name: str, block: str) -> Tensor:
+    """A tensor with its own elements around it. name: the operator, for errors; block: what computes it."""
     grown = [d for d, pair in enumerate(widths) if any(pair)]
     for d in grown:
         if known_extent(data.shape[d]) == 0:
@@ -101,17 +101,18 @@ def _repeated(data: Tensor, widths: Sequence[tuple[int, int]], mode: str, name: 
 
     shape = [extent + sum(pair) for extent, pair in zip(data.shape, widths, strict=True)]
     names = [f"i{d}" for d in range(data.ndim)]
-    return compute(shape, fcompute, f"T_{name.rpartition('.')[2]}", "injective,pad", varargs_names=names)
+    return compute(shape, fcompute, block, "injective,pad", varargs_names=names)
 
 
 def _padded_reference(data: Array, pad_width: Widths, pad_value: float = 0.0, pad_mode: str = "constant") -> Array:
     cuts = tuple(slice(max(0, -a), n + min(0, b)) for n, (a, b) in zip(data.shape, pad_width, strict=True))
     around = [(max(0, a), max(0, b)) for a, b in pad_width]
-    value: dict[str, Any] = (
-        {"constant_values": np.asarray(pad_value).astype(data.dtype)} if pad_mode == "constant" else {}
-    )
+    if not data.ndim:
+        return np.copy(data)
+    if pad_mode == "constant":
+        return np.pad(data[cuts], around, constant_values=np.asarray(pad_value).astype(data.dtype))
     mode: Any = pad_mode
-    return np.pad(data[cuts], around, mode, **value) if data.ndim else np.copy(data)
+    return np.pad(data[cuts], around, mode)
 
 
 @operator("nn.pad", Pattern.INJECTIVE, _padded_reference)
@@ -122,6 +123,11 @@ def pad(data: Tensor, pad_width: Widths, pad_value: float = 0.0, pad_mode: str =
     elements are.  pad_mode: "constant" for that, "edge" for the nearest element, "reflect" for those that a mirror
     shows in the last element, "wrap" for those of the other end.
     """
+    return surrounded(data, pad_width, pad_value, pad_mode, "T_pad")
+
+
+def surrounded(data: Tensor, pad_width: Widths, pad_value: float, pad_mode: str, block: str) -> Tensor:
+    """What `nn.pad` computes. block: the name of the block that computes it."""
     if pad_mode not in ("constant", "edge", "reflect", "wrap"):
         raise TeError(f"nn.pad: pad_mode {pad_mode!r}, expected 'constant', 'edge', 'reflect' or 'wrap'")
     pairs = _pairs(pad_width, data.ndim, "nn.pad")
@@ -129,9 +135,9 @@ def pad(data: Tensor, pad_width: Widths, pad_value: float = 0.0, pad_mode: str =
     inner = _cut(data, pairs, "nn.pad")
     around = [(max(0, front), max(0, behind)) for front, behind in pairs]
     if pad_mode != "constant":
-        return _repeated(inner, around, pad_mode, "nn.pad")
-    made = padded(inner, dict(enumerate(around)), value, "T_pad")
-    return elementwise(lambda x: x, [data], "T_pad") if made is data else made
+        return _repeated(inner, around, pad_mode, "nn.pad", block)
+    made = padded(inner, dict(enumerate(around)), value, block)
+    return elementwise(lambda x: x, [data], block) if made is data else made
 
 
 _MIRRORS = {"SYMMETRIC": "symmetric", "REFLECT": "reflect"}
@@ -150,9 +156,14 @@ def mirror_pad(data: Tensor, pad_width: Widths, mode: str = "SYMMETRIC") -> Tens
     pad_width: two numbers for each dimension.  mode: "REFLECT" if the last element is the mirror, "SYMMETRIC" if the
     mirror is behind it.
     """
+    return mirrored(data, pad_width, mode, "T_mirror_pad")
+
+
+def mirrored(data: Tensor, pad_width: Widths, mode: str, block: str) -> Tensor:
+    """What `nn.mirror_pad` computes. block: the name of the block that computes it."""
     if mode not in _MIRRORS:
         raise TeError(f"nn.mirror_pad: mode {mode!r}, expected 'SYMMETRIC' or 'REFLECT'")
     pairs = _pairs(pad_width, data.ndim, "nn.mirror_pad")
     if any(n < 0 for pair in pairs for n in pair):
         raise TeError(f"nn.mirror_pad: pad_width {list(pad_width)!r}, expected numbers from 0 on")
-    return _repeated(data, pairs, _MIRRORS[mode], "nn.mirror_pad")
+    return _repeated(data, pairs, _MIRRORS[mode], "nn.mirror_pad", block)
