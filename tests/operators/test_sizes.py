@@ -79,10 +79,10 @@ def test_tensors_of_one_unknown_size_go_together(name: str) -> None:
 @pytest.mark.parametrize("size", [1, 5])
 @pytest.mark.parametrize("name", ["nn.layer_norm", "nn.instance_norm"])
 def test_norms_along_sizes_that_are_known_at_the_call(name: str, size: int) -> None:
-    shape, vector = (2, 3, n), (n,) if name == "nn.layer_norm" else (3,)
-    inputs = [te.placeholder(each, name=f"in{k}") for k, each in enumerate((shape, vector, vector))]
+    is_layer = name == "nn.layer_norm"
+    inputs = [te.placeholder((2, 3, n)), *(te.placeholder((n if is_layer else 3,), name=each) for each in ("g", "b"))]
     choose = np.random.default_rng(0)
-    given = [choose.random([int(size if each is n else each) for each in t.shape], "float32") for t in inputs]
+    given = [choose.random(each, "float32") for each in ((2, 3, size), *[(size if is_layer else 3,)] * 2)]
     got = np.zeros((2, 3, size), "float32")
     build(te.create_prim_func([*inputs, OPERATORS[name].formula(*inputs)]))["main"](*given, got)
     np.testing.assert_allclose(got, OPERATORS[name].reference(*given), 1e-4, 1e-5)
