@@ -2,7 +2,7 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import broadcast, math, nn, reduction, transform, windows
+from . import broadcast, convolutions, math, nn, pools, reduction, transform
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -12,11 +12,12 @@ __all__ = [
     "Pattern",
     "UnknownOperatorError",
     "broadcast",
+    "convolutions",
     "math",
     "nn",
     "operator",
     "operator_of",
+    "pools",
     "reduction",
     "transform",
-    "windows",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ....core.errors import OptionError
 from ....expressions.tensor import Tensor
-from ....operators import broadcast, nn, windows
+from ....operators import broadcast, convolutions, nn, pools
 from ....operators.nn import leaky_relu, log_softmax, matmul, relu, softmax
 from ....operators.windows import Window
 
@@ -59,7 +59,10 @@ def conv1d(
 ) -> Tensor:
     """The convolution of signals. kernel_layout: by default OIW, or WIO for NWC."""
     layout = kernel_layout or {"NCW": "OIW", "NWC": "WIO"}.get(data_layout, "OIW")
-    return windows.conv1d(data, kernel, strides, padding, dilation, groups, data_layout, layout, out_dtype or "")
+    return convolutions.conv1d(
+        data, kernel, strides, padding, dilation, groups,
+        data_layout=data_layout, kernel_layout=layout, out_dtype=out_dtype or "",
+    )  # fmt: skip
 
 
 def conv2d(
@@ -74,7 +77,10 @@ def conv2d(
 ) -> Tensor:
     """The convolution of images. kernel_layout: by default OIHW, or HWIO for NHWC and HWCN."""
     layout = kernel_layout or {"NHWC": "HWIO", "HWCN": "HWIO"}.get(data_layout, "OIHW")
-    return windows.conv2d(data, kernel, strides, padding, dilation, 1, data_layout, layout, out_dtype or "")
+    return convolutions.conv2d(
+        data, kernel, strides, padding, dilation,
+        data_layout=data_layout, kernel_layout=layout, out_dtype=out_dtype or "",
+    )  # fmt: skip
 
 
 def conv3d(
@@ -83,7 +89,9 @@ def conv3d(
 ) -> Tensor:  # fmt: skip
     """The convolution of volumes; weights in the order OIDHW, or DHWIO for NDHWC."""
     layout = "DHWIO" if data_layout == "NDHWC" else "OIDHW"
-    return windows.conv3d(data, kernel, strides, padding, dilation, groups, data_layout, layout)
+    return convolutions.conv3d(
+        data, kernel, strides, padding, dilation, groups, data_layout=data_layout, kernel_layout=layout
+    )
 
 
 def _pool(
@@ -91,11 +99,11 @@ def _pool(
     ceil_mode: bool, layout: str, count_include_pad: bool,
 ) -> Tensor:  # fmt: skip
     if pool_type == "max":
-        pool = (windows.max_pool1d, windows.max_pool2d, windows.max_pool3d)[rank - 1]
+        pool = (pools.max_pool1d, pools.max_pool2d, pools.max_pool3d)[rank - 1]
         return pool(data, kernel, stride, dilation, padding, layout, ceil_mode)
     if pool_type != "avg":
         raise OptionError(f"pool_type {pool_type!r}, expected 'max' or 'avg'")
-    pool = (windows.avg_pool1d, windows.avg_pool2d, windows.avg_pool3d)[rank - 1]
+    pool = (pools.avg_pool1d, pools.avg_pool2d, pools.avg_pool3d)[rank - 1]
     return pool(data, kernel, stride, dilation, padding, layout, ceil_mode, count_include_pad)
 
 
@@ -127,4 +135,4 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     """The greatest element or the mean ("max", "avg") of each image."""
     if pool_type not in ("max", "avg"):
         raise OptionError(f"pool_type {pool_type!r}, expected 'max' or 'avg'")
-    return (windows.global_max_pool2d if pool_type == "max" else windows.global_avg_pool2d)(data, layout)
+    return (pools.global_max_pool2d if pool_type == "max" else pools.global_avg_pool2d)(data, layout)
