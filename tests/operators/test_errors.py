@@ -7,7 +7,7 @@ import pytest
 
 from stepwell.frontends import te
 from stepwell.frontends.te import TeError
-from stepwell.operators import broadcast, convolutions, math, nn, pools, reduction, transform
+from stepwell.operators import broadcast, convolutions, image, math, nn, pools, quantization, reduction, transform
 
 A = te.placeholder((2, 3), name="A")
 I = te.placeholder((2, 3), "int32", name="I")  # noqa: E741
@@ -15,6 +15,7 @@ U = te.placeholder((2, 3), "uint8", name="U")
 B = te.placeholder((2, 3), "bool", name="B")
 size = te.var("n")
 N = te.placeholder((size, 3), name="N")
+Q = te.placeholder((), name="Q")
 X = te.placeholder((1, 3, 3, 3), name="X")
 W = te.placeholder((3, 2, 3, 3), name="W")
 
@@ -132,6 +133,70 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a pool of rows": (lambda: pools.avg_pool2d(A, 2), "nn.avg_pool2d: data of 2 dimensions, expected 4"),
     "a pool too large": (lambda: pools.max_pool2d(X, 5), "a window of [5, 5], dilated [1, 1], is larger than the"),
     "a whole row": (lambda: pools.global_avg_pool2d(A), "nn.global_avg_pool2d: data of 2 dimensions, expected 4"),
+    "a row to resize": (lambda: image.resize2d(A, 2), "image.resize2d: data of 2 dimensions, expected 4"),
+    "no size": (lambda: image.resize2d(X, [1, 0]), "image.resize2d: size [1, 0], expected 2 numbers from 1 on"),
+    "nothing to resize": (
+        lambda: image.resize1d(te.placeholder((1, 1, 0)), 2),
+        "image.resize1d: an image of shape [1, 1, 0] has no elements",
+    ),
+    "an unknown method": (
+        lambda: image.resize2d(X, 2, method="bilinear"),
+        "method 'bilinear', expected 'nearest_neighbor', 'linear' or 'cubic'",
+    ),
+    "an unknown place": (
+        lambda: image.resize2d(X, 2, coordinate_transformation_mode="corners"),
+        "image.resize2d: coordinate_transformation_mode 'corners', expected 'half_pixel', ",
+    ),
+    "an unknown rounding": (
+        lambda: image.resize2d(X, 2, rounding_method="up"),
+        "image.resize2d: rounding_method 'up', expected '', 'round', ",
+    ),
+    "no part": (
+        lambda: image.resize2d(X, 2, coordinate_transformation_mode="tf_crop_and_resize"),
+        "image.resize2d: roi None, expected 4 numbers, where it begins and where it ends",
+    ),
+    "scales": (lambda: image.resize2d(X, 2, scales=[1.0, 0.0]), "scales [1.0, 0.0], expected 2 numbers above 0"),
+    "bools between": (
+        lambda: image.resize1d(te.placeholder((1, 1, 2), "bool"), 2),
+        "image.resize1d: method 'linear' of bool, expected numbers",
+    ),
+    "no times as large": (lambda: image.upsampling(X, 0), "nn.upsampling: scale 0, expected a number above 0"),
+    "a part of what": (
+        lambda: image.upsampling(te.placeholder((1, 1, size, 2)), 1.5),
+        "nn.upsampling: scale 1.5 of an extent of n, expected a known one from 1 on",
+    ),
+    "a mode of upsampling": (
+        lambda: image.upsampling3d(te.placeholder((1, 1, 1, 1, 1)), coordinate_transformation_mode="cubic"),
+        "coordinate_transformation_mode 'cubic', expected 'half_pixel', 'align_corners' or 'asymmetric'",
+    ),
+    "channels of blocks": (
+        lambda: image.depth_to_space(X, 2),
+        "nn.depth_to_space: 3 channels, expected a multiple of 4",
+    ),
+    "an order of blocks": (lambda: image.depth_to_space(X, 1, mode="x"), "mode 'x', expected 'DCR' or 'CRD'"),
+    "rows of blocks": (
+        lambda: image.space_to_depth(X, 2),
+        "nn.space_to_depth: 3 elements along H, expected a multiple of 2",
+    ),
+    "no blocks": (lambda: image.space_to_depth(X, 0), "nn.space_to_depth: block_size 0, expected a number from 1 on"),
+    "quantities of integers": (lambda: quantization.quantize(I, Q, U), "qnn.quantize of int32, expected floats"),
+    "scales of integers": (lambda: quantization.quantize(A, I, U), "qnn.quantize: scale of int32, expected floats"),
+    "zero points of floats": (
+        lambda: quantization.quantize(A, Q, Q),
+        "qnn.quantize: zero point of float32, expected integers",
+    ),
+    "as many scales": (
+        lambda: quantization.quantize(A, te.placeholder((2,)), te.placeholder((), "int8")),
+        "qnn.quantize: scale of shape [2], expected [] or [3], as along axis 1 of data",
+    ),
+    "quantized to": (
+        lambda: quantization.quantize(A, Q, U, out_dtype="int64"),
+        "qnn.quantize: out_dtype 'int64', expected 'int8', ",
+    ),
+    "quantized from": (
+        lambda: quantization.dequantize(A, Q, U),
+        "qnn.dequantize: data of 'float32', expected 'int8', ",
+    ),
     "hot floats": (lambda: transform.one_hot(A, 1, 0, 3), "one_hot: indices of float32, expected integers"),
 }
 

@@ -87,7 +87,7 @@ from ....operators.transform import (
     transpose,
     where,
 )
-from . import nn
+from . import image, nn
 
 __all__ = [
     "abs",
@@ -125,6 +125,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "identity",
+    "image",
     "isfinite",
     "isinf",
     "isnan",
