@@ -90,7 +90,7 @@ from ....operators.transform import (
     transpose,
     where,
 )
-from . import nn
+from . import image, nn
 
 __all__ = [
     "abs",
@@ -131,6 +131,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "identity",
+    "image",
     "isfinite",
     "isinf",
     "isnan",

@@ -5,15 +5,41 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from ....operators import OPERATORS
-from . import activations, filling, math, nn, normalization, padding, reduction, transform, windows
+from . import (
+    activations,
+    convolutions,
+    filling,
+    image,
+    math,
+    nn,
+    normalization,
+    padding,
+    pools,
+    quantization,
+    reduction,
+    transform,
+)
 from .sampling import Sample
 
 __all__ = ["SAMPLES", "Sample", "missing"]
 
+_FAMILIES = (
+    math,
+    reduction,
+    transform,
+    nn,
+    activations,
+    normalization,
+    padding,
+    filling,
+    convolutions,
+    pools,
+    image,
+    quantization,
+)
+
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    name: samples
-    for module in (math, reduction, transform, nn, activations, normalization, padding, filling, windows)
-    for name, samples in module.SAMPLES.items()
+    name: samples for module in _FAMILIES for name, samples in module.SAMPLES.items()
 }
 """What to try each operator with."""
 
