@@ -2,7 +2,7 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import broadcast, convolutions, image, math, nn, pools, quantization, reduction, transform
+from . import broadcast, convolutions, grids, image, math, nn, pools, quantization, reduction, transform
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "UnknownOperatorError",
     "broadcast",
     "convolutions",
+    "grids",
     "image",
     "math",
     "nn",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from ....operators import OPERATORS
-from . import convolutions, image, math, nn, pools, quantization, reduction, transform
+from . import convolutions, grids, image, math, nn, pools, quantization, reduction, transform
 from .sampling import Sample
 
 __all__ = ["SAMPLES", "Sample", "missing"]
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     name: samples
-    for module in (math, reduction, transform, nn, convolutions, pools, image, quantization)
+    for module in (math, reduction, transform, nn, convolutions, pools, image, grids, quantization)
     for name, samples in module.SAMPLES.items()
 }
 """What to try each operator with."""
