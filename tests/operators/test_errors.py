@@ -12,6 +12,7 @@ from stepwell.operators import (
     broadcast,
     convolutions,
     filling,
+    grids,
     image,
     math,
     nn,
@@ -32,6 +33,7 @@ N = te.placeholder((size, 3), name="N")
 V = te.placeholder((3,), name="V")
 Q = te.placeholder((), name="Q")
 X = te.placeholder((1, 3, 3, 3), name="X")
+D = te.placeholder((1, 3, 3, 3, 3), name="D")
 W = te.placeholder((3, 2, 3, 3), name="W")
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
@@ -261,6 +263,30 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "nn.space_to_depth: 3 elements along H, expected a multiple of 2",
     ),
     "no blocks": (lambda: image.space_to_depth(X, 0), "nn.space_to_depth: block_size 0, expected a number from 1 on"),
+    "a grid of rows": (
+        lambda: grids.grid_sample(X, A),
+        "image.grid_sample: layout 'NCHW', data and grid of 4 and 2 dimensions",
+    ),
+    "a grid of one number": (
+        lambda: grids.grid_sample(X, X),
+        "grid [1, 3, 3, 3], expected a grid of shape [1, 2, ...]",
+    ),
+    "a method of volumes": (
+        lambda: grids.grid_sample(D, D, "bicubic", "NCDHW"),
+        "image.grid_sample: method 'bicubic', expected 'nearest' or 'bilinear'",
+    ),
+    "what is outside": (
+        lambda: grids.grid_sample(X, X, padding_mode="x"),
+        "padding_mode 'x', expected 'zeros', 'border' or 'reflection'",
+    ),
+    "no matrix": (
+        lambda: grids.affine_grid(X, [2, 2]),
+        "image.affine_grid: data of shape [1, 3, 3, 3], expected [N, 2, 3]",
+    ),
+    "no target": (
+        lambda: grids.affine_grid(te.placeholder((1, 2, 3)), [2]),
+        "image.affine_grid: target_shape [2], expected 2 numbers from 1 on",
+    ),
     "quantities of integers": (lambda: quantization.quantize(I, Q, U), "qnn.quantize of int32, expected floats"),
     "scales of integers": (lambda: quantization.quantize(A, I, U), "qnn.quantize: scale of int32, expected floats"),
     "zero points of floats": (
