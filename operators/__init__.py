@@ -2,7 +2,7 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import broadcast, math, nn, reduction, transform, windows
+from . import broadcast, math, nn, reduction, scans, sorting, transform, windows
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -17,6 +17,8 @@ __all__ = [
     "operator",
     "operator_of",
     "reduction",
+    "scans",
+    "sorting",
     "transform",
     "windows",
 ]
