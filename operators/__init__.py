@@ -2,7 +2,7 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import broadcast, math, nn, reduction, scans, sorting, transform, windows
+from . import broadcast, einsum, indexing, math, nn, reduction, scans, sorting, transform, windows
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -12,6 +12,8 @@ __all__ = [
     "Pattern",
     "UnknownOperatorError",
     "broadcast",
+    "einsum",
+    "indexing",
     "math",
     "nn",
     "operator",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from ....operators import OPERATORS
-from . import math, nn, reduction, scans, sorting, transform, windows
+from . import einsum, indexing, math, nn, reduction, scans, sorting, transform, windows
 from .sampling import Sample
 
 __all__ = ["SAMPLES", "Sample", "missing"]
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     name: samples
-    for module in (math, reduction, transform, nn, windows, scans, sorting)
+    for module in (math, reduction, transform, nn, windows, scans, sorting, indexing, einsum)
     for name, samples in module.SAMPLES.items()
 }
 """What to try each operator with."""

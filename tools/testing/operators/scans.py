@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import strategies as st
 
 from .sampling import ALL, NUMBERS, SHAPES, Draw, Sample, any_axis, numbers
@@ -12,7 +13,7 @@ def cumulative(draw: Draw, bound: float) -> Sample:
     data = numbers(draw, draw(SHAPES), draw(st.sampled_from(ALL)), -bound, bound)
     dtype = draw(st.sampled_from(NUMBERS if data.dtype.kind == "b" else ("", "float64", "int32", "uint8")))
     if data.dtype.kind == "f" and dtype.startswith("uint"):
-        data = abs(data)
+        data = np.abs(data, out=data)
     said = {
         "axis": any_axis(draw, data.ndim) if data.ndim and draw(st.booleans()) else None,
         "exclusive": draw(st.booleans()),
