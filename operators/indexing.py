@@ -14,19 +14,16 @@ from ..expressions.axes import reduce_axis
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, as_expr, cast, const
 from ..expressions.scan import scan
-from ..expressions.tensor import Tensor, compute, is_same_extent, placeholder
+from ..expressions.tensor import Tensor, is_same_extent, placeholder
 from . import reduction
 from .axes import axis_of
 from .definition import Pattern, operator
-from .extents import Extent, known_extent
+from .elements import computed, if_any
+from .extents import known_extent
 from .requirements import require_floats, require_integers
 from .sorting import bisected, in_order
 
 Array = Any
-
-
-def _computed(shape: Sequence[Extent], fcompute: Callable[..., PrimExpr], name: str, tag: str = "injective") -> Tensor:
-    return compute(shape, lambda *i: fcompute(*i), name, tag, varargs_names=[f"ax{d}" for d in range(len(shape))])
 
 
 def _from_end(index: PrimExpr, extent: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
@@ -40,15 +37,6 @@ def _nearest(index: PrimExpr, extent: PrimExpr) -> PrimExpr:
     """The place that a number means: a negative one counts from the end, one outside means the nearest."""
     place, limit = _from_end(index, extent)
     return cast(extent.dtype, scalar.min(scalar.max(place, const(0, place.dtype)), limit - 1))
-
-
-def _if_any(extents: Sequence[PrimExpr], element: PrimExpr) -> PrimExpr:
-    """An element of axes of which each has some; 0 if one has none."""
-    zero = cast(element.dtype, 0)
-    if any(known_extent(extent) == 0 for extent in extents):
-        return zero
-    unknown = [extent > 0 for extent in extents if known_extent(extent) is None]
-    return scalar.if_then_else(reduce(lambda a, b: a & b, unknown), element, zero) if unknown else element
 
 
 def _require_goes_into(name: str, indices: Tensor, data: Tensor, axis: int) -> None:
@@ -91,9 +79,10 @@ def gather(data: Tensor, indices: Tensor, axis: int) -> Tensor:
     extent = data.shape[along]
 
     def source(*i: PrimExpr) -> PrimExpr:
-        return _if_any([extent], data(*i[:along], _nearest(indices(*i), extent), *i[along + 1 :]))
+        place = _nearest(indices(*i), extent)
+        return if_any([extent], data.dtype, lambda: data(*i[:along], place, *i[along + 1 :]))
 
-    return _computed(indices.shape, source, "T_gather")
+    return computed(indices.shape, source, "T_gather", "injective")
 
 
 def _tuple_size(name: str, indices: Tensor, most: int) -> int:
@@ -140,9 +129,9 @@ def gather_nd(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
 
     def source(*i: PrimExpr) -> PrimExpr:
         places = [_nearest(indices(m, *i[:behind]), extent) for m, extent in enumerate(extents)]
-        return _if_any(extents, data(*i[:batch_dims], *places, *i[behind:]))
+        return if_any(extents, data.dtype, lambda: data(*i[:batch_dims], *places, *i[behind:]))
 
-    return _computed([*indices.shape[1:], *data.shape[batch_dims + count :]], source, "T_gather_nd")
+    return computed([*indices.shape[1:], *data.shape[batch_dims + count :]], source, "T_gather_nd", "injective")
 
 
 # Sequences
@@ -182,7 +171,7 @@ def reverse_sequence(data: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch
         end = cast(extent.dtype, scalar.min(scalar.max(wide, const(0, wide.dtype)), cast(wide.dtype, extent)))
         return data(*i[:along], Select(i[along] < end, end - 1 - i[along], i[along]), *i[along + 1 :])
 
-    return _computed(data.shape, source, "T_reverse_sequence")
+    return computed(data.shape, source, "T_reverse_sequence", "injective")
 
 
 def _mask_reference(data: Array, valid_length: Array, mask_value: float = 0.0, axis: int = 0) -> Array:
@@ -210,7 +199,7 @@ def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: float = 0.0, a
         wide = cast("int64", length) if length.data_type.bits < 64 else length
         return Select(cast(wide.dtype, i[along]) < wide, data(*i), masked)
 
-    return _computed(data.shape, source, "T_sequence_mask")
+    return computed(data.shape, source, "T_sequence_mask", "injective")
 
 
 # Writing
@@ -327,9 +316,9 @@ class _Sorted:
         is_for = self._key(end - 1, self.updates.others(i)).equal(self.updates.place(i))
         return scalar.if_then_else(self.updates.reached(i, scalar.all(end > 0, is_for)), found(end), default)
 
-    def so_far(self, combine: Callable[[Any, Any], PrimExpr]) -> Tensor:
+    def so_far(self, updates: _Updates, combine: Callable[[Any, Any], PrimExpr]) -> Tensor:
         """At each place, all updates in front of it for the place that the last of them is for, as one."""
-        updates, name = self.updates, self.updates.name
+        name = updates.name
         rows = placeholder([updates.count + 1, *updates.extents], updates.data.dtype, name)
 
         def step(time: PrimExpr, *others: PrimExpr) -> PrimExpr:
@@ -337,21 +326,21 @@ class _Sorted:
             known = scalar.all(time > 1, self._key(time - 1, others).equal(self._key(time - 2, others)))
             return scalar.if_then_else(known, combine(rows(time - 1, *others), update), update)
 
-        start = _computed([1, *updates.extents], lambda *i: cast(rows.dtype, 0), f"{name}_start")
-        return scan(start, _computed(rows.shape, step, f"{name}_step"), rows, name=f"{name}_rows")
+        start = computed([1, *updates.extents], lambda *i: cast(rows.dtype, 0), f"{name}_start")
+        return scan(start, computed(rows.shape, step, f"{name}_step"), rows, name=f"{name}_rows")
 
 
 def _last(updates: _Updates, ordered: _Sorted | None) -> Tensor:
     """The number of the last update for each place; one below 0 for none."""
     none, dtype = const(-1, updates.count.dtype), updates.count.dtype
     if ordered is not None:
-        return _computed(
+        return computed(
             updates.targets,
             lambda *i: ordered.if_any(i, lambda end: ordered.number(end - 1, updates.others(i)), none),
             f"{updates.name}_last",
         )
     n = reduce_axis((0, updates.count), "n")
-    return _computed(
+    return computed(
         updates.targets,
         lambda *i: scalar.max(cast(dtype, n.var), axis=n, where=updates.at_element(n.var, i)),
         f"{updates.name}_last",
@@ -361,8 +350,20 @@ def _last(updates: _Updates, ordered: _Sorted | None) -> Tensor:
 
 def _written(updates: _Updates, mode: str) -> Tensor:
     """A tensor with updates written into it, or combined with what is there."""
-    data, name, known = updates.data, f"T_{updates.name}", known_extent(updates.count)
+    known = known_extent(updates.count)
     ordered = None if known is not None and known <= FEW else _Sorted(updates)
+    if mode == "mean":
+        data = updates.data
+        ones = computed(data.shape, lambda *i: const(1, data.dtype), "ones")
+        counted = replace(updates, data=ones, values=lambda number, others: const(1, data.dtype))
+        total, counts = (_combined(each, "add", ordered) for each in (updates, counted))
+        return computed(data.shape, lambda *i: total(*i) / counts(*i), f"T_{updates.name}_mean")
+    return _combined(updates, mode, ordered)
+
+
+def _combined(updates: _Updates, mode: str, ordered: _Sorted | None) -> Tensor:
+    """A tensor with updates in place of elements, or combined with them."""
+    data, name = updates.data, f"T_{updates.name}"
     if mode == "update":
         last = _last(updates, ordered)
 
@@ -370,17 +371,17 @@ def _written(updates: _Updates, mode: str) -> Tensor:
             number = last(*updates.target(i))
             return scalar.if_then_else(number >= 0, updates.values(number, updates.others(i)), data(*i))
 
-        return _computed(data.shape, updated, name)
+        return computed(data.shape, updated, name)
     combine, reducer = COMBINED[mode]
     if ordered is not None:
-        rows = ordered.so_far(combine)
-        return _computed(
+        rows = ordered.so_far(updates, combine)
+        return computed(
             data.shape,
             lambda *i: ordered.if_any(i, lambda end: combine(data(*i), rows(end, *updates.others(i))), data(*i)),
             name,
         )
     n = reduce_axis((0, updates.count), "n")
-    return _computed(
+    return computed(
         data.shape,
         lambda *i: reducer(
             updates.values(n.var, updates.others(i)), axis=n, where=updates.at_element(n.var, i), init=data(*i)
@@ -388,15 +389,6 @@ def _written(updates: _Updates, mode: str) -> Tensor:
         name,
         "comm_reduce",
     )
-
-
-def _mean_written(updates: _Updates) -> Tensor:
-    """The mean of each element and the updates for it."""
-    data = updates.data
-    ones = _computed(data.shape, lambda *i: const(1, data.dtype), "ones")
-    counts = _written(replace(updates, data=ones, values=lambda number, others: const(1, data.dtype)), "add")
-    total = _written(updates, "add")
-    return _computed(data.shape, lambda *i: total(*i) / counts(*i), f"T_{updates.name}_mean")
 
 
 def _require_mode(name: str, data: Tensor, updates: Tensor, mode: str, modes: Sequence[str]) -> None:
@@ -463,13 +455,13 @@ def scatter_elements(
     if updates.ndim != indices.ndim or not all(map(is_same_extent, updates.shape, indices.shape)):
         raise TeError(f"{name}: updates of shape {list(updates.shape)}, expected {list(indices.shape)} as indices")
     others = [extent for d, extent in enumerate(indices.shape) if d != along]
-    keys = _computed(
+    keys = computed(
         [indices.shape[along], *others],
         lambda n, *i: _key([indices(*i[:along], n, *i[along:])], [data.shape[along]]),
         f"{name}_keys",
     )
     done = _Updates(name, data, [along], keys, lambda n, i: updates(*i[:along], n, *i[along:]), others)
-    return _mean_written(done) if reduction == "mean" else _written(done, reduction)
+    return _written(done, reduction)
 
 
 def _scatter_nd_reference(data: Array, indices: Array, updates: Array, mode: str = "update") -> Array:
@@ -506,7 +498,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
             n = n // extent
         return [n, *found] if rows else []
 
-    keys = _computed(
+    keys = computed(
         [number],
         lambda n: _key([indices(m, *unfolded(n)) for m in range(count)], data.shape[:count]),
         f"{name}_keys",

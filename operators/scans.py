@@ -10,9 +10,10 @@ import numpy as np
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.scan import scan
-from ..expressions.tensor import Tensor, compute, placeholder
+from ..expressions.tensor import Tensor, placeholder
 from .axes import axis_of
 from .definition import Pattern, operator
+from .elements import computed
 from .transform import reshape
 
 Array = Any
@@ -30,8 +31,6 @@ def _cumulative(
         flat = reshape(data, [-1]) if axis is None else data
         along = axis_of(0 if axis is None else axis, flat.ndim, name)
         count, rest = flat.shape[along], [extent for d, extent in enumerate(flat.shape) if d != along]
-        names = [f"ax{d}" for d in range(flat.ndim)]
-
         reached = placeholder([count + 1, *rest], kind, name)
         if reached.data_type.is_bool:
             raise TeError(f"{name} of bool, expected numbers, or a dtype to count in")
@@ -40,23 +39,19 @@ def _cumulative(
             place = count - time if reverse else time - 1
             return combine(reached(time - 1, *i), cast(kind, flat(*i[:along], place, *i[along:])))
 
-        start = compute([1, *rest], lambda t, *i: const(neutral, kind), f"{name}_start", varargs_names=names[1:])
-        update = compute([count + 1, *rest], step, f"{name}_step", varargs_names=names[1:])
+        start = computed([1, *rest], lambda t, *i: const(neutral, kind), f"{name}_start")
+        update = computed([count + 1, *rest], step, f"{name}_step")
         rows = scan(start, update, reached, name=f"{name}_rows")
 
         def row(place: PrimExpr) -> PrimExpr:
             before = count - 1 - place if reverse else place
             return before if exclusive else before + 1
 
-        return compute(
-            flat.shape,
-            lambda *i: rows(row(i[along]), *i[:along], *i[along + 1 :]),
-            f"T_{name}",
-            "injective",
-            varargs_names=names,
+        return computed(
+            flat.shape, lambda *i: rows(row(i[along]), *i[:along], *i[along + 1 :]), f"T_{name}", "injective"
         )
 
-    def computed(
+    def expected(
         data: Array, axis: int | None = None, dtype: str = "", exclusive: bool = False, reverse: bool = False
     ) -> Array:
         kind = np.dtype(dtype or data.dtype)
@@ -76,7 +71,7 @@ def _cumulative(
     axis: None for all elements, row by row.  dtype: what is computed in, and the type of the result; that of data if
     missing.  exclusive: without the element itself.  reverse: of those from it on.
     """
-    return operator(name, Pattern.OPAQUE, computed)(formula)
+    return operator(name, Pattern.OPAQUE, expected)(formula)
 
 
 cumsum = _cumulative("cumsum", lambda x, y: x + y, 0, np.cumsum, "the sum of")

@@ -12,9 +12,10 @@ from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, cast, const
 from ..expressions.scan import scan
-from ..expressions.tensor import Tensor, compute, is_same_extent, placeholder
+from ..expressions.tensor import Tensor, is_same_extent, placeholder
 from .axes import axis_of
 from .definition import Pattern, operator
+from .elements import computed
 from .extents import Extent, known_extent
 
 Array = Any
@@ -35,10 +36,6 @@ def _doublings(extent: Extent) -> Extent:
     if known is not None:
         return max(known - 1, 0).bit_length()
     return extent.data_type.bits - cast(extent.dtype, scalar.clz(extent - 1))
-
-
-def _names(rank: int) -> list[str]:
-    return [f"ax{d}" for d in range(rank)]
 
 
 # Merging
@@ -76,18 +73,15 @@ def in_order(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple[Tens
     if known is not None and known > LONGEST:
         raise TeError(f"{name}: axis {along} of extent {known}, expected at most {LONGEST}")
     if known == 0:
-        values, places = compute(
-            data.shape, lambda *i: (data(*i), const(0, "int32")), f"{name}_empty", varargs_names=_names(data.ndim)
-        )
+        values, places = computed(data.shape, lambda *i: (data(*i), const(0, "int32")), f"{name}_empty")
         return values, places
     merged, last = _merged(data, along, is_ascend, name)
     values, places = (
-        compute(
+        computed(
             data.shape,
             lambda *i, rows=rows: rows(last + i[along], *i[:along], *i[along + 1 :]),
             f"{name}_{what}",
             "injective",
-            varargs_names=_names(data.ndim),
         )
         for what, rows in zip(("values", "places"), merged, strict=False)
     )
@@ -102,7 +96,7 @@ def _merged(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple[list[
     keys, order, taken = (placeholder([total, *rest], kind, name) for kind in (data.dtype, "int32", count.dtype))
 
     def rows(number: Extent, what: str, fcompute: Callable[..., Any]) -> Any:
-        return compute([number, *rest], fcompute, f"{name}_{what}", varargs_names=_names(len(rest)))
+        return computed([number, *rest], fcompute, f"{name}_{what}")
 
     def next_of_first(time: PrimExpr, *i: PrimExpr) -> PrimExpr:
         place = _Place.at(time, count)
@@ -166,7 +160,7 @@ def argsort(data: Tensor, axis: int = -1, is_ascend: bool = True, dtype: str = "
 
 def _first(data: Tensor, shape: Sequence[Extent], dtype: str, name: str) -> Tensor:
     """The first elements along the axes, as many as a shape has, in a data type."""
-    return compute(shape, lambda *i: cast(dtype, data(*i)), f"T_{name}", "injective", varargs_names=_names(data.ndim))
+    return computed(shape, lambda *i: cast(dtype, data(*i)), f"T_{name}", "injective")
 
 
 def _topk_reference(
@@ -223,11 +217,10 @@ def bisected(
         fits = (further <= count) & holds(i, scalar.min(further, count) - 1)
         return Select(fits, further, reached(time - 1, *i))
 
-    names = _names(len(shape))
-    start = compute([1, *shape], lambda t, *i: const(0, count.dtype), f"{name}_start", varargs_names=names)
-    update = compute([steps + 1, *shape], step, f"{name}_step", varargs_names=names)
+    start = computed([1, *shape], lambda t, *i: const(0, count.dtype), f"{name}_start")
+    update = computed([steps + 1, *shape], step, f"{name}_step")
     rows = scan(start, update, reached, name=f"{name}_steps")
-    return compute(shape, lambda *i: rows(steps, *i), f"{name}_places", "injective", varargs_names=names)
+    return computed(shape, lambda *i: rows(steps, *i), f"{name}_places", "injective")
 
 
 def _searched_reference(sorted_sequence: Array, values: Array, right: bool = False, dtype: str = "int32") -> Array:
@@ -261,6 +254,4 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, d
         return ~is_before(value, element) if right else is_before(element, value)
 
     found = bisected(values.shape, sorted_sequence.shape[-1], holds, name)
-    return compute(
-        values.shape, lambda *i: cast(dtype, found(*i)), f"T_{name}", "injective", varargs_names=_names(values.ndim)
-    )
+    return _first(found, found.shape, dtype, name)

@@ -14,6 +14,7 @@ from ..expressions.expr import Mul, PrimExpr, Select, cast, const
 from ..expressions.tensor import Tensor, compute, elementwise, is_same_extent
 from .axes import Axes, axes_of, axis_of
 from .definition import Pattern, operator
+from .elements import if_any
 from .extents import Extent, known_extent
 from .requirements import require_integers
 
@@ -421,6 +422,10 @@ def _take_reference(
     data: Array, indices: Array, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
 ) -> Array:
     how: Any = "wrap" if mode == "wrap" else "clip"
+    if not (data.size if axis is None else data.shape[axis]):
+        place = axis_of(axis or 0, max(data.ndim, 1), "take")
+        shape = () if axis is None else data.shape
+        return np.zeros((*shape[:place], *indices.shape[batch_dims:], *shape[place + 1 :]), data.dtype)
     if not batch_dims:
         return np.take(data, indices.astype("int64"), axis, mode=how)
     place = axis_of(axis or 0, data.ndim, "take")
@@ -437,7 +442,7 @@ def take(data: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int
 
     axis: None for elements counted row by row.  batch_dims: how many of the first axes data and indices share; a
     negative one counts from the end of those of indices.  mode: what a number outside means: "clip" the nearest one,
-    "wrap" the rest by the extent, "fast" that there is none.
+    "wrap" the rest by the extent, "fast" that there is none. Of an axis without elements comes 0.
     """
     require_integers(indices, "take: indices")
     if mode not in ("clip", "wrap", "fast"):
@@ -463,7 +468,7 @@ def take(data: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int
 
     def source(*axes: PrimExpr) -> PrimExpr:
         number = indices(*axes[:shared], *axes[place:behind])
-        return flat(*axes[:place], inside(number), *axes[behind:])
+        return if_any([extent], data.dtype, lambda: flat(*axes[:place], inside(number), *axes[behind:]))
 
     return _moved([*flat.shape[:place], *indices.shape[shared:], *flat.shape[place + 1 :]], source, "take")
 

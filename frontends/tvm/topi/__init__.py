@@ -256,7 +256,7 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
 
 
 def argsort(
-    data: Tensor, valid_count: None = None, axis: int = -1, is_ascend: bool = True, dtype: str = "float32"
+    data: Tensor, valid_count: Tensor | None = None, axis: int = -1, is_ascend: bool = True, dtype: str = "float32"
 ) -> Tensor:
     """The places along an axis of its elements in order. UnsupportedError for valid_count."""
     if valid_count is not None:
