@@ -8,9 +8,11 @@ from ....operators import OPERATORS
 from . import (
     activations,
     convolutions,
+    einsum,
     filling,
     grids,
     image,
+    indexing,
     math,
     nn,
     normalization,
@@ -18,6 +20,8 @@ from . import (
     pools,
     quantization,
     reduction,
+    scans,
+    sorting,
     transform,
 )
 from .sampling import Sample
@@ -27,6 +31,8 @@ __all__ = ["SAMPLES", "Sample", "missing"]
 _FAMILIES = (
     math,
     reduction,
+    scans,
+    sorting,
     transform,
     nn,
     activations,
@@ -35,8 +41,10 @@ _FAMILIES = (
     filling,
     grids,
     convolutions,
+    einsum,
     pools,
     image,
+    indexing,
     quantization,
 )
 
