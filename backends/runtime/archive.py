@@ -42,7 +42,7 @@ def write_archive(path: Path, kind: str, content: Mapping[str, Any], files: Mapp
     What was saved there before is replaced. OptionError if something else is there, OSError.
     """
     path = path.resolve()
-    _check_replaceable(path)
+    check_replaceable(path)
     with _scratch(path) as folder:
         said = {name: _write(folder / name, chunks) for name, chunks in files.items()}
         manifest = {"format": FORMAT, "kind": kind, "stepwell": version("stepwell"), "files": said, "content": content}
@@ -56,8 +56,8 @@ def write_archive(path: Path, kind: str, content: Mapping[str, Any], files: Mapp
             _replace_folder(folder, path)
 
 
-def _check_replaceable(path: Path) -> None:
-    """OptionError if something is there that was not saved by us."""
+def check_replaceable(path: Path) -> None:
+    """OptionError unless `write_archive` may write there: nothing is there, or what was saved before."""
     if not path.parent.is_dir():
         raise OptionError(f"{path}: folder {path.parent} does not exist")
     wanted = "tar" if path.suffix == ".tar" else "folder"
@@ -214,15 +214,6 @@ def reading(path: Path) -> Generator[None, None, None]:
         yield
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise LoadError(f"{path}: {MANIFEST} is broken: {type(error).__name__}: {error}") from error
-
-
-def archive_kind(path: Path) -> str:
-    """What was saved at `path`, unchecked. LoadError if nothing was."""
-    places = _places(path)
-    try:
-        return str(json.loads(b"".join(places[MANIFEST].chunks()))["kind"])
-    except (KeyError, ValueError, TypeError):
-        raise LoadError(f"{path}: no {MANIFEST} there that can be read, expected what stepwell has saved") from None
 
 
 def _places(path: Path) -> dict[str, _Place]:
