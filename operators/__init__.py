@@ -2,7 +2,22 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import activations, broadcast, filling, math, nn, normalization, padding, reduction, transform, windows
+from . import (
+    activations,
+    broadcast,
+    einsum,
+    filling,
+    indexing,
+    math,
+    nn,
+    normalization,
+    padding,
+    reduction,
+    scans,
+    sorting,
+    transform,
+    windows,
+)
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -13,7 +28,9 @@ __all__ = [
     "UnknownOperatorError",
     "activations",
     "broadcast",
+    "einsum",
     "filling",
+    "indexing",
     "math",
     "nn",
     "normalization",
@@ -21,6 +38,8 @@ __all__ = [
     "operator_of",
     "padding",
     "reduction",
+    "scans",
+    "sorting",
     "transform",
     "windows",
 ]

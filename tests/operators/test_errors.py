@@ -16,6 +16,14 @@ from stepwell.operators import (
     normalization,
     padding,
     reduction,
+    broadcast,
+    einsum,
+    indexing,
+    math,
+    nn,
+    reduction,
+    scans,
+    sorting,
     transform,
     windows,
 )
@@ -168,6 +176,127 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a pool too large": (lambda: windows.max_pool2d(X, 5), "a window of [5, 5], dilated [1, 1], is larger than the"),
     "a whole row": (lambda: windows.global_avg_pool2d(A), "nn.global_avg_pool2d: data of 2 dimensions, expected 4"),
     "hot floats": (lambda: transform.one_hot(A, 1, 0, 3), "one_hot: indices of float32, expected integers"),
+    "a batch that is not": (
+        lambda: transform.take(A, te.placeholder((3,), "int32"), 1, 1),
+        "take: data of shape [2, 3] and indices of [3], expected the same 1 axes first, in front of axis 1",
+    ),
+    "a batch behind the axis": (lambda: transform.take(A, I, 0, 1), "the same 1 axes first, in front of axis 0"),
+    "gathered by floats": (lambda: indexing.gather(A, A, 0), "gather: indices of float32, expected integers"),
+    "too many places": (
+        lambda: indexing.gather(A, te.placeholder((2, 4), "int32"), 0),
+        "gather: indices of shape [2, 4] for data of [2, 3], expected as many dimensions, and none longer but axis 0",
+    ),
+    "places of fewer dimensions": (lambda: indexing.gather(A, te.placeholder((2,), "int32"), 0), "as many dimensions"),
+    "more places than axes": (
+        lambda: indexing.gather_nd(A, te.placeholder((3, 2), "int32")),
+        "gather_nd: indices of shape [3, 2], expected a first axis of at most 2",
+    ),
+    "places of how many axes": (
+        lambda: indexing.gather_nd(A, te.placeholder((size, 2), "int32")),
+        "indices of shape [n, 2], expected a first axis of at most 2",
+    ),
+    "a batch of others": (
+        lambda: indexing.gather_nd(A, te.placeholder((1, 3), "int32"), 1),
+        "indices of shape [1, 3] and data of [2, 3], expected 1 axes of the same extents behind the first of indices",
+    ),
+    "less than no batch": (
+        lambda: indexing.gather_nd(A, I, -1),
+        "gather_nd: batch_dims -1 for data of 2 and indices of 2 dimensions",
+    ),
+    "sequences along their number": (
+        lambda: indexing.reverse_sequence(A, I, 0),
+        "reverse_sequence: axis 0 as seq_axis and as batch_axis, expected two axes",
+    ),
+    "lengths of others": (
+        lambda: indexing.reverse_sequence(A, te.placeholder((3,), "int32")),
+        "lengths of shape [3] for data of [2, 3], expected one for each number of axis 0",
+    ),
+    "lengths between": (
+        lambda: indexing.sequence_mask(A, te.placeholder((3,))),
+        "sequence_mask: lengths of float32, expected integers",
+    ),
+    "a mask along what": (
+        lambda: indexing.sequence_mask(X, I, axis=2),
+        "sequence_mask: axis 2 of 4 dimensions, expected 0 or 1 of at least 2",
+    ),
+    "an unknown reduction": (
+        lambda: indexing.scatter_elements(A, I, A, 0, "div"),
+        "scatter_elements: 'div', expected one of 'update', 'add', 'mul', 'min', 'max', 'mean'",
+    ),
+    "updates of another type": (
+        lambda: indexing.scatter_elements(A, I, I),
+        "scatter_elements: updates of int32, expected float32 as data",
+    ),
+    "a mean of numbers": (
+        lambda: indexing.scatter_elements(I, I, I, 0, "mean"),
+        "scatter_elements: 'mean' of int32, expected floats",
+    ),
+    "bools added": (
+        lambda: indexing.scatter_nd(B, te.placeholder((1, 2), "int32"), B, "add"),
+        "scatter_nd: 'add' of bool, expected numbers",
+    ),
+    "updates of another shape": (
+        lambda: indexing.scatter_elements(A, I, te.placeholder((1, 3))),
+        "scatter_elements: updates of shape [1, 3], expected [2, 3] as indices",
+    ),
+    "slices of another shape": (
+        lambda: indexing.scatter_nd(A, te.placeholder((1, 4), "int32"), A),
+        "scatter_nd: updates of shape [2, 3], expected [4, 3]",
+    ),
+    "bools in order": (lambda: sorting.sort(B), "sort of bool, expected numbers"),
+    "too many in order": (
+        lambda: sorting.argsort(te.placeholder((2**26 + 1,))),
+        "argsort: axis 0 of extent 67108865, expected at most 67108864",
+    ),
+    "no order": (lambda: sorting.sort(te.placeholder(())), "sort: axis -1 of 0 dimensions"),
+    "more than all": (lambda: sorting.topk(A, 4), "topk: k 4 of an axis of extent 3, expected at most that"),
+    "an unknown result": (
+        lambda: sorting.topk(A, ret_type="value"),
+        "topk: ret_type 'value', expected 'both', 'values' or 'indices'",
+    ),
+    "a sequence of others": (
+        lambda: sorting.searchsorted(te.placeholder((3, 3)), A),
+        "sorted_sequence of shape [3, 3] and values of [2, 3], expected one dimension or the same rows",
+    ),
+    "values of others": (
+        lambda: sorting.searchsorted(te.placeholder((3,)), I),
+        "searchsorted: int32 in float32, expected numbers of one data type",
+    ),
+    "a count in bools": (
+        lambda: scans.cumsum(B),
+        "cumsum of bool, expected numbers, or a dtype to count in",
+    ),
+    "so far in what": (lambda: scans.cumprod(A, dtype="f13"), "unknown dtype 'f13'"),
+    "an empty product": (lambda: einsum.einsum(equation=""), "einsum: no operand"),
+    "a product of two types": (
+        lambda: einsum.einsum(A, I, equation="ij,ij"),
+        "einsum of float32, int32, expected numbers of one data type",
+    ),
+    "operands of an equation": (lambda: einsum.einsum(A, equation="ij,jk"), "einsum: 'ij,jk' for 1 operands"),
+    "names of too many axes": (
+        lambda: einsum.einsum(A, equation="ijk->i"),
+        "einsum: 'ijk' in 'ijk->i' for an operand of 2 dimensions",
+    ),
+    "no names": (
+        lambda: einsum.einsum(A, equation="i1->i"),
+        "einsum: 'i1' in 'i1->i', expected letters and one ellipsis at most",
+    ),
+    "a result of nothing": (
+        lambda: einsum.einsum(A, equation="ij->ik"),
+        "einsum: result 'ik' in 'ij->ik', expected names of axes of operands, each once",
+    ),
+    "an ellipsis that is lost": (
+        lambda: einsum.einsum(A, equation="i...->i"),
+        "einsum: result 'i' in 'i...->i', expected the ellipsis of the operands",
+    ),
+    "a diagonal of what": (
+        lambda: einsum.einsum(A, equation="ii"),
+        "einsum: axes 'i' in 'ii' of extents 2 and 3",
+    ),
+    "axes of one name": (
+        lambda: einsum.einsum(A, A, equation="ij,jk"),
+        "einsum: axes 'j' in 'ij,jk' of extents 3 and 2",
+    ),
 }
 
 
