@@ -101,6 +101,8 @@ def test_what_cannot_be_repeated_is_0(mode: str) -> None:
     made = OPERATORS["nn.pad"].formula(A, [(1, 2)], 0.0, mode)
     build(te.create_prim_func([A, made]))["main"](np.zeros(0, "float32"), got)
     np.testing.assert_array_equal(got, np.zeros(3))
+
+
 m = te.var("m")
 ROWS = te.placeholder((n, 4), name="rows")
 PLACES = te.placeholder((m, 4), "int32", name="places")

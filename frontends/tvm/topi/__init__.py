@@ -93,7 +93,7 @@ from ....operators.transform import (
     transpose,
     where,
 )
-from . import nn
+from . import image, nn
 
 __all__ = [
     "abs",
@@ -140,6 +140,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "identity",
+    "image",
     "isfinite",
     "isinf",
     "isnan",

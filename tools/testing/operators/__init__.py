@@ -7,18 +7,21 @@ from hypothesis import strategies as st
 from ....operators import OPERATORS
 from . import (
     activations,
+    convolutions,
     einsum,
     filling,
+    image,
     indexing,
     math,
     nn,
     normalization,
     padding,
+    pools,
+    quantization,
     reduction,
     scans,
     sorting,
     transform,
-    windows,
 )
 from .sampling import Sample
 
@@ -27,19 +30,22 @@ __all__ = ["SAMPLES", "Sample", "missing"]
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     name: samples
     for module in (
-        math,
-        reduction,
-        transform,
-        nn,
         activations,
+        convolutions,
+        einsum,
+        filling,
+        image,
+        indexing,
+        math,
+        nn,
         normalization,
         padding,
-        filling,
-        windows,
+        pools,
+        quantization,
+        reduction,
         scans,
         sorting,
-        indexing,
-        einsum,
+        transform,
     )
     for name, samples in module.SAMPLES.items()
 }
