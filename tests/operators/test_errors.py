@@ -13,6 +13,7 @@ from stepwell.operators import (
     convolutions,
     einsum,
     filling,
+    grids,
     image,
     indexing,
     math,
@@ -36,6 +37,7 @@ N = te.placeholder((size, 3), name="N")
 V = te.placeholder((3,), name="V")
 Q = te.placeholder((), name="Q")
 X = te.placeholder((1, 3, 3, 3), name="X")
+D = te.placeholder((1, 3, 3, 3, 3), name="D")
 W = te.placeholder((3, 2, 3, 3), name="W")
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
@@ -265,6 +267,30 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "nn.space_to_depth: 3 elements along H, expected a multiple of 2",
     ),
     "no blocks": (lambda: image.space_to_depth(X, 0), "nn.space_to_depth: block_size 0, expected a number from 1 on"),
+    "a grid of rows": (
+        lambda: grids.grid_sample(X, A),
+        "image.grid_sample: layout 'NCHW', data and grid of 4 and 2 dimensions",
+    ),
+    "a grid of one number": (
+        lambda: grids.grid_sample(X, X),
+        "grid [1, 3, 3, 3], expected a grid of shape [1, 2, ...]",
+    ),
+    "a method of volumes": (
+        lambda: grids.grid_sample(D, D, "bicubic", "NCDHW"),
+        "image.grid_sample: method 'bicubic', expected 'nearest' or 'bilinear'",
+    ),
+    "what is outside": (
+        lambda: grids.grid_sample(X, X, padding_mode="x"),
+        "padding_mode 'x', expected 'zeros', 'border' or 'reflection'",
+    ),
+    "no matrix": (
+        lambda: grids.affine_grid(X, [2, 2]),
+        "image.affine_grid: data of shape [1, 3, 3, 3], expected [N, 2, 3]",
+    ),
+    "no target": (
+        lambda: grids.affine_grid(te.placeholder((1, 2, 3)), [2]),
+        "image.affine_grid: target_shape [2], expected 2 numbers from 1 on",
+    ),
     "quantities of integers": (lambda: quantization.quantize(I, Q, U), "qnn.quantize of int32, expected floats"),
     "scales of integers": (lambda: quantization.quantize(A, I, U), "qnn.quantize: scale of int32, expected floats"),
     "zero points of floats": (
@@ -357,7 +383,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "argsort: axis 0 of extent 67108865, expected at most 67108864",
     ),
     "no order": (lambda: sorting.sort(te.placeholder(())), "sort: axis -1 of 0 dimensions"),
-    "more places than all": (lambda: sorting.topk(A, 4), "topk: k 4 of an axis of extent 3, expected at most that"),
+    "more of an order than all": (lambda: sorting.topk(A, 4), "topk: k 4 of an axis of extent 3, expected at most that"),
     "an unknown result": (
         lambda: sorting.topk(A, ret_type="value"),
         "topk: ret_type 'value', expected 'both', 'values' or 'indices'",

@@ -90,3 +90,13 @@ def test_numbers_beyond_the_integers_are_the_nearest_of_them(dtype: str) -> None
     got = computed("qnn.quantize", [each.shape for each in arrays], arrays, {"out_dtype": dtype})
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
     assert got.tolist() == [least, least, 0, 0, 2, most, most, least]
+
+
+@pytest.mark.parametrize(("padding_mode", "wanted"), [("zeros", [0, 0, 0]), ("border", [1, 2, 1])])
+def test_places_that_are_no_numbers_are_outside(padding_mode: str, wanted: list[float]) -> None:
+    x, grid = np.array([[[[1.0, 2.0]]]]), np.array([[[[np.nan, np.inf, -np.inf]], [[0.0, 0.0, 0.0]]]])
+    X, G = te.placeholder(x.shape, "float64", "X"), te.placeholder(grid.shape, "float64", "G")
+    got = np.zeros((1, 1, 1, 3))
+    made = OPERATORS["image.grid_sample"].formula(X, G, padding_mode=padding_mode)
+    build(te.create_prim_func([X, G, made]))["main"](x, grid, got)
+    assert got[0, 0, 0].tolist() == wanted

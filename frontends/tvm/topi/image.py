@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from ....expressions.tensor import Tensor
 from ....operators import image
+from ....operators.grids import affine_grid, grid_sample
 from ....operators.windows import Window
 
-__all__ = ["resize1d", "resize2d", "resize3d"]
+__all__ = ["affine_grid", "grid_sample", "resize1d", "resize2d", "resize3d"]
 
 
 def resize1d(

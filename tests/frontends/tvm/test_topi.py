@@ -150,6 +150,30 @@ def test_norms() -> None:
     np.testing.assert_array_equal(run(topi.nn.prelu(image[0], gamma[0]), image, gamma), x)
 
 
+def test_transposed_convolutions() -> None:
+    image = te.placeholder((1, 4, 3, 3), name="image"), np.random.default_rng(0).random((1, 4, 3, 3), "float32")
+    kernel = te.placeholder((4, 2, 2, 2), name="kernel"), np.random.default_rng(1).random((4, 2, 2, 2), "float32")
+    made = run(topi.nn.conv2d_transpose_nchw(image[0], kernel[0], (2, 2), 0, "float32", (0, 0)), image, kernel)
+    blocks = np.einsum("ncyx,coab->noyaxb", image[1], kernel[1]).reshape(1, 2, 6, 6)
+    np.testing.assert_allclose(made, blocks, 1e-5)
+    args = image[0], kernel[0], (2, 2), 0, "float32", (0, 0), 2
+    grouped = run(topi.nn.group_conv2d_transpose_nchw(*args), image, kernel)
+    parts = np.einsum("ngcyx,gcoab->ngoyaxb", image[1].reshape(1, 2, 2, 3, 3), kernel[1].reshape(2, 2, 2, 2, 2))
+    np.testing.assert_allclose(grouped, parts.reshape(1, 4, 6, 6), 1e-5)
+
+
+def test_images_of_other_sizes() -> None:
+    image = te.placeholder((1, 1, 2, 2), name="image"), np.arange(4, dtype="float32").reshape(1, 1, 2, 2)
+    corners = topi.image.resize2d(image[0], [0.0] * 4, (3, 3), "NCHW", "linear", "align_corners")
+    assert run(corners, image)[0, 0].tolist() == [[0, 0.5, 1], [1, 1.5, 2], [2, 2.5, 3]]
+    twice = image[1].repeat(2, 2).repeat(2, 3)
+    np.testing.assert_array_equal(run(topi.nn.upsampling(image[0], 2, 2), image), twice)
+    assert run(topi.nn.adaptive_pool(image[0], 1, "avg"), image).item() == 1.5
+    assert run(topi.nn.space_to_depth(image[0], 2), image).ravel().tolist() == [0, 1, 2, 3]
+    with pytest.raises(OptionError, match="pool_type 'sum', expected 'max' or 'avg'"):
+        topi.nn.adaptive_pool(image[0], 1, "sum")
+
+
 def test_places_in_tensors() -> None:
     A = given()
     rows = te.placeholder((2, 4), "int64", name="I"), np.array([[2, 0, 1, -1], [0, 0, 1, 2]])
@@ -194,27 +218,3 @@ def test_orders_and_sums_so_far() -> None:
     exclusive = np.concatenate([np.ones((1, 4)), np.cumprod(A[1], 0)[:-1]])
     np.testing.assert_allclose(run(topi.cumprod(A[0], 0, exclusive=True), A), exclusive, 1e-5)
     np.testing.assert_allclose(run(topi.einsum("ij,kj->ik", A[0], A[0]), A), A[1] @ A[1].T, 1e-5)
-
-
-def test_transposed_convolutions() -> None:
-    image = te.placeholder((1, 4, 3, 3), name="image"), np.random.default_rng(0).random((1, 4, 3, 3), "float32")
-    kernel = te.placeholder((4, 2, 2, 2), name="kernel"), np.random.default_rng(1).random((4, 2, 2, 2), "float32")
-    made = run(topi.nn.conv2d_transpose_nchw(image[0], kernel[0], (2, 2), 0, "float32", (0, 0)), image, kernel)
-    blocks = np.einsum("ncyx,coab->noyaxb", image[1], kernel[1]).reshape(1, 2, 6, 6)
-    np.testing.assert_allclose(made, blocks, 1e-5)
-    args = image[0], kernel[0], (2, 2), 0, "float32", (0, 0), 2
-    grouped = run(topi.nn.group_conv2d_transpose_nchw(*args), image, kernel)
-    parts = np.einsum("ngcyx,gcoab->ngoyaxb", image[1].reshape(1, 2, 2, 3, 3), kernel[1].reshape(2, 2, 2, 2, 2))
-    np.testing.assert_allclose(grouped, parts.reshape(1, 4, 6, 6), 1e-5)
-
-
-def test_images_of_other_sizes() -> None:
-    image = te.placeholder((1, 1, 2, 2), name="image"), np.arange(4, dtype="float32").reshape(1, 1, 2, 2)
-    corners = topi.image.resize2d(image[0], [0.0] * 4, (3, 3), "NCHW", "linear", "align_corners")
-    assert run(corners, image)[0, 0].tolist() == [[0, 0.5, 1], [1, 1.5, 2], [2, 2.5, 3]]
-    twice = image[1].repeat(2, 2).repeat(2, 3)
-    np.testing.assert_array_equal(run(topi.nn.upsampling(image[0], 2, 2), image), twice)
-    assert run(topi.nn.adaptive_pool(image[0], 1, "avg"), image).item() == 1.5
-    assert run(topi.nn.space_to_depth(image[0], 2), image).ravel().tolist() == [0, 1, 2, 3]
-    with pytest.raises(OptionError, match="pool_type 'sum', expected 'max' or 'avg'"):
-        topi.nn.adaptive_pool(image[0], 1, "sum")

@@ -10,6 +10,7 @@ from . import (
     convolutions,
     einsum,
     filling,
+    grids,
     image,
     indexing,
     math,
@@ -27,27 +28,28 @@ from .sampling import Sample
 
 __all__ = ["SAMPLES", "Sample", "missing"]
 
+_FAMILIES = (
+    math,
+    reduction,
+    scans,
+    sorting,
+    transform,
+    nn,
+    activations,
+    normalization,
+    padding,
+    filling,
+    grids,
+    convolutions,
+    einsum,
+    pools,
+    image,
+    indexing,
+    quantization,
+)
+
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    name: samples
-    for module in (
-        activations,
-        convolutions,
-        einsum,
-        filling,
-        image,
-        indexing,
-        math,
-        nn,
-        normalization,
-        padding,
-        pools,
-        quantization,
-        reduction,
-        scans,
-        sorting,
-        transform,
-    )
-    for name, samples in module.SAMPLES.items()
+    name: samples for module in _FAMILIES for name, samples in module.SAMPLES.items()
 }
 """What to try each operator with."""
 
