@@ -261,7 +261,18 @@ def binary(call: Call) -> Tensor:
 def mod(call: Call) -> Tensor:
     if (sizes := of_known_sizes(call)) is not None:
         return sizes
-    return call.op("mod" if call.integer("fmod") else "floor_mod", call.tensor(0), call.tensor(1))
+    a, b = call.tensor(0), call.tensor(1)
+    if call.integer("fmod"):
+        return call.op("mod", a, b)
+    return remainder(call, a, b) if a.is_float else call.op("floor_mod", a, b)
+
+
+def remainder(call: Call, a: Tensor, b: Tensor) -> Tensor:
+    """What `a / b` rounded down leaves, also of infinite b."""
+    rest = call.op("mod", a, b)
+    signs = [call.scalar("less", each, 0) for each in (rest, b)]
+    is_other = call.op("logical_and", call.scalar("not_equal", rest, 0), call.op("logical_xor", *signs))
+    return call.op("where", is_other, call.op("add", rest, b), rest)
 
 
 @importer("BitShift")

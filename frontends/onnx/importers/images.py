@@ -230,7 +230,14 @@ def depth_to_space(call: Call) -> Tensor:
 
 @importer("SpaceToDepth")
 def space_to_depth(call: Call) -> Tensor:
-    return call.op("nn.space_to_depth", call.tensor(), block_size=call.integer("blocksize"))
+    x, size = call.tensor(), call.integer("blocksize")
+    if call.text("mode", "DCR") == "DCR":
+        return call.op("nn.space_to_depth", x, block_size=size)
+    batch, channels, height, width = x.extents
+    rows, columns = (known_numbers([n], "SpaceToDepth of")[0] // size for n in (height, width))
+    blocks = call.builder.reshape(x, [batch, channels, rows, size, columns, size])
+    moved = call.op("transpose", blocks, axes=[0, 1, 3, 5, 2, 4])
+    return call.builder.reshape(moved, [batch, channels * size * size, rows, columns])
 
 
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic", "bilinear": "linear"}
@@ -302,6 +309,9 @@ def _resized(
         return x
     if len(changed) > 3:
         raise OnnxUnsupportedError(f"{call.op_type} of {len(changed)} dimensions, expected 3 at most")
+    if where == "align_corners" and any(x.shape[axes[n]] * scales[n] != sizes[n] for n in changed):
+        # ONNX's length of the result is then no whole number.
+        where, scales = "asymmetric", [_from_corners(int(x.shape[axes[n]]), scale) for n, scale in enumerate(scales)]
     last = [axes[n] for n in changed]
     order = [axis for axis in range(x.rank) if axis not in last] + last
     extents = x.extents[order]
@@ -328,6 +338,13 @@ def _resized(
     made = call.builder.reshape(made, [*front, *(sizes[n] for n in changed)])
     back = [order.index(axis) for axis in range(x.rank)]
     return call.op("transpose", made, axes=back) if back != list(range(x.rank)) else made
+
+
+def _from_corners(extent: int, scale: float) -> float:
+    """How far the elements of a result are from each other whose first and last ones stand at those of an image."""
+    if scale == 1 or extent == 1 or extent * scale == 1:
+        return scale if scale == 1 else math.inf
+    return (extent * scale - 1) / (extent - 1)
 
 
 __all__ = ["Results", "Windows", "convolved", "rank_of", "windows_of"]

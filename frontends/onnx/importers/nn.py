@@ -28,8 +28,7 @@ def product(call: Call, a: Tensor, b: Tensor) -> Tensor:
     a, b = call.widened(a), call.widened(b)
     if a.rank == 1:
         made = _product(call, call.op("expand_dims", a, axis=0), _column(call, b))
-        front = made.rank - (1 if b.rank == 1 else 2)
-        made = call.op("squeeze", made, axis=[front, made.rank - 1] if b.rank == 1 else [front])
+        made = call.op("squeeze", made, axis=[made.rank - 2, made.rank - 1] if b.rank == 1 else [made.rank - 2])
         return call.cast(made, dtype)
     if b.rank == 1:
         return call.cast(call.op("squeeze", _product(call, a, _column(call, b)), axis=[a.rank - 1]), dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from ..call import Call, axis_in
 from ..errors import OnnxUnsupportedError
 from ..registry import importer
 from ..values import Tensor, known_numbers
-from .elementwise import extreme_of
 from .shapes import moved, reshaped, small, transposed, unsqueezed
 
 
@@ -119,139 +117,21 @@ def tensor_scatter(call: Call) -> Tensor:
 
 @importer("GridSample")
 def grid_sample(call: Call) -> Tensor:
-    x, grid = call.tensor(0), call.tensor(1)
-    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(call.text("mode", "linear"), call.text("mode", "linear"))
-    padding, corners = call.text("padding_mode", "zeros"), call.integer("align_corners") == 1
-    rank = x.rank - 2
-    if mode == "cubic" and rank != 2:
-        raise OnnxUnsupportedError(f"GridSample: cubic of {rank} dimensions")
-    return _Grid(call, call.widened(x), call.widened(grid), padding, corners).sampled(mode)
-
-
-class _Grid:
-    """Places in an image between its elements."""
-
-    def __init__(self, call: Call, x: Tensor, grid: Tensor, padding: str, corners: bool):
-        self.call, self.x, self.padding, self.corners = call, x, padding, corners
-        self.extents = known_numbers(x.shape[2:], "GridSample of an image of extents")
-        self.batch = known_numbers(x.shape[:1], "GridSample of so many images")[0]
-        self.rank = len(self.extents)
-        self.out = grid.shape[1:-1]
-        self.dtype = x.dtype
-        grid = call.cast(grid, x.dtype)
-        self.places = [self._place(grid, d) for d in range(self.rank)]
-
-    def _place(self, grid: Tensor, dimension: int) -> Tensor:
-        """Where along a dimension, as a number of elements. The grid has the last dimension first."""
-        call, extent = self.call, self.extents[dimension]
-        part = call.op("take", grid, call.constant(self.rank - 1 - dimension, "int64"), axis=grid.rank - 1)
-        part = call.scalar("add", part, 1)
-        if self.corners:
-            return call.scalar("multiply", part, (extent - 1) / 2)
-        return call.scalar("divide", call.scalar("subtract", call.scalar("multiply", part, extent), 1), 2)
-
-    def _bounds(self, dimension: int) -> tuple[float, float]:
-        extent = self.extents[dimension]
-        return (0.0, extent - 1.0) if self.corners else (-0.5, extent - 0.5)
-
-    def _folded(self, place: Tensor, dimension: int) -> Tensor:
-        """A place in the image, where there may be none, by the mode of padding."""
-        call, (low, high) = self.call, self._bounds(dimension)
-        extent = self.extents[dimension]
-        if self.padding == "border":
-            return self._clipped(place, 0, extent - 1)
-        if self.padding != "reflection":
-            return place
-        span = high - low
-        if span == 0:
-            return call.scalar("multiply", place, 0)
-        offset = call.scalar("subtract", place, low)
-        rest = call.scalar("floor_mod", offset, 2 * span)
-        mirrored = call.op("minimum", rest, call.op("subtract", call.builder.number(2 * span, self.dtype), rest))
-        return call.scalar("add", mirrored, low)
-
-    def _clipped(self, place: Tensor, low: float, high: float) -> Tensor:
-        call = self.call
-        number = call.builder.number
-        upper = extreme_of(call, "Min", number(high, place.dtype), place)
-        return extreme_of(call, "Max", number(low, place.dtype), upper)
-
-    def element(self, at: Sequence[Tensor]) -> Tensor:
-        """The elements (n, c, ...) at places that are whole numbers, 0 outside if the padding is."""
-        call = self.call
-        inside: Tensor | None = None
-        flat: Tensor | None = None
-        for dimension, place in enumerate(at):
-            extent = self.extents[dimension]
-            place = place if self.padding == "zeros" else self._folded(place, dimension)
-            if self.padding == "zeros":
-                fits = call.op(
-                    "logical_and", call.scalar("greater_equal", place, 0), call.scalar("less", place, extent)
-                )
-                inside = fits if inside is None else call.op("logical_and", inside, fits)
-            number = call.cast(self._clipped(place, 0, extent - 1), "int64")
-            flat = number if flat is None else call.op("add", call.scalar("multiply", flat, extent), number)
-        assert flat is not None
-        images = call.builder.reshape(self.x, [self.batch, self.x.extents[1], int(np.prod(self.extents))])
-        rows = call.builder.reshape(flat, [self.batch, int(np.prod(self.out))])
-        taken = transposed(call, images, (0, 2, 1))
-        found = call.op("take", taken, rows, axis=1, batch_dims=1)
-        found = transposed(call, found, (0, 2, 1))
-        found = call.builder.reshape(found, [self.batch, self.x.extents[1], *self.out])
-        if inside is None:
-            return found
-        return call.op("where", call.op("expand_dims", inside, axis=1), found, call.builder.number(0, self.dtype))
-
-    def sampled(self, mode: str) -> Tensor:
-        call = self.call
-        if mode == "nearest":
-            made = self.element([call.op("round", self._read_at(d)) for d in range(self.rank)])
-        elif mode == "linear":
-            made = self._mean(2, self._linear)
-        else:
-            made = self._mean(4, self._cubic)
-        return call.cast(made, call.tensor(0).dtype)
-
-    def _read_at(self, dimension: int) -> Tensor:
-        place = self.places[dimension]
-        return place if self.padding == "zeros" else self._folded(place, dimension)
-
-    def _mean(self, taps: int, weights: Any) -> Tensor:
-        """The sum of elements around places by their weights."""
-        call = self.call
-        read = self._read_at if taps == 2 else lambda d: self.places[d]
-        first = [call.op("floor", read(d)) for d in range(self.rank)]
-        along = [weights(call.op("subtract", read(d), first[d])) for d in range(self.rank)]
-        total: Tensor | None = None
-        for taken in np.ndindex(*[taps] * self.rank):
-            at = [call.scalar("add", first[d], n - taps // 2 + 1) for d, n in enumerate(taken)]
-            weight = along[0][taken[0]]
-            for d in range(1, self.rank):
-                weight = call.op("multiply", weight, along[d][taken[d]])
-            part = call.op("multiply", self.element(at), call.op("expand_dims", weight, axis=1))
-            total = part if total is None else call.op("add", total, part)
-        assert total is not None
-        return total
-
-    def _linear(self, part: Tensor) -> list[Tensor]:
-        return [self.call.op("subtract", self.call.builder.number(1, part.dtype), part), part]
-
-    def _cubic(self, part: Tensor) -> list[Tensor]:
-        """Keys' weights with a slope of -0.75, as ONNX has them."""
-        call, a = self.call, -0.75
-        one = call.builder.number(1, part.dtype)
-        rest = call.op("subtract", one, part)
-
-        def near(t: Tensor) -> Tensor:  # ((a + 2) t - (a + 3)) t t + 1
-            inner = call.scalar("subtract", call.scalar("multiply", t, a + 2), a + 3)
-            return call.scalar("add", call.op("multiply", call.op("multiply", inner, t), t), 1)
-
-        def far(t: Tensor) -> Tensor:  # ((a t - 5 a) t + 8 a) t - 4 a
-            inner = call.scalar("subtract", call.scalar("multiply", t, a), 5 * a)
-            inner = call.scalar("add", call.op("multiply", inner, t), 8 * a)
-            return call.scalar("subtract", call.op("multiply", inner, t), 4 * a)
-
-        return [far(call.scalar("add", part, 1)), near(part), near(rest), far(call.scalar("add", rest, 1))]
+    x, grid = call.widened(call.tensor(0)), call.widened(call.tensor(1))
+    names = {"linear": "bilinear", "cubic": "bicubic"}
+    mode = call.text("mode", "linear")
+    if x.rank not in (4, 5):
+        raise OnnxUnsupportedError(f"GridSample of {x.rank - 2} dimensions, expected 2 or 3")
+    made = call.op(
+        "image.grid_sample",
+        x,
+        transposed(call, grid, [0, grid.rank - 1, *range(1, grid.rank - 1)]),
+        method=names.get(mode, mode),
+        layout="NCHW" if x.rank == 4 else "NCDHW",
+        padding_mode=call.text("padding_mode", "zeros"),
+        align_corners=call.integer("align_corners") == 1,
+    )
+    return call.cast(made, call.tensor().dtype)
 
 
 @importer("Col2Im")
