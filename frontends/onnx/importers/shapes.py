@@ -13,7 +13,7 @@ from ..call import Call, axis_in
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import Array
 from ..registry import Results, importer
-from ..symbols import NotKnownError, Symbol, greatest, is_from, least
+from ..symbols import NotKnownError, Symbol, greatest
 from ..values import Tensor, known_numbers, of_array, of_symbols
 from .elementwise import dtype_of_code
 
@@ -325,41 +325,43 @@ def _end(last: int) -> int:
 
 
 def _sliced_symbolic(call: Call, data: Tensor, axis: int, extent: Any, start: Any, end: Any, step: int) -> Tensor:
-    try:
-        if step == -1 and not isinstance(start, Symbol) and start == -1 and end < -(2**31) + 2:
-            return call.op("reverse", data, axis=axis)
-        if step < 1:
-            raise NotKnownError
-        first, last = _inside(start, extent), _inside(end, extent)
-        if not isinstance(first, Symbol) and first == 0 and step == 1 and last == extent:
-            return data
-        count = last - first
-        count = count if is_from(0, count) else greatest(count, 0)
-        count = count if step == 1 else (count + (step - 1)) // step
-    except NotKnownError:
-        raise OnnxUnsupportedError(
-            f"Slice from {start} to {end} by {step} of an extent of {extent}, which are known only when the model runs"
-        ) from None
-    places = call.builder.places(count)
-    if step != 1:
-        places = call.scalar("multiply", places, step)
-    if isinstance(first, Symbol) or first != 0:
-        places = call.op("add", places, call.builder.size_value(first))
-    return call.op("take", data, places, axis=axis)
+    """A part of an axis where a symbol has to do with it."""
+    if step == -1 and not isinstance(start, Symbol) and start == -1 and _is_far_below(end):
+        return call.op("reverse", data, axis=axis)
+    first, last = _place(start, extent), _place(end, extent)
+    if step == 1 and not isinstance(last - first, Symbol) and last - first == 1:  # there is one, or the model is wrong
+        index = call.op("expand_dims", call.builder.size_value(first), axis=0)
+        return call.op("take", data, index, axis=axis)
+    bounds = [_from_end(bound, extent) for bound in (start, end)]
+    if step < 1 or isinstance(data.shape[axis], int) or None in bounds:
+        words = f"Slice from {start} to {end} by {step} of an extent of {extent}"
+        raise OnnxUnsupportedError(f"{words}, which are known only when the model runs")
+    if bounds == [0, 2**31 - 1] and step == 1:
+        return data
+    return call.op("strided_slice", data, begin=bounds[:1], end=bounds[1:], strides=[step], axes=[axis])
 
 
-def _inside(bound: Any, extent: Any) -> Any:
-    """A bound of a slice as a place from 0 to the extent."""
-    if not isinstance(bound, Symbol) and bound < 0:
-        bound = extent + int(bound)
-        return bound if is_from(0, bound) else greatest(bound, 0)
-    if not isinstance(bound, Symbol) and bound >= 2**31 - 1:
+def _from_end(bound: Any, extent: Any) -> int | None:
+    """A bound as a number, counted from the end if it is made of the extent; None if it is not known."""
+    if not isinstance(bound, Symbol):
+        return max(min(int(bound), 2**31 - 1), -(2**31) + 1)
+    behind = extent - bound
+    if isinstance(behind, Symbol) or behind < 0:
+        return None
+    return -int(behind) if behind else 2**31 - 1
+
+
+def _is_far_below(bound: Any) -> bool:
+    return not isinstance(bound, Symbol) and bound < -(2**31) + 2
+
+
+def _place(bound: Any, extent: Any) -> Any:
+    """A bound of a slice as a place."""
+    if isinstance(bound, Symbol):
+        return bound
+    if bound >= 2**31 - 1:
         return extent
-    if not isinstance(bound, Symbol) and bound == 0:
-        return 0
-    if not is_from(0, bound):
-        bound = greatest(bound, 0)
-    return least(bound, extent)
+    return int(bound) if bound >= 0 else extent + int(bound)
 
 
 @importer("Pad")
