@@ -80,6 +80,27 @@ def _models() -> dict[str, Callable[[], tuple[Any, tuple[int, ...]]]]:
         def forward(self, x: Any) -> Any:
             return self.head(self.lstm(x)[0][:, -1])
 
+    class Encoder(nn.Module):
+        """A block of a transformer's encoder: torch's own one cannot be traced."""
+
+        def __init__(self, width: int, heads: int):
+            super().__init__()
+            self.heads, self.scale = heads, (width // heads) ** -0.5
+            self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.parts, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.body = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+        def attention(self, x: Any) -> Any:
+            batch, length, width = x.shape
+            shape = (batch, length, self.heads, width // self.heads)
+            q, k, v = (part.reshape(shape).transpose(1, 2) for part in self.parts(x).split(width, -1))
+            weights = torch.softmax(q @ k.transpose(-2, -1) * self.scale, -1)
+            return self.out((weights @ v).transpose(1, 2).reshape(batch, length, width))
+
+        def forward(self, x: Any) -> Any:
+            x = x + self.attention(self.first(x))
+            return x + self.body(self.second(x))
+
     def resnet18() -> tuple[Any, tuple[int, ...]]:
         layers = [*conv(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
         channels = 64
@@ -92,15 +113,8 @@ def _models() -> dict[str, Callable[[], tuple[Any, tuple[int, ...]]]]:
         layers: list[Any] = [*conv(3, 32, 3, 2), nn.ReLU6()]
         channels = 32
         # Table 2 of arXiv:1801.04381: widening, channels, blocks, stride.
-        table = [
-            (1, 16, 1, 1),
-            (6, 24, 2, 2),
-            (6, 32, 3, 2),
-            (6, 64, 4, 2),
-            (6, 96, 3, 1),
-            (6, 160, 3, 2),
-            (6, 320, 1, 1),
-        ]
+        rows = "1 16 1 1, 6 24 2 2, 6 32 3 2, 6 64 4 2, 6 96 3 1, 6 160 3 2, 6 320 1 1".split(",")
+        table = [tuple(map(int, row.split())) for row in rows]
         for widen, outputs, count, stride in table:
             for n in range(count):
                 layers.append(Inverted(channels, outputs, stride if n == 0 else 1, widen))
@@ -109,7 +123,7 @@ def _models() -> dict[str, Callable[[], tuple[Any, tuple[int, ...]]]]:
         return nn.Sequential(*layers), (1, 3, 224, 224)
 
     def encoder() -> tuple[Any, tuple[int, ...]]:
-        return nn.TransformerEncoderLayer(256, 4, 1024, batch_first=True, dropout=0.0), (1, 128, 256)
+        return Encoder(256, 4), (1, 128, 256)
 
     def mlp() -> tuple[Any, tuple[int, ...]]:
         return nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10)), (1, 784)

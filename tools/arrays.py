@@ -20,14 +20,13 @@ Array: TypeAlias = npt.NDArray[Any]
 def read_arrays(path: Path) -> dict[str, Array]:
     """The arrays of a file. OptionError if it has another form, OSError."""
     try:
-        with np.load(path, allow_pickle=False) as found:
-            if not isinstance(found, np.lib.npyio.NpzFile):
-                raise OptionError(f"{path}: one array without a name, expected an .npz of several")
-            return {name: found[name] for name in found.files}
+        with path.open("rb") as file:
+            found = np.load(file, allow_pickle=False)
+            if isinstance(found, np.lib.npyio.NpzFile):
+                return {name: found[name] for name in found.files}
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, OptionError):
-            raise
         raise OptionError(f"{path}: no arrays of numpy: {error}") from None
+    raise OptionError(f"{path}: one array without a name, expected an .npz of several")
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
