@@ -23,6 +23,7 @@ PASSES: dict[str, str] = {
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",
     "tir-plan-allocations": "TirPlanAllocationsPass",
     "tir-resolve-blocks": "TirResolveBlocksPass",
+    "tir-schedule-kernels": "TirScheduleKernelsPass",
     "tir-simplify": "TirSimplifyPass",
     "tir-unroll-loops": "TirUnrollLoopsPass",
     "tir-vectorize-loops": "TirVectorizeLoopsPass",

@@ -18,6 +18,7 @@ from ..expressions.tensor import Tensor, compute, elementwise
 from ..expressions.write import FunctionWriter
 from .lowering.types import where
 from .te_inline import inline_tensors
+from .tir_schedule_kernels import KERNEL
 
 
 class ConvertRelayToTePass(ModulePass):
@@ -34,7 +35,7 @@ class ConvertRelayToTePass(ModulePass):
         }
 
     After
-        te.func @fused_exp attrs {tir.noalias = true} {
+        te.func @fused_exp attrs {tir.noalias = true, relay.kernel = true} {
           %p0 = te.placeholder "p0" [8] : tensor<8xf32>
           %T_exp = te.compute "T_exp" (spatial "i0" %i0 : i32 in [0 +: 8]) tag "elemwise" : tensor<8xf32> {
             %0 = te.read %p0[%i0] : tensor<8xf32>
@@ -92,7 +93,7 @@ def _written(func: FuncOp) -> te.FuncOp:
     free = free_sizes([value.type for _, value in func.params], func.result_types_)
     numbers: list[Var] = [sizes.variable(name) for name in free]
     outputs = _distinct([values[value] for value in func.returned], inputs)
-    attributes = {"tir.noalias": annotation_value(True)}
+    attributes = {"tir.noalias": annotation_value(True), KERNEL: annotation_value(True)}
     written = FunctionWriter(func.sym_name.data, [*numbers, *inputs, *outputs], attributes).write()
     inline_tensors(written, recompute=False)
     return written

@@ -41,6 +41,7 @@ from .relay_plan_memory import RelayPlanMemoryPass
 from .tir_lower_match_buffers import TirLowerMatchBuffersPass
 from .tir_plan_allocations import TirPlanAllocationsPass
 from .tir_resolve_blocks import TirResolveBlocksPass
+from .tir_schedule_kernels import TirScheduleKernelsPass
 from .tir_simplify import TirSimplifyPass
 from .tir_unroll_loops import TirUnrollLoopsPass
 from .tir_vectorize_loops import TirVectorizeLoopsPass
@@ -68,6 +69,7 @@ def resolve_tir() -> list[ModulePass]:
     """From graphs, tensors, or programs as people write and schedule them, to loops, branches and accesses."""
     return [
         *to_tir(),
+        TirScheduleKernelsPass(),
         TirResolveBlocksPass(),
         TirLowerMatchBuffersPass(),
         TirUnrollLoopsPass(),
