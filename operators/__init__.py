@@ -2,7 +2,7 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import broadcast, math, nn, reduction, transform, windows
+from . import activations, broadcast, filling, math, nn, normalization, padding, reduction, transform, windows
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -11,11 +11,15 @@ __all__ = [
     "Operator",
     "Pattern",
     "UnknownOperatorError",
+    "activations",
     "broadcast",
+    "filling",
     "math",
     "nn",
+    "normalization",
     "operator",
     "operator_of",
+    "padding",
     "reduction",
     "transform",
     "windows",

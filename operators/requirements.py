@@ -17,3 +17,8 @@ def require_integers(data: Tensor | PrimExpr, what: str) -> None:
     """TeError unless elements are signed or unsigned integers. what: how the error names them."""
     if data.data_type.is_float or data.data_type.is_bool:
         raise TeError(f"{what} of {data.dtype}, expected integers")
+
+
+def wide_dtype(data: Tensor | PrimExpr) -> str:
+    """The data type that floats are computed with where they are rounded once at the end: of 32 bits at least."""
+    return data.dtype if data.data_type.bits > 16 else "float32"

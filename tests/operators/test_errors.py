@@ -7,7 +7,18 @@ import pytest
 
 from stepwell.frontends import te
 from stepwell.frontends.te import TeError
-from stepwell.operators import broadcast, math, nn, reduction, transform, windows
+from stepwell.operators import (
+    activations,
+    broadcast,
+    filling,
+    math,
+    nn,
+    normalization,
+    padding,
+    reduction,
+    transform,
+    windows,
+)
 
 A = te.placeholder((2, 3), name="A")
 I = te.placeholder((2, 3), "int32", name="I")  # noqa: E741
@@ -15,6 +26,7 @@ U = te.placeholder((2, 3), "uint8", name="U")
 B = te.placeholder((2, 3), "bool", name="B")
 size = te.var("n")
 N = te.placeholder((size, 3), name="N")
+V = te.placeholder((3,), name="V")
 X = te.placeholder((1, 3, 3, 3), name="X")
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
@@ -64,6 +76,73 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a choice by numbers": (lambda: transform.where(A, A, A), "where: condition of float32, expected bool"),
     "a place between": (lambda: transform.take(A, A), "take: indices of float32, expected integers"),
     "an unknown mode": (lambda: transform.take(A, I, mode="x"), "take: mode 'x', expected 'clip', 'wrap' or 'fast'"),
+    "an activation of integers": (lambda: activations.gelu(I), "nn.gelu of int32, expected floats"),
+    "a way to approximate": (lambda: activations.gelu(A, "x"), "approximate 'x', expected 'none' or 'tanh'"),
+    "no exponent": (lambda: activations.celu(A, 0.0), "nn.celu: alpha 0, expected another number"),
+    "more than all": (lambda: activations.dropout(A, 2.0), "nn.dropout: rate 2.0, expected a number from 0 to 1"),
+    "slopes of others": (lambda: activations.prelu(A, V, 0), "[2, 3] of float32 and [3] of float32 along axis 0"),
+    "a norm of integers": (lambda: normalization.layer_norm(I, V, V), "nn.layer_norm of int32, expected floats"),
+    "a factor of another size": (
+        lambda: normalization.layer_norm(A, V, te.placeholder((2,))),
+        "nn.layer_norm: beta of shape [2] and float32, expected [3] and float32",
+    ),
+    "a factor of another type": (
+        lambda: normalization.rms_norm(A, te.placeholder((3,), "float16")),
+        "nn.rms_norm: weight of shape [3] and float16, expected [3] and float32",
+    ),
+    "variances of rows": (
+        lambda: normalization.batch_norm(A, V, V, V, A),
+        "nn.batch_norm: moving_var of shape [2, 3] and float32, expected [3] and float32",
+    ),
+    "groups of two of three": (
+        lambda: normalization.group_norm(A, V, V, 2),
+        "nn.group_norm: 2 groups of 3 channels, expected a known multiple",
+    ),
+    "groups of what": (
+        lambda: normalization.group_norm(N, te.placeholder((size,)), te.placeholder((size,)), 2, 0),
+        "nn.group_norm: 2 groups of n channels, expected a known multiple",
+    ),
+    "no image": (lambda: normalization.instance_norm(V, V, V), "nn.instance_norm: axis 1 of 1 dimensions"),
+    "no neighbours": (lambda: normalization.lrn(A, 0), "nn.lrn: size 0, expected at least 1"),
+    "a length of integers": (lambda: normalization.l2_normalize(I, 1e-5), "nn.l2_normalize of int32, expected floats"),
+    "widths of one axis": (lambda: padding.pad(A, [(1, 1)]), "pad_width [(1, 1)], expected 2 pairs of numbers"),
+    "a width": (lambda: padding.pad(A, [(1,), (1, 1)]), "pad_width [(1,), (1, 1)], expected 2 pairs of numbers"),
+    "a way to pad": (
+        lambda: padding.pad(A, [(1, 1)] * 2, 0, "x"),
+        "nn.pad: pad_mode 'x', expected 'constant', 'edge', 'reflect' or 'wrap'",
+    ),
+    "half an integer": (lambda: padding.pad(I, [(1, 1)] * 2, 0.5), "0.5 is not of type int32"),
+    "more cut off than there is": (
+        lambda: padding.pad(A, [(-2, -1), (0, 0)]),
+        "nn.pad: (-2, -1) cuts elements off axis 0 of extent 2, expected a known one, of at least 3",
+    ),
+    "cut off what": (
+        lambda: padding.pad(N, [(0, -1), (0, 0)]),
+        "nn.pad: (0, -1) cuts elements off axis 0 of extent n, expected a known one, of at least 1",
+    ),
+    "nothing to repeat": (
+        lambda: padding.pad(te.placeholder((0,)), [(1, 0)], 0, "edge"),
+        "nn.pad: axis 0 of extent 0 has no element that could be repeated",
+    ),
+    "a mirror": (lambda: padding.mirror_pad(A, [(1, 1)] * 2, "x"), "mode 'x', expected 'SYMMETRIC' or 'REFLECT'"),
+    "cut by a mirror": (
+        lambda: padding.mirror_pad(A, [(0, 0), (-1, 0)]),
+        "pad_width [(0, 0), (-1, 0)], expected numbers from 0 on",
+    ),
+    "less than nothing": (lambda: filling.zeros([-1], "int8"), "extent -1 of dimension 0, expected at least 0"),
+    "full of halves": (lambda: filling.full(0.5, [2], "int32"), "0.5 is not of type int32"),
+    "too much for a byte": (lambda: filling.full_like(U, 256), "256 does not fit uint8"),
+    "no step": (lambda: filling.arange(0, 5, 0), "arange: from 0 to 5 by 0, expected finite numbers, and a step that"),
+    "no end": (lambda: filling.arange(0, float("inf")), "arange: from 0 to inf by 1, expected finite numbers"),
+    "a range of bools": (lambda: filling.arange(2, dtype="bool"), "arange of bool, expected numbers"),
+    "a range of nothing": (lambda: filling.arange(2, dtype="f13"), "unknown dtype 'f13'"),
+    "half steps": (lambda: filling.arange(0, 2, 0.5, "int8"), "arange: from 0 by 0.5 of int8, expected integers"),
+    "too far": (lambda: filling.arange(-2, 1, 1, "uint8"), "from -2 to 0, which are not all of type uint8"),
+    "a part of a row": (lambda: filling.trilu(V), "trilu: data of 1 dimensions, expected at least 2"),
+    "a flat number": (
+        lambda: filling.batch_flatten(te.placeholder(())),
+        "nn.batch_flatten: data of 0 dimensions, expected at least 1",
+    ),
     "softmax of integers": (lambda: nn.softmax(I), "nn.softmax of int32, expected floats"),
     "rows that do not fit": (lambda: nn.dense(A, te.placeholder((4, 4))), "data of shape [2, 3] and weight of [4, 4]"),
     "other units": (lambda: nn.dense(A, A, units=5), "weight of shape [2, 3], expected 5 rows as units says"),

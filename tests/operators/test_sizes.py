@@ -18,6 +18,28 @@ CASES: dict[str, tuple[str, dict[str, Any], Callable[..., Any]]] = {
     "a mean": ("mean", {"axis": 0}, lambda x: x.mean(0)),
     "a variance": ("variance", {"axis": 0, "keepdims": True}, lambda x: x.var(0, keepdims=True)),
     "a place": ("argmax", {}, lambda x: np.argmax(x).astype("int32")),
+    "a norm of all": ("nn.l2_normalize", {"eps": 1e-9}, lambda x: x / np.sqrt((x * x).sum())),
+    "neighbours": ("nn.lrn", {"size": 1, "axis": 0, "alpha": 1}, lambda x: x / (2 + x * x) ** 0.75),
+    "padded": ("nn.pad", {"pad_width": [(1, 2), (0, 0)]}, lambda x: np.pad(x, [(1, 2), (0, 0)])),
+    "with its edge": (
+        "nn.pad",
+        {"pad_width": [(1, 7), (-1, 0)], "pad_mode": "edge"},
+        lambda x: np.pad(x[:, 1:], [(1, 7), (0, 0)], "edge"),
+    ),
+    "reflected": (
+        "nn.pad",
+        {"pad_width": [(3, 7), (0, 0)], "pad_mode": "reflect"},
+        lambda x: np.pad(x, [(3, 7), (0, 0)], "reflect"),
+    ),
+    "wrapped": (
+        "nn.pad",
+        {"pad_width": [(3, 7), (0, 0)], "pad_mode": "wrap"},
+        lambda x: np.pad(x, [(3, 7), (0, 0)], "wrap"),
+    ),
+    "mirrored": ("nn.mirror_pad", {"pad_width": [(3, 7), (0, 0)]}, lambda x: np.pad(x, [(3, 7), (0, 0)], "symmetric")),
+    "a triangle": ("trilu", {"k": 1}, lambda x: np.triu(x, 1)),
+    "ones": ("ones_like", {}, np.ones_like),
+    "rows": ("nn.batch_flatten", {}, lambda x: x),
     "flat": ("reshape", {"newshape": [-1]}, lambda x: x.reshape(-1)),
     "kept": ("reshape", {"newshape": [0, 2, 2]}, lambda x: x.reshape(-1, 2, 2)),
     "what is left": ("reshape", {"newshape": [0, -1]}, lambda x: x.reshape(len(x), -1)),
@@ -52,3 +74,24 @@ def test_tensors_of_one_unknown_size_go_together(name: str) -> None:
     got = np.zeros_like(expected)
     build(te.create_prim_func([A, B, OPERATORS[name].formula(A, B)]))["main"](x, y, got)
     np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("size", [1, 5])
+@pytest.mark.parametrize("name", ["nn.layer_norm", "nn.instance_norm"])
+def test_norms_along_sizes_that_are_known_at_the_call(name: str, size: int) -> None:
+    is_layer = name == "nn.layer_norm"
+    inputs = [te.placeholder((2, 3, n)), *(te.placeholder((n if is_layer else 3,), name=each) for each in ("g", "b"))]
+    choose = np.random.default_rng(0)
+    given = [choose.random(each, "float32") for each in ((2, 3, size), *[(size if is_layer else 3,)] * 2)]
+    got = np.zeros((2, 3, size), "float32")
+    build(te.create_prim_func([*inputs, OPERATORS[name].formula(*inputs)]))["main"](*given, got)
+    np.testing.assert_allclose(got, OPERATORS[name].reference(*given), 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "wrap"])
+def test_what_cannot_be_repeated_is_0(mode: str) -> None:
+    A = te.placeholder((n,), name="A")
+    got = np.ones(3, "float32")
+    made = OPERATORS["nn.pad"].formula(A, [(1, 2)], 0.0, mode)
+    build(te.create_prim_func([A, made]))["main"](np.zeros(0, "float32"), got)
+    np.testing.assert_array_equal(got, np.zeros(3))

@@ -35,6 +35,9 @@ from ....operators.broadcast import (
     right_shift,
     subtract,
 )
+from ....operators.filling import arange as _arange
+from ....operators.filling import full as _full
+from ....operators.filling import full_like, trilu
 from ....operators.math import (
     abs,
     acos,
@@ -96,6 +99,7 @@ __all__ = [
     "add",
     "all",
     "any",
+    "arange",
     "argmax",
     "argmin",
     "asin",
@@ -122,6 +126,8 @@ __all__ = [
     "floor",
     "floor_divide",
     "floor_mod",
+    "full",
+    "full_like",
     "greater",
     "greater_equal",
     "identity",
@@ -171,9 +177,20 @@ __all__ = [
     "tanh",
     "tile",
     "transpose",
+    "trilu",
     "trunc",
     "where",
 ]  # fmt: skip
+
+
+def full(shape: Sequence[int], dtype: str, fill_value: float) -> Tensor:
+    """A tensor of a shape whose elements are one number."""
+    return _full(fill_value, shape, dtype)
+
+
+def arange(start: float, stop: float | None = None, step: float = 1, dtype: str = "float32") -> Tensor:
+    """The numbers from one on, up to another one, which is not among them; without stop from 0 on up to start."""
+    return _arange(start, stop, step, dtype)
 
 
 def argmax(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from ....core.errors import OptionError
+from ....core.errors import OptionError, UnsupportedError
 from ....expressions.tensor import Tensor
-from ....operators import broadcast, nn, windows
-from ....operators.nn import leaky_relu, log_softmax, matmul, relu, softmax
+from ....operators import broadcast, nn, normalization, padding, windows
+from ....operators.activations import leaky_relu, prelu, relu
+from ....operators.axes import Axes, axes_of, axis_of
+from ....operators.filling import batch_flatten as flatten
+from ....operators.nn import log_softmax, matmul, softmax
+from ....operators.normalization import l2_normalize, rms_norm
 from ....operators.windows import Window
 
 __all__ = [
     "batch_matmul",
+    "batch_norm",
     "conv1d",
     "conv2d",
     "conv3d",
     "dense",
+    "flatten",
     "global_pool",
+    "group_norm",
+    "instance_norm",
+    "l2_normalize",
+    "layer_norm",
     "leaky_relu",
     "log_softmax",
+    "lrn",
     "matmul",
+    "mirror_pad",
+    "pad",
     "pool1d",
     "pool2d",
     "pool3d",
+    "prelu",
     "relu",
+    "rms_norm",
     "softmax",
 ]
 
@@ -128,3 +144,72 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     if pool_type not in ("max", "avg"):
         raise OptionError(f"pool_type {pool_type!r}, expected 'max' or 'avg'")
     return (windows.global_max_pool2d if pool_type == "max" else windows.global_avg_pool2d)(data, layout)
+
+
+def pad(
+    data: Tensor, pad_before: Sequence[int], pad_after: Sequence[int] | None = None, pad_value: float = 0.0,
+    name: str = "PadInput", attrs: object = None,
+) -> Tensor:  # fmt: skip
+    """With elements of a value in front of and behind each dimension. pad_after: as many as in front if missing."""
+    return padding.surrounded(data, _widths(pad_before, pad_after), pad_value, "constant", name)
+
+
+def mirror_pad(
+    data: Tensor, pad_before: Sequence[int], pad_after: Sequence[int] | None = None, mode: str = "SYMMETRIC",
+    name: str = "MirrorPadInput",
+) -> Tensor:  # fmt: skip
+    """With the elements that mirrors show in front of and behind each dimension."""
+    return padding.mirrored(data, _widths(pad_before, pad_after), mode, name)
+
+
+def _widths(before: Sequence[int], after: Sequence[int] | None) -> list[tuple[int, int]]:
+    behind = before if after is None else after
+    if len(behind) != len(before):
+        raise OptionError(f"pad_before {list(before)} and pad_after {list(behind)}, expected one number each")
+    return list(zip(before, behind, strict=True))
+
+
+def batch_norm(
+    data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor, axis: int | None = None,
+    epsilon: float | None = None, center: bool | None = None, scale: bool | None = None, training: bool | None = None,
+    momentum: float | None = None,
+) -> list[Tensor]:  # fmt: skip
+    """By means and variances that are given, and these two. None for the defaults of `nn.batch_norm`.
+
+    UnsupportedError for training.
+    """
+    if training:
+        raise UnsupportedError("batch_norm in training is not supported yet")
+    given = {"axis": axis, "epsilon": epsilon, "center": center, "scale": scale}
+    said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return normalization.batch_norm(data, gamma, beta, moving_mean, moving_var, **said)
+
+
+def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Axes, epsilon: float = 1e-5) -> Tensor:
+    """By the mean and the variance along axes, those of gamma and beta."""
+    axes = axes_of(axis, data.ndim, "layer_norm")
+    return normalization.normalized(data, gamma, beta, axes, axes, epsilon, "layer_norm")
+
+
+def group_norm(
+    data: Tensor, gamma: Tensor | None, beta: Tensor | None, num_groups: int, channel_axis: int, axes: Axes,
+    epsilon: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """By the mean and the variance of each group of channels along axes. axes: without that of channels."""
+    channel = axis_of(channel_axis, data.ndim, "group_norm")
+    along = [d for d in axes_of(axes, data.ndim, "group_norm") if d != channel]
+    return normalization.normalized_in_groups(data, gamma, beta, num_groups, channel, along, epsilon, "group_norm")
+
+
+def instance_norm(
+    data: Tensor, gamma: Tensor | None, beta: Tensor | None, channel_axis: int, axis: Axes, epsilon: float = 1e-5
+) -> Tensor:
+    """By the mean and the variance along axes. channel_axis: that of gamma and beta."""
+    channel = axis_of(channel_axis, data.ndim, "instance_norm")
+    along = axes_of(axis, data.ndim, "instance_norm")
+    return normalization.normalized(data, gamma, beta, [channel], along, epsilon, "instance_norm")
+
+
+def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2) -> Tensor:
+    """By sums of squares of the elements around each along an axis."""
+    return normalization.lrn(data, size, axis, bias, alpha, beta)

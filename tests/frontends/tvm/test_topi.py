@@ -89,3 +89,62 @@ def test_layouts_and_pools() -> None:
     assert run(topi.nn.pool2d(image[0], 2, 3, 1, 1, "avg", True, "NHWC", False), image)[0, 0, 0].tolist() == [0, 1]
     with pytest.raises(OptionError, match="pool_type 'sum', expected 'max' or 'avg'"):
         topi.nn.pool2d(image[0], 2, 2, 1, 0, "sum", layout="NHWC")
+
+
+def test_tensors_of_numbers() -> None:
+    A = given()
+    np.testing.assert_array_equal(run(topi.full((2, 3), "int8", 7)), np.full((2, 3), 7, "int8"))
+    np.testing.assert_array_equal(run(topi.full_like(A[0], 7), A), np.full_like(X, 7))
+    np.testing.assert_array_equal(run(topi.arange(5)), np.arange(5, dtype="float32"))
+    np.testing.assert_array_equal(run(topi.arange(5, 1, -2, "int64")), [5, 3])
+    np.testing.assert_array_equal(run(topi.trilu(A[0], 1, False), A), np.tril(X, 1))
+
+
+def test_padding() -> None:
+    A = given()
+    made = topi.nn.pad(A[0], [1, 0], [2, 1], 3.0)
+    assert made.op.name == "PadInput"
+    np.testing.assert_array_equal(run(made, A), np.pad(X, [(1, 2), (0, 1)], constant_values=3))
+    made = topi.nn.mirror_pad(A[0], [1, 2], mode="REFLECT", name="mirrored")
+    assert made.op.name == "mirrored"
+    np.testing.assert_array_equal(run(made, A), np.pad(X, [(1, 1), (2, 2)], "reflect"))
+    with pytest.raises(OptionError, match=r"pad_before \[1, 2\] and pad_after \[1\], expected one number each"):
+        topi.nn.pad(A[0], [1, 2], [1])
+    np.testing.assert_array_equal(run(topi.nn.flatten(A[0]), A), X)
+
+
+def test_norms() -> None:
+    rng = np.random.default_rng(0)
+    image = te.placeholder((2, 4, 3, 5), name="image"), rng.random((2, 4, 3, 5), "float32")
+    rows = [(te.placeholder((4,), name=f"v{n}"), rng.random(4, "float32")) for n in range(4)]
+    gamma, beta, _, variance = rows
+    x, (g, b, m, v) = image[1], (each[1].reshape(1, 4, 1, 1) for each in rows)
+
+    def normal(data: np.ndarray, *axes: int) -> np.ndarray:
+        return (data - data.mean(axes, keepdims=True)) / np.sqrt(data.var(axes, keepdims=True) + 1e-5)
+
+    five: Any = [image[0], *(each[0] for each in rows)]
+    made = topi.nn.batch_norm(*five)
+    np.testing.assert_allclose(run(made[0], image, *rows), (x - m) / np.sqrt(v + 1e-5) * g + b, 1e-5, 1e-5)
+    np.testing.assert_array_equal(run(made[2], variance), variance[1])
+    plain = topi.nn.batch_norm(*five, epsilon=0.5, center=False, scale=False)[0]
+    np.testing.assert_allclose(run(plain, image, *rows), (x - m) / np.sqrt(v + 0.5), 1e-5, 1e-5)
+    with pytest.raises(UnsupportedError, match="batch_norm in training is not supported yet"):
+        topi.nn.batch_norm(*five, training=True)
+
+    whole = topi.nn.layer_norm(image[0], gamma[0], None, [1])
+    np.testing.assert_allclose(run(whole, image, gamma), normal(x, 1) * g, 1e-5, 1e-5)
+    each = topi.nn.instance_norm(image[0], gamma[0], beta[0], 1, [2, 3])
+    np.testing.assert_allclose(run(each, image, gamma, beta), normal(x, 2, 3) * g + b, 1e-5, 1e-5)
+    halves = normal(x.reshape(2, 2, 2, 3, 5), 2, 3, 4).reshape(x.shape)
+    made = topi.nn.group_norm(image[0], gamma[0], beta[0], 2, 1, [2, 3])
+    np.testing.assert_allclose(run(made, image, gamma, beta), halves * g + b, 1e-5, 1e-5)
+    squares = np.pad(x, [(0, 0), (1, 1), (0, 0), (0, 0)]) ** 2
+    around = squares[:, :-2] + squares[:, 1:-1] + squares[:, 2:]
+    made = topi.nn.lrn(image[0], 3, 1, 0.5, 0.75, 1)
+    np.testing.assert_allclose(run(made, image), x / (1 + 0.5 / 3 * around) ** 0.75, 1e-5)
+    made = topi.nn.rms_norm(image[0], gamma[0], [1])
+    np.testing.assert_allclose(run(made, image, gamma), x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-5) * g, 1e-5)
+    made = topi.nn.l2_normalize(image[0], 1e-9, [1])
+    np.testing.assert_allclose(run(made, image), x / np.sqrt((x * x).sum(1, keepdims=True)), 1e-5)
+    np.testing.assert_array_equal(run(topi.nn.prelu(image[0], gamma[0]), image, gamma), x)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from ....operators import OPERATORS
-from . import math, nn, reduction, transform, windows
+from . import activations, filling, math, nn, normalization, padding, reduction, transform, windows
 from .sampling import Sample
 
 __all__ = ["SAMPLES", "Sample", "missing"]
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    name: samples for module in (math, reduction, transform, nn, windows) for name, samples in module.SAMPLES.items()
+    name: samples
+    for module in (math, reduction, transform, nn, activations, normalization, padding, filling, windows)
+    for name, samples in module.SAMPLES.items()
 }
 """What to try each operator with."""
 
