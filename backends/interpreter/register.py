@@ -52,8 +52,8 @@ def interpret(
     op = mod.op if isinstance(mod, Module) else mod
     interpreter = Interpreter(op)
     register_implementations(interpreter, packed=packed, uninitialized=uninitialized)
-    kinds = relay.FuncOp | te.FuncOp | tir.FuncOp
-    functions = {func.sym_name.data: func for func in op.body.block.ops if isinstance(func, kinds)}
+    ops = [func for func in op.body.block.ops if isinstance(func, relay.FuncOp | te.FuncOp | tir.FuncOp)]
+    functions = {func.sym_name.data: func for func in ops}
     if entry not in functions:
         known = ", ".join(functions) or "none"
         raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, functions)} (has: {known})")
