@@ -135,12 +135,12 @@ class Memory:
         views = [None if place is None else self.view(r, place) for r, place in zip(op.results, places, strict=True)]
         for view in views:
             if view is not None:
-                view.view("uint8").fill(255)  # a kernel may write its result before it has read all
+                view.fill(-1 if view.dtype.kind != "u" else 255)  # a kernel may write before it has read all
         made = self.interpreter.run_op(op, self.interpreter.get_values(op.operands))
         for result, view, array in zip(op.results, views, made, strict=True):
             if view is not None:
                 view[...] = array
-            self.interpreter.set_values([(result, array if view is None else view)])
+            self.interpreter.set_values([(result, np.copy(array) if view is None else view)])
 
     def view(self, value: SSAValue, offset: int) -> Any:
         """The memory of a tensor, as an array."""
