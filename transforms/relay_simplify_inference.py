@@ -57,7 +57,7 @@ def _normalized(op: OperatorOp) -> Sequence[SSAValue]:
     """What takes the place of the results of a `nn.batch_norm`."""
     builder = RelayBuilder(InsertPoint.before(op), location=op.location)
     dtype, kind = dtype_of_tensor(op.args[0]), _wide(op.args[0])
-    data, gamma, beta, mean, variance = (builder.cast(arg, kind) for arg in op.args)
+    data, gamma, beta, mean, variance = op.args
     rank = len(shape_of(data))
     behind = rank - 1 - op.value("axis") % rank
 
@@ -65,15 +65,18 @@ def _normalized(op: OperatorOp) -> Sequence[SSAValue]:
         """A vector in the shape in which it goes together with the data along the axis."""
         return builder.operator("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector
 
-    shifted = builder.operator("add", variance, builder.number(op.value("epsilon"), kind))
-    scale: SSAValue = builder.operator("rsqrt", shifted)
+    shifted = builder.operator("add", builder.cast(variance, kind), builder.number(op.value("epsilon"), kind))
+    scale = builder.operator("rsqrt", shifted)
     if op.value("scale"):
-        scale = builder.operator("multiply", gamma, scale)
-    shift: SSAValue = builder.operator("multiply", mean, scale)
-    shift = builder.operator("subtract", beta, shift) if op.value("center") else builder.operator("negative", shift)
-    scaled = builder.operator("multiply", data, beside(scale))
+        scale = builder.operator("multiply", builder.cast(gamma, kind), scale)
+    shift = builder.operator("multiply", builder.cast(mean, kind), scale)
+    if op.value("center"):
+        shift = builder.operator("subtract", builder.cast(beta, kind), shift)
+    else:
+        shift = builder.operator("negative", shift)
+    scaled = builder.operator("multiply", builder.cast(data, kind), beside(scale))
     made = builder.operator("add", scaled, beside(shift))
-    return [builder.cast(made, dtype), op.args[3], op.args[4]]
+    return [builder.cast(made, dtype), mean, variance]
 
 
 def _wide(value: SSAValue) -> str:

@@ -372,11 +372,11 @@ class IfOp(TirOp):
         parser.parse_punctuation(":")
         condition = parser.resolve_operand(operand, parser.parse_type())
         parser.parse_punctuation("->")
-        types = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
+        types = parser.parse_optional_undelimited_comma_separated_list(parser.parse_optional_type, parser.parse_type)
         attributes = parse_discardable(parser)
         then = parse_body(parser)
         parser.parse_keyword("else")
-        op = cls(condition, types, then, parse_body(parser))
+        op = cls(condition, types or [], then, parse_body(parser))
         op.attributes = attributes
         return op
 
