@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError
 from ..module import Module
-from ..transforms.pipelines import lower, run_pipeline, te_to_tir
+from ..transforms.pipelines import lower, run_pipeline, to_tir
 
 if TYPE_CHECKING:
     from .runtime.library import Library
@@ -24,7 +24,7 @@ def _build_llvm(module: Module) -> Library:
 def _build_python(module: Module) -> Any:
     from .oracle import compile_oracle
 
-    return compile_oracle(run_pipeline(module, te_to_tir()).op)
+    return compile_oracle(run_pipeline(module, to_tir()).op)
 
 
 TARGETS = {"llvm": _build_llvm, "python": _build_python}

@@ -172,7 +172,7 @@ def _batch_reference(
     return [made.astype(data.dtype), np.copy(moving_mean), np.copy(moving_var)]
 
 
-@operator("nn.batch_norm", Pattern.OUT_FUSABLE, _batch_reference)
+@operator("nn.batch_norm", Pattern.BROADCAST, _batch_reference)
 def batch_norm(
     data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor, axis: int = 1,
     epsilon: float = 1e-5, center: bool = True, scale: bool = True,
@@ -187,9 +187,15 @@ def batch_norm(
     _require_vectors("nn.batch_norm", data, [place], **given)
     mean, inverse = _widened(moving_mean), _inverse(_widened(moving_var), epsilon)
     made = _scaled(
-        data, mean, inverse, lambda index: [index[place]], [place], gamma if scale else None,
-        beta if center else None, "nn.batch_norm",
-    )  # fmt: skip
+        data,
+        mean,
+        inverse,
+        lambda index: [index[place]],
+        [place],
+        gamma if scale else None,
+        beta if center else None,
+        "nn.batch_norm",
+    )
     return [made, *(elementwise(lambda x: x, [each], "T_copy") for each in (moving_mean, moving_var))]
 
 
@@ -212,9 +218,7 @@ def layer_norm(
     """
     axes = axes_of(axis, data.ndim, "nn.layer_norm")
     _require_vectors("nn.layer_norm", data, axes, gamma=gamma, beta=beta)
-    return normalized(
-        data, gamma if scale else None, beta if center else None, axes, axes, epsilon, "nn.layer_norm"
-    )  # fmt: skip
+    return normalized(data, gamma if scale else None, beta if center else None, axes, axes, epsilon, "nn.layer_norm")
 
 
 def _instance_axes(rank: int, axis: int) -> tuple[int, tuple[int, ...]]:
@@ -245,7 +249,7 @@ def instance_norm(
     _require_vectors("nn.instance_norm", data, [channel], gamma=gamma, beta=beta)
     return normalized(
         data, gamma if scale else None, beta if center else None, [channel], along, epsilon, "nn.instance_norm"
-    )  # fmt: skip
+    )
 
 
 def _group_reference(
@@ -276,7 +280,7 @@ def group_norm(
     along = [d for d in range(1, data.ndim) if d != channel]
     return normalized_in_groups(
         data, gamma if scale else None, beta if center else None, num_groups, channel, along, epsilon, "nn.group_norm"
-    )  # fmt: skip
+    )
 
 
 # By sums of squares

@@ -17,8 +17,6 @@ from .transform import strided_slice
 from .windows import padded
 
 Array = Any
-Widths = Sequence[Sequence[int]]
-"""How many elements go in front of and behind each dimension."""
 
 
 # Which element stands at a place outside, for extents from 1 on
@@ -60,7 +58,7 @@ _PLACES: dict[str, Callable[[PrimExpr, Extent], PrimExpr]] = {
 }
 
 
-def _pairs(pad_width: Widths, rank: int, name: str) -> list[tuple[int, int]]:
+def _pairs(pad_width: Sequence[Sequence[int]], rank: int, name: str) -> list[tuple[int, int]]:
     """Two numbers for each dimension. TeError for others."""
     found = [tuple(each) for each in pad_width]
     if len(found) != rank or any(len(each) != 2 for each in found):
@@ -104,7 +102,9 @@ def _repeated(data: Tensor, widths: Sequence[tuple[int, int]], mode: str, name: 
     return compute(shape, fcompute, block, "injective,pad", varargs_names=names)
 
 
-def _padded_reference(data: Array, pad_width: Widths, pad_value: float = 0.0, pad_mode: str = "constant") -> Array:
+def _padded_reference(
+    data: Array, pad_width: Sequence[Sequence[int]], pad_value: float = 0.0, pad_mode: str = "constant"
+) -> Array:
     cuts = tuple(slice(max(0, -a), n + min(0, b)) for n, (a, b) in zip(data.shape, pad_width, strict=True))
     around = [(max(0, a), max(0, b)) for a, b in pad_width]
     if not data.ndim:
@@ -116,7 +116,7 @@ def _padded_reference(data: Array, pad_width: Widths, pad_value: float = 0.0, pa
 
 
 @operator("nn.pad", Pattern.INJECTIVE, _padded_reference)
-def pad(data: Tensor, pad_width: Widths, pad_value: float = 0.0, pad_mode: str = "constant") -> Tensor:
+def pad(data: Tensor, pad_width: Sequence[Sequence[int]], pad_value: float = 0.0, pad_mode: str = "constant") -> Tensor:
     """With elements in front of and behind each dimension.
 
     pad_width: two numbers for each dimension; negative ones first cut so many elements off.  pad_value: what the new
@@ -126,7 +126,7 @@ def pad(data: Tensor, pad_width: Widths, pad_value: float = 0.0, pad_mode: str =
     return surrounded(data, pad_width, pad_value, pad_mode, "T_pad")
 
 
-def surrounded(data: Tensor, pad_width: Widths, pad_value: float, pad_mode: str, block: str) -> Tensor:
+def surrounded(data: Tensor, pad_width: Sequence[Sequence[int]], pad_value: float, pad_mode: str, block: str) -> Tensor:
     """What `nn.pad` computes. block: the name of the block that computes it."""
     if pad_mode not in ("constant", "edge", "reflect", "wrap"):
         raise TeError(f"nn.pad: pad_mode {pad_mode!r}, expected 'constant', 'edge', 'reflect' or 'wrap'")
@@ -143,14 +143,14 @@ def surrounded(data: Tensor, pad_width: Widths, pad_value: float, pad_mode: str,
 _MIRRORS = {"SYMMETRIC": "symmetric", "REFLECT": "reflect"}
 
 
-def _mirrored_reference(data: Array, pad_width: Widths, mode: str = "SYMMETRIC") -> Array:
+def _mirrored_reference(data: Array, pad_width: Sequence[Sequence[int]], mode: str = "SYMMETRIC") -> Array:
     widths: Any = pad_width
     kind: Any = _MIRRORS[mode]
     return np.pad(data, widths, kind) if data.ndim else np.copy(data)
 
 
 @operator("nn.mirror_pad", Pattern.INJECTIVE, _mirrored_reference)
-def mirror_pad(data: Tensor, pad_width: Widths, mode: str = "SYMMETRIC") -> Tensor:
+def mirror_pad(data: Tensor, pad_width: Sequence[Sequence[int]], mode: str = "SYMMETRIC") -> Tensor:
     """With the elements that mirrors show in front of and behind each dimension.
 
     pad_width: two numbers for each dimension.  mode: "REFLECT" if the last element is the mirror, "SYMMETRIC" if the
@@ -159,7 +159,7 @@ def mirror_pad(data: Tensor, pad_width: Widths, mode: str = "SYMMETRIC") -> Tens
     return mirrored(data, pad_width, mode, "T_mirror_pad")
 
 
-def mirrored(data: Tensor, pad_width: Widths, mode: str, block: str) -> Tensor:
+def mirrored(data: Tensor, pad_width: Sequence[Sequence[int]], mode: str, block: str) -> Tensor:
     """What `nn.mirror_pad` computes. block: the name of the block that computes it."""
     if mode not in _MIRRORS:
         raise TeError(f"nn.mirror_pad: mode {mode!r}, expected 'SYMMETRIC' or 'REFLECT'")

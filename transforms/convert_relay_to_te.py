@@ -17,10 +17,12 @@ from ..expressions.expr import Var, const
 from ..expressions.tensor import Tensor, compute, elementwise
 from ..expressions.write import FunctionWriter
 from .lowering.types import where
+from .te_inline import inline_tensors
 
 
 class ConvertRelayToTePass(ModulePass):
-    """Make a `te.func` of each primitive function: the formulas of its operators, one after the other.
+    """Make a `te.func` of each primitive function: the formulas of its operators, one after the other, written into
+    each other where nothing is computed twice for it (`te-inline{recompute=false}`).
 
     Its parameters are those of the function, and the results behind them; in front of them, numbers, the sizes that no
     parameter says by itself. Functions that call primitive ones stay.
@@ -91,7 +93,9 @@ def _written(func: FuncOp) -> te.FuncOp:
     numbers: list[Var] = [sizes.variable(name) for name in free]
     outputs = _distinct([values[value] for value in func.returned], inputs)
     attributes = {"tir.noalias": annotation_value(True)}
-    return FunctionWriter(func.sym_name.data, [*numbers, *inputs, *outputs], attributes).write()
+    written = FunctionWriter(func.sym_name.data, [*numbers, *inputs, *outputs], attributes).write()
+    inline_tensors(written, recompute=False)
+    return written
 
 
 def _number(op: ConstantOp) -> Tensor:

@@ -30,10 +30,14 @@ from ..dialects import mlir_context
 from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, MatchRegionOp
 from ..module import Module
 from . import get_all_passes
+from .convert_relay_to_te import ConvertRelayToTePass
+from .convert_relay_to_tir import ConvertRelayToTirPass
 from .convert_te_to_tir import ConvertTeToTirPass
 from .convert_tir_to_scf import ConvertTirToScfPass
 from .legalize_half_floats import LegalizeHalfFloatsPass
 from .lowering.types import where
+from .relay_fuse_operators import RelayFuseOperatorsPass
+from .relay_plan_memory import RelayPlanMemoryPass
 from .tir_lower_match_buffers import TirLowerMatchBuffersPass
 from .tir_plan_allocations import TirPlanAllocationsPass
 from .tir_resolve_blocks import TirResolveBlocksPass
@@ -45,15 +49,25 @@ AfterPass: TypeAlias = Callable[[str, Module], None]
 """Called behind each pass with its name and the module it has left."""
 
 
-def te_to_tir() -> list[ModulePass]:
-    """From tensors to loops and blocks."""
-    return [ConvertTeToTirPass()]
+def optimize_relay() -> list[ModulePass]:
+    """What makes graphs smaller before they go down."""
+    return []
+
+
+def relay_to_calls(opt_level: int = 2) -> list[ModulePass]:
+    """From graphs of operators to graphs of kernels, and where their tensors are kept. opt_level: 0 for no fusion."""
+    return [RelayFuseOperatorsPass(level=2 if opt_level else 0), RelayPlanMemoryPass()]
+
+
+def to_tir() -> list[ModulePass]:
+    """From graphs, or tensors, to loops and blocks."""
+    return [*relay_to_calls(), ConvertRelayToTePass(), ConvertTeToTirPass(), ConvertRelayToTirPass()]
 
 
 def resolve_tir() -> list[ModulePass]:
-    """From programs as people write and schedule them, or tensors, to loops, branches and accesses of buffers."""
+    """From graphs, tensors, or programs as people write and schedule them, to loops, branches and accesses."""
     return [
-        *te_to_tir(),
+        *to_tir(),
         TirResolveBlocksPass(),
         TirLowerMatchBuffersPass(),
         TirUnrollLoopsPass(),

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ..core.dtypes import dtype_of
 from ..dialects import te
-from ..dialects.tir import TirBuilder
+from ..dialects.tir import ConstOp, IfThenElseOp, TirBuilder
 
 
+@dataclass(frozen=True)
 class TeInlinePass(ModulePass):
     """Write computed tensors into those that read them, where they are no reductions and no parameters.
 
     What is read several times is computed several times. A tensor that something else than an element of it is used of
     (a scan starts from it, a call takes it) stays.
+
+    recompute: if False, a tensor stays if some of its elements would be computed more than once, unless it is one of
+    numbers and elements of others, and no reduction reads it.
 
     Before
         %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
@@ -44,16 +54,70 @@ class TeInlinePass(ModulePass):
 
     name = "te-inline"
 
+    recompute: bool = True
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # A producer comes before what reads it, so what is written into a reader has been done already.
-        for compute in [c for c in op.walk() if isinstance(c, te.ComputeOp)]:
-            if not compute.is_reduction and all(_is_read_only(tensor) for tensor in compute.tensors):
+        inline_tensors(op, self.recompute)
+
+
+def inline_tensors(op: Operation, recompute: bool) -> None:
+    """What the pass does, to a module or function."""
+    # A producer comes before what reads it, so what is written into a reader has been done already.
+    for compute in [c for c in op.walk() if isinstance(c, te.ComputeOp)]:
+        if not compute.is_reduction and all(_is_read_only(tensor) for tensor in compute.tensors):
+            if recompute or _is_moved(compute) or _is_computed_once(compute):
                 _inline(compute)
 
 
 def _is_read_only(tensor: SSAValue) -> bool:
     """Whether a tensor is used for its elements alone."""
     return all(isinstance(use.operation, te.ReadOp) for use in tensor.uses)
+
+
+def _is_moved(op: te.ComputeOp) -> bool:
+    """Whether elements are numbers, or elements of other tensors, for tensors that are no reductions."""
+    reads = [inner for inner in op.body.walk() if isinstance(inner, te.ReadOp)]
+    moves = all(isinstance(inner, te.ReadOp | te.YieldOp) or _is_index(inner) for inner in op.body.walk())
+    return moves and not (reads and any(reader.is_reduction for reader, _ in _reads(op)))
+
+
+def _is_index(op: Operation) -> bool:
+    """Whether an op computes with integers, or is a number."""
+    if isinstance(op, IfThenElseOp) or isinstance(op.parent_op(), IfThenElseOp):
+        return False
+    return isinstance(op, ConstantOp | ConstOp) or all(isinstance(type, IntegerType) for type in op.result_types)
+
+
+def _is_computed_once(op: te.ComputeOp) -> bool:
+    """Whether all that read a tensor read no more elements than it has."""
+    elements, unknown = _count(op.axes)
+    total = 0
+    for reader, _ in _reads(op):
+        count, sizes = _count(reader.axes)
+        if sizes != unknown:
+            return False
+        total += count
+    return total <= elements
+
+
+def _reads(op: te.ComputeOp) -> set[tuple[te.ComputeOp, tuple[SSAValue, ...]]]:
+    """What reads the elements of a tensor, and at which indices; the same place of a body once."""
+    found: set[tuple[te.ComputeOp, tuple[SSAValue, ...]]] = set()
+    for tensor in op.tensors:
+        for use in tensor.uses:
+            read, reader = use.operation, use.operation.parent_op()
+            while reader is not None and not isinstance(reader, te.ComputeOp):
+                reader = reader.parent_op()
+            assert isinstance(read, te.ReadOp)
+            assert isinstance(reader, te.ComputeOp)
+            found.add((reader, tuple(read.indices)))
+    return found
+
+
+def _count(axes: Sequence[te.Axis]) -> tuple[int, Counter[SSAValue]]:
+    """How many points there are: a number, times the sizes that are not known."""
+    known = [axis.extent for axis in axes if isinstance(axis.extent, int)]
+    return prod(known), Counter(axis.extent for axis in axes if not isinstance(axis.extent, int))
 
 
 def _inline(op: te.ComputeOp) -> None:

@@ -52,7 +52,18 @@ class CompiledFunction:
         an assertion or a packed function fails, LinkError if a packed function is not registered.
         """
         values, _arrays = self._packer.pack(arguments)
-        slots = self._slots(*values)
+        return self._call(self._slots(*values), arguments)
+
+    def bind(self, *arguments: Any) -> Callable[[], Any]:
+        """The function with arguments that are checked now, and not each time. Errors as of a call."""
+        values, arrays = self._packer.pack(arguments)
+
+        def run(_alive: object = arrays) -> Any:
+            return self._call(self._slots(*values), arguments)
+
+        return run
+
+    def _call(self, slots: Any, arguments: Sequence[Any]) -> Any:
         status = self._entry(ctypes.addressof(slots))
         if status:
             self._fail(status, arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -15,8 +16,13 @@ def _flags(draw: Draw) -> dict[str, Any]:
     return {"epsilon": draw(EPSILONS), "center": draw(st.booleans()), "scale": draw(st.booleans())}
 
 
-def _vector(draw: Draw, data: Array, *axes: int) -> Array:
-    return numbers(draw, [data.shape[d] for d in axes], data.dtype.name, -2, 2)
+def _vector(draw: Draw, data: Array, axes: Sequence[int], low: float = -2, high: float = 2) -> Array:
+    return numbers(draw, [data.shape[d] for d in axes], data.dtype.name, low, high)
+
+
+def _factors(draw: Draw, data: Array, *axes: int) -> list[Array]:
+    """What elements are multiplied by, and what is added: so much that they do not cancel."""
+    return [_vector(draw, data, axes), _vector(draw, data, axes, 8, 16)]
 
 
 def _data(draw: Draw, shapes: st.SearchStrategy[tuple[int, ...]]) -> Array:
@@ -31,11 +37,11 @@ def _some_axes(draw: Draw, rank: int) -> Any:
 
 @st.composite
 def batches(draw: Draw) -> Sample:
-    data = _data(draw, SHAPES.filter(bool))
+    """Elements that are not less than their mean, so that what is added to them does not cancel."""
+    data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(FLOATS)), 2, 8)
     axis = any_axis(draw, data.ndim)
-    vectors = [_vector(draw, data, axis) for _ in range(3)]
-    variance = numbers(draw, vectors[0].shape, data.dtype.name, 0, 4)
-    return Sample([data, *vectors, variance], {"axis": axis, **_flags(draw)})
+    vectors = [_vector(draw, data, [axis], *bounds) for bounds in ((0, 2), (0, 2), (-2, 2), (0, 4))]
+    return Sample([data, *vectors], {"axis": axis, **_flags(draw)})
 
 
 @st.composite
@@ -43,14 +49,14 @@ def layers(draw: Draw) -> Sample:
     data = _data(draw, SHAPES.filter(bool))
     axis = _some_axes(draw, data.ndim)
     axes = [axis] if isinstance(axis, int) else axis
-    return Sample([data, _vector(draw, data, *axes), _vector(draw, data, *axes)], {"axis": axis, **_flags(draw)})
+    return Sample([data, *_factors(draw, data, *axes)], {"axis": axis, **_flags(draw)})
 
 
 @st.composite
 def instances(draw: Draw) -> Sample:
     data = _data(draw, st.lists(EXTENTS, min_size=2, max_size=4).map(tuple))
     axis = any_axis(draw, data.ndim)
-    return Sample([data, _vector(draw, data, axis), _vector(draw, data, axis)], {"axis": axis, **_flags(draw)})
+    return Sample([data, *_factors(draw, data, axis)], {"axis": axis, **_flags(draw)})
 
 
 @st.composite
@@ -62,14 +68,14 @@ def groups(draw: Draw) -> Sample:
     data = _data(draw, st.just(tuple(shape)))
     axis -= data.ndim if draw(st.booleans()) else 0
     said = {"num_groups": count, "axis": axis, **_flags(draw)}
-    return Sample([data, _vector(draw, data, axis), _vector(draw, data, axis)], said)
+    return Sample([data, *_factors(draw, data, axis)], said)
 
 
 @st.composite
 def roots(draw: Draw) -> Sample:
     data = _data(draw, SHAPES.filter(bool))
     axis = _some_axes(draw, data.ndim)
-    weight = _vector(draw, data, *([axis] if isinstance(axis, int) else axis))
+    weight = _vector(draw, data, [axis] if isinstance(axis, int) else axis)
     return Sample([data, weight], {"axis": axis, "epsilon": draw(EPSILONS)})
 
 

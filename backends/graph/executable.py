@@ -1,0 +1,196 @@
+"""A graph that has been compiled: what it takes and gives, its constants, and native code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Attribute, SSAValue
+
+from ...core.diagnostics import did_you_mean
+from ...core.dtypes import numpy_dtype
+from ...core.errors import ArgumentError, OptionError
+from ...dialects.relay import CallOp, ConstantOp, FuncOp, Size, dtype_of_tensor, free_sizes, shape_of
+from ...expressions.sizes import evaluate_size
+from ...module import FunctionNotFoundError, Module
+from ...transforms.convert_relay_to_tir import arrays_of
+from ...transforms.pipelines import AfterPass, lower, optimize_relay, relay_to_calls, run_pipeline
+from ...transforms.relay_plan_memory import ALIGNMENT, UNSHARED, offsets_of, workspace_of
+from ..llvm import compile_module
+from ..runtime.library import Library
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """A tensor that a graph takes, keeps or gives. Sizes that are known when it runs are expressions of names."""
+
+    name: str
+    shape: tuple[Size, ...]
+    dtype: str
+
+    def concrete(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """The shape. sizes: what the names stand for."""
+        return tuple(size if isinstance(size, int) else evaluate_size(size, sizes) for size in self.shape)
+
+    def bind(self, array: Array, sizes: dict[str, int]) -> None:
+        """Check an array, and add what its shape says of names. ArgumentError if it is none of these."""
+        if array.dtype != numpy_dtype(self.dtype) or array.ndim != len(self.shape):
+            raise ArgumentError(f"{self.name}: {array.dtype} of shape {array.shape}, expected {self}")
+        for size, extent in zip(self.shape, array.shape, strict=True):
+            if isinstance(size, str) and size.isidentifier():
+                sizes.setdefault(size, extent)
+        known = [size if isinstance(size, int) else _evaluated(size, sizes) for size in self.shape]
+        if any(size not in (None, extent) for size, extent in zip(known, array.shape, strict=True)):
+            where = ", ".join(f"{name} = {number}" for name, number in sizes.items())
+            said = f" where {where}" if sizes else ""
+            raise ArgumentError(f"{self.name}: shape {array.shape}, expected {self}{said}")
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+def _evaluated(size: str, sizes: Mapping[str, int]) -> int | None:
+    try:
+        return evaluate_size(size, sizes)
+    except KeyError:
+        return None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One kernel of a graph: its function, the tensors it reads and makes, by number, and sizes it is told."""
+
+    kernel: str
+    sizes: tuple[str, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Executable:
+    """A compiled graph.
+
+    inputs, outputs: what it takes and gives, in order.  constants: arrays by name.  library: native code, of which
+    `entry` takes inputs, constants, outputs and the workspace.  workspace, unshared: the bytes of memory that its
+    tensors share, and what they would take each for itself.  tensors: all tensors, and where in the workspace they are;
+    steps: the kernels in order, None if the graph has branches.  returned: the numbers of the outputs, if there are
+    steps.  graph: the program, with a call of each kernel.
+    """
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    constants: Mapping[str, Array]
+    library: Library
+    entry: str
+    workspace: int
+    unshared: int
+    tensors: tuple[tuple[TensorSpec, int | None], ...]
+    steps: tuple[Step, ...] | None
+    returned: tuple[int, ...]
+    graph: Module
+
+    def input(self, key: str | int) -> TensorSpec:
+        """The input of a name or number. ArgumentError if there is none."""
+        names = [spec.name for spec in self.inputs]
+        if isinstance(key, int) and 0 <= key < len(names):
+            return self.inputs[key]
+        if key not in names:
+            near = did_you_mean(key, names) if isinstance(key, str) else ""
+            raise ArgumentError(f"no input {key!r}{near}, there is {', '.join(names) or 'none'}")
+        return self.inputs[names.index(str(key))]
+
+
+TARGETS = ("llvm",)
+"""What graphs are compiled for."""
+
+
+def build_graph(mod: Module, *, entry: str = "main", opt_level: int = 2, after: AfterPass | None = None) -> Executable:
+    """Compile a function of the `relay` dialect, with those that it calls, to native code of this machine.
+
+    mod: stays as it is.  opt_level: 0 for a kernel per operator and no rewriting, 1 for fusion besides, 2 for all.
+    after: is shown the module behind each pass.
+
+    FunctionNotFoundError if there is no such function, OptionError if it is none of a graph, UnsupportedError for what
+    cannot be compiled.
+    """
+    mod.verify()
+    func = mod.functions.get(entry)
+    if func is None:
+        raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, mod.functions)}")
+    if not isinstance(func, FuncOp):
+        raise OptionError(f"function {entry!r} is {func.name}, expected relay.func")
+    graph = run_pipeline(mod, [*(optimize_relay() if opt_level > 1 else []), *relay_to_calls(opt_level)], after)
+    library = compile_module(lower(graph, after).op)
+    return describe(graph, library, entry)
+
+
+def describe(graph: Module, library: Library, entry: str) -> Executable:
+    """A graph of calls, and the native code of it."""
+    func = graph.functions[entry]
+    assert isinstance(func, FuncOp)
+    names = list(arrays_of(func))
+    table = _Tensors()
+    inputs = [table.add(value, name) for name, value in func.params]
+    for op in func.walk():
+        if isinstance(op, ConstantOp) and op.array_name is not None:
+            table.add(op.result, op.array_name.data)
+    steps = table.steps(func)
+    outputs = [TensorSpec(f"output{n}", shape_of(v), dtype_of_tensor(v)) for n, v in enumerate(func.returned)]
+    return Executable(
+        tuple(table.specs[n] for n in inputs),
+        tuple(outputs),
+        {name: np.ascontiguousarray(graph.constants[name]) for name in names},
+        library,
+        entry,
+        workspace_of(func),
+        workspace_of(func, UNSHARED),
+        tuple(zip(table.specs, table.offsets, strict=True)),
+        steps,
+        () if steps is None else tuple(table.numbers[value] for value in func.returned),
+        graph,
+    )
+
+
+class _Tensors:
+    """The tensors of a graph, numbered."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[SSAValue, int] = {}
+        self.specs: list[TensorSpec] = []
+        self.offsets: list[int | None] = []
+
+    def add(self, value: SSAValue, name: str, offset: int | None = None) -> int:
+        self.numbers[value] = len(self.specs)
+        self.specs.append(TensorSpec(name, shape_of(value), dtype_of_tensor(value)))
+        self.offsets.append(offset)
+        return self.numbers[value]
+
+    def steps(self, func: FuncOp) -> tuple[Step, ...] | None:
+        """The calls of a graph, if it is made of them alone."""
+        found: list[Step] = []
+        for op in func.body.block.ops:
+            if isinstance(op, CallOp):
+                types: Sequence[Attribute] = [arg.type for arg in op.args]
+                sizes = free_sizes(types, [output.type for output in op.outputs])
+                inputs = [self.numbers[arg] for arg in op.args]
+                kernel = op.callee.string_value()
+                pairs = zip(op.outputs, offsets_of(op), strict=True)
+                outputs = [self.add(output, f"{kernel}.{n}", at) for n, (output, at) in enumerate(pairs)]
+                found.append(Step(kernel, tuple(sizes), tuple(inputs), tuple(outputs)))
+            elif op.regions:
+                return None
+        return tuple(found)
+
+
+def aligned(shape: Sequence[int], dtype: str) -> Array:
+    """An array that begins at a multiple of `ALIGNMENT`; its elements are anything."""
+    kind = numpy_dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size].view(kind).reshape(shape)

@@ -1,0 +1,170 @@
+"""Whether a graph holds together: every name is made once, before it is used, and every node fits its operator."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from onnx import defs
+
+from .errors import OnnxError, located
+from .graph import (
+    AttributeReference,
+    AttributeValue,
+    OnnxGraph,
+    OnnxNode,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    used_names,
+)
+from .reading import OLDEST_OPSET
+
+
+def checked(graph: OnnxGraph, around: AbstractSet[str] = frozenset()) -> OnnxGraph:
+    """A graph with its nodes in an order in which each is behind those it needs, as it was if that is one.
+
+    around: the names that can be used without the graph making them.  Raises OnnxError for what is wrong.
+    """
+    given = [*(value.name for value in graph.inputs), *graph.initializers]
+    made = [name for node in graph.nodes for name in node.outputs if name]
+    _check_unique([*given, *made])
+    known = {*around, *given, *made}
+    for node in graph.nodes:
+        with located(node.place):
+            _check_signature(node)
+            _check_references(node)
+            _check_known(used_names(node), known)
+    for value in graph.outputs:
+        with located(f"output '{value.name}'"):
+            _check_known([value.name], known)
+    return replace(graph, nodes=tuple(_with_checked_subgraphs(node, known) for node in _ordered(graph.nodes)))
+
+
+def _with_checked_subgraphs(node: OnnxNode, around: AbstractSet[str]) -> OnnxNode:
+    with located(node.place):
+        return replace(node, attributes=node.map_subgraphs(lambda graph: checked(graph, around)))
+
+
+def _check_unique(names: Iterable[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise OnnxError(f"expected one input, initializer or node that makes '{name}', got {count}")
+        if not name:
+            raise OnnxError("expected a name for each input and initializer, got ''")
+
+
+def _check_known(names: Iterable[str], known: AbstractSet[str]) -> None:
+    for name in sorted(names):
+        if name not in known:
+            raise OnnxError(f"'{name}' is no input, no initializer, and no node makes it")
+
+
+# Order
+
+
+def _ordered(nodes: Sequence[OnnxNode]) -> Sequence[OnnxNode]:
+    """Nodes, each behind those it needs. What can stay where it is does."""
+    makers = {name: index for index, node in enumerate(nodes) for name in node.outputs if name}
+    needs = [sorted({makers[name] for name in used_names(node) if name in makers}) for node in nodes]
+    if all(before < index for index, befores in enumerate(needs) for before in befores):
+        return nodes
+    return [nodes[index] for index in _depth_first(needs, nodes)]
+
+
+def _depth_first(needs: Sequence[Sequence[int]], nodes: Sequence[OnnxNode]) -> Iterable[int]:
+    """An order of 0, 1, ... in which what a number needs is in front of it."""
+    done: dict[int, None] = {}
+    for root in range(len(needs)):
+        path: dict[int, list[int]] = {} if root in done else {root: list(reversed(needs[root]))}
+        while path:
+            last, left = next(reversed(path.items()))
+            if not left:
+                path.popitem()
+                done[last] = None
+                continue
+            following = left.pop()
+            if following in path:
+                cycle = list(path)[list(path).index(following) :]
+                raise OnnxError(f"nodes need each other: {' <- '.join(nodes[index].place for index in cycle)}")
+            if following not in done:
+                path[following] = list(reversed(needs[following]))
+    return done
+
+
+# Operators
+
+
+def _check_signature(node: OnnxNode) -> None:
+    """The counts of operands and results and the attributes of an operator of ONNX's. Others are not known here."""
+    if node.domain not in _domains():
+        return
+    if not defs.has(node.op_type, node.version, node.domain):
+        raise OnnxError(f"opset {node.version} of domain '{node.domain}' has no operator {node.op_type}")
+    schema = defs.get_schema(node.op_type, node.version, node.domain)
+    if not node.domain and not _is_as_in_oldest(schema):
+        raise OnnxError(f"expected opset {OLDEST_OPSET} or newer, got opset {node.version}")
+    _check_count("inputs", len(node.inputs), schema.min_input, schema.max_input)
+    _check_count("outputs", len(node.outputs), schema.min_output, schema.max_output)
+    _check_attributes(node.attributes, schema.attributes)
+
+
+def _is_as_in_oldest(schema: defs.OpSchema) -> bool:
+    """Whether an operator has not changed between its opset and the oldest that is read, or is newer."""
+    if schema.since_version >= OLDEST_OPSET:
+        return True
+    return defs.get_schema(schema.name, OLDEST_OPSET).since_version == schema.since_version
+
+
+@cache
+def _domains() -> AbstractSet[str]:
+    return {schema.domain for schema in defs.get_all_schemas()}
+
+
+def _check_count(kind: str, got: int, least: int, most: int) -> None:
+    if not least <= got <= most:
+        expected = f"{least}" if least == most else f"at least {least}" if most > 2**30 else f"{least} to {most}"
+        raise OnnxError(f"expected {expected} {kind}, got {got}")
+
+
+def _check_attributes(given: Mapping[str, AttributeValue], known: Mapping[str, Any]) -> None:
+    for name, attribute in known.items():
+        if attribute.required and name not in given:
+            raise OnnxError(f"attribute '{name}' is missing")
+    for name, value in given.items():
+        if name not in known:
+            raise OnnxError(f"unknown attribute '{name}' (has: {', '.join(known) or 'none'})")
+        kind, expected = attribute_kind(value), known[name].type.name
+        if kind != expected and not (value == () and expected.endswith("S")):
+            raise OnnxError(f"attribute '{name}': expected {expected}, got {kind}")
+
+
+def attribute_kind(value: AttributeValue) -> str:
+    """ONNX's word for the type of an attribute's value."""
+    if isinstance(value, tuple):
+        return f"{attribute_kind(value[0])}S" if value else "INTS"
+    for kind, types in _KINDS.items():
+        if isinstance(value, types):
+            return kind
+    raise TypeError(f"no value of an attribute: {value!r}")
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "INT": (int,),
+    "FLOAT": (float,),
+    "STRING": (str,),
+    "TENSOR": (np.ndarray,),
+    "GRAPH": (OnnxGraph,),
+    "TYPE_PROTO": (TensorType, SequenceType, OptionalType),
+}
+
+
+def _check_references(node: OnnxNode) -> None:
+    for name, value in node.attributes.items():
+        if isinstance(value, AttributeReference):
+            raise OnnxError(f"attribute '{name}' refers to '{value.name}' of a function, and is in none")

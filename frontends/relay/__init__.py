@@ -1,0 +1,65 @@
+"""Graphs written in Python, as Relay has them.
+
+x = relay.var("x", shape=(1, 784))
+y = relay.nn.relu(relay.nn.dense(x, relay.var("w"), units=128))
+mod = relay.module(relay.Function(relay.free_vars(y), y))
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...module import Module
+from . import nn
+from .analysis import free_vars
+from .expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    FunctionCall,
+    GlobalVar,
+    If,
+    Let,
+    Tuple,
+    TupleGetItem,
+    TupleWrapper,
+    Var,
+    const,
+    var,
+)
+from .graph import module_of
+from .operators import functions_in
+from .types import Any_ as Any  # the name that Relay has for it
+from .types import TensorType, TupleType
+
+__all__ = [
+    "Any",
+    "Call",
+    "Constant",
+    "Expr",
+    "Function",
+    "FunctionCall",
+    "GlobalVar",
+    "If",
+    "Let",
+    "TensorType",
+    "Tuple",
+    "TupleGetItem",
+    "TupleType",
+    "TupleWrapper",
+    "Var",
+    "const",
+    "free_vars",
+    "module",
+    "nn",
+    "var",
+]
+
+if not TYPE_CHECKING:
+    globals().update(functions_in(""))
+
+
+def module(function: Function) -> Module:
+    """A module of the `relay` dialect with a function called `main`. OptionError, TeError for what means nothing."""
+    return module_of({"main": function})

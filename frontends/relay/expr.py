@@ -1,0 +1,331 @@
+"""Expressions of graphs, as Relay has them: immutable nodes, equal only to themselves.
+
+They say nothing of types but what users say; `graph.py` makes functions of the `relay` dialect of them, where types are
+inferred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.dtypes import numpy_dtype
+from ...core.errors import OptionError
+from ...operators import Operator, operator_of
+from ...operators.attributes import checked_attributes
+from .types import TensorType, TupleType, Type
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+class Expr:
+    """Something that is computed. Operators on it are those of graphs: `x + y` is `relay.add(x, y)`."""
+
+    def __add__(self, other: Any) -> Expr:
+        return call("add", self, _number(other))
+
+    def __radd__(self, other: Any) -> Expr:
+        return call("add", _number(other), self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return call("subtract", self, _number(other))
+
+    def __rsub__(self, other: Any) -> Expr:
+        return call("subtract", _number(other), self)
+
+    def __mul__(self, other: Any) -> Expr:
+        return call("multiply", self, _number(other))
+
+    def __rmul__(self, other: Any) -> Expr:
+        return call("multiply", _number(other), self)
+
+    def __truediv__(self, other: Any) -> Expr:
+        return call("divide", self, _number(other))
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return call("divide", _number(other), self)
+
+    def __lt__(self, other: Any) -> Expr:
+        return call("less", self, _number(other))
+
+    def __gt__(self, other: Any) -> Expr:
+        return call("greater", self, _number(other))
+
+    def __le__(self, other: Any) -> Expr:
+        return call("less_equal", self, _number(other))
+
+    def __ge__(self, other: Any) -> Expr:
+        return call("greater_equal", self, _number(other))
+
+    def __neg__(self) -> Expr:
+        return call("negative", self)
+
+    def astype(self, dtype: str) -> Expr:
+        """The elements converted to a data type."""
+        return call("cast", self, dtype=dtype)
+
+    def __call__(self, *args: Expr) -> Expr:
+        """A call of a function. OptionError unless this is one."""
+        raise OptionError(f"{type(self).__name__} is called, expected a function")
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        """The expressions that it is made of, in the order of computation."""
+        return ()
+
+
+class Var(Expr):
+    """A variable: a parameter of a function, or what `Let` binds. type_annotation: None to infer it."""
+
+    def __init__(self, name_hint: str, type_annotation: Type | None = None):
+        self.name_hint = name_hint
+        self.type_annotation = type_annotation
+
+    def __call__(self, *args: Expr) -> Expr:
+        return FunctionCall(self, args)
+
+    def __repr__(self) -> str:
+        return f"%{self.name_hint}"
+
+
+class Constant(Expr):
+    """An array that is known. data: the array."""
+
+    def __init__(self, data: Array):
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"const({self.data if self.data.ndim == 0 else list(self.data.shape)}, {self.data.dtype})"
+
+
+class Number(Expr):
+    """A number beside an operand, whose data type it has: that of `x + 1`."""
+
+    def __init__(self, value: float):
+        self.value = value
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+
+class GlobalVar(Expr):
+    """A function of the module, by name."""
+
+    def __init__(self, name_hint: str):
+        self.name_hint = name_hint
+
+    def __call__(self, *args: Expr) -> Expr:
+        return FunctionCall(self, args)
+
+    def __repr__(self) -> str:
+        return f"@{self.name_hint}"
+
+
+class Call(Expr):
+    """An operator on tensors. op: which one.  args: its operands.  attrs: what is said besides, as it was checked."""
+
+    def __init__(self, op: Operator, args: Sequence[Expr], attrs: Mapping[str, Any]):
+        self.op = op
+        self.args = tuple(args)
+        self.attrs = dict(attrs)
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return self.args
+
+    def __repr__(self) -> str:
+        said = [*map(_short, self.args), *(f"{name}={value}" for name, value in self.attrs.items())]
+        return f"{self.op.name}({', '.join(said)})"
+
+
+class FunctionCall(Expr):
+    """A call of a function: one of the module, or one that is written here."""
+
+    def __init__(self, op: Expr, args: Sequence[Expr]):
+        self.op = op
+        self.args = tuple(args)
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.op, *self.args)
+
+    def __repr__(self) -> str:
+        return f"{_short(self.op)}({', '.join(map(_short, self.args))})"
+
+
+class Tuple(Expr):
+    """Several values."""
+
+    def __init__(self, fields: Sequence[Expr]):
+        self.fields = tuple(as_expr(each) for each in fields)
+
+    def __getitem__(self, index: int) -> Expr:
+        return self.fields[index]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __iter__(self) -> Iterator[Expr]:
+        return iter(self.fields)
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return self.fields
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(_short, self.fields))})"
+
+
+class TupleGetItem(Expr):
+    """One of several values."""
+
+    def __init__(self, tuple_value: Expr, index: int):
+        self.tuple_value = tuple_value
+        self.index = index
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.tuple_value,)
+
+    def __repr__(self) -> str:
+        return f"{_short(self.tuple_value)}.{self.index}"
+
+
+class TupleWrapper(Expr):
+    """The several values of an operator: `split(...)[0]`, `a, b = split(...)`. size: how many there are."""
+
+    def __init__(self, tuple_value: Expr, size: int):
+        self.tuple_value = tuple_value
+        self.size = size
+
+    def astuple(self) -> Expr:
+        """The expression of all of them."""
+        return self.tuple_value
+
+    def __getitem__(self, index: int) -> Expr:
+        if not -self.size <= index < self.size:
+            raise IndexError(f"value {index} of {self.size}")
+        return TupleGetItem(self.tuple_value, index % self.size)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[Expr]:
+        return (self[n] for n in range(self.size))
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.tuple_value,)
+
+    def __repr__(self) -> str:
+        return repr(self.tuple_value)
+
+
+class Let(Expr):
+    """A body in which a variable stands for a value."""
+
+    def __init__(self, variable: Var, value: Expr, body: Expr):
+        self.var = variable
+        self.value = as_expr(value)
+        self.body = as_expr(body)
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.value, self.body)
+
+    def __repr__(self) -> str:
+        return f"let {self.var!r} = {_short(self.value)}; {_short(self.body)}"
+
+
+class If(Expr):
+    """One of two values; only that one is computed. cond: a bool without dimensions."""
+
+    def __init__(self, cond: Expr, true_branch: Expr, false_branch: Expr):
+        self.cond = as_expr(cond)
+        self.true_branch = as_expr(true_branch)
+        self.false_branch = as_expr(false_branch)
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.cond, self.true_branch, self.false_branch)
+
+    def __repr__(self) -> str:
+        return f"if {_short(self.cond)} then {_short(self.true_branch)} else {_short(self.false_branch)}"
+
+
+class Function(Expr):
+    """A function. params: its variables.  body: what it gives.  ret_type: the type of that, if it is said.
+
+    OptionError for a parameter that is no variable, or stands twice.
+    """
+
+    def __init__(self, params: Sequence[Var], body: Any, ret_type: Type | None = None):
+        for n, param in enumerate(params):
+            if not isinstance(param, Var):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise OptionError(f"parameter {n}: {param!r}, expected a variable")
+        if len(set(params)) < len(params):
+            raise OptionError(f"parameters {', '.join(map(repr, params))}, one of them twice")
+        self.params = tuple(params)
+        self.body = as_expr(body)
+        self.ret_type = ret_type
+
+    def __call__(self, *args: Expr) -> Expr:
+        return FunctionCall(self, args)
+
+    def __repr__(self) -> str:
+        return f"fn ({', '.join(map(repr, self.params))})"
+
+
+def var(
+    name_hint: str, type_annotation: Type | Any = None, shape: Sequence[Any] | None = None, dtype: str = "float32"
+) -> Var:
+    """A variable, whose type is inferred if nothing says it. type_annotation: a type, or a shape.
+
+    OptionError if a type and a shape are given.
+    """
+    if type_annotation is not None and shape is not None:
+        raise OptionError(f"variable {name_hint}: a type and a shape, expected one of them")
+    if isinstance(type_annotation, TensorType | TupleType) or (type_annotation is None and shape is None):
+        return Var(name_hint, type_annotation)
+    return Var(name_hint, TensorType(type_annotation if shape is None else shape, dtype))
+
+
+def const(value: Any, dtype: str | None = None) -> Constant:
+    """A constant: a number, a list of lists of them, or an array. dtype: float32 for Python's floats, int32 for its
+    integers, that of an array, if missing."""
+    source = value.numpy() if hasattr(value, "numpy") else value
+    array = np.asarray(source)
+    if dtype is None and not hasattr(source, "dtype"):
+        dtype = {"f": "float32", "i": "int32"}.get(array.dtype.kind)
+    return Constant(array if dtype is None else array.astype(numpy_dtype(dtype)))
+
+
+def as_expr(value: Any) -> Expr:
+    """An expression; lists and tuples are tuples, numbers and arrays constants."""
+    if isinstance(value, TupleWrapper):
+        return value.tuple_value
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, list | tuple):
+        return Tuple(value)  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, bool | int | float | np.ndarray | np.generic):
+        return const(value)
+    raise OptionError(f"{value!r}, expected an expression")
+
+
+def call(name: str, *args: Any, **attributes: object) -> Expr:
+    """An operator, by its name. TeError for attributes that it does not have."""
+    operator = operator_of(name)
+    return Call(operator, [as_expr(each) for each in args], checked_attributes(operator, attributes))
+
+
+def _number(value: Any) -> Expr:
+    """The other operand of an operator."""
+    return Number(value) if isinstance(value, bool | int | float) else as_expr(value)
+
+
+def _short(expr: Expr) -> str:
+    return repr(expr) if isinstance(expr, Var | Constant | Number | GlobalVar) else f"{type(expr).__name__}(...)"

@@ -1,0 +1,320 @@
+"""Expressions written as functions of the `relay` dialect; types that nobody has said are inferred."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import count, takewhile
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ...core.dtypes import numpy_dtype
+from ...core.errors import OptionError
+from ...core.xdsl_compat import hint
+from ...dialects.relay import (
+    CallOp,
+    FuncOp,
+    IfOp,
+    RelayBuilder,
+    ReturnOp,
+    YieldOp,
+    dtype_of_tensor,
+    shape_of,
+    tensor_type,
+)
+from ...dialects.tir.base import strings
+from ...module import Module
+from ...operators.completion import missing_operands
+from .expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    FunctionCall,
+    GlobalVar,
+    If,
+    Let,
+    Number,
+    Tuple,
+    TupleGetItem,
+    TupleWrapper,
+    Var,
+)
+from .types import TensorType, TupleType, Type
+
+Value: TypeAlias = "SSAValue | tuple[Value, ...]"
+"""A tensor, or several: a tuple of expressions is one of Python until a function or branch gives it."""
+Steps: TypeAlias = "Generator[Expr, Value, Value]"
+"""Writing an expression: what it needs is asked for, and sent."""
+
+
+def module_of(functions: Mapping[str, Function]) -> Module:
+    """Functions as a module of the `relay` dialect; arrays stand beside it.
+
+    A tuple that a function takes or gives is several parameters or results. OptionError for variables that are no
+    parameters, and for types that nothing says.
+    """
+    constants: dict[str, npt.NDArray[Any]] = {}
+    module = ModuleOp([])
+    written: dict[str, _Function] = {}
+
+    def write(name: str) -> _Function:
+        if name not in functions:
+            raise OptionError(f"function @{name} is called, there is {', '.join(functions)}")
+        if name not in written:
+            written[name] = made = _Function(name, functions[name], constants, write)
+            made.write()
+            module.body.block.add_op(made.func)
+        return written[name]
+
+    for name in functions:
+        write(name)
+    return Module(module, constants)
+
+
+class _Function:
+    """Writes one function."""
+
+    def __init__(self, name: str, function: Function, constants: dict[str, npt.NDArray[Any]], others: Any):
+        self.name = name
+        self.function = function
+        self.func = FuncOp(name, [])
+        self.builder = RelayBuilder(self.func.body.block, constants)
+        self.others = others
+        self.values: ChainMap[Expr, Value] = ChainMap()
+        self.params: dict[Var, Value | None] = dict.fromkeys(function.params)
+        self.is_written = False
+
+    def write(self) -> None:
+        for param in self.function.params:
+            if param.type_annotation is not None:
+                self.params[param] = self._declare(param, param.type_annotation)
+        body = self._value(self.function.body)
+        unknown = [param.name_hint for param, value in self.params.items() if value is None]
+        if unknown:
+            raise OptionError(f"function @{self.name}: the types of {', '.join(unknown)} are not said by anything")
+        self.result = body
+        self.builder.insert(ReturnOp(list(leaves(body))))
+        names = [name for param in self.function.params for name in _names(param.name_hint, self.params[param])]
+        self.func.param_names = strings(names)
+        self.is_written = True
+
+    # Parameters
+
+    def _declare(self, param: Var, type: Type) -> Value:
+        """Parameters of a type, behind those of the variables in front."""
+        earlier = takewhile(lambda other: other is not param, self.params)
+        place = sum(len(list(leaves(value))) for each in earlier if (value := self.params[each]) is not None)
+        return self._insert(param.name_hint, type, count(place))
+
+    def _insert(self, name: str, type: Type, places: Iterator[int]) -> Value:
+        if isinstance(type, TupleType):
+            return tuple(self._insert(name, field, places) for field in type.fields)
+        argument = self.func.body.block.insert_arg(tensor_type(type.shape, type.dtype), next(places))
+        hint(argument, name)
+        return argument
+
+    # Expressions
+
+    def _value(self, root: Expr) -> Value:
+        """The value of an expression. Expressions are as deep as a model, so this does not recurse."""
+        stack: list[tuple[Expr, Steps]] = []
+        result: Value | None = None
+        wanted: Expr | None = root
+        while True:
+            if wanted is not None:
+                known = self.values.get(wanted)
+                if known is None:
+                    stack.append((wanted, self._steps(wanted)))
+                    result = None
+                else:
+                    result = known
+                wanted = None
+            if not stack:
+                assert result is not None
+                return result
+            expr, steps = stack[-1]
+            try:
+                wanted = next(steps) if result is None else steps.send(result)
+                result = None
+            except StopIteration as stop:
+                stack.pop()
+                result = stop.value
+                assert result is not None
+                self.values[expr] = result
+
+    def _steps(self, expr: Expr) -> Steps:
+        match expr:
+            case Var():
+                return self._var(expr)
+            case Constant():
+                return self._constant(expr)
+            case Call():
+                return self._call(expr)
+            case Tuple():
+                return self._tuple(expr)
+            case TupleGetItem():
+                return self._item(expr)
+            case TupleWrapper():
+                return self._wrapped(expr)
+            case Let():
+                return self._let(expr)
+            case If():
+                return self._if(expr)
+            case FunctionCall():
+                return self._function_call(expr)
+            case _:
+                raise OptionError(f"{expr!r} is no tensor")
+
+    def _var(self, expr: Var) -> Steps:
+        value = self.params.get(expr)
+        if value is None:
+            what = "its type is not known here" if expr in self.params else "it is no parameter"
+            raise OptionError(f"function @{self.name}: variable {expr.name_hint}: {what}")
+        return value
+        yield
+
+    def _constant(self, expr: Constant) -> Steps:
+        return self.builder.constant(expr.data)
+        yield
+
+    def _call(self, expr: Call) -> Steps:
+        values: list[Value | None] = []
+        for arg in expr.args:
+            is_open = isinstance(arg, Number) or self._is_unknown(arg)
+            values.append(None if is_open else (yield arg))
+        if None in values:
+            self._complete(expr, values)
+        operands = [leaf for value in values if value is not None for leaf in leaves(value)]
+        results = self.builder.operators(expr.op.name, *operands, **expr.attrs)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _is_unknown(self, arg: Expr) -> bool:
+        return isinstance(arg, Var) and arg in self.params and self.params[arg] is None and arg not in self.values
+
+    def _complete(self, expr: Call, values: list[Value | None]) -> None:
+        """Give types to operands that have none: what the operator asks for beside the others."""
+        for n, arg in enumerate(expr.args):
+            if isinstance(arg, Number):
+                values[n] = self.builder.constant(np.asarray(arg.value, self._dtype_beside(arg, values)))
+        if None not in values:
+            return
+        known = {
+            name: (shape_of(value), dtype_of_tensor(value))
+            for name, value in zip(expr.op.operands, values, strict=False)
+            if isinstance(value, SSAValue)
+        }
+        found = missing_operands(expr.op, known, expr.attrs)
+        for n, (name, arg) in enumerate(zip(expr.op.operands, expr.args, strict=False)):
+            if values[n] is None:
+                assert isinstance(arg, Var)
+                if name not in found:
+                    raise OptionError(
+                        f"function @{self.name}: variable {arg.name_hint} has no type, and {expr.op.name} does not say "
+                        f"that of its {name}"
+                    )
+                values[n] = self.params[arg] = self._declare(arg, TensorType(*found[name]))
+
+    def _dtype_beside(self, number: Number, values: Sequence[Value | None]) -> np.dtype[Any]:
+        beside = next((value for value in values if isinstance(value, SSAValue)), None)
+        if beside is not None:
+            return numpy_dtype(dtype_of_tensor(beside))
+        return np.dtype("float32" if isinstance(number.value, float) else "int32")
+
+    def _tuple(self, expr: Tuple) -> Steps:
+        values: list[Value] = []
+        for each in expr.fields:
+            values.append((yield each))
+        return tuple(values)
+
+    def _item(self, expr: TupleGetItem) -> Steps:
+        whole = yield expr.tuple_value
+        several = whole if isinstance(whole, tuple) else (whole,)
+        if not 0 <= expr.index < len(several):
+            raise OptionError(f"{expr!r}: value {expr.index} of {len(several)}")
+        return several[expr.index]
+
+    def _wrapped(self, expr: TupleWrapper) -> Steps:
+        return (yield expr.tuple_value)
+
+    def _let(self, expr: Let) -> Steps:
+        value = yield expr.value
+        for leaf in leaves(value):
+            hint(leaf, expr.var.name_hint)
+        self.values[expr.var] = value
+        return (yield expr.body)
+
+    def _if(self, expr: If) -> Steps:
+        condition = yield expr.cond
+        if not isinstance(condition, SSAValue):
+            raise OptionError(f"{expr!r}: a condition of several values")
+        branches = [self._branch(each) for each in (expr.true_branch, expr.false_branch)]
+        (then, value), (orelse, other) = branches
+        types = [[leaf.type for leaf in leaves(each)] for each in (value, other)]
+        if types[0] != types[1]:
+            raise OptionError(f"{expr!r}: branches of types {types[0]} and {types[1]}")
+        made = iter(self.builder.insert(IfOp(condition, types[0], then, orelse)).outputs)
+        return _like(value, made)
+
+    def _branch(self, expr: Expr) -> tuple[Region, Value]:
+        """A branch; what it computes is not known outside."""
+        block = Block()
+        outside, self.values = self.values, self.values.new_child()
+        builder, self.builder = self.builder, RelayBuilder(block, self.builder.constants)
+        value = self._value(expr)
+        self.builder.insert(YieldOp(list(leaves(value))))
+        self.values, self.builder = outside, builder
+        return Region(block), value
+
+    def _function_call(self, expr: FunctionCall) -> Steps:
+        args: list[Value] = []
+        for arg in expr.args:
+            args.append((yield arg))
+        callee: Expr = expr.op
+        if isinstance(callee, GlobalVar):
+            return self._global_call(callee, args)
+        if not isinstance(callee, Function):
+            raise OptionError(f"{callee!r} is called, expected a function")
+        if len(args) != len(callee.params):
+            raise OptionError(f"{expr!r}: {len(args)} arguments, expected {len(callee.params)}")
+        outside, self.values = self.values, self.values.new_child(dict(zip(callee.params, args, strict=True)))
+        value = self._value(callee.body)
+        self.values = outside
+        return value
+
+    def _global_call(self, callee: GlobalVar, args: Sequence[Value]) -> Value:
+        other = self.others(callee.name_hint)
+        if not other.is_written:
+            raise OptionError(f"function @{callee.name_hint} calls itself, which is not supported")
+        given = [leaf for arg in args for leaf in leaves(arg)]
+        expected: Sequence[Attribute] = list(other.func.body.block.arg_types)
+        if [value.type for value in given] != expected:
+            got = ", ".join(str(value.type) for value in given)
+            raise OptionError(f"call of @{callee.name_hint} with {got}, expected {', '.join(map(str, expected))}")
+        call = self.builder.insert(CallOp(callee.name_hint, given, other.func.result_types_))
+        return _like(other.result, iter(call.outputs))
+
+
+def leaves(value: Value) -> Iterable[SSAValue]:
+    """The tensors of a value, in order."""
+    if isinstance(value, SSAValue):
+        yield value
+    else:
+        for each in value:
+            yield from leaves(each)
+
+
+def _like(value: Value, tensors: Iterator[SSAValue]) -> Value:
+    """Other tensors in the form of a value."""
+    return next(tensors) if isinstance(value, SSAValue) else tuple(_like(each, tensors) for each in value)
+
+
+def _names(name: str, value: Value | None) -> list[str]:
+    """What the parameters are called that a variable stands for."""
+    if isinstance(value, tuple):
+        return [each for n, field in enumerate(value) for each in _names(f"{name}.{n}", field)]
+    return [name]

@@ -1,0 +1,81 @@
+"""Types of expressions, as `relay.TensorType` says them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, TypeAlias
+
+from ...core.dtypes import parse_dtype
+from ...core.errors import OptionError
+from ...dialects.relay import Size, normal_size
+from ...expressions.expr import PrimExpr, as_expr
+from ...expressions.sizes import size_text
+
+_numbers = count()
+
+
+class Any_:
+    """A size that is known when the program runs: `relay.Any()`. Each is one of its own."""
+
+    def __init__(self) -> None:
+        self.name = f"any{next(_numbers)}"
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """The shape and the data type of a tensor. shape: numbers, names, expressions of variables, or `relay.Any()`."""
+
+    shape: tuple[Size, ...] = ()
+    dtype: str = "float32"
+
+    def __init__(self, shape: Any = (), dtype: str = "float32"):
+        """OptionError for what is no size or data type."""
+        sizes = shape if isinstance(shape, Sequence | Iterable) and not isinstance(shape, str) else (shape,)
+        try:
+            object.__setattr__(self, "shape", tuple(_size(size) for size in sizes))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            object.__setattr__(self, "dtype", parse_dtype(dtype).name)
+        except ValueError as error:
+            raise OptionError(f"type of a tensor: {error}") from None
+
+    @property
+    def concrete_shape(self) -> tuple[int, ...]:
+        """The shape, which is known. OptionError if it is not."""
+        if not all(isinstance(size, int) for size in self.shape):
+            raise OptionError(f"shape {self.shape}, expected known sizes")
+        return tuple(int(size) for size in self.shape)
+
+    def __str__(self) -> str:
+        return f"Tensor[({', '.join(map(str, self.shape))}{',' if len(self.shape) == 1 else ''}), {self.dtype}]"
+
+
+@dataclass(frozen=True)
+class TupleType:
+    """Several types."""
+
+    fields: tuple[Type, ...] = field(default_factory=tuple)
+
+    def __init__(self, fields: Sequence[Type]):
+        object.__setattr__(self, "fields", tuple(fields))
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.fields))})"
+
+
+Type: TypeAlias = "TensorType | TupleType"
+
+
+def _size(size: Any) -> Size:
+    if isinstance(size, Any_):
+        return size.name
+    if isinstance(size, str):
+        return normal_size(size)
+    if isinstance(size, PrimExpr):
+        return size_text(as_expr(size))
+    if isinstance(size, bool) or not hasattr(size, "__index__") or size.__index__() < 0:
+        raise ValueError(f"size {size!r}, expected a number from 0 on, a name or an expression")
+    return int(size)

@@ -1,0 +1,22 @@
+"""ONNX's backend node tests, run against anything that takes a model: `python -m stepwell.tools.onnx_suite`."""
+
+from .cases import KINDS, Case, folded, load_cases
+from .report import MODES, Results, report, write_between_marks
+from .running import OUTCOMES, Outcome, Prepare, Run, difference, run_cases
+
+__all__ = [
+    "KINDS",
+    "MODES",
+    "OUTCOMES",
+    "Case",
+    "Outcome",
+    "Prepare",
+    "Results",
+    "Run",
+    "difference",
+    "folded",
+    "load_cases",
+    "report",
+    "run_cases",
+    "write_between_marks",
+]

@@ -1,0 +1,58 @@
+"""`python -m stepwell.tools.onnx_suite`: run ONNX's node tests and print, or write into a page, what came of them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import onnx
+
+from .cases import KINDS, Case, folded, load_cases
+from .peers import PEERS
+from .report import MODES, report, write_between_marks
+from .running import Outcome, Prepare, run_cases
+
+_MODES: dict[str, Callable[[Case], Case]] = {"given": lambda case: case, "folded": folded}
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the suite with `args` (the command line's by default)."""
+    options = _parser().parse_args(args)
+    kinds = options.kind or ["inference"]
+    cases = [case for case in load_cases() if case.kind in kinds and options.only in f"{case.name} {case.op}"]
+    prepare = PEERS[options.peer]()
+    results = {mode: _run(mode, cases, prepare, options) for mode in options.mode or MODES}
+    text = f"Run by {options.peer}, with the cases of onnx {onnx.__version__}.\n\n{report(results)}"
+    if options.write is None:
+        print(text)
+    else:
+        write_between_marks(options.write, text)
+
+
+def _run(mode: str, cases: Sequence[Case], prepare: Prepare, options: argparse.Namespace) -> list[tuple[Case, Outcome]]:
+    start = time.monotonic()
+    order = {case.name: index for index, case in enumerate(cases)}
+    pairs = run_cases(map(_MODES[mode], cases), prepare, workers=options.jobs, limit=options.limit)
+    done = sorted(pairs, key=lambda pair: order[pair[0].name])
+    passed = sum(outcome.result == "pass" for _, outcome in done)
+    print(f"{MODES[mode]}: {passed} of {len(done)} pass, {time.monotonic() - start:.0f} s", file=sys.stderr)
+    return done
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m stepwell.tools.onnx_suite", description="ONNX's node tests.")
+    parser.add_argument("-k", dest="only", default="", metavar="TEXT", help="only cases with TEXT in name or operator")
+    parser.add_argument("-j", dest="jobs", type=int, default=1, metavar="N", help="cases at a time")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="of the cases (default: inference)")
+    parser.add_argument("--mode", action="append", choices=MODES, help="default: both")
+    parser.add_argument("--peer", choices=PEERS, default="reference", help="what runs the models")
+    parser.add_argument("--limit", type=float, default=20.0, metavar="SECONDS", help="for each case")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="write the report between the marks of a page")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Outcomes as Markdown: totals, a row for each operator, and why what did not pass did not."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from .cases import KINDS, Case
+from .running import OUTCOMES, Outcome
+
+MODES = {"given": "as given", "folded": "shapes folded"}
+
+Results: TypeAlias = Mapping[str, Sequence[tuple[Case, Outcome]]]
+"""The cases and their outcomes in each of the modes."""
+
+_START, _END = "<!-- suite: made by `make onnx-suite` -->", "<!-- end of suite -->"
+_NAMES_SHOWN = 3
+_SECTIONS = {
+    "Wrong results": {"wrong"},
+    "Unsupported": {"unsupported"},
+    "Errors": set(OUTCOMES) - {"pass", "wrong", "unsupported"},
+}
+
+
+def report(results: Results) -> str:
+    """The page's part about a run of the suite. What a case says in an earlier mode is not said again."""
+    parts = ["### Totals", _totals(results), "### Operators", _operators(results)]
+    for title, wanted in _SECTIONS.items():
+        said: set[tuple[str, Outcome]] = set()
+        for mode, pairs in results.items():
+            chosen = [pair for pair in pairs if pair[1].result in wanted and (pair[0].name, pair[1]) not in said]
+            said |= {(case.name, outcome) for case, outcome in chosen}
+            if chosen:
+                parts += [f"### {title}, {MODES[mode]}", _each(chosen) if wanted == {"wrong"} else _grouped(chosen)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def _totals(results: Results) -> str:
+    rows: list[list[object]] = []
+    for kind in KINDS:
+        for mode, pairs in results.items():
+            counts = Counter(outcome.result for case, outcome in pairs if case.kind == kind)
+            if counts:
+                share = f"{100 * counts['pass'] / counts.total():.1f} %"
+                rows.append([kind, MODES[mode], counts.total(), *(counts[name] for name in OUTCOMES), share])
+    return _table(["cases", "mode", "number", *OUTCOMES, "share"], rows)
+
+
+def _operators(results: Results) -> str:
+    counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: {mode: Counter() for mode in results})
+    for mode, pairs in results.items():
+        for case, outcome in pairs:
+            counts[case.op][mode][outcome.result] += 1
+    head = ["operator", "cases"]
+    for mode in results:
+        head += [f"{MODES[mode]}: pass", "wrong", "unsupported", "error"]
+    return _table(head, (_operator_row(op, counts[op]) for op in sorted(counts)))
+
+
+def _operator_row(op: str, by_mode: Mapping[str, Counter[str]]) -> list[object]:
+    row: list[object] = [op, max(counts.total() for counts in by_mode.values())]
+    for counts in by_mode.values():
+        named = [counts[name] for name in ("pass", "wrong", "unsupported")]
+        row += [count or "." for count in (*named, counts.total() - sum(named))]
+    return row
+
+
+def _each(pairs: Sequence[tuple[Case, Outcome]]) -> str:
+    return "\n".join(f"- `{case.name}` ({case.op}): {outcome.detail}" for case, outcome in pairs)
+
+
+def _grouped(pairs: Sequence[tuple[Case, Outcome]]) -> str:
+    """Cases by reason, the most frequent one first."""
+    names: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for case, outcome in pairs:
+        names[outcome.result, outcome.detail].append(case.name)
+    order = sorted(names, key=lambda key: (-len(names[key]), key))
+    return "\n".join(f"- {key[0]}, {len(names[key])}: {key[1]} ({_some(names[key])})" for key in order)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(f"`{name}`" for name in sorted(names)[:_NAMES_SHOWN])
+    return shown if len(names) <= _NAMES_SHOWN else f"{shown}, ..."
+
+
+def write_between_marks(page: Path, text: str) -> None:
+    """Put a report between the marks of a page. ValueError if the page has none."""
+    before, start, rest = page.read_text().partition(_START)
+    _, end, after = rest.partition(_END)
+    if not start or not end:
+        raise ValueError(f"{page}: expected the lines '{_START}' and '{_END}'")
+    page.write_text(f"{before}{start}\n\n{text}\n{end}{after}")

@@ -1,0 +1,193 @@
+"""Cases run one by one, each in a process of its own, so that none can hang, crash or change the others."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ...core.errors import UnsupportedError
+from ...frontends.onnx import OnnxError
+from .cases import Case
+
+Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
+"""Inputs in the model's order to outputs: arrays, lists of arrays, None."""
+
+Prepare: TypeAlias = Callable[[bytes], Run]
+"""A model's bytes to what runs it."""
+
+OUTCOMES = (
+    "pass",
+    "wrong",
+    "unsupported",
+    "import_error",
+    "compile_error",
+    "run_error",
+    "crash",
+    "timeout",
+)
+
+# ONNX's runner has these for all node tests, and a tolerance of two steps for bfloat16.
+RTOL, ATOL = 1e-3, 1e-7
+_BFLOAT16_RTOL = 2**-6
+
+_M_PERTURB = -6  # glibc's malloc.h; what MALLOC_PERTURB_ sets
+_PERTURBATION = 165
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a case ended, one of `OUTCOMES`, and why."""
+
+    result: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class _Child:
+    case: Case
+    process: ForkProcess
+    deadline: float
+
+
+def run_cases(
+    cases: Iterable[Case], prepare: Prepare, *, workers: int = 1, limit: float = 20.0
+) -> Iterator[tuple[Case, Outcome]]:
+    """Each case with its outcome, as they end. limit: seconds that a case may take."""
+    todo = iter(cases)
+    running: dict[Connection, _Child] = {}
+    while True:
+        for case in islice(todo, workers - len(running)):
+            reader, child = _start(case, prepare, limit)
+            running[reader] = child
+        if not running:
+            return
+        soonest = min(child.deadline for child in running.values())
+        ended = wait(list(running), max(0.0, soonest - time.monotonic()))
+        for reader, child in list(running.items()):
+            if reader in ended or child.deadline <= time.monotonic():
+                del running[reader]
+                yield child.case, _end(child, reader, limit)
+
+
+def _start(case: Case, prepare: Prepare, limit: float) -> tuple[Connection, _Child]:
+    fork = get_context("fork")
+    reader, writer = fork.Pipe(duplex=False)
+    process = fork.Process(target=_run_in_child, args=(case, prepare, writer), daemon=True)
+    process.start()
+    writer.close()  # the child's is the only one left, so that its end is seen
+    return reader, _Child(case, process, time.monotonic() + limit)
+
+
+def _end(child: _Child, reader: Connection, limit: float) -> Outcome:
+    try:
+        outcome = reader.recv() if reader.poll() else Outcome("timeout", f"more than {limit:g} s")
+    except EOFError:
+        child.process.join(1)
+        outcome = Outcome("crash", _death(child.process.exitcode))
+    reader.close()
+    child.process.kill()
+    child.process.join()
+    return outcome
+
+
+def _death(code: int | None) -> str:
+    return signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
+
+
+# In the child
+
+
+def _run_in_child(case: Case, prepare: Prepare, writer: Connection) -> None:
+    _perturb_memory()
+    warnings.simplefilter("ignore")
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    writer.send(attempt(case, prepare))
+
+
+def _perturb_memory() -> None:
+    """Memory that was not written holds no zeros."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_PERTURB, _PERTURBATION)
+
+
+def attempt(case: Case, prepare: Prepare) -> Outcome:
+    """How a case ends, in this process."""
+    try:
+        run = prepare(case.model.SerializeToString())
+    except Exception as error:
+        return _failure(error, "compile_error")
+    try:
+        got = run(case.inputs)
+    except Exception as error:
+        return _failure(error, "run_error")
+    wrong = difference(list(got), list(case.outputs))
+    return Outcome("wrong", wrong) if wrong else Outcome("pass")
+
+
+def _failure(error: Exception, stage: str) -> Outcome:
+    reason = error.reason if isinstance(error, OnnxError) else str(error).strip().partition("\n")[0]
+    if isinstance(error, UnsupportedError | NotImplementedError):
+        return Outcome("unsupported", reason)
+    if isinstance(error, OnnxError):
+        return Outcome("import_error", reason)
+    return Outcome(stage, f"{type(error).__name__}: {reason}")
+
+
+# What came out against what should have
+
+
+def difference(got: Any, want: Any, where: str = "") -> str:
+    """What is wrong with a result, "" if nothing is. Data types and shapes must be the same."""
+    if isinstance(want, list):
+        if not isinstance(got, list | tuple) or len(got) != len(want):
+            return f"{where or 'results'}: expected {len(want)} values, got {_count(got)}"
+        found = (difference(*pair, f"{where}[{index}]") for index, pair in enumerate(zip(got, want, strict=True)))
+        return next(filter(None, found), "")
+    if want is None or got is None:
+        return "" if got is want else f"{where}: expected {type(want).__name__}, got {type(got).__name__}"
+    got = np.asarray(got)
+    if got.dtype.kind == "U":  # another form of strings
+        got = got.astype(object)
+    for what in ("dtype", "shape"):
+        if getattr(got, what) != getattr(want, what):
+            return f"{where}: expected {what} {getattr(want, what)}, got {getattr(got, what)}"
+    return _different_values(got, want, where)
+
+
+def _count(got: Any) -> str:
+    return str(len(got)) if isinstance(got, list | tuple) else type(got).__name__
+
+
+def _different_values(got: Any, want: Any, where: str) -> str:
+    bad = ~_close(got, want)
+    if not bad.any():
+        return ""
+    first = tuple(int(index) for index in np.argwhere(bad)[0])
+    place = f" at {first}" if first else ""
+    return f"{where}: {bad.sum()} of {bad.size} values, the first{place}: expected {want[first]}, got {got[first]}"
+
+
+def _close(got: Any, want: Any) -> Any:
+    if want.dtype.kind in "bOSU":
+        return np.asarray(got == want)
+    rtol = RTOL
+    if want.dtype.kind not in "iufc":  # of ml_dtypes
+        rtol = _BFLOAT16_RTOL if want.dtype.name == "bfloat16" else RTOL
+        got, want = got.astype(np.float32), want.astype(np.float32)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.isclose(got, want, rtol, ATOL, equal_nan=True))
