@@ -18,6 +18,7 @@ PASSES: dict[str, str] = {
     "convert-tir-to-scf": "ConvertTirToScfPass",
     "legalize-half-floats": "LegalizeHalfFloatsPass",
     "relay-fuse-operators": "RelayFuseOperatorsPass",
+    "relay-partition": "RelayPartitionPass",
     "relay-plan-memory": "RelayPlanMemoryPass",
     "te-inline": "TeInlinePass",
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",
