@@ -20,6 +20,7 @@ PASSES: dict[str, str] = {
     "relay-eliminate-dead-code": "RelayEliminateDeadCodePass",
     "relay-fold-constants": "RelayFoldConstantsPass",
     "relay-fuse-operators": "RelayFuseOperatorsPass",
+    "relay-partition": "RelayPartitionPass",
     "relay-plan-memory": "RelayPlanMemoryPass",
     "relay-simplify-inference": "RelaySimplifyInferencePass",
     "te-inline": "TeInlinePass",

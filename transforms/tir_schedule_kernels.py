@@ -15,11 +15,10 @@ from ..dialects.te.base import AXIS_KINDS
 from ..dialects.tir import BlockOp, ForOp, FuncOp, InitOp, LoadOp, StoreOp
 from ..dialects.tir.base import DYNAMIC
 from .analysis.index import Analyzer
+from .lowering.kernels import KERNEL
 from .schedule import Schedule
 from .schedule.handles import BlockRV, LoopRV
 
-KERNEL = "relay.kernel"
-"""The attribute of functions that may be scheduled: those that graphs were made of."""
 LANES = 16
 """How many elements a vector has at most: as many floats as the widest register."""
 FARTHEST = 4
