@@ -21,6 +21,7 @@ PASSES: dict[str, str] = {
     "relay-fold-constants": "RelayFoldConstantsPass",
     "relay-fuse-operators": "RelayFuseOperatorsPass",
     "relay-plan-memory": "RelayPlanMemoryPass",
+    "relay-simplify": "RelaySimplifyPass",
     "relay-simplify-inference": "RelaySimplifyInferencePass",
     "te-inline": "TeInlinePass",
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",

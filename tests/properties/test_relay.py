@@ -21,6 +21,8 @@ from stepwell.transforms.pipelines import parse_passes, run_pipeline
 from stepwell.transforms.relay_plan_memory import ALIGNMENT, offsets_of, workspace_of
 
 EXACT = [
+    "relay-simplify",
+    "relay-fold-constants,relay-simplify,cse",
     "relay-fold-constants",
     "relay-eliminate-dead-code",
     "cse",
