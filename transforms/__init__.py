@@ -19,6 +19,7 @@ PASSES: dict[str, str] = {
     "legalize-half-floats": "LegalizeHalfFloatsPass",
     "relay-eliminate-dead-code": "RelayEliminateDeadCodePass",
     "relay-fold-constants": "RelayFoldConstantsPass",
+    "relay-fold-scale-axis": "RelayFoldScaleAxisPass",
     "relay-fuse-operators": "RelayFuseOperatorsPass",
     "relay-plan-memory": "RelayPlanMemoryPass",
     "relay-simplify": "RelaySimplifyPass",

@@ -95,7 +95,7 @@ def _neutral(number: float, *places: int) -> Rule:
 
 def _leaves(op: OperatorOp, place: int, number: float) -> bool:
     """Whether adding or subtracting a 0 leaves a -0.0: -0.0 + 0.0 is 0.0. All other numbers leave what they should."""
-    if not isinstance(number, float) or number != 0:
+    if not isinstance(number, float) or number != 0.0:
         return True
     is_negative = copysign(1, number) < 0
     added = is_negative if op.operator.name == "add" else not is_negative

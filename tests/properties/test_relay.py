@@ -30,7 +30,11 @@ EXACT = [
     "relay-fuse-operators{level=0}",
     "relay-fuse-operators,relay-plan-memory,relay-eliminate-dead-code",
 ]
-ROUNDING = ["relay-simplify-inference", "relay-simplify-inference,relay-fold-constants"]
+ROUNDING = [
+    "relay-simplify-inference",
+    "relay-fold-constants,relay-fold-scale-axis,relay-fold-constants",
+    "relay-simplify-inference,relay-fold-constants,relay-fold-scale-axis,relay-fold-constants,relay-simplify,cse",
+]
 
 
 def results(module: Module, inputs: Sequence[Any]) -> list[Any]:
