@@ -21,6 +21,7 @@ PASSES: dict[str, str] = {
     "relay-fold-constants": "RelayFoldConstantsPass",
     "relay-fold-scale-axis": "RelayFoldScaleAxisPass",
     "relay-fuse-operators": "RelayFuseOperatorsPass",
+    "relay-infer-types": "RelayInferTypesPass",
     "relay-plan-memory": "RelayPlanMemoryPass",
     "relay-simplify": "RelaySimplifyPass",
     "relay-simplify-inference": "RelaySimplifyInferencePass",

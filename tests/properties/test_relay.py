@@ -21,6 +21,7 @@ from stepwell.transforms.pipelines import parse_passes, run_pipeline
 from stepwell.transforms.relay_plan_memory import ALIGNMENT, offsets_of, workspace_of
 
 EXACT = [
+    "relay-infer-types",
     "relay-simplify",
     "relay-fold-constants,relay-simplify,cse",
     "relay-fold-constants",
