@@ -2,7 +2,26 @@
 how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
 """
 
-from . import broadcast, math, nn, reduction, transform, windows
+from . import (
+    activations,
+    broadcast,
+    convolutions,
+    einsum,
+    filling,
+    grids,
+    image,
+    indexing,
+    math,
+    nn,
+    normalization,
+    padding,
+    pools,
+    quantization,
+    reduction,
+    scans,
+    sorting,
+    transform,
+)
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
 __all__ = [
@@ -11,12 +30,24 @@ __all__ = [
     "Operator",
     "Pattern",
     "UnknownOperatorError",
+    "activations",
     "broadcast",
+    "convolutions",
+    "einsum",
+    "filling",
+    "grids",
+    "image",
+    "indexing",
     "math",
     "nn",
+    "normalization",
     "operator",
     "operator_of",
+    "padding",
+    "pools",
+    "quantization",
     "reduction",
+    "scans",
+    "sorting",
     "transform",
-    "windows",
 ]

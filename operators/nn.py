@@ -1,4 +1,4 @@
-"""Operators of neural networks: activations, products of matrices, normalisation by sums."""
+"""Operators of neural networks: products of matrices, normalisation by sums."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import numpy as np
 from ..expressions import functions as scalar
 from ..expressions.axes import reduce_axis
 from ..expressions.errors import TeError
-from ..expressions.expr import PrimExpr, Select, as_expr, cast, const
+from ..expressions.expr import PrimExpr, as_expr, cast, const
 from ..expressions.tensor import Tensor, compute, elementwise, is_same_extent
 from . import reduction
 from .axes import axis_of
 from .definition import Pattern, operator
-from .math import unary
 from .requirements import require_floats
 
 Array = Any
@@ -30,28 +29,6 @@ def wide_product(formula: str, a: Array, b: Array, out_dtype: str) -> Array:
     result = out_dtype or a.dtype.name
     kind = "float64" if np.dtype(result).kind == "f" else "int64"
     return np.asarray(np.einsum(formula, a.astype(kind), b.astype(kind))).astype(result)
-
-
-# Activations
-
-
-def _relu(x: Any) -> PrimExpr:
-    return scalar.max(x, const(0, x.dtype))
-
-
-relu = unary("nn.relu", _relu, lambda x: np.where(x > 0, x, np.zeros_like(x)), "`max(x, 0)`")
-
-
-def _leaky_reference(data: Array, alpha: float = 0.01) -> Array:
-    return np.where(data > 0, data, data * data.dtype.type(alpha)).astype(data.dtype)
-
-
-@operator("nn.leaky_relu", Pattern.ELEMWISE, _leaky_reference)
-def leaky_relu(data: Tensor, alpha: float = 0.01) -> Tensor:
-    """Of each element x `x if x > 0 else alpha * x`."""
-    require_floats(data, "nn.leaky_relu")
-    slope = const(alpha, data.dtype)
-    return elementwise(lambda x: Select(x > const(0, data.dtype), x, x * slope), [data], "T_leaky_relu")
 
 
 # Products of matrices

@@ -1,6 +1,8 @@
-"""Data types that operators ask for."""
+"""Data types and words that operators ask for."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr
@@ -17,3 +19,14 @@ def require_integers(data: Tensor | PrimExpr, what: str) -> None:
     """TeError unless elements are signed or unsigned integers. what: how the error names them."""
     if data.data_type.is_float or data.data_type.is_bool:
         raise TeError(f"{what} of {data.dtype}, expected integers")
+
+
+def wide_dtype(data: Tensor | PrimExpr) -> str:
+    """The data type that floats are computed with where they are rounded once at the end: of 32 bits at least."""
+    return data.dtype if data.data_type.bits > 16 else "float32"
+
+
+def require_one_of(value: str, expected: Sequence[str], what: str) -> None:
+    """TeError unless an attribute is one of some words. what: how the error names it."""
+    if value not in expected:
+        raise TeError(f"{what} {value!r}, expected {', '.join(map(repr, expected[:-1]))} or {expected[-1]!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..expressions.expr import Mul, PrimExpr, Select, cast, const
 from ..expressions.tensor import Tensor, compute, elementwise, is_same_extent
 from .axes import Axes, axes_of, axis_of
 from .definition import Pattern, operator
+from .elements import if_any
 from .extents import Extent, known_extent
 from .requirements import require_integers
 
@@ -83,6 +85,8 @@ def _checked_shape(
             made.remove(factor)
             del unknown[same]
     if inferred is not None:
+        if count == 0:
+            total, count = _without_zeros(shape, result)
         if count == 0 or (not unknown and not made and total % count):
             raise TeError(f"{where}: nothing stands for -1")
         whole, part = _product([total, *unknown]), _product([count, *made])
@@ -92,6 +96,18 @@ def _checked_shape(
     elif total != count:
         raise TeError(f"{where}: {count} elements, expected {total}")
     return result
+
+
+def _without_zeros(shape: Sequence[Extent], result: Sequence[Extent]) -> tuple[int, int]:
+    """The numbers of elements without the extents of 0 that stand on both sides, as for sizes that are not known."""
+    (given, zeros), (made, more) = _filled(shape), _filled(result)
+    return (0 if zeros > more else given), (0 if more > zeros else made)
+
+
+def _filled(extents: Sequence[Extent]) -> tuple[int, int]:
+    """The product of extents from 1 on, and how many are 0."""
+    known = [known_extent(extent) for extent in extents]
+    return prod(number for number in known if number), known.count(0)
 
 
 def _factors(extents: Sequence[Extent]) -> tuple[int, list[PrimExpr]]:
@@ -417,23 +433,44 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return elementwise(lambda c, a, b: Select(c, a, b), [condition, x, y], "T_where")
 
 
-def _take_reference(data: Array, indices: Array, axis: int | None = None, mode: str = "clip") -> Array:
-    return np.take(data, indices.astype("int64"), axis, mode="wrap" if mode == "wrap" else "clip")
+def _take_reference(
+    data: Array, indices: Array, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
+) -> Array:
+    how: Any = "wrap" if mode == "wrap" else "clip"
+    if not (data.size if axis is None else data.shape[axis]):
+        place = axis_of(axis or 0, max(data.ndim, 1), "take")
+        shape = () if axis is None else data.shape
+        return np.zeros((*shape[:place], *indices.shape[batch_dims:], *shape[place + 1 :]), data.dtype)
+    if not batch_dims:
+        return np.take(data, indices.astype("int64"), axis, mode=how)
+    place = axis_of(axis or 0, data.ndim, "take")
+    count = batch_dims % indices.ndim if batch_dims < 0 else batch_dims
+    found = np.zeros((*data.shape[:place], *indices.shape[count:], *data.shape[place + 1 :]), data.dtype)
+    for at in np.ndindex(data.shape[:count]):
+        found[at] = np.take(data[at], indices[at].astype("int64"), place - count, mode=how)
+    return found
 
 
 @operator("take", Pattern.INJECTIVE, _take_reference)
-def take(data: Tensor, indices: Tensor, axis: int | None = None, mode: str = "clip") -> Tensor:
+def take(data: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Tensor:
     """The elements, or slices along an axis, of the numbers in `indices`.
 
-    axis: None for elements counted row by row.  mode: what a number outside means: "clip" the nearest one, "wrap" the
-    rest by the extent, "fast" that there is none.
+    axis: None for elements counted row by row.  batch_dims: how many of the first axes data and indices share; a
+    negative one counts from the end of those of indices.  mode: what a number outside means: "clip" the nearest one,
+    "wrap" the rest by the extent, "fast" that there is none. Of an axis without elements comes 0.
     """
     require_integers(indices, "take: indices")
     if mode not in ("clip", "wrap", "fast"):
         raise TeError(f"take: mode {mode!r}, expected 'clip', 'wrap' or 'fast'")
     flat = data if axis is not None else reshape(data, [-1])
     place = axis_of(0 if axis is None else axis, flat.ndim, "take")
-    extent = flat.shape[place]
+    shared = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
+    if not 0 <= shared <= min(place, indices.ndim) or not all(
+        map(is_same_extent, flat.shape[:shared], indices.shape[:shared])
+    ):
+        shapes = f"data of shape {list(flat.shape)} and indices of {list(indices.shape)}"
+        raise TeError(f"take: {shapes}, expected the same {batch_dims} axes first, in front of axis {place}")
+    extent, behind = flat.shape[place], place + indices.ndim - shared
 
     def inside(index: PrimExpr) -> PrimExpr:
         if mode == "fast":
@@ -445,10 +482,10 @@ def take(data: Tensor, indices: Tensor, axis: int | None = None, mode: str = "cl
         return cast(extent.dtype, scalar.min(scalar.max(wide, const(0, wide.dtype)), limit - 1))
 
     def source(*axes: PrimExpr) -> PrimExpr:
-        number = indices(*axes[place : place + indices.ndim])
-        return flat(*axes[:place], inside(number), *axes[place + indices.ndim :])
+        number = indices(*axes[:shared], *axes[place:behind])
+        return if_any([extent], data.dtype, lambda: flat(*axes[:place], inside(number), *axes[behind:]))
 
-    return _moved([*flat.shape[:place], *indices.shape, *flat.shape[place + 1 :]], source, "take")
+    return _moved([*flat.shape[:place], *indices.shape[shared:], *flat.shape[place + 1 :]], source, "take")
 
 
 def _one_hot_reference(

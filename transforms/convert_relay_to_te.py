@@ -30,7 +30,7 @@ class ConvertRelayToTePass(ModulePass):
         }
 
     After
-        te.func @fused_exp attrs {tir.noalias = true} {
+        te.func @fused_exp attrs {tir.noalias = true, relay.kernel = true} {
           %p0 = te.placeholder "p0" [8] : tensor<8xf32>
           %T_exp = te.compute "T_exp" (spatial "i0" %i0 : i32 in [0 +: 8]) tag "elemwise" : tensor<8xf32> {
             %0 = te.read %p0[%i0] : tensor<8xf32>

@@ -82,7 +82,8 @@ class Executable:
     inputs, outputs: what it takes and gives, in order.  constants: arrays by name.  library: native code, of which
     `entry` takes inputs, constants, outputs and the workspace.  workspace, unshared: the bytes of memory that its
     tensors share, and what they would take each for itself.  tensors: all tensors, and where in the workspace they are;
-    steps: the kernels in order, None if the graph has branches.  graph: the program, with a call of each kernel.
+    steps: the kernels in order, None if the graph has branches.  returned: the numbers of the outputs, if there are
+    steps.  graph: the program, with a call of each kernel.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -94,6 +95,7 @@ class Executable:
     unshared: int
     tensors: tuple[tuple[TensorSpec, int | None], ...]
     steps: tuple[Step, ...] | None
+    returned: tuple[int, ...]
     graph: Module
 
     def input(self, key: str | int) -> TensorSpec:
@@ -171,6 +173,7 @@ def describe(graph: Module, library: Library, entry: str) -> Executable:
         workspace_of(func, UNSHARED),
         tuple(zip(table.specs, table.offsets, strict=True)),
         steps,
+        () if steps is None else tuple(table.numbers[value] for value in func.returned),
         graph,
     )
 

@@ -6,10 +6,10 @@ What it has works as in TVM; what it does not have is no attribute of it (docs/t
 from __future__ import annotations
 
 from ..tvmscript.values import Word
-from . import driver, ir, nd, script, te, testing, tir, topi, transform
+from . import contrib, driver, ir, nd, relay, script, te, testing, tir, topi, transform
 from .driver import build, lower
 from .ir.module import IRModule
-from .nd import cpu, cuda, gpu
+from .nd import context, cpu, cuda, device, gpu
 from .registry import get_global_func, register_func
 
 __tvmscript__ = Word("tvm")
@@ -18,8 +18,11 @@ __tvmscript__ = Word("tvm")
 __all__ = [
     "IRModule",
     "build",
+    "context",
+    "contrib",
     "cpu",
     "cuda",
+    "device",
     "driver",
     "get_global_func",
     "gpu",
@@ -27,6 +30,7 @@ __all__ = [
     "lower",
     "nd",
     "register_func",
+    "relay",
     "script",
     "te",
     "testing",

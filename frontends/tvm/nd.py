@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.dtypes import dtype_of_numpy, numpy_dtype, parse_dtype
-from ...core.errors import ArgumentError, UnsupportedError
+from ...core.errors import ArgumentError, OptionError, UnsupportedError
 
 _CPU, _CUDA = 1, 2
 
@@ -38,6 +38,20 @@ def cuda(dev_id: int = 0) -> Device:
 
 
 gpu = cuda
+
+
+_KINDS = {"llvm": _CPU, "cpu": _CPU, "c": _CPU, "cuda": _CUDA, "gpu": _CUDA}
+
+
+def device(dev: str, dev_id: int = 0) -> Device:
+    """A device by the name of its kind, or by the string of a target: `llvm -libs=cblas`. OptionError for others."""
+    words = str(dev).split()
+    if not words or words[0] not in _KINDS:
+        raise OptionError(f"device {dev!r}, expected one of {', '.join(_KINDS)}")
+    return Device(_KINDS[words[0]], dev_id)
+
+
+context = device
 
 
 class NDArray:

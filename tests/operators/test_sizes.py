@@ -18,6 +18,28 @@ CASES: dict[str, tuple[str, dict[str, Any], Callable[..., Any]]] = {
     "a mean": ("mean", {"axis": 0}, lambda x: x.mean(0)),
     "a variance": ("variance", {"axis": 0, "keepdims": True}, lambda x: x.var(0, keepdims=True)),
     "a place": ("argmax", {}, lambda x: np.argmax(x).astype("int32")),
+    "a norm of all": ("nn.l2_normalize", {"eps": 1e-9}, lambda x: x / np.sqrt((x * x).sum())),
+    "neighbours": ("nn.lrn", {"size": 1, "axis": 0, "alpha": 1}, lambda x: x / (2 + x * x) ** 0.75),
+    "padded": ("nn.pad", {"pad_width": [(1, 2), (0, 0)]}, lambda x: np.pad(x, [(1, 2), (0, 0)])),
+    "with its edge": (
+        "nn.pad",
+        {"pad_width": [(1, 7), (-1, 0)], "pad_mode": "edge"},
+        lambda x: np.pad(x[:, 1:], [(1, 7), (0, 0)], "edge"),
+    ),
+    "reflected": (
+        "nn.pad",
+        {"pad_width": [(3, 7), (0, 0)], "pad_mode": "reflect"},
+        lambda x: np.pad(x, [(3, 7), (0, 0)], "reflect"),
+    ),
+    "wrapped": (
+        "nn.pad",
+        {"pad_width": [(3, 7), (0, 0)], "pad_mode": "wrap"},
+        lambda x: np.pad(x, [(3, 7), (0, 0)], "wrap"),
+    ),
+    "mirrored": ("nn.mirror_pad", {"pad_width": [(3, 7), (0, 0)]}, lambda x: np.pad(x, [(3, 7), (0, 0)], "symmetric")),
+    "a triangle": ("trilu", {"k": 1}, lambda x: np.triu(x, 1)),
+    "ones": ("ones_like", {}, np.ones_like),
+    "rows": ("nn.batch_flatten", {}, lambda x: x),
     "flat": ("reshape", {"newshape": [-1]}, lambda x: x.reshape(-1)),
     "kept": ("reshape", {"newshape": [0, 2, 2]}, lambda x: x.reshape(-1, 2, 2)),
     "what is left": ("reshape", {"newshape": [0, -1]}, lambda x: x.reshape(len(x), -1)),
@@ -27,6 +49,12 @@ CASES: dict[str, tuple[str, dict[str, Any], Callable[..., Any]]] = {
     "the other way round": ("reverse", {"axis": 0}, lambda x: x[::-1]),
     "turned": ("transpose", {}, lambda x: x.T),
     "twice": ("tile", {"reps": [2, 1]}, lambda x: np.tile(x, (2, 1))),
+    "in order": ("sort", {"axis": 0}, lambda x: np.sort(x, 0)),
+    "places in order": ("argsort", {"axis": 0, "is_ascend": False}, lambda x: np.argsort(-x, 0).astype("int32")),
+    "the greatest": ("topk", {"axis": 0, "ret_type": "values"}, lambda x: x.max(0, keepdims=True)),
+    "so far": ("cumsum", {"axis": 0, "exclusive": True}, lambda x: np.cumsum(x, 0) - x),
+    "from the end": ("cumprod", {"reverse": True}, lambda x: np.cumprod(x[::-1, ::-1]).reshape(-1)[::-1]),
+    "columns": ("einsum", {"equation": "ij->j"}, lambda x: x.sum(0)),
     "each twice": ("repeat", {"repeats": 2, "axis": 0}, lambda x: np.repeat(x, 2, 0)),
 }
 
@@ -41,7 +69,7 @@ def test_sizes_are_known_at_the_call(case: str, size: int) -> None:
     expected = np.asarray(reference(x))
     got = np.zeros(expected.shape, expected.dtype)
     build(te.create_prim_func([A, made]))["main"](x, got)
-    np.testing.assert_allclose(got, expected, 1e-5)
+    np.testing.assert_allclose(got, expected, 1e-5, 1e-6)
 
 
 @pytest.mark.parametrize("name", ["concatenate", "stack", "add"])
@@ -52,3 +80,62 @@ def test_tensors_of_one_unknown_size_go_together(name: str) -> None:
     got = np.zeros_like(expected)
     build(te.create_prim_func([A, B, OPERATORS[name].formula(A, B)]))["main"](x, y, got)
     np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("size", [1, 5])
+@pytest.mark.parametrize("name", ["nn.layer_norm", "nn.instance_norm"])
+def test_norms_along_sizes_that_are_known_at_the_call(name: str, size: int) -> None:
+    is_layer = name == "nn.layer_norm"
+    inputs = [te.placeholder((2, 3, n)), *(te.placeholder((n if is_layer else 3,), name=each) for each in ("g", "b"))]
+    choose = np.random.default_rng(0)
+    given = [choose.random(each, "float32") for each in ((2, 3, size), *[(size if is_layer else 3,)] * 2)]
+    got = np.zeros((2, 3, size), "float32")
+    build(te.create_prim_func([*inputs, OPERATORS[name].formula(*inputs)]))["main"](*given, got)
+    np.testing.assert_allclose(got, OPERATORS[name].reference(*given), 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "wrap"])
+def test_what_cannot_be_repeated_is_0(mode: str) -> None:
+    A = te.placeholder((n,), name="A")
+    got = np.ones(3, "float32")
+    made = OPERATORS["nn.pad"].formula(A, [(1, 2)], 0.0, mode)
+    build(te.create_prim_func([A, made]))["main"](np.zeros(0, "float32"), got)
+    np.testing.assert_array_equal(got, np.zeros(3))
+
+
+m = te.var("m")
+ROWS = te.placeholder((n, 4), name="rows")
+PLACES = te.placeholder((m, 4), "int32", name="places")
+UPDATES = te.placeholder((m, 4), name="updates")
+
+
+@pytest.mark.parametrize(("rows", "count"), [(3, 5), (3, 0), (1, 1), (0, 0), (0, 2), (100, 300)])
+def test_updates_are_as_many_as_the_caller_says(rows: int, count: int) -> None:
+    choose = np.random.default_rng(0)
+    x, updates = choose.random((rows, 4), "float32"), choose.random((count, 4), "float32")
+    places = choose.integers(-rows - 1, rows + 1, (count, 4), "int32")
+    for mode in ("update", "add", "mul", "min", "max", "mean"):
+        _check("scatter_elements", [ROWS, PLACES, UPDATES], [x, places, updates], {"reduction": mode})
+    line = te.placeholder((1, m), "int32", name="line")
+    for mode in ("update", "add"):
+        _check("scatter_nd", [ROWS, line, UPDATES], [x, places[None, :, 0], updates], {"mode": mode})
+
+
+@pytest.mark.parametrize(("rows", "count"), [(3, 5), (1, 1), (0, 2), (3, 0)])
+def test_places_are_found_in_as_many_rows_as_the_caller_says(rows: int, count: int) -> None:
+    choose = np.random.default_rng(0)
+    x, places = choose.random((rows, 4), "float32"), choose.integers(-9, 9, (count, 4), "int32")
+    _check("gather", [ROWS, PLACES], [x, places], {"axis": 0})
+    line = te.placeholder((1, m), "int32", name="line")
+    _check("gather_nd", [ROWS, line], [x, places[None, :, 0]], {})
+    sequence, values = te.placeholder((n,), name="sequence"), te.placeholder((m,), name="values")
+    _check("searchsorted", [sequence, values], [np.sort(choose.random(rows)), choose.random(count)], {})
+
+
+def _check(name: str, tensors: list[Any], arrays: list[np.ndarray], attributes: dict[str, Any]) -> None:
+    """An operator computes what its reference computes."""
+    given = [array.astype(tensor.dtype) for tensor, array in zip(tensors, arrays, strict=True)]
+    expected = OPERATORS[name].reference(*given, **attributes)
+    got = np.zeros_like(expected)
+    build(te.create_prim_func([*tensors, OPERATORS[name].formula(*tensors, **attributes)]))["main"](*given, got)
+    np.testing.assert_allclose(got, expected, 1e-5)

@@ -13,6 +13,7 @@ from ...dialects.tir.annotations import annotation_value
 from ...expressions.expr import Var, const
 from ...expressions.tensor import Tensor, compute, elementwise
 from ...expressions.write import FunctionWriter
+from ..tir_schedule_kernels import KERNEL
 
 Formula: TypeAlias = Callable[..., Any]
 """From tensors and attributes by name, those that are said, to the tensor or tensors that an operator computes."""
@@ -38,7 +39,7 @@ def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te
             values[op.result] = _number(op)
     numbers: list[Var] = [sizes.variable(name) for name in sizes_of_kernel(func)]
     outputs = _distinct([values[value] for value in func.returned], inputs)
-    attributes = {"tir.noalias": annotation_value(True)}
+    attributes = {"tir.noalias": annotation_value(True), KERNEL: annotation_value(True)}
     written = FunctionWriter(func.sym_name.data, [*numbers, *inputs, *outputs], attributes).write()
     written.location = func.location
     return written

@@ -16,6 +16,8 @@ from ....dialects.tir.annotations import annotation_key, annotation_value
 from ....expressions.expr import Var
 from ....module import Module
 from ....transforms.analysis.tree import treeify
+from ...relay.expr import Function
+from ...relay.graph import module_of
 from ..nodes.expr import Buffer
 from ..nodes.reading import Reader
 from ..nodes.stmt import Stmt
@@ -93,10 +95,18 @@ class IRModule(Module):
         ops = [_named(name, func) for name, func in (functions or {}).items()]
         super().__init__(ModuleOp(ops), constants)
 
-    def __getitem__(self, name: str) -> PrimFunc:
-        return PrimFunc(super().__getitem__(name).op, self.constants)
+    @staticmethod
+    def from_expr(expr: Function) -> IRModule:
+        """A function of a graph as a module in which it is called `main`."""
+        mod = module_of({"main": expr})
+        return IRModule(mod.op, mod.constants)
 
-    def items(self) -> list[tuple[str, PrimFunc]]:
+    def __getitem__(self, name: str) -> Any:
+        """A function: a `PrimFunc`, or a module of its own for one of another landing than `tir`."""
+        mod = super().__getitem__(name)
+        return PrimFunc(mod.op, self.constants) if isinstance(mod.functions[name], FuncOp) else mod
+
+    def items(self) -> list[tuple[str, Any]]:
         """Each function with its name."""
         return [(name, self[name]) for name in self]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from ....core.errors import UnsupportedError
 from ....expressions.tensor import Tensor
-from ....operators import transform
+from ....operators import einsum as _einsum
+from ....operators import indexing, scans, sorting, transform
 from ....operators.axes import Axes
 from ....operators.broadcast import (
     add,
@@ -35,6 +36,10 @@ from ....operators.broadcast import (
     right_shift,
     subtract,
 )
+from ....operators.filling import arange as _arange
+from ....operators.filling import full as _full
+from ....operators.filling import full_like, trilu
+from ....operators.indexing import gather_nd, reverse_sequence, scatter_elements, scatter_nd, sequence_mask
 from ....operators.math import (
     abs,
     acos,
@@ -75,6 +80,7 @@ from ....operators.math import copy as identity
 from ....operators.reduction import all, any, max, min, prod, sum
 from ....operators.reduction import argmax as _argmax
 from ....operators.reduction import argmin as _argmin
+from ....operators.sorting import sort
 from ....operators.transform import (
     broadcast_to,
     expand_dims,
@@ -87,7 +93,7 @@ from ....operators.transform import (
     transpose,
     where,
 )
-from . import nn
+from . import image, nn
 
 __all__ = [
     "abs",
@@ -96,8 +102,10 @@ __all__ = [
     "add",
     "all",
     "any",
+    "arange",
     "argmax",
     "argmin",
+    "argsort",
     "asin",
     "asinh",
     "atan",
@@ -113,7 +121,10 @@ __all__ = [
     "concatenate",
     "cos",
     "cosh",
+    "cumprod",
+    "cumsum",
     "divide",
+    "einsum",
     "equal",
     "erf",
     "exp",
@@ -122,9 +133,14 @@ __all__ = [
     "floor",
     "floor_divide",
     "floor_mod",
+    "full",
+    "full_like",
+    "gather",
+    "gather_nd",
     "greater",
     "greater_equal",
     "identity",
+    "image",
     "isfinite",
     "isinf",
     "isnan",
@@ -152,13 +168,19 @@ __all__ = [
     "prod",
     "repeat",
     "reshape",
+    "reverse_sequence",
     "right_shift",
     "round",
     "rsqrt",
+    "scatter_elements",
+    "scatter_nd",
+    "searchsorted",
+    "sequence_mask",
     "sigmoid",
     "sign",
     "sin",
     "sinh",
+    "sort",
     "split",
     "sqrt",
     "squeeze",
@@ -170,10 +192,22 @@ __all__ = [
     "tan",
     "tanh",
     "tile",
+    "topk",
     "transpose",
+    "trilu",
     "trunc",
     "where",
 ]  # fmt: skip
+
+
+def full(shape: Sequence[int], dtype: str, fill_value: float) -> Tensor:
+    """A tensor of a shape whose elements are one number."""
+    return _full(fill_value, shape, dtype)
+
+
+def arange(start: float, stop: float | None = None, step: float = 1, dtype: str = "float32") -> Tensor:
+    """The numbers from one on, up to another one, which is not among them; without stop from 0 on up to start."""
+    return _arange(start, stop, step, dtype)
 
 
 def argmax(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
@@ -202,10 +236,8 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
 
 
 def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Tensor:
-    """The elements, or slices along an axis, of the numbers in `indices`. UnsupportedError for batch_dims."""
-    if batch_dims != 0:
-        raise UnsupportedError(f"take with batch_dims {batch_dims} is not supported yet")
-    return transform.take(a, indices, axis, mode)
+    """The elements, or slices along an axis, of the numbers in `indices`."""
+    return transform.take(a, indices, axis, batch_dims, mode)
 
 
 def strided_slice(
@@ -228,3 +260,53 @@ def strided_slice(
     if slice_mode != "end":
         raise UnsupportedError(f"strided_slice with slice_mode {slice_mode!r}, expected 'end' or 'size'")
     return transform.strided_slice(a, begin, end, strides, axes)
+
+
+# By places
+
+
+def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
+    """The element at the place that each of `indices` has along an axis, and at its own place along the others."""
+    return indexing.gather(data, indices, axis)
+
+
+# Orders
+
+
+def argsort(
+    data: Tensor, valid_count: Tensor | None = None, axis: int = -1, is_ascend: bool = True, dtype: str = "float32"
+) -> Tensor:
+    """The places along an axis of its elements in order. UnsupportedError for valid_count."""
+    if valid_count is not None:
+        raise UnsupportedError("argsort with valid_count is not supported yet")
+    return sorting.argsort(data, axis, is_ascend, dtype)
+
+
+def topk(
+    data: Tensor, k: int = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int64"
+) -> Any:
+    """The k greatest elements along an axis, the greatest first, and their places; the k least with is_ascend."""
+    return sorting.topk(data, k, axis, ret_type, is_ascend, dtype)
+
+
+def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, out_dtype: str = "int64") -> Tensor:
+    """Where values would go into a sequence in ascending order."""
+    return sorting.searchsorted(sorted_sequence, values, right, out_dtype)
+
+
+# Sums
+
+
+def cumsum(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Tensor:
+    """Of each element along an axis, or of all row by row, the sum of the elements up to it."""
+    return scans.cumsum(data, axis, dtype or "", bool(exclusive))
+
+
+def cumprod(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Tensor:
+    """Of each element along an axis, or of all row by row, the product of the elements up to it."""
+    return scans.cumprod(data, axis, dtype or "", bool(exclusive))
+
+
+def einsum(subscripts: str, *operand: Tensor) -> Tensor:
+    """The sum of products of elements of tensors whose axes have names."""
+    return _einsum.einsum(*operand, equation=subscripts)

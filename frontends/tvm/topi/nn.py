@@ -3,28 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from ....core.errors import OptionError
+from ....core.errors import OptionError, UnsupportedError
 from ....expressions.tensor import Tensor
-from ....operators import broadcast, nn, windows
-from ....operators.nn import leaky_relu, log_softmax, matmul, relu, softmax
+from ....operators import broadcast, convolutions, image, nn, normalization, padding, pools
+from ....operators.activations import leaky_relu, prelu, relu
+from ....operators.axes import Axes, axes_of, axis_of
+from ....operators.filling import batch_flatten as flatten
+from ....operators.image import depth_to_space, space_to_depth
+from ....operators.nn import log_softmax, matmul, softmax
+from ....operators.normalization import l2_normalize, rms_norm
 from ....operators.windows import Window
 
 __all__ = [
+    "adaptive_pool",
+    "adaptive_pool1d",
+    "adaptive_pool3d",
     "batch_matmul",
+    "batch_norm",
     "conv1d",
+    "conv1d_transpose_ncw",
     "conv2d",
+    "conv2d_nchw",
+    "conv2d_nhwc",
+    "conv2d_transpose_nchw",
     "conv3d",
+    "conv3d_transpose_ncdhw",
     "dense",
+    "depth_to_space",
+    "flatten",
     "global_pool",
+    "group_conv1d_transpose_ncw",
+    "group_conv2d_nchw",
+    "group_conv2d_transpose_nchw",
+    "group_norm",
+    "instance_norm",
+    "l2_normalize",
+    "layer_norm",
     "leaky_relu",
     "log_softmax",
+    "lrn",
     "matmul",
+    "mirror_pad",
+    "pad",
     "pool1d",
     "pool2d",
     "pool3d",
+    "prelu",
     "relu",
+    "rms_norm",
     "softmax",
+    "space_to_depth",
+    "upsampling",
+    "upsampling3d",
 ]
 
 
@@ -59,7 +91,10 @@ def conv1d(
 ) -> Tensor:
     """The convolution of signals. kernel_layout: by default OIW, or WIO for NWC."""
     layout = kernel_layout or {"NCW": "OIW", "NWC": "WIO"}.get(data_layout, "OIW")
-    return windows.conv1d(data, kernel, strides, padding, dilation, groups, data_layout, layout, out_dtype or "")
+    return convolutions.conv1d(
+        data, kernel, strides, padding, dilation, groups,
+        data_layout=data_layout, kernel_layout=layout, out_dtype=out_dtype or "",
+    )  # fmt: skip
 
 
 def conv2d(
@@ -74,7 +109,73 @@ def conv2d(
 ) -> Tensor:
     """The convolution of images. kernel_layout: by default OIHW, or HWIO for NHWC and HWCN."""
     layout = kernel_layout or {"NHWC": "HWIO", "HWCN": "HWIO"}.get(data_layout, "OIHW")
-    return windows.conv2d(data, kernel, strides, padding, dilation, 1, data_layout, layout, out_dtype or "")
+    return convolutions.conv2d(
+        data, kernel, strides, padding, dilation,
+        data_layout=data_layout, kernel_layout=layout, out_dtype=out_dtype or "",
+    )  # fmt: skip
+
+
+def conv2d_nchw(
+    Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window, out_dtype: str | None = None
+) -> Tensor:
+    """The convolution of images in the order NCHW, with weights in the order OIHW."""
+    return conv2d(Input, Filter, stride, padding, dilation, "NCHW", "OIHW", out_dtype)
+
+
+def conv2d_nhwc(
+    Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window, out_dtype: str = "float32"
+) -> Tensor:
+    """The convolution of images in the order NHWC, with weights in the order HWIO."""
+    return conv2d(Input, Filter, stride, padding, dilation, "NHWC", "HWIO", out_dtype)
+
+
+def group_conv2d_nchw(
+    Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window, groups: int,
+    out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The convolution of images in the order NCHW, whose channels are of groups."""
+    return convolutions.conv2d(Input, Filter, stride, padding, dilation, groups, out_dtype=out_dtype or "")
+
+
+def group_conv1d_transpose_ncw(
+    data: Tensor, kernel: Tensor, stride: Window, padding: Window, out_dtype: str, output_padding: Window, groups: int
+) -> Tensor:
+    """The transposed convolution of signals in the order NCW, with weights in the order IOW."""
+    return convolutions.conv1d_transpose(
+        data, kernel, stride, padding, groups=groups, output_padding=output_padding, out_dtype=out_dtype
+    )
+
+
+def conv1d_transpose_ncw(
+    data: Tensor, kernel: Tensor, stride: Window, padding: Window, out_dtype: str, output_padding: Window
+) -> Tensor:
+    """The transposed convolution of signals in the order NCW, with weights in the order IOW."""
+    return group_conv1d_transpose_ncw(data, kernel, stride, padding, out_dtype, output_padding, 1)
+
+
+def group_conv2d_transpose_nchw(
+    data: Tensor, kernel: Tensor, stride: Window, padding: Window, out_dtype: str, output_padding: Window, groups: int
+) -> Tensor:
+    """The transposed convolution of images in the order NCHW, with weights in the order IOHW."""
+    return convolutions.conv2d_transpose(
+        data, kernel, stride, padding, groups=groups, output_padding=output_padding, out_dtype=out_dtype
+    )
+
+
+def conv2d_transpose_nchw(
+    Input: Tensor, Filter: Tensor, strides: Window, padding: Window, out_dtype: str, output_padding: Window
+) -> Tensor:
+    """The transposed convolution of images in the order NCHW, with weights in the order IOHW."""
+    return group_conv2d_transpose_nchw(Input, Filter, strides, padding, out_dtype, output_padding, 1)
+
+
+def conv3d_transpose_ncdhw(
+    Input: Tensor, Filter: Tensor, strides: Window, padding: Window, out_dtype: str, output_padding: Window
+) -> Tensor:
+    """The transposed convolution of volumes in the order NCDHW, with weights in the order IODHW."""
+    return convolutions.conv3d_transpose(
+        Input, Filter, strides, padding, output_padding=output_padding, out_dtype=out_dtype
+    )
 
 
 def conv3d(
@@ -83,7 +184,9 @@ def conv3d(
 ) -> Tensor:  # fmt: skip
     """The convolution of volumes; weights in the order OIDHW, or DHWIO for NDHWC."""
     layout = "DHWIO" if data_layout == "NDHWC" else "OIDHW"
-    return windows.conv3d(data, kernel, strides, padding, dilation, groups, data_layout, layout)
+    return convolutions.conv3d(
+        data, kernel, strides, padding, dilation, groups, data_layout=data_layout, kernel_layout=layout
+    )
 
 
 def _pool(
@@ -91,11 +194,11 @@ def _pool(
     ceil_mode: bool, layout: str, count_include_pad: bool,
 ) -> Tensor:  # fmt: skip
     if pool_type == "max":
-        pool = (windows.max_pool1d, windows.max_pool2d, windows.max_pool3d)[rank - 1]
+        pool = (pools.max_pool1d, pools.max_pool2d, pools.max_pool3d)[rank - 1]
         return pool(data, kernel, stride, dilation, padding, layout, ceil_mode)
     if pool_type != "avg":
         raise OptionError(f"pool_type {pool_type!r}, expected 'max' or 'avg'")
-    pool = (windows.avg_pool1d, windows.avg_pool2d, windows.avg_pool3d)[rank - 1]
+    pool = (pools.avg_pool1d, pools.avg_pool2d, pools.avg_pool3d)[rank - 1]
     return pool(data, kernel, stride, dilation, padding, layout, ceil_mode, count_include_pad)
 
 
@@ -127,4 +230,112 @@ def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     """The greatest element or the mean ("max", "avg") of each image."""
     if pool_type not in ("max", "avg"):
         raise OptionError(f"pool_type {pool_type!r}, expected 'max' or 'avg'")
-    return (windows.global_max_pool2d if pool_type == "max" else windows.global_avg_pool2d)(data, layout)
+    return (pools.global_max_pool2d if pool_type == "max" else pools.global_avg_pool2d)(data, layout)
+
+
+def pad(
+    data: Tensor, pad_before: Sequence[int], pad_after: Sequence[int] | None = None, pad_value: float = 0.0,
+    name: str = "PadInput", attrs: object = None,
+) -> Tensor:  # fmt: skip
+    """With elements of a value in front of and behind each dimension. pad_after: as many as in front if missing."""
+    return padding.surrounded(data, _widths(pad_before, pad_after), pad_value, "constant", name)
+
+
+def mirror_pad(
+    data: Tensor, pad_before: Sequence[int], pad_after: Sequence[int] | None = None, mode: str = "SYMMETRIC",
+    name: str = "MirrorPadInput",
+) -> Tensor:  # fmt: skip
+    """With the elements that mirrors show in front of and behind each dimension."""
+    return padding.mirrored(data, _widths(pad_before, pad_after), mode, name)
+
+
+def _widths(before: Sequence[int], after: Sequence[int] | None) -> list[tuple[int, int]]:
+    behind = before if after is None else after
+    if len(behind) != len(before):
+        raise OptionError(f"pad_before {list(before)} and pad_after {list(behind)}, expected one number each")
+    return list(zip(before, behind, strict=True))
+
+
+def batch_norm(
+    data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor, axis: int | None = None,
+    epsilon: float | None = None, center: bool | None = None, scale: bool | None = None, training: bool | None = None,
+    momentum: float | None = None,
+) -> list[Tensor]:  # fmt: skip
+    """By means and variances that are given, and these two. None for the defaults of `nn.batch_norm`.
+
+    UnsupportedError for training.
+    """
+    if training:
+        raise UnsupportedError("batch_norm in training is not supported yet")
+    given = {"axis": axis, "epsilon": epsilon, "center": center, "scale": scale}
+    said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return normalization.batch_norm(data, gamma, beta, moving_mean, moving_var, **said)
+
+
+def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Axes, epsilon: float = 1e-5) -> Tensor:
+    """By the mean and the variance along axes, those of gamma and beta."""
+    axes = axes_of(axis, data.ndim, "layer_norm")
+    return normalization.normalized(data, gamma, beta, axes, axes, epsilon, "layer_norm")
+
+
+def group_norm(
+    data: Tensor, gamma: Tensor | None, beta: Tensor | None, num_groups: int, channel_axis: int, axes: Axes,
+    epsilon: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """By the mean and the variance of each group of channels along axes. axes: without that of channels."""
+    channel = axis_of(channel_axis, data.ndim, "group_norm")
+    along = [d for d in axes_of(axes, data.ndim, "group_norm") if d != channel]
+    return normalization.normalized_in_groups(data, gamma, beta, num_groups, channel, along, epsilon, "group_norm")
+
+
+def instance_norm(
+    data: Tensor, gamma: Tensor | None, beta: Tensor | None, channel_axis: int, axis: Axes, epsilon: float = 1e-5
+) -> Tensor:
+    """By the mean and the variance along axes. channel_axis: that of gamma and beta."""
+    channel = axis_of(channel_axis, data.ndim, "instance_norm")
+    along = axes_of(axis, data.ndim, "instance_norm")
+    return normalization.normalized(data, gamma, beta, [channel], along, epsilon, "instance_norm")
+
+
+def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2) -> Tensor:
+    """By sums of squares of the elements around each along an axis."""
+    return normalization.lrn(data, size, axis, bias, alpha, beta)
+
+
+def _adaptive(rank: int, data: Tensor, output_size: Window, pool_type: str, layout: str) -> Tensor:
+    if pool_type not in ("max", "avg"):
+        raise OptionError(f"pool_type {pool_type!r}, expected 'max' or 'avg'")
+    greatest = pools.adaptive_max_pool1d, pools.adaptive_max_pool2d, pools.adaptive_max_pool3d
+    means = pools.adaptive_avg_pool1d, pools.adaptive_avg_pool2d, pools.adaptive_avg_pool3d
+    return (greatest if pool_type == "max" else means)[rank - 1](data, output_size, layout)
+
+
+def adaptive_pool(data: Tensor, output_size: Window, pool_type: str, layout: str = "NCHW") -> Tensor:
+    """The greatest element or the mean ("max", "avg") in each of so many windows of an image."""
+    return _adaptive(2, data, output_size, pool_type, layout)
+
+
+def adaptive_pool1d(data: Tensor, output_size: Window, pool_type: str, layout: str = "NCW") -> Tensor:
+    """The greatest element or the mean ("max", "avg") in each of so many windows of a signal."""
+    return _adaptive(1, data, output_size, pool_type, layout)
+
+
+def adaptive_pool3d(data: Tensor, output_size: Window, pool_type: str, layout: str = "NCDHW") -> Tensor:
+    """The greatest element or the mean ("max", "avg") in each of so many windows of a volume."""
+    return _adaptive(3, data, output_size, pool_type, layout)
+
+
+def upsampling(
+    data: Tensor, scale_h: float, scale_w: float, layout: str = "NCHW", method: str = "nearest_neighbor",
+    align_corners: bool = False, output_shape: None = None,
+) -> Tensor:  # fmt: skip
+    """An image some times as high and as wide. output_shape: what follows from the others."""
+    return image.upsampling(data, scale_h, scale_w, layout, method, align_corners)
+
+
+def upsampling3d(
+    data: Tensor, scale_d: float, scale_h: float, scale_w: float, layout: str = "NCDHW",
+    method: str = "nearest_neighbor", coordinate_transformation_mode: str = "half_pixel", output_shape: None = None,
+) -> Tensor:  # fmt: skip
+    """A volume some times as deep, as high and as wide. output_shape: what follows from the others."""
+    return image.upsampling3d(data, scale_d, scale_h, scale_w, layout, method, coordinate_transformation_mode)

@@ -54,9 +54,9 @@ def test_elements_that_are_taken() -> None:
 
 
 def test_what_is_not_there_says_so() -> None:
-    A, indices = te.placeholder((3, 4)), te.placeholder((3, 1), "int32")
-    with pytest.raises(UnsupportedError, match="take with batch_dims 1 is not supported yet"):
-        topi.take(A, indices, 1, batch_dims=1)
+    A, counts = te.placeholder((3, 4)), te.placeholder((3,), "int32")
+    with pytest.raises(UnsupportedError, match="argsort with valid_count is not supported yet"):
+        topi.argsort(A, counts)
     with pytest.raises(UnsupportedError, match="slice_mode 'x', expected 'end' or 'size'"):
         topi.strided_slice(A, [0], [1], slice_mode="x")
 
@@ -89,3 +89,132 @@ def test_layouts_and_pools() -> None:
     assert run(topi.nn.pool2d(image[0], 2, 3, 1, 1, "avg", True, "NHWC", False), image)[0, 0, 0].tolist() == [0, 1]
     with pytest.raises(OptionError, match="pool_type 'sum', expected 'max' or 'avg'"):
         topi.nn.pool2d(image[0], 2, 2, 1, 0, "sum", layout="NHWC")
+
+
+def test_tensors_of_numbers() -> None:
+    A = given()
+    np.testing.assert_array_equal(run(topi.full((2, 3), "int8", 7)), np.full((2, 3), 7, "int8"))
+    np.testing.assert_array_equal(run(topi.full_like(A[0], 7), A), np.full_like(X, 7))
+    np.testing.assert_array_equal(run(topi.arange(5)), np.arange(5, dtype="float32"))
+    np.testing.assert_array_equal(run(topi.arange(5, 1, -2, "int64")), [5, 3])
+    np.testing.assert_array_equal(run(topi.trilu(A[0], 1, False), A), np.tril(X, 1))
+
+
+def test_padding() -> None:
+    A = given()
+    made = topi.nn.pad(A[0], [1, 0], [2, 1], 3.0)
+    assert made.op.name == "PadInput"
+    np.testing.assert_array_equal(run(made, A), np.pad(X, [(1, 2), (0, 1)], constant_values=3))
+    made = topi.nn.mirror_pad(A[0], [1, 2], mode="REFLECT", name="mirrored")
+    assert made.op.name == "mirrored"
+    np.testing.assert_array_equal(run(made, A), np.pad(X, [(1, 1), (2, 2)], "reflect"))
+    with pytest.raises(OptionError, match=r"pad_before \[1, 2\] and pad_after \[1\], expected one number each"):
+        topi.nn.pad(A[0], [1, 2], [1])
+    np.testing.assert_array_equal(run(topi.nn.flatten(A[0]), A), X)
+
+
+def test_norms() -> None:
+    rng = np.random.default_rng(0)
+    image = te.placeholder((2, 4, 3, 5), name="image"), rng.random((2, 4, 3, 5), "float32")
+    rows = [(te.placeholder((4,), name=f"v{n}"), rng.random(4, "float32")) for n in range(4)]
+    gamma, beta, _, variance = rows
+    x, (g, b, m, v) = image[1], (each[1].reshape(1, 4, 1, 1) for each in rows)
+
+    def normal(data: np.ndarray, *axes: int) -> np.ndarray:
+        return (data - data.mean(axes, keepdims=True)) / np.sqrt(data.var(axes, keepdims=True) + 1e-5)
+
+    five: Any = [image[0], *(each[0] for each in rows)]
+    made = topi.nn.batch_norm(*five)
+    np.testing.assert_allclose(run(made[0], image, *rows), (x - m) / np.sqrt(v + 1e-5) * g + b, 1e-5, 1e-5)
+    np.testing.assert_array_equal(run(made[2], variance), variance[1])
+    plain = topi.nn.batch_norm(*five, epsilon=0.5, center=False, scale=False)[0]
+    np.testing.assert_allclose(run(plain, image, *rows), (x - m) / np.sqrt(v + 0.5), 1e-5, 1e-5)
+    with pytest.raises(UnsupportedError, match="batch_norm in training is not supported yet"):
+        topi.nn.batch_norm(*five, training=True)
+
+    whole = topi.nn.layer_norm(image[0], gamma[0], None, [1])
+    np.testing.assert_allclose(run(whole, image, gamma), normal(x, 1) * g, 1e-5, 1e-5)
+    each = topi.nn.instance_norm(image[0], gamma[0], beta[0], 1, [2, 3])
+    np.testing.assert_allclose(run(each, image, gamma, beta), normal(x, 2, 3) * g + b, 1e-5, 1e-5)
+    halves = normal(x.reshape(2, 2, 2, 3, 5), 2, 3, 4).reshape(x.shape)
+    made = topi.nn.group_norm(image[0], gamma[0], beta[0], 2, 1, [2, 3])
+    np.testing.assert_allclose(run(made, image, gamma, beta), halves * g + b, 1e-5, 1e-5)
+    squares = np.pad(x, [(0, 0), (1, 1), (0, 0), (0, 0)]) ** 2
+    around = squares[:, :-2] + squares[:, 1:-1] + squares[:, 2:]
+    made = topi.nn.lrn(image[0], 3, 1, 0.5, 0.75, 1)
+    np.testing.assert_allclose(run(made, image), x / (1 + 0.5 / 3 * around) ** 0.75, 1e-5)
+    made = topi.nn.rms_norm(image[0], gamma[0], [1])
+    np.testing.assert_allclose(run(made, image, gamma), x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-5) * g, 1e-5)
+    made = topi.nn.l2_normalize(image[0], 1e-9, [1])
+    np.testing.assert_allclose(run(made, image), x / np.sqrt((x * x).sum(1, keepdims=True)), 1e-5)
+    np.testing.assert_array_equal(run(topi.nn.prelu(image[0], gamma[0]), image, gamma), x)
+
+
+def test_transposed_convolutions() -> None:
+    image = te.placeholder((1, 4, 3, 3), name="image"), np.random.default_rng(0).random((1, 4, 3, 3), "float32")
+    kernel = te.placeholder((4, 2, 2, 2), name="kernel"), np.random.default_rng(1).random((4, 2, 2, 2), "float32")
+    made = run(topi.nn.conv2d_transpose_nchw(image[0], kernel[0], (2, 2), 0, "float32", (0, 0)), image, kernel)
+    blocks = np.einsum("ncyx,coab->noyaxb", image[1], kernel[1]).reshape(1, 2, 6, 6)
+    np.testing.assert_allclose(made, blocks, 1e-5)
+    args = image[0], kernel[0], (2, 2), 0, "float32", (0, 0), 2
+    grouped = run(topi.nn.group_conv2d_transpose_nchw(*args), image, kernel)
+    parts = np.einsum("ngcyx,gcoab->ngoyaxb", image[1].reshape(1, 2, 2, 3, 3), kernel[1].reshape(2, 2, 2, 2, 2))
+    np.testing.assert_allclose(grouped, parts.reshape(1, 4, 6, 6), 1e-5)
+
+
+def test_images_of_other_sizes() -> None:
+    image = te.placeholder((1, 1, 2, 2), name="image"), np.arange(4, dtype="float32").reshape(1, 1, 2, 2)
+    corners = topi.image.resize2d(image[0], [0.0] * 4, (3, 3), "NCHW", "linear", "align_corners")
+    assert run(corners, image)[0, 0].tolist() == [[0, 0.5, 1], [1, 1.5, 2], [2, 2.5, 3]]
+    twice = image[1].repeat(2, 2).repeat(2, 3)
+    np.testing.assert_array_equal(run(topi.nn.upsampling(image[0], 2, 2), image), twice)
+    assert run(topi.nn.adaptive_pool(image[0], 1, "avg"), image).item() == 1.5
+    assert run(topi.nn.space_to_depth(image[0], 2), image).ravel().tolist() == [0, 1, 2, 3]
+    with pytest.raises(OptionError, match="pool_type 'sum', expected 'max' or 'avg'"):
+        topi.nn.adaptive_pool(image[0], 1, "sum")
+
+
+def test_places_in_tensors() -> None:
+    A = given()
+    rows = te.placeholder((2, 4), "int64", name="I"), np.array([[2, 0, 1, -1], [0, 0, 1, 2]])
+    np.testing.assert_array_equal(run(topi.gather(A[0], 0, rows[0]), A, rows), np.take_along_axis(X, rows[1], 0))
+    places = te.placeholder((2, 3), "int64", name="I"), np.array([[2, 0, 1], [3, 1, 1]])
+    np.testing.assert_array_equal(run(topi.gather_nd(A[0], places[0]), A, places), X[[2, 0, 1], [3, 1, 1]])
+    columns = te.placeholder((3, 2), "int32", name="I"), np.array([[0, 3], [1, 1], [2, 0]], "int32")
+    np.testing.assert_array_equal(
+        run(topi.take(A[0], columns[0], 1, 1), A, columns), np.take_along_axis(X, columns[1].astype("int64"), 1)
+    )
+    updates = te.placeholder((2, 4), name="U"), np.ones((2, 4), "float32")
+    expected = X.copy()
+    np.add.at(expected, (rows[1], np.arange(4)), updates[1])
+    made = topi.scatter_elements(A[0], rows[0], updates[0], 0, "add")
+    np.testing.assert_array_equal(run(made, A, rows, updates), expected)
+    elements = te.placeholder((3,), name="U"), np.array([7, 8, 9], "float32")
+    expected = X.copy()
+    expected[2, 3], expected[0, 1], expected[1, 1] = elements[1]
+    np.testing.assert_array_equal(
+        run(topi.scatter_nd(A[0], places[0], elements[0], "update"), A, places, elements), expected
+    )
+    lengths = te.placeholder((3,), "int32", name="L"), np.array([0, 2, 4], "int32")
+    turned = np.stack([X[0], X[1, [1, 0, 2, 3]], X[2, ::-1]])
+    np.testing.assert_array_equal(run(topi.reverse_sequence(A[0], lengths[0]), A, lengths), turned)
+    valid = np.where(np.arange(4) < lengths[1][:, None], X, np.float32(-1))
+    np.testing.assert_array_equal(run(topi.sequence_mask(A[0], lengths[0], -1, 1), A, lengths), valid)
+
+
+def test_orders_and_sums_so_far() -> None:
+    A = te.placeholder((3, 4), name="A"), np.sin(X * 5)
+    np.testing.assert_array_equal(run(topi.sort(A[0], 0), A), np.sort(A[1], 0))
+    places = topi.argsort(A[0])
+    assert places.dtype == "float32"
+    np.testing.assert_array_equal(run(places, A), np.argsort(A[1], -1))
+    values, indices = topi.topk(A[0], 2)
+    assert indices.dtype == "int64"
+    np.testing.assert_array_equal(run(values, A), -np.sort(-A[1], -1)[:, :2])
+    np.testing.assert_array_equal(run(indices, A), np.argsort(-A[1], -1)[:, :2])
+    line = te.placeholder((4,), name="S"), np.array([-1, 0, 0.25, 1], "float32")
+    np.testing.assert_array_equal(run(topi.searchsorted(line[0], A[0]), line, A), np.searchsorted(line[1], A[1]))
+    np.testing.assert_allclose(run(topi.cumsum(A[0], 1), A), np.cumsum(A[1], 1), 1e-5)
+    exclusive = np.concatenate([np.ones((1, 4)), np.cumprod(A[1], 0)[:-1]])
+    np.testing.assert_allclose(run(topi.cumprod(A[0], 0, exclusive=True), A), exclusive, 1e-5)
+    np.testing.assert_allclose(run(topi.einsum("ij,kj->ik", A[0], A[0]), A), A[1] @ A[1].T, 1e-5)

@@ -5,13 +5,51 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from ....operators import OPERATORS
-from . import math, nn, reduction, transform, windows
+from . import (
+    activations,
+    convolutions,
+    einsum,
+    filling,
+    grids,
+    image,
+    indexing,
+    math,
+    nn,
+    normalization,
+    padding,
+    pools,
+    quantization,
+    reduction,
+    scans,
+    sorting,
+    transform,
+)
 from .sampling import Sample
 
 __all__ = ["SAMPLES", "Sample", "missing"]
 
+_FAMILIES = (
+    math,
+    reduction,
+    scans,
+    sorting,
+    transform,
+    nn,
+    activations,
+    normalization,
+    padding,
+    filling,
+    grids,
+    convolutions,
+    einsum,
+    pools,
+    image,
+    indexing,
+    quantization,
+)
+
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    name: samples for module in (math, reduction, transform, nn, windows) for name, samples in module.SAMPLES.items()
+    name: samples for module in _FAMILIES for name, samples in module.SAMPLES.items()
 }
 """What to try each operator with."""
 

@@ -25,8 +25,9 @@ _WITHIN: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("acos", "asin"), (-1, 1)),
     "acosh": (1, 8),
     "atanh": (-0.75, 0.75),
-    **dict.fromkeys(("exp", "sinh", "cosh"), (-4, 4)),
+    **dict.fromkeys(("exp", "exp2", "sinh", "cosh"), (-4, 4)),
     **dict.fromkeys(("log", "log2", "log10", "rsqrt"), (0.25, 8)),
+    "log1p": (-0.75, 8),
     "sqrt": (0, 8),
     "tan": (-1, 1),
 }
@@ -43,8 +44,8 @@ _TYPES: dict[str, Sequence[str]] = {
 """The data types of those that take others than floats."""
 
 _FUNCTIONS = """
-    abs acos acosh asin asinh atan atanh bitwise_not ceil copy cos cosh erf exp floor isfinite isinf isnan log log10
-    log2 logical_not negative round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc
+    abs acos acosh asin asinh atan atanh bitwise_not ceil copy cos cosh erf exp exp2 floor isfinite isinf isnan log
+    log10 log1p log2 logical_not negative round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc
 """.split()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from .sampling import EXTENTS, NUMBERS, SHAPES, Draw, Sample, any_axis, moved_floats, numbers, of_one
+from .sampling import EXTENTS, NUMBERS, SHAPES, Draw, Sample, any_axis, moved_floats, numbers
 
 
 @st.composite
@@ -40,8 +40,6 @@ def biases(draw: Draw) -> Sample:
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    "nn.relu": of_one(NUMBERS),
-    "nn.leaky_relu": moved_floats(lambda draw, data: {"alpha": draw(st.sampled_from((0.0, 0.125, 0.5)))}),
     "nn.dense": dense_layers(),
     "nn.matmul": products(0),
     "nn.batch_matmul": products(1),

@@ -87,14 +87,17 @@ def choices(draw: Draw) -> Sample:
 
 @st.composite
 def taken(draw: Draw) -> Sample:
-    data = numbers(draw, draw(FILLED), draw(st.sampled_from(ALL)))
+    data = numbers(draw, draw(SHAPES), draw(st.sampled_from(ALL)))
     axis = draw(st.one_of(st.none(), st.integers(-data.ndim, data.ndim - 1))) if data.ndim else None
     mode = draw(st.sampled_from(("clip", "wrap", "fast")))
     extent = data.size if axis is None else data.shape[axis]
-    indices = numbers(draw, draw(SHAPES), draw(st.sampled_from(INTEGERS)), -20, 20)
+    shared = draw(st.integers(0, axis % data.ndim)) if axis is not None else 0
+    shape = (*data.shape[:shared], *draw(SHAPES))
+    indices = numbers(draw, shape, draw(st.sampled_from(INTEGERS)), -20, 20)
     if mode == "fast":
-        indices = np.asarray(np.abs(indices) % min(extent, 100), indices.dtype)
-    return Sample([data, indices], {"axis": axis, "mode": mode})
+        indices = np.asarray(np.abs(indices) % max(min(extent, 100), 1), indices.dtype)
+    from_end = len(shape) * (0 < shared < len(shape) and draw(st.booleans()))
+    return Sample([data, indices], {"axis": axis, "batch_dims": shared - from_end, "mode": mode})
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""Operators on windows of images."""
+"""Pools of images."""
 
 from __future__ import annotations
 
@@ -8,27 +8,10 @@ from .sampling import FLOATS, Draw, Sample, any_layout, any_padding, arranged, i
 
 
 @st.composite
-def images(draw: Draw) -> Sample:
-    layout = any_layout(draw, "NCHW")
+def images(draw: Draw, rank: int) -> Sample:
+    layout = any_layout(draw, f"NC{'DHW'[3 - rank :]}")
     shape = [draw(st.integers(1, 4)) for _ in layout]
     return Sample([numbers(draw, shape, draw(st.sampled_from(FLOATS)))], {"layout": layout})
-
-
-@st.composite
-def convolutions(draw: Draw, rank: int) -> Sample:
-    """An image, and weights for windows that go into it."""
-    image, dtype = "DHW"[3 - rank :], draw(st.sampled_from(("float32", "float64", "int8")))
-    groups, inner, outer = draw(st.sampled_from((1, 1, 2, 3))), draw(st.integers(1, 2)), draw(st.integers(1, 2))
-    sizes = [draw(st.integers(1, 3)) for _ in range(rank)]
-    far = draw(st.integers(1, 2))
-    extents = [far * (size - 1) + 1 + draw(st.integers(0, 4)) for size in sizes]
-    layout, kernel = any_layout(draw, f"NC{image}"), any_layout(draw, f"OI{image}")
-    data = numbers(draw, (draw(st.integers(0, 2)), groups * inner, *extents), dtype, -4, 4)
-    weight = numbers(draw, (groups * outer, inner, *sizes), dtype, -4, 4)
-    strides = draw(st.one_of(st.integers(1, 3), st.lists(st.integers(1, 3), min_size=rank, max_size=rank)))
-    said = {"strides": strides, "padding": any_padding(draw, rank, 2), "dilation": far, "groups": groups}
-    said |= {"data_layout": layout, "kernel_layout": kernel, "out_dtype": "int32" if dtype == "int8" else ""}
-    return Sample([arranged(data, f"NC{image}", layout), arranged(weight, f"OI{image}", kernel)], said)
 
 
 @st.composite
@@ -54,8 +37,20 @@ def pools(draw: Draw, rank: int, mean: bool) -> Sample:
     return Sample([arranged(data, f"NC{image}", layout)], said)
 
 
+@st.composite
+def adaptive_pools(draw: Draw, rank: int) -> Sample:
+    """An image, and how many windows there are."""
+    image, dtype = "DHW"[3 - rank :], draw(st.sampled_from((*FLOATS, "int32", "uint8")))
+    extents = [draw(st.integers(1, 7)) for _ in range(rank)]
+    layout = any_layout(draw, f"NC{image}")
+    data = numbers(draw, (draw(st.integers(0, 2)), draw(st.integers(1, 2)), *extents), dtype)
+    several = st.lists(st.integers(1, 8), min_size=rank, max_size=rank)
+    said = {"output_size": draw(st.one_of(st.none(), st.integers(1, 8), several)), "layout": layout}
+    return Sample([arranged(data, f"NC{image}", layout)], said)
+
+
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    **{f"nn.conv{rank}d": convolutions(rank) for rank in (1, 2, 3)},
     **{f"nn.{kind}_pool{rank}d": pools(rank, kind == "avg") for kind in ("max", "avg") for rank in (1, 2, 3)},
-    **dict.fromkeys(("nn.global_max_pool2d", "nn.global_avg_pool2d"), images()),
+    **{f"nn.global_{kind}_pool{rank}d": images(rank) for kind in ("max", "avg") for rank in (1, 2, 3)},
+    **{f"nn.adaptive_{kind}_pool{rank}d": adaptive_pools(rank) for kind in ("max", "avg") for rank in (1, 2, 3)},
 }

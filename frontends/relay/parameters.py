@@ -1,0 +1,40 @@
+"""Parameters of functions that are known when a graph is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.rewriter import InsertPoint
+
+from ...core.diagnostics import did_you_mean
+from ...core.dtypes import dtype_of_numpy
+from ...core.errors import ArgumentError
+from ...dialects.relay import FuncOp, RelayBuilder, tensor_type
+from ...dialects.tir.base import strings
+from ...module import Module
+
+
+def bind_parameters(mod: Module, arrays: Mapping[str, npt.NDArray[Any]], entry: str = "main") -> Module:
+    """A copy of a module in which parameters of a function are constants. arrays: by the names of parameters.
+
+    The arrays are not copied. ArgumentError for a name that is no parameter, and for an array of another type.
+    """
+    mod = mod.clone()
+    func = mod.functions[entry]
+    assert isinstance(func, FuncOp)
+    params = dict(func.params)
+    builder = RelayBuilder(InsertPoint.at_start(func.body.block), mod.constants, func.location)
+    for name, array in arrays.items():
+        if name not in params:
+            known = ", ".join(params)
+            raise ArgumentError(f"function {entry}: no parameter {name!r}{did_you_mean(name, params)} (has: {known})")
+        value, type = params[name], tensor_type(np.shape(array), dtype_of_numpy(array.dtype))
+        if value.type != type:
+            raise ArgumentError(f"parameter {name}: {type}, expected {value.type}")
+        value.replace_all_uses_with(builder.constant(array, name))
+        func.body.block.erase_arg(value)
+    func.param_names = strings(name for name in params if name not in arrays)
+    return mod

@@ -1,0 +1,54 @@
+"""Random numbers for the parameters of networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .....core.errors import OptionError
+from .....dialects.relay import dtype_of_tensor, shape_of
+from ....relay.expr import Function
+from ...ir.module import IRModule
+from ...nd import NDArray, array
+
+Initializer = Callable[[str, npt.NDArray[Any], np.random.Generator], None]
+
+
+def xavier(name: str, values: npt.NDArray[Any], random: np.random.Generator) -> None:
+    """Fill a parameter by what its name ends in: gamma and var with ones, beta, bias and mean with zeros, others with
+    numbers whose spread keeps that of what goes through a layer (Glorot and Bengio, 2010)."""
+    if name.endswith(("gamma", "var")):
+        values[...] = 1
+    elif name.endswith(("beta", "bias", "mean")) or values.ndim < 2:
+        values[...] = 0 if name.endswith(("beta", "bias", "mean")) else random.uniform(-1, 1, values.shape)
+    else:
+        taps = prod(values.shape[2:])
+        bound = sqrt(3 / ((values.shape[0] + values.shape[1]) * taps / 2))
+        values[...] = random.uniform(-bound, bound, values.shape)
+
+
+def create_workload(
+    net: Function, initializer: Initializer = xavier, seed: int = 0
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """A function as a module, and random arrays for its parameters but `data`.
+
+    initializer: fills the array of a parameter, given its name and a source of random numbers.  OptionError for a
+    parameter whose sizes are not known.
+    """
+    mod = IRModule.from_expr(net)
+    random = np.random.default_rng(seed)
+    params: dict[str, NDArray] = {}
+    for name, value in mod.functions["main"].params:
+        if name == "data":
+            continue
+        shape = shape_of(value)
+        if not all(isinstance(size, int) for size in shape):
+            raise OptionError(f"parameter {name} of shape {shape}, expected known sizes")
+        values = np.zeros([int(size) for size in shape], dtype_of_tensor(value))
+        initializer(name, values, random)
+        params[name] = array(values)
+    return mod, params

@@ -1,0 +1,27 @@
+"""Tensors by what their elements are, as operators make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from ..expressions import functions as scalar
+from ..expressions.expr import PrimExpr, cast
+from ..expressions.tensor import compute
+from .extents import Extent, known_extent
+
+
+def computed(shape: Sequence[Extent], fcompute: Callable[..., Any], name: str, tag: str = "") -> Any:
+    """As `compute`, with the axes called `ax0, ax1, ...`."""
+    names = [f"ax{d}" for d in range(len(shape))]
+    return compute(shape, lambda *i: fcompute(*i), name, tag, varargs_names=names)
+
+
+def if_any(extents: Sequence[PrimExpr], dtype: str, element: Callable[[], PrimExpr]) -> PrimExpr:
+    """An element at a place along axes, if each of them has any; else 0."""
+    zero = cast(dtype, 0)
+    if any(known_extent(extent) == 0 for extent in extents):
+        return zero
+    unknown = [extent > 0 for extent in extents if known_extent(extent) is None]
+    return scalar.if_then_else(reduce(lambda a, b: a & b, unknown), element(), zero) if unknown else element()

@@ -1,0 +1,106 @@
+"""Operators between numbers and integers that stand for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..expressions import functions as scalar
+from ..expressions.errors import TeError
+from ..expressions.expr import PrimExpr, cast
+from ..expressions.tensor import Tensor, compute, is_same_extent
+from .axes import axis_of
+from .definition import Pattern, operator
+from .requirements import require_floats, require_integers, require_one_of
+from .rounding import fitting
+
+Array = Any
+
+_INTEGERS = ("int8", "uint8", "int16", "uint16", "int32")
+_FLOATS = ("float16", "float32", "float64")
+
+
+def _parameters(data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, name: str) -> Any:
+    """A function from indices to the scale and the zero point there. TeError for what does not go with data."""
+    require_floats(scale, f"{name}: scale")
+    require_integers(zero_point, f"{name}: zero point")
+    place = axis_of(axis, data.ndim, name) if scale.ndim or zero_point.ndim else 0
+    for what, given in (("scale", scale), ("zero point", zero_point)):
+        if given.ndim and (given.ndim > 1 or not is_same_extent(given.shape[0], data.shape[place])):
+            expected = f"expected [] or [{data.shape[place]}], as along axis {place} of data"
+            raise TeError(f"{name}: {what} of shape {list(given.shape)}, {expected}")
+    return lambda axes: tuple(each(axes[place]) if each.ndim else each() for each in (scale, zero_point))
+
+
+def _computed(data: Tensor, element: Any, name: str) -> Tensor:
+    return compute(data.shape, element, name, "elemwise", varargs_names=[f"ax{d}" for d in range(data.ndim)])
+
+
+def _along(parameter: Array, rank: int, axis: int) -> Array:
+    """A parameter in a shape that goes with data."""
+    shape = [1] * rank
+    if parameter.ndim:
+        shape[axis] = -1
+    return parameter.reshape(shape)
+
+
+def _quantize_reference(
+    data: Array, output_scale: Array, output_zero_point: Array, axis: int = -1, out_dtype: str = "int8"
+) -> Array:
+    scale, zero = (_along(each, data.ndim, axis) for each in (output_scale, output_zero_point))
+    with np.errstate(all="ignore"):
+        whole = np.rint(data / scale).astype("float64") + zero.astype("float64")
+    bounds = np.iinfo(out_dtype)
+    return np.clip(np.where(np.isnan(whole), bounds.min, whole), bounds.min, bounds.max).astype(out_dtype)
+
+
+@operator("qnn.quantize", Pattern.ELEMWISE, _quantize_reference)
+def quantize(
+    data: Tensor, output_scale: Tensor, output_zero_point: Tensor, axis: int = -1, out_dtype: str = "int8"
+) -> Tensor:
+    """Each element x as the integer `round(x / scale) + zero_point`.
+
+    Halves are rounded to the even integer; what is beyond the integers of out_dtype is the nearest of them, and a NaN
+    is the least.  output_scale, output_zero_point: one for all, or one for each number of an axis.  out_dtype: int8,
+    uint8, int16, uint16 or int32.
+    """
+    require_floats(data, "qnn.quantize")
+    require_one_of(out_dtype, _INTEGERS, "qnn.quantize: out_dtype")
+    at = _parameters(data, output_scale, output_zero_point, axis, "qnn.quantize")
+
+    def element(*axes: PrimExpr) -> PrimExpr:
+        scale, zero = at(axes)
+        return fitting(cast("float64", scalar.round(data(*axes) / scale)) + cast("float64", zero), out_dtype)
+
+    return _computed(data, element, "T_quantize")
+
+
+def _dequantize_reference(
+    data: Array, input_scale: Array, input_zero_point: Array, axis: int = -1, out_dtype: str = "float32"
+) -> Array:
+    scale, zero = (_along(each, data.ndim, axis) for each in (input_scale, input_zero_point))
+    with np.errstate(all="ignore"):
+        return ((data.astype("int64") - zero.astype("int64")) * scale.astype("float64")).astype(out_dtype)
+
+
+@operator("qnn.dequantize", Pattern.ELEMWISE, _dequantize_reference)
+def dequantize(
+    data: Tensor, input_scale: Tensor, input_zero_point: Tensor, axis: int = -1, out_dtype: str = "float32"
+) -> Tensor:
+    """Of each integer x the number `(x - zero_point) * scale` that it stands for.
+
+    input_scale, input_zero_point: one for all, or one for each number of an axis.  out_dtype: float16, float32 or
+    float64.
+    """
+    require_one_of(data.dtype, _INTEGERS, "qnn.dequantize: data of")
+    require_one_of(out_dtype, _FLOATS, "qnn.dequantize: out_dtype")
+    at = _parameters(data, input_scale, input_zero_point, axis, "qnn.dequantize")
+    kind = "float64" if out_dtype == "float64" else "float32"
+
+    def element(*axes: PrimExpr) -> PrimExpr:
+        scale, zero = at(axes)
+        left = cast("int64", data(*axes)) - cast("int64", zero)
+        return cast(out_dtype, cast(kind, left) * cast(kind, scale))
+
+    return _computed(data, element, "T_dequantize")

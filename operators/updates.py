@@ -1,0 +1,210 @@
+"""What is written into a tensor at places that other tensors say: few updates one by one, many in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+from ..expressions import functions as scalar
+from ..expressions.axes import reduce_axis
+from ..expressions.expr import PrimExpr, Select, cast, const
+from ..expressions.scan import scan
+from ..expressions.tensor import Tensor, is_same_extent, placeholder
+from . import reduction
+from .elements import computed
+from .extents import known_extent
+from .sorting import bisected, in_order
+
+FEW = 64
+"""How many updates each element asks one by one whether they are for it; more are put in order, and looked up."""
+
+COMBINED: dict[str, tuple[Callable[[Any, Any], PrimExpr], Callable[..., Any]]] = {
+    "add": (lambda x, y: x + y, scalar.sum),
+    "mul": (lambda x, y: x * y, scalar.prod),
+    "min": (scalar.min, reduction.least),
+    "max": (scalar.max, reduction.greatest),
+}
+"""How an element and an update become one, and all updates along an axis."""
+
+
+def from_end(index: PrimExpr, extent: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
+    """A number that counts from the end if it is negative, and the extent, both of one type that holds them."""
+    wide = cast("int64", index) if index.data_type.bits < 64 else index
+    limit = cast(wide.dtype, extent)
+    return (wide if wide.dtype == "uint64" else Select(wide < const(0, "int64"), wide + limit, wide)), limit
+
+
+@dataclass(frozen=True)
+class Updates:
+    """What is written into a tensor.
+
+    keys: the place of each update along `along`, axes of data, counted row by row, and -1 for none; a second and later
+    axes are the other axes of data.  values: an update at indices of the other axes.  extents: of these, not longer
+    than those of data.
+    """
+
+    name: str
+    data: Tensor
+    along: Sequence[int]
+    keys: Tensor
+    values: Callable[[PrimExpr, Sequence[PrimExpr]], PrimExpr]
+    extents: Sequence[PrimExpr]
+
+    @property
+    def count(self) -> PrimExpr:
+        return self.keys.shape[0]
+
+    @property
+    def targets(self) -> tuple[PrimExpr, ...]:
+        """The shape of the places that updates are looked for at."""
+        return self.data.shape if self.keys.ndim > 1 else self.data.shape[: len(self.along)]
+
+    def target(self, i: Sequence[PrimExpr]) -> Sequence[PrimExpr]:
+        return i[: len(self.targets)]
+
+    def place(self, i: Sequence[PrimExpr]) -> PrimExpr:
+        """What the key of an update for an element is."""
+        return _row_by_row([i[d] for d in self.along], [self.data.shape[d] for d in self.along], self.keys.dtype)
+
+    def others(self, i: Sequence[PrimExpr]) -> list[PrimExpr]:
+        return [index for d, index in enumerate(i) if d not in self.along]
+
+    def key(self, number: PrimExpr, others: Sequence[PrimExpr]) -> PrimExpr:
+        return self.keys(number, *(others if self.keys.ndim > 1 else ()))
+
+    def reached(self, i: Sequence[PrimExpr], condition: PrimExpr) -> PrimExpr:
+        """A condition on the updates of an element, which does not hold where there are none."""
+        whole = [extent for d, extent in enumerate(self.data.shape) if d not in self.along]
+        inside = [
+            index < own
+            for index, own, extent in zip(self.others(i), self.extents, whole, strict=False)
+            if not is_same_extent(own, extent)
+        ]
+        return scalar.all(*inside, condition)
+
+    def at_element(self, number: PrimExpr, i: Sequence[PrimExpr]) -> PrimExpr:
+        """Whether an update is for an element."""
+        return self.reached(i, self.key(number, self.others(i)).equal(self.place(i)))
+
+
+def _row_by_row(indices: Sequence[PrimExpr], extents: Sequence[PrimExpr], dtype: str) -> PrimExpr:
+    """The place that indices name, counted row by row."""
+    place = const(0, dtype)
+    for n, (index, extent) in enumerate(zip(indices, extents, strict=True)):
+        place = cast(dtype, index) if not n else place * cast(dtype, extent) + cast(dtype, index)
+    return place
+
+
+def key_of(indices: Sequence[PrimExpr], extents: Sequence[PrimExpr]) -> PrimExpr:
+    """The place that numbers name, counted row by row; -1 if one is outside."""
+    places: list[PrimExpr] = []
+    inside: list[PrimExpr] = [const(True, "bool")]
+    for index, extent in zip(indices, extents, strict=True):
+        place, limit = from_end(index, extent)
+        inside.append((place >= const(0, place.dtype)) & (place < limit))
+        places.append(cast(extent.dtype, place))
+    dtype = extents[0].dtype if extents else "int32"
+    return Select(reduce(lambda a, b: a & b, inside), _row_by_row(places, extents, dtype), const(-1, dtype))
+
+
+class _Sorted:
+    """Updates by key, equal ones in their order. end: behind how many of them the last one for a place stands."""
+
+    def __init__(self, updates: Updates):
+        self.updates = updates
+        self.keys, self.order = in_order(updates.keys, 0, True, updates.name)
+
+        def holds(i: Sequence[PrimExpr], number: PrimExpr) -> PrimExpr:
+            return updates.reached(i, self._key(number, updates.others(i)) <= updates.place(i))
+
+        self.end = bisected(updates.targets, updates.count, holds, f"{updates.name}_last")
+
+    def _key(self, number: PrimExpr, others: Sequence[PrimExpr]) -> PrimExpr:
+        return self.keys(number, *(others if self.keys.ndim > 1 else ()))
+
+    def number(self, place: PrimExpr, others: Sequence[PrimExpr]) -> PrimExpr:
+        """Which update stands at a place of the order."""
+        found = self.order(place, *(others if self.keys.ndim > 1 else ()))
+        return cast(self.updates.count.dtype, found)
+
+    def if_any(self, i: Sequence[PrimExpr], found: Callable[[PrimExpr], PrimExpr], default: PrimExpr) -> PrimExpr:
+        """What is found for an element whose last update stands in front of a place; a default if there is none."""
+        end = self.end(*self.updates.target(i))
+        is_for = self._key(end - 1, self.updates.others(i)).equal(self.updates.place(i))
+        return scalar.if_then_else(self.updates.reached(i, scalar.all(end > 0, is_for)), found(end), default)
+
+    def so_far(self, updates: Updates, combine: Callable[[Any, Any], PrimExpr]) -> Tensor:
+        """At each place, all updates in front of it for the place that the last of them is for, as one."""
+        name = updates.name
+        rows = placeholder([updates.count + 1, *updates.extents], updates.data.dtype, name)
+
+        def step(time: PrimExpr, *others: PrimExpr) -> PrimExpr:
+            update = updates.values(self.number(time - 1, others), others)
+            known = scalar.all(time > 1, self._key(time - 1, others).equal(self._key(time - 2, others)))
+            return scalar.if_then_else(known, combine(rows(time - 1, *others), update), update)
+
+        start = computed([1, *updates.extents], lambda *i: cast(rows.dtype, 0), f"{name}_start")
+        return scan(start, computed(rows.shape, step, f"{name}_step"), rows, name=f"{name}_rows")
+
+
+def _last(updates: Updates, ordered: _Sorted | None) -> Tensor:
+    """The number of the last update for each place; one below 0 for none."""
+    none, dtype = const(-1, updates.count.dtype), updates.count.dtype
+    if ordered is not None:
+        return computed(
+            updates.targets,
+            lambda *i: ordered.if_any(i, lambda end: ordered.number(end - 1, updates.others(i)), none),
+            f"{updates.name}_last",
+        )
+    n = reduce_axis((0, updates.count), "n")
+    return computed(
+        updates.targets,
+        lambda *i: scalar.max(cast(dtype, n.var), axis=n, where=updates.at_element(n.var, i)),
+        f"{updates.name}_last",
+        "comm_reduce",
+    )
+
+
+def written(updates: Updates, mode: str) -> Tensor:
+    """A tensor with updates written into it, or combined with what is there."""
+    known = known_extent(updates.count)
+    ordered = None if known is not None and known <= FEW else _Sorted(updates)
+    if mode == "mean":
+        data = updates.data
+        ones = computed(data.shape, lambda *i: const(1, data.dtype), "ones")
+        counted = replace(updates, data=ones, values=lambda number, others: const(1, data.dtype))
+        total, counts = (_combined(each, "add", ordered) for each in (updates, counted))
+        return computed(data.shape, lambda *i: total(*i) / counts(*i), f"T_{updates.name}_mean")
+    return _combined(updates, mode, ordered)
+
+
+def _combined(updates: Updates, mode: str, ordered: _Sorted | None) -> Tensor:
+    """A tensor with updates in place of elements, or combined with them."""
+    data, name = updates.data, f"T_{updates.name}"
+    if mode == "update":
+        last = _last(updates, ordered)
+
+        def updated(*i: PrimExpr) -> PrimExpr:
+            number = last(*updates.target(i))
+            return scalar.if_then_else(number >= 0, updates.values(number, updates.others(i)), data(*i))
+
+        return computed(data.shape, updated, name)
+    combine, reducer = COMBINED[mode]
+    if ordered is not None:
+        rows = ordered.so_far(updates, combine)
+        return computed(
+            data.shape,
+            lambda *i: ordered.if_any(i, lambda end: combine(data(*i), rows(end, *updates.others(i))), data(*i)),
+            name,
+        )
+    n = reduce_axis((0, updates.count), "n")
+    return computed(
+        data.shape,
+        lambda *i: reducer(
+            updates.values(n.var, updates.others(i)), axis=n, where=updates.at_element(n.var, i), init=data(*i)
+        ),
+        name,
+        "comm_reduce",
+    )

@@ -1,0 +1,53 @@
+"""What is rounded once, and what does not overflow on the way."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepwell import build
+from stepwell.core.dtypes import dtype_of_numpy
+from stepwell.frontends import te
+from stepwell.operators import OPERATORS
+
+
+def run(name: str, *arrays: np.ndarray, **attributes: Any) -> np.ndarray:
+    inputs = [te.placeholder(x.shape, dtype_of_numpy(x.dtype).name, name=f"in{n}") for n, x in enumerate(arrays)]
+    made = OPERATORS[name].formula(*inputs, **attributes)
+    got = np.zeros([int(extent) for extent in made.shape], made.dtype)
+    build(te.create_prim_func([*inputs, made]))["main"](*arrays, got)
+    return got
+
+
+@pytest.mark.parametrize("name", ["nn.layer_norm", "nn.rms_norm", "nn.l2_normalize"])
+def test_sums_of_half_floats_are_wide(name: str) -> None:
+    """70000 of them are more than the greatest half float, squares of 300 too."""
+    x = np.random.default_rng(0).normal(300, 20, (2, 70_000)).astype("float16")
+    ones = [np.ones(70_000, "float16")] * {"nn.layer_norm": 2, "nn.rms_norm": 1, "nn.l2_normalize": 0}[name]
+    said = {"eps": 1e-9, "axis": -1} if name == "nn.l2_normalize" else {}
+    wanted = OPERATORS[name].reference(x, *ones, **said).astype("float32")
+    np.testing.assert_allclose(run(name, x, *ones, **said).astype("float32"), wanted, 2**-10, 1e-4)
+
+
+def test_a_variance_next_to_a_large_mean() -> None:
+    """A mean of squares less the square of the mean has no digit left here."""
+    x = (np.random.default_rng(0).normal(0, 1, (3, 100)) + 1e4).astype("float32")
+    ones, zeros = np.ones(100, "float32"), np.zeros(100, "float32")
+    wanted = OPERATORS["nn.layer_norm"].reference(x, ones, zeros)
+    np.testing.assert_allclose(run("nn.layer_norm", x, ones, zeros), wanted, atol=1e-2)
+
+
+@pytest.mark.parametrize("name", ["nn.elu", "nn.selu", "nn.celu", "nn.softplus", "nn.mish", "nn.silu", "nn.gelu"])
+def test_no_digit_is_lost_next_to_0_and_nothing_overflows(name: str) -> None:
+    small = np.geomspace(1e-30, 1, 50).astype("float32")
+    x = np.concatenate([-small, small, np.array([-1e30, -200, -90, 0, 90, 200, 1e30], "float32")])
+    got, wanted = run(name, x), OPERATORS[name].reference(x)
+    np.testing.assert_allclose(got, wanted, 3e-6, 1e-37)
+
+
+def test_a_range_counts_exactly() -> None:
+    got = run("arange", start=0, stop=20_000_001, step=5_000_000, dtype="float32")
+    np.testing.assert_array_equal(got, np.arange(0, 20_000_001, 5_000_000, dtype="float32"))
+    halves = run("arange", start=0, stop=6000, dtype="float16")
+    np.testing.assert_array_equal(halves, np.arange(6000).astype("float16"))
+    assert run("arange", start=2**62, stop=2**62 + 2, dtype="int64").tolist() == [2**62, 2**62 + 1]

@@ -1,0 +1,38 @@
+"""Convolutions and transposed convolutions of images."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from .sampling import Draw, Sample, any_layout, any_padding, arranged, numbers
+
+
+@st.composite
+def convolutions(draw: Draw, rank: int, transposed: bool = False) -> Sample:
+    """An image, and weights for windows that go into it."""
+    image, dtype = "DHW"[3 - rank :], draw(st.sampled_from(("float32", "float64", "int8")))
+    groups, inner, outer = draw(st.sampled_from((1, 1, 2, 3))), draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    sizes, strides = ([draw(st.integers(1, 3)) for _ in range(rank)] for _ in range(2))
+    far = draw(st.integers(1, 3 if transposed else 2))
+    spread = [far * (size - 1) + 1 for size in sizes]
+    shortest = [max(1, 6 - size) for size in spread] if transposed else spread
+    extents = [n + draw(st.integers(0, 4)) for n in shortest]
+    layout, kernel = any_layout(draw, f"NC{image}"), any_layout(draw, f"OI{image}")
+    out = draw(st.sampled_from(("", any_layout(draw, f"NC{image}"))))
+    data = numbers(draw, (draw(st.integers(0, 2)), groups * inner, *extents), dtype, -4, 4)
+    features = (outer, groups * inner) if transposed else (groups * outer, inner)
+    weight = numbers(draw, (*features, *sizes), dtype, -4, 4)
+    said = {"strides": draw(st.sampled_from((strides, strides[0]))), "padding": any_padding(draw, rank, 2)}
+    said |= {"dilation": far, "groups": groups, "out_dtype": "int32" if dtype == "int8" else ""}
+    said |= {"data_layout": layout, "kernel_layout": kernel, "out_layout": out}
+    if transposed:
+        said["output_padding"] = draw(st.integers(0, 2))
+    if draw(st.booleans()):
+        said |= {"channels": groups * outer, "kernel_size": sizes}
+    return Sample([arranged(data, f"NC{image}", layout), arranged(weight, f"OI{image}", kernel)], said)
+
+
+SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    **{f"nn.conv{rank}d": convolutions(rank) for rank in (1, 2, 3)},
+    **{f"nn.conv{rank}d_transpose": convolutions(rank, transposed=True) for rank in (1, 2, 3)},
+}

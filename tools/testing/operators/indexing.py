@@ -1,0 +1,93 @@
+"""Operators that read where numbers in tensors say, or write there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import strategies as st
+
+from .sampling import ALL, FLOATS, INTEGERS, NUMBERS, SHAPES, Array, Draw, Sample, any_axis, numbers
+
+
+def _indices(draw: Draw, shape: Sequence[int], many: int = 9) -> Array:
+    """Numbers of places, some of them negative, and some outside."""
+    far = draw(st.sampled_from((2, 9)))
+    return numbers(draw, shape, draw(st.sampled_from(INTEGERS)), -far, far)
+
+
+def _part(draw: Draw, shape: Sequence[int], axis: int, longest: int) -> list[int]:
+    """A shape that is not longer, but for an axis."""
+    kept = [n if draw(st.booleans()) else draw(st.integers(0, n)) for n in shape]
+    kept[axis] = draw(st.sampled_from((0, 1, 3, 5, longest)))
+    return kept
+
+
+@st.composite
+def gathered(draw: Draw) -> Sample:
+    data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(ALL)))
+    axis = any_axis(draw, data.ndim)
+    return Sample([data, _indices(draw, _part(draw, data.shape, axis, 9))], {"axis": axis})
+
+
+@st.composite
+def gathered_nd(draw: Draw) -> Sample:
+    data = numbers(draw, draw(SHAPES), draw(st.sampled_from(ALL)))
+    batch = draw(st.integers(0, data.ndim))
+    count = draw(st.integers(0, data.ndim - batch))
+    return Sample([data, _indices(draw, [count, *data.shape[:batch], *draw(SHAPES)[:2]])], {"batch_dims": batch})
+
+
+def _mode(draw: Draw, *more: str) -> tuple[str, str]:
+    """How to combine elements and updates, and a data type."""
+    mode = draw(st.sampled_from(("update", "add", "mul", "min", "max", *more)))
+    return mode, draw(st.sampled_from(ALL if mode == "update" else FLOATS if mode == "mean" else NUMBERS))
+
+
+@st.composite
+def scattered(draw: Draw) -> Sample:
+    mode, dtype = _mode(draw, "mean")
+    bound = 1 if mode == "mul" else 8
+    data = numbers(draw, draw(SHAPES.filter(bool)), dtype, -bound, bound)
+    axis = any_axis(draw, data.ndim)
+    indices = _indices(draw, _part(draw, data.shape, axis, 80))
+    return Sample(
+        [data, indices, numbers(draw, indices.shape, dtype, -bound, bound)], {"axis": axis, "reduction": mode}
+    )
+
+
+@st.composite
+def scattered_nd(draw: Draw) -> Sample:
+    mode, dtype = _mode(draw)
+    bound = 1 if mode == "mul" else 8
+    data = numbers(draw, draw(SHAPES), dtype, -bound, bound)
+    count = draw(st.integers(0, data.ndim))
+    rows = draw(st.one_of(SHAPES.map(lambda shape: shape[:2]), st.just((90,)), st.just((5, 20))))
+    updates = numbers(draw, (*rows, *data.shape[count:]), dtype, -bound, bound)
+    return Sample([data, _indices(draw, (count, *rows)), updates], {"mode": mode})
+
+
+@st.composite
+def reversed_sequences(draw: Draw) -> Sample:
+    data = numbers(draw, draw(SHAPES.filter(lambda shape: len(shape) > 1)), draw(st.sampled_from(ALL)))
+    along, batch = draw(st.permutations(range(data.ndim)))[:2]
+    lengths = _indices(draw, (data.shape[batch],))
+    return Sample([data, lengths], {"seq_axis": along - draw(st.sampled_from((0, data.ndim))), "batch_axis": batch})
+
+
+@st.composite
+def masked(draw: Draw) -> Sample:
+    data = numbers(draw, draw(SHAPES.filter(lambda shape: len(shape) > 1)), draw(st.sampled_from(NUMBERS)))
+    axis = draw(st.integers(0, 1))
+    return Sample(
+        [data, _indices(draw, (data.shape[1 - axis],))], {"mask_value": draw(st.integers(0, 3)), "axis": axis}
+    )
+
+
+SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    "gather": gathered(),
+    "gather_nd": gathered_nd(),
+    "reverse_sequence": reversed_sequences(),
+    "sequence_mask": masked(),
+    "scatter_elements": scattered(),
+    "scatter_nd": scattered_nd(),
+}
