@@ -7,6 +7,7 @@ mod = relay.module(relay.Function(relay.free_vars(y), y))
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...module import Module
@@ -56,7 +57,11 @@ __all__ = [
     "var",
 ]
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Expr]: ...
+
+else:
     globals().update(functions_in(""))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ... import relay as _relay
@@ -54,7 +55,11 @@ __all__ = [
     "var",
 ]
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Expr]: ...
+
+else:
     globals().update(functions_in(""))
 
 

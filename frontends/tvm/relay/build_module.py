@@ -62,11 +62,13 @@ def build(
     params: Mapping[str, Any] | None = None,
     mod_name: str = "default",
 ) -> GraphExecutorFactoryModule:
-    """Compile the function `main` of a graph. params: arrays that are known now, by the names of parameters.
+    """Compile the function `main` of a graph. target: as `Target.of` takes it, this machine if missing.  params: arrays
+    that are known now, by the names of parameters.
 
     How much is rewritten and fused is the `opt_level` of the context. Errors as of `stepwell.backends.graph`.
     """
     mod = module(ir_mod) if isinstance(ir_mod, Function) else ir_mod
     if params:
         mod = bind_parameters(mod, {name: np.asarray(value) for name, value in params.items()})
-    return GraphExecutorFactoryModule(build_graph(mod, opt_level=PassContext.current().opt_level))
+    level = PassContext.current().opt_level
+    return GraphExecutorFactoryModule(build_graph(mod, target=target or "llvm", opt_level=level))
