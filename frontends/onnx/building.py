@@ -37,6 +37,11 @@ class Builder:
         self.relay = RelayBuilder(entry, constants)
         self.written: dict[Tensor, SSAValue] = {}
         self.carriers: dict[Size, tuple[SSAValue, int]] = {}
+        self.limits: dict[str, int] = {}
+
+    def require_at_most(self, extent: Symbol, limit: int) -> None:
+        """A graph that is given a greater size shall fail."""
+        self.limits[extent.text] = min(limit, self.limits.get(extent.text, limit))
 
     # Places
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class _Sequence:
     steps: Sequence[Tensor]
     lengths: Tensor | None
     hidden: int
-    batch: int
+    batch: Any
     directions: int
 
 
@@ -35,7 +36,7 @@ def _sequence(call: Call, gates: int) -> _Sequence:
     x = call.tensor(0)
     if call.integer("layout"):
         x = transposed(call, x, (1, 0, 2))
-    length, batch, _ = known_numbers(x.shape, f"{call.op_type} of extents")
+    length = known_numbers(x.shape[:1], f"{call.op_type} of so many steps")[0]
     if length > MOST_STEPS:
         raise OnnxUnsupportedError(f"{call.op_type} of {length} steps, expected {MOST_STEPS} at most")
     hidden = call.integer("hidden_size") or call.tensor(2).numbers[-1]
@@ -43,7 +44,7 @@ def _sequence(call: Call, gates: int) -> _Sequence:
     lengths = call.optional(4)
     if lengths is not None and lengths.array is not None and bool((lengths.array >= length).all()):
         lengths = None
-    return _Sequence(steps, lengths, hidden, batch, call.tensor(1).numbers[0])
+    return _Sequence(steps, lengths, hidden, x.extents[1], call.tensor(1).numbers[0])
 
 
 def _of_direction(call: Call, data: Tensor | None, direction: int) -> Tensor | None:
@@ -54,8 +55,8 @@ def _state(call: Call, index: int, sequence: _Sequence, direction: int) -> Tenso
     """What a direction begins with, (batch, hidden)."""
     given = call.optional(index)
     if given is None:
-        zeros = np.zeros((sequence.batch, sequence.hidden), numpy_dtype(call.tensor(0).dtype))
-        return call.constant(zeros)
+        zero = np.zeros((), numpy_dtype(call.tensor(0).dtype))
+        return call.builder.full([sequence.batch, sequence.hidden], zero)
     if call.integer("layout"):
         given = transposed(call, given, (1, 0, 2))
     found = _of_direction(call, given, direction)
