@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import SSAValue
 
 from ...core.errors import StepwellError
-from ...dialects.relay import SIZE_LIMITS, FuncOp, ReturnOp, Size, tensor_type
+from ...dialects.relay import SIZE_LIMITS, ConstantOp, FuncOp, ReturnOp, Size, tensor_type
 from ...dialects.tir.base import strings
 from ...expressions.errors import TeError
 from ...module import Module
@@ -78,7 +78,8 @@ def _imported(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: bool, n
     if builder.limits:
         limits = [f"{size} <= {limit}" for size, limit in builder.limits.items()]
         func.func_attrs = DictionaryAttr({SIZE_LIMITS: strings(limits)})
-    used = {op.array_name.data for op in func.walk() if getattr(op, "array_name", None) is not None}
+    names_of = (op.array_name for op in func.walk() if isinstance(op, ConstantOp))
+    used = {name.data for name in names_of if name is not None}
     return Module(ModuleOp([func]), {key: array for key, array in constants.items() if key in used})
 
 

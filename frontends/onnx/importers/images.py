@@ -249,6 +249,8 @@ _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic",
 def upsample(call: Call) -> Tensor:
     x = call.tensor()
     scales = call.attribute("scales") if call.version < 9 else call.known(1, "scales")
+    if scales is None:
+        raise OnnxError("Upsample without scales")
     factors = [float(each) for each in scales]
     sizes = [math.floor(n * scale) for n, scale in zip(x.numbers, factors, strict=True)]
     return _resized(call, x, range(x.rank), sizes, factors, call.text("mode", "nearest"), "asymmetric", "floor", None)
@@ -313,8 +315,8 @@ def _resized(
     if any(n == 0 for n in sizes):
         raise OnnxUnsupportedError(f"{call.op_type}: to an extent of 0")
     changed = [n for n, axis in enumerate(axes) if sizes[n] != x.shape[axis] or scales[n] != 1 or roi is not None]
+    starts, ends = ([], []) if roi is None else (list(roi[: len(axes)]), list(roi[len(axes) :]))
     if roi is not None:
-        starts, ends = list(roi[: len(axes)]), list(roi[len(axes) :])
         changed = [n for n in changed if (starts[n], ends[n], sizes[n]) != (0, 1, x.shape[axes[n]])]
     if not changed:
         return x
@@ -322,7 +324,7 @@ def _resized(
         return _antialiased(call, x, [(axes[n], sizes[n], scales[n]) for n in changed], mode, where)
     if len(changed) > 3:
         raise OnnxUnsupportedError(f"{call.op_type} of {len(changed)} dimensions, expected 3 at most")
-    if where == "align_corners" and any(x.shape[axes[n]] * scales[n] != sizes[n] for n in changed):
+    if where == "align_corners" and any(int(x.shape[axes[n]]) * scales[n] != sizes[n] for n in changed):
         # ONNX's length of the result is then no whole number.
         where, scales = "asymmetric", [_from_corners(int(x.shape[axes[n]]), scale) for n, scale in enumerate(scales)]
     last = [axes[n] for n in changed]

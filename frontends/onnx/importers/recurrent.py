@@ -64,6 +64,9 @@ def _state(call: Call, index: int, sequence: _Sequence, direction: int) -> Tenso
     return found
 
 
+Function = Callable[[Tensor], Tensor]
+"""Of a gate."""
+
 Step = Callable[[Tensor, Sequence[Tensor]], Sequence[Tensor]]
 """From x of a step and the states to the next states, of which the first is the output."""
 
@@ -101,10 +104,10 @@ def _finished(call: Call, made: Sequence[tuple[list[Tensor], Sequence[Tensor]]])
 # Functions of gates
 
 
-def _functions(call: Call, default: Sequence[str], directions: int) -> list[list[Callable[[Tensor], Tensor]]]:
+def _functions(call: Call, default: Sequence[str], directions: int) -> list[list[Function]]:
     names = list(call.attribute("activations") or [*default] * directions)
     alphas, betas = (list(call.attribute(f"activation_{each}") or ()) for each in ("alpha", "beta"))
-    made: list[Callable[[Tensor], Tensor]] = []
+    made: list[Function] = []
     for name in names:
         alpha = alphas.pop(0) if alphas and name in _ALPHA else None
         beta = betas.pop(0) if betas and name in _BETA else None
@@ -117,7 +120,7 @@ _ALPHA = {"LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "A
 _BETA = {"ScaledTanh", "HardSigmoid", "Affine"}
 
 
-def _function(call: Call, name: str, alpha: float | None, beta: float | None) -> Callable[[Tensor], Tensor]:
+def _function(call: Call, name: str, alpha: float | None, beta: float | None) -> Function:
     plain = {"Relu": "nn.relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Softplus": "nn.softplus"}
     if name in plain:
         return lambda x: call.op(plain[name], x)
@@ -189,7 +192,7 @@ def rnn(call: Call) -> Results:
     for n, backward in enumerate(_directions(call, sequence.directions)):
         weights, (f,) = _weights(call, n, 1, sequence.hidden), functions[n]
 
-        def step(x: Tensor, states: Sequence[Tensor], weights: _Weights = weights, f: Callable = f) -> list[Tensor]:
+        def step(x: Tensor, states: Sequence[Tensor], weights: _Weights = weights, f: Function = f) -> list[Tensor]:
             given = _times(call, x, weights.w, weights.w_bias)
             kept = _times(call, states[0], weights.r, weights.r_bias)
             return [f(_clipped(call, call.op("add", given, kept)))]
@@ -209,7 +212,7 @@ def gru(call: Call) -> Results:
     return _finished(call, made)
 
 
-def _gru_step(call: Call, weights: _Weights, functions: Sequence[Callable[[Tensor], Tensor]], hidden: int) -> Step:
+def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidden: int) -> Step:
     f, g = functions
     linear = call.integer("linear_before_reset")
 
@@ -257,7 +260,7 @@ def lstm(call: Call) -> Results:
 def _lstm_step(
     call: Call,
     weights: _Weights,
-    functions: Sequence[Callable[[Tensor], Tensor]],
+    functions: Sequence[Function],
     hidden: int,
     peepholes: Sequence[Tensor] | None,
 ) -> Step:

@@ -61,6 +61,8 @@ def _sum_like(call: Call, data: Tensor, axes: Sequence[int] | None, keep: bool) 
             wide = call.op("abs", wide)
         case "ReduceL2" | "ReduceSumSquare":
             wide = call.op("multiply", wide, wide)
+        case _:
+            pass
     name = {"ReduceMean": "mean", "ReduceProd": "prod"}.get(call.op_type, "sum")
     if name == "mean" and not data.is_float:
         wide = call.cast(data, "float64")

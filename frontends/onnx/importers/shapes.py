@@ -124,7 +124,7 @@ def reshaped(call: Call, data: Tensor, wanted: Sequence[Any], keep_zero: bool = 
     return call.builder.reshape(data, target)
 
 
-def _left(extents: Sequence[Any], others: Sequence[Any]) -> Any:
+def _left(extents: Array, others: Sequence[Any]) -> Any:
     """What is left of the elements of a shape for one size."""
     remaining, divisors = list(extents), []
     for extent in others:
