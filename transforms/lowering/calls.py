@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ConstOp, HandleType
 from .casts import compare
 from .control import check
-from .memory import constant_memory, data_pointer, view
+from .memory import constant_memory, data_pointer, element_pointer, view
 from .types import dtype_name, lower_type, unsupported
 from .writer import Handlers, Pointer, Writer
 
@@ -51,7 +51,11 @@ def _as(w: Writer, op: Operation, n: int, arg: SSAValue, type: Attribute) -> SSA
 
 def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType[Attribute]) -> SSAValue:
     if isinstance(arg.type, MemRefType):
-        return _fit(w, op, n, w.memref(arg), type)
+        value = w.memref(arg)
+        if _is_shifted(value.type, type):
+            start = element_pointer(w, arg, [0] * type.get_num_dims())
+            return view(w, Pointer(w.pointer_value(start)), type, list(type.get_shape()))[0]
+        return _fit(w, op, n, value, type)
     pointer = w.pointer(arg)
     base = pointer.base
     if isinstance(base.type, MemRefType) and pointer.offset == 0 and _castable(base.type, type):
@@ -61,6 +65,14 @@ def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType
         raise unsupported(op, f"argument {n} is a pointer, whose shape nobody knows, expected {type}")
     # A pointer of its own, so that the memref starts where it points.
     return view(w, Pointer(w.pointer_value(pointer)), type, list(shape))[0]
+
+
+def _is_shifted(have: Attribute, want: MemRefType[Attribute]) -> bool:
+    """Whether a memref is one of another type but for where in its memory it begins."""
+    if not isinstance(have, MemRefType) or have.element_type != want.element_type:
+        return False
+    (*a, shift), (*b, start) = _layout(have), _layout(want)
+    return have.get_shape() == want.get_shape() and a == b and start == 0 and shift != 0 and None not in a
 
 
 def _castable(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:

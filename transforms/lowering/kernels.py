@@ -13,7 +13,6 @@ from ...dialects.tir.annotations import annotation_value
 from ...expressions.expr import Var, const
 from ...expressions.tensor import Tensor, compute, elementwise
 from ...expressions.write import FunctionWriter
-from ..tir_schedule_kernels import KERNEL
 
 Formula: TypeAlias = Callable[..., Any]
 """From tensors and attributes by name, those that are said, to the tensor or tensors that an operator computes."""

@@ -8,7 +8,7 @@ relay.func primitive @fused_add("p0" %p0: tensor<8xf32>) {
   relay.return %2 : tensor<8xf32>
 }
 // CHECK:       builtin.module {
-// CHECK-NEXT:    te.func @fused_add attrs {tir.noalias = true} {
+// CHECK-NEXT:    te.func @fused_add attrs {tir.noalias = true, relay.kernel = true} {
 // CHECK-NEXT:      %p0 = te.placeholder "p0" [8] : tensor<8xf32>
 // CHECK-NEXT:      %constant = te.compute "constant" () : tensor<f32> {
 // CHECK-NEXT:        %[[v0:\d+]] = arith.constant 1.000000e+00 : f32
@@ -37,7 +37,7 @@ relay.func primitive @fused_exp("p0" %p0: tensor<?xf32, #relay.sizes<"2 * n">>) 
   relay.return %p0 : tensor<?xf32, #relay.sizes<"2 * n">>
 }
 // CHECK:       builtin.module {
-// CHECK-NEXT:    te.func @fused_exp attrs {tir.noalias = true} {
+// CHECK-NEXT:    te.func @fused_exp attrs {tir.noalias = true, relay.kernel = true} {
 // CHECK-NEXT:      %n = tir.symbol "n" : i32
 // CHECK-NEXT:      %[[v0:\d+]] = arith.constant 2 : i32
 // CHECK-NEXT:      %[[v1:\d+]] = arith.muli %[[v0]], %n : i32
