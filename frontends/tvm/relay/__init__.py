@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from typing import TYPE_CHECKING
 
 from ... import relay as _relay
@@ -21,10 +22,12 @@ from ...relay import (
     TupleWrapper,
     Var,
     const,
+    image,
     nn,
+    op,
+    qnn,
     var,
 )
-from ...relay.operators import functions_in
 from . import analysis, build_module, ir_pass, testing
 from .build_module import build
 
@@ -47,15 +50,23 @@ __all__ = [
     "build",
     "build_module",
     "const",
+    "image",
     "ir_pass",
     "nn",
+    "op",
+    "qnn",
     "scalar_type",
     "testing",
     "var",
 ]
 
 if not TYPE_CHECKING:
-    globals().update(functions_in(""))
+    globals().update(op.functions())
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> typing.Any:
+        """The function of an operator."""
 
 
 def scalar_type(dtype: str) -> TensorType:
