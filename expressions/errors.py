@@ -20,9 +20,13 @@ def user_frame() -> FrameType | None:
 
 class TeError(StepwellError, ValueError):
     """A tensor expression that means nothing: ranks, data types or axes that do not go together. The message starts
-    with the line of the user's program that it is about."""
+    with the line of the user's program that it is about.
+
+    what: the message without the line.
+    """
 
     def __init__(self, message: str):
+        self.what = message
         frame = user_frame()
         where = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}: error: "
         super().__init__(f"{where}{message}")

@@ -36,11 +36,15 @@ from .convert_te_to_tir import ConvertTeToTirPass
 from .convert_tir_to_scf import ConvertTirToScfPass
 from .legalize_half_floats import LegalizeHalfFloatsPass
 from .lowering.types import where
+from .relay_eliminate_dead_code import RelayEliminateDeadCodePass
+from .relay_fold_constants import RelayFoldConstantsPass
 from .relay_fuse_operators import RelayFuseOperatorsPass
 from .relay_plan_memory import RelayPlanMemoryPass
+from .relay_simplify_inference import RelaySimplifyInferencePass
 from .tir_lower_match_buffers import TirLowerMatchBuffersPass
 from .tir_plan_allocations import TirPlanAllocationsPass
 from .tir_resolve_blocks import TirResolveBlocksPass
+from .tir_schedule_kernels import TirScheduleKernelsPass
 from .tir_simplify import TirSimplifyPass
 from .tir_unroll_loops import TirUnrollLoopsPass
 from .tir_vectorize_loops import TirVectorizeLoopsPass
@@ -51,7 +55,7 @@ AfterPass: TypeAlias = Callable[[str, Module], None]
 
 def optimize_relay() -> list[ModulePass]:
     """What makes graphs smaller before they go down."""
-    return []
+    return [RelaySimplifyInferencePass(), RelayFoldConstantsPass(), RelayEliminateDeadCodePass()]
 
 
 def relay_to_calls(opt_level: int = 2) -> list[ModulePass]:
@@ -68,6 +72,7 @@ def resolve_tir() -> list[ModulePass]:
     """From graphs, tensors, or programs as people write and schedule them, to loops, branches and accesses."""
     return [
         *to_tir(),
+        TirScheduleKernelsPass(),
         TirResolveBlocksPass(),
         TirLowerMatchBuffersPass(),
         TirUnrollLoopsPass(),

@@ -11,6 +11,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from ...core import target as program
 from ...core.errors import LinkError, StepwellError
 
 _lock = threading.Lock()
@@ -32,6 +33,14 @@ class Target:
     def host() -> Target:
         """The processor that runs this."""
         return Target(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+
+    @staticmethod
+    def of(said: program.Target) -> Target:
+        """The processor of a target of programs: this one, but for what is said."""
+        host = Target.host()
+        if said.mcpu:
+            return Target(said.mcpu, ",".join(said.mattr))
+        return Target(host.cpu, ",".join([host.features, *said.mattr]))
 
     @property
     def has_half_conversions(self) -> bool:
