@@ -28,8 +28,9 @@ from ...relay import (
     qnn,
     var,
 )
-from . import analysis, build_module, ir_pass, testing
-from .build_module import build
+from . import analysis, build_module, frontend, ir_pass, testing, transform
+from .build_module import build, optimize
+from .execute import create_executor
 
 __all__ = [
     "Any",
@@ -50,13 +51,17 @@ __all__ = [
     "build",
     "build_module",
     "const",
+    "create_executor",
+    "frontend",
     "image",
     "ir_pass",
     "nn",
     "op",
+    "optimize",
     "qnn",
     "scalar_type",
     "testing",
+    "transform",
     "var",
 ]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
+from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import OptionError
 from stepwell.dialects.relay import shape_of
 from stepwell.frontends.tvm import relay
 from stepwell.frontends.tvm.contrib import graph_executor
 from stepwell.frontends.tvm.relay import testing
-from stepwell.tools.testing.relay import graph_arrays
 
 SMALL = (3, 64, 64)
 NETS: dict[str, Callable[[], Any]] = {
@@ -53,7 +53,7 @@ def test_a_network_computes_what_numpy_computes(name: str) -> None:
     module = graph_executor.GraphModule(relay.build(mod, "llvm", params=params)["default"](tvm.cpu()))
     module.run(data=data)
     inputs = [data if each == "data" else params[each].numpy() for each, _ in main.params]
-    for n, wanted in enumerate(graph_arrays(mod, inputs)):
+    for n, wanted in enumerate(interpret(mod, "main", inputs)):
         assert wanted.std() > 1e-3
         np.testing.assert_allclose(module.get_output(n).numpy(), wanted, 1e-4, 1e-5 * np.abs(wanted).max())
 

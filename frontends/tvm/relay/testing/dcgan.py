@@ -12,8 +12,8 @@ from .layers import batch_norm_infer, conv2d_transpose, dense_add_bias
 
 def _doubled(data: Expr, name: str, channels: int) -> Expr:
     """An image of twice the size."""
-    said = {"channels": channels, "kernel_size": (4, 4), "strides": (2, 2), "padding": (1, 1)}
-    return conv2d_transpose(data, name=name, **said)
+    sizes = {"kernel_size": (4, 4), "strides": (2, 2), "padding": (1, 1)}
+    return conv2d_transpose(data, None, name=name, channels=channels, **sizes)
 
 
 def get_net(
