@@ -201,7 +201,8 @@ class _Function:
         try:
             return self.builder.operators(expr.op.name, *operands, **expr.attrs)
         except TeError as error:
-            raise TeError(error.what, _line(expr)) from None
+            who = "" if error.what.startswith(expr.op.name) else f"{expr.op.name}: "
+            raise TeError(f"{who}{error.what}", _line(expr)) from None
         finally:
             self.builder.location = UnknownLoc()
 
