@@ -51,11 +51,16 @@ def _as(w: Writer, op: Operation, n: int, arg: SSAValue, type: Attribute) -> SSA
 
 def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType[Attribute]) -> SSAValue:
     if isinstance(arg.type, MemRefType):
-        value = w.memref(arg)
-        if _is_shifted(value.type, type):
-            start = element_pointer(w, arg, [0] * type.get_num_dims())
-            return view(w, Pointer(w.pointer_value(start)), type, list(type.get_shape()))[0]
-        return _fit(w, op, n, value, type)
+        found = w.memref(arg)
+        have = found.type
+        if isinstance(have, MemRefType) and _begins_elsewhere(have, type):
+            extents = [
+                e if e >= 0 else w.make(memref.DimOp, [found, w.index(d)], [w.index(0).type], {}).result
+                for d, e in enumerate(have.get_shape())
+            ]
+            first = element_pointer(w, arg, [0] * have.get_num_dims())
+            found = view(w, Pointer(w.pointer_value(first)), type, extents)[0]
+        return _fit(w, op, n, found, type)
     pointer = w.pointer(arg)
     base = pointer.base
     if isinstance(base.type, MemRefType) and pointer.offset == 0 and _castable(base.type, type):
@@ -67,14 +72,6 @@ def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType
     return view(w, Pointer(w.pointer_value(pointer)), type, list(shape))[0]
 
 
-def _is_shifted(have: Attribute, want: MemRefType[Attribute]) -> bool:
-    """Whether a memref is one of another type but for where in its memory it begins."""
-    if not isinstance(have, MemRefType) or have.element_type != want.element_type:
-        return False
-    (*a, shift), (*b, start) = _layout(have), _layout(want)
-    return have.get_shape() == want.get_shape() and a == b and start == 0 and shift != 0 and None not in a
-
-
 def _castable(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
     """Whether memref.cast can turn one into the other: the same, but for what only one of them knows."""
     if have.element_type != want.element_type or have.get_num_dims() != want.get_num_dims():
@@ -84,6 +81,15 @@ def _castable(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
         return False
     a, b = (_layout(t) for t in (have, want))
     return all(x == y or x is None or y is None for x, y in zip(a, b, strict=True))
+
+
+def _begins_elsewhere(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
+    """Whether a memref lies as another type says, but at an offset that this one does not have."""
+    same = have.element_type == want.element_type and have.get_num_dims() == want.get_num_dims()
+    if not same or not isinstance(want.layout, NoneAttr):
+        return False
+    *strides, offset = _layout(have)
+    return offset != 0 and strides == _layout(want)[:-1] and None not in strides
 
 
 def _layout(type: MemRefType[Attribute]) -> list[int | None]:
