@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.traits import SymbolOpInterface
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+_BESIDE: WeakKeyDictionary[ModuleOp, dict[str, np.ndarray[Any, Any]]] = WeakKeyDictionary()
+"""The arrays beside each xDSL module, for as long as it lives."""
+
+
+def constants_of(op: ModuleOp) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays that an xDSL module refers to by name, to be changed in place: passes, which see no `Module`, ask.
+
+    They are not part of the text, and a clone of the op has none: `Module.clone` takes them along.
+    """
+    return _BESIDE.setdefault(op, {})
+
+
 class Module:
     """A program: an xDSL module, and constants by name.
 
@@ -24,12 +37,20 @@ class Module:
     Whoever takes a module (`build`, passes applied through the API) leaves it as it is.
 
     op: the xDSL module; to change it in place is the caller's business.  constants: arrays the program refers to by
-    name; they are not part of the text.
+    name; they are not part of the text. Those that stand beside `op` already stay if none are given.
     """
 
     def __init__(self, op: ModuleOp, constants: Mapping[str, np.ndarray[Any, Any]] | None = None):
         self.op = op
-        self.constants = dict(constants or {})
+        if constants is not None:
+            given, beside = dict(constants), constants_of(op)
+            beside.clear()
+            beside.update(given)
+
+    @property
+    def constants(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The arrays by name: `constants_of` the op, so passes see and change the same ones."""
+        return constants_of(self.op)
 
     @property
     def functions(self) -> dict[str, Any]:

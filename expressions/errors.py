@@ -20,9 +20,15 @@ def user_frame() -> FrameType | None:
 
 class TeError(StepwellError, ValueError):
     """A tensor expression that means nothing: ranks, data types or axes that do not go together. The message starts
-    with the line of the user's program that it is about."""
+    with the line of the user's program that it is about.
 
-    def __init__(self, message: str):
-        frame = user_frame()
-        where = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}: error: "
-        super().__init__(f"{where}{message}")
+    what: the message without the line.
+    """
+
+    def __init__(self, message: str, where: str | None = None):
+        """where: the line, as file and number; that which is being run if missing."""
+        self.what = message
+        if where is None:
+            frame = user_frame()
+            where = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        super().__init__(f"{where}: error: {message}" if where else message)

@@ -95,5 +95,6 @@ _TAKEN: dict[str, Callable[[object], object]] = {
 _ALIASES = {
     "Axes": "int | Sequence[int] | None",
     "Window": "int | Sequence[int]",
+    "Widths": "Sequence[Sequence[int]]",
     "Window | None": "int | Sequence[int] | None",
 }

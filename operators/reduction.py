@@ -204,7 +204,8 @@ def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
         if not along:
             return np.zeros(data.shape, "int32")
         kept = [d for d in range(data.ndim) if d not in along]
-        flat = data.transpose(*kept, *along).reshape(*(data.shape[d] for d in kept), -1)
+        count = math.prod(data.shape[d] for d in along)
+        flat = data.transpose(*kept, *along).reshape(*(data.shape[d] for d in kept), count)
         find = np.argmax if of_greatest else np.argmin
         found = flat.shape[-1] - 1 - find(flat[..., ::-1], -1) if select_last_index else find(flat, -1)
         shape = [1 if d in along else n for d, n in enumerate(data.shape) if keepdims or d not in along]

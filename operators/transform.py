@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,8 @@ def _checked_shape(
             made.remove(factor)
             del unknown[same]
     if inferred is not None:
+        if count == 0:
+            total, count = _without_zeros(shape, result)
         if count == 0 or (not unknown and not made and total % count):
             raise TeError(f"{where}: nothing stands for -1")
         whole, part = _product([total, *unknown]), _product([count, *made])
@@ -93,6 +96,18 @@ def _checked_shape(
     elif total != count:
         raise TeError(f"{where}: {count} elements, expected {total}")
     return result
+
+
+def _without_zeros(shape: Sequence[Extent], result: Sequence[Extent]) -> tuple[int, int]:
+    """The numbers of elements without the extents of 0 that stand on both sides, as for sizes that are not known."""
+    (given, zeros), (made, more) = _filled(shape), _filled(result)
+    return (0 if zeros > more else given), (0 if more > zeros else made)
+
+
+def _filled(extents: Sequence[Extent]) -> tuple[int, int]:
+    """The product of extents from 1 on, and how many are 0."""
+    known = [known_extent(extent) for extent in extents]
+    return prod(number for number in known if number), known.count(0)
 
 
 def _factors(extents: Sequence[Extent]) -> tuple[int, list[PrimExpr]]:

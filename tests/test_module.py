@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import stepwell
 from stepwell.core.errors import OptionError
+from stepwell.module import constants_of
 
 TWO = """\
 @I.ir_module
@@ -86,6 +87,16 @@ def test_a_clone_shares_the_constants_and_nothing_else(module: stepwell.Module) 
     clone.op.body.block.first_op.detach()  # pyright: ignore[reportOptionalMemberAccess]
     assert list(module) == ["f", "g"]
     assert clone.constants["w"] is module.constants["w"]
+
+
+def test_constants_stand_beside_the_op_that_passes_see(module: stepwell.Module) -> None:
+    array = np.zeros(3)
+    module.constants["w"] = array
+    assert constants_of(module.op) is stepwell.Module(module.op).constants
+    assert stepwell.Module(module.op, {"v": array}).constants == {"v": array}
+    assert list(module.constants) == ["v"]
+    assert constants_of(module.op.clone()) == {}
+    assert module["f"].constants["v"] is array
 
 
 def test_values_used_before_they_are_defined_are_refused() -> None:

@@ -9,9 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter
 
 from ...core.diagnostics import did_you_mean
-from ...dialects import te, tir
+from ...dialects import relay, te, tir
 from ...module import FunctionNotFoundError, Module
 from ..oracle.checks import Packed
+from .relay import RelayFunctions
 from .te import TeFunctions
 from .tir import TirFunctions
 from .values import ValueFunctions
@@ -20,16 +21,18 @@ from .values import ValueFunctions
 def register_implementations(
     interpreter: Interpreter, *, packed: Packed | None = None, uninitialized: Sequence[str] = ()
 ) -> None:
-    """Let an interpreter run `te` and `tir`, and the ops of arith, math and vector with the exact data types that these
-    say: what is registered for such an op already is replaced.
+    """Let an interpreter run `relay`, `te` and `tir`, and the ops of arith, math and vector with the exact data types
+    that these say: what is registered for such an op already is replaced.
 
     packed: what `tir.call_packed` finds, by name; the registered functions by default.  uninitialized: names of buffer
     parameters whose elements count as never written at the start of a call, as those of outputs should.
     `interpreter.call_op("main", arguments)` then calls a function: numpy arrays, anything with DLPack and xDSL's
-    `ShapedArray` for buffers and tensors, written in place; numbers for scalars. ArgumentError for others,
-    UndefinedBehaviorError, with the place, for what docs/semantics.md excludes (races are not looked for).
+    `ShapedArray` for buffers and tensors, written in place; numbers for scalars. Functions of `relay` write to none,
+    and return tensors. ArgumentError for others, UndefinedBehaviorError, with the place, for what docs/semantics.md
+    excludes (races are not looked for).
     """
-    for functions in (ValueFunctions(), TirFunctions(packed, uninitialized), TeFunctions(packed, uninitialized)):
+    call = packed, uninitialized
+    for functions in (ValueFunctions(), TirFunctions(*call), TeFunctions(*call), RelayFunctions(*call)):
         interpreter.register_implementations(functions, override=True)
 
 
@@ -41,16 +44,18 @@ def interpret(
     packed: Packed | None = None,
     uninitialized: Sequence[str] = (),
 ) -> Any:
-    """Call function `entry` of a program by xDSL's interpreter; arrays are written in place. Returns what it returns.
+    """Call function `entry` of a program by xDSL's interpreter; arrays are written in place. Returns what it
+    returns: of `relay` an array, or several as a tuple.
 
     Options and errors as of `register_implementations`, FunctionNotFoundError if there is no such function.
     """
     op = mod.op if isinstance(mod, Module) else mod
     interpreter = Interpreter(op)
     register_implementations(interpreter, packed=packed, uninitialized=uninitialized)
-    functions = {func.sym_name.data: func for func in op.body.block.ops if isinstance(func, te.FuncOp | tir.FuncOp)}
+    ops = [func for func in op.body.block.ops if isinstance(func, relay.FuncOp | te.FuncOp | tir.FuncOp)]
+    functions = {func.sym_name.data: func for func in ops}
     if entry not in functions:
         known = ", ".join(functions) or "none"
         raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, functions)} (has: {known})")
     results = interpreter.call_op(functions[entry], tuple(arguments))
-    return results[0] if results else None
+    return results if len(results) > 1 else results[0] if results else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from .builder import RelayBuilder
+from .constants import constant_array
 from .functions import SIZE_LIMITS, CallOp, ConstantOp, FuncOp, IfOp, ReturnOp, YieldOp
 from .inference import Sizes, free_sizes, operand_names, result_types, type_of_tensor
 from .operators import OPERATIONS, OperatorOp
@@ -25,6 +26,7 @@ __all__ = [
     "Sizes",
     "SizesAttr",
     "YieldOp",
+    "constant_array",
     "dtype_of_tensor",
     "free_sizes",
     "normal_size",

@@ -14,7 +14,7 @@ from ...core.dtypes import dtype_of_numpy
 from ...operators import operator_of
 from .functions import ConstantOp, IfOp
 from .operators import OPERATIONS
-from .types import tensor_type
+from .types import dtype_of_tensor, tensor_type
 
 Array: TypeAlias = npt.NDArray[Any]
 OpT = TypeVar("OpT", bound=Operation)
@@ -77,6 +77,10 @@ class RelayBuilder:
     def number(self, value: float, dtype: str) -> SSAValue:
         """A tensor without dimensions."""
         return self.insert(ConstantOp(value, tensor_type((), dtype))).result
+
+    def cast(self, value: SSAValue, dtype: str) -> SSAValue:
+        """A tensor in a data type: itself if that is its own."""
+        return value if dtype_of_tensor(value) == dtype else self.operator("cast", value, dtype=dtype)
 
     def branch(self, op: IfOp) -> Sequence[OpResult]:
         """Insert a branch. Returns what it gives."""

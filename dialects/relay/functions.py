@@ -45,7 +45,7 @@ from xdsl.traits import (
     SymbolUserOpInterface,
 )
 
-from ...core.dtypes import parse_dtype
+from ...core.dtypes import parse_dtype, wrap_int
 from ...core.xdsl_compat import hint
 from ..tir.base import (
     TirOp,
@@ -295,7 +295,7 @@ class CallOp(TirOp):
     args = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
 
-    traits = traits_def(_CalleeFits())
+    traits = traits_def(_CalleeFits(), Pure())
 
     def __init__(self, callee: str, args: Sequence[SSAValue], types: Sequence[Attribute]):
         super().__init__(operands=[args], properties={"callee": SymbolRefAttr(callee)}, result_types=[types])
@@ -375,11 +375,11 @@ class IfOp(TirOp):
         parser.parse_punctuation(":")
         condition = parser.resolve_operand(operand, parser.parse_type())
         parser.parse_punctuation("->")
-        types = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
+        types = parser.parse_optional_undelimited_comma_separated_list(parser.parse_optional_type, parser.parse_type)
         attributes = parse_discardable(parser)
         then = parse_body(parser)
         parser.parse_keyword("else")
-        op = cls(condition, types, then, parse_body(parser))
+        op = cls(condition, types or [], then, parse_body(parser))
         op.attributes = attributes
         return op
 
@@ -418,9 +418,14 @@ class ConstantOp(TirOp):
         )
 
     @property
-    def number(self) -> int | float | None:
+    def number(self) -> bool | int | float | None:
         """What each element is; None for an array."""
-        return None if self.value is None else self.value.value.data
+        if self.value is None:
+            return None
+        number, dtype = self.value.value.data, parse_dtype(dtype_of_tensor(self.result))
+        if isinstance(number, float):
+            return number
+        return bool(number) if dtype.is_bool else wrap_int(number, dtype)  # an attribute has 64 bits with a sign
 
     def verify_(self) -> None:
         require((self.value is None) != (self.array_name is None), "(C1) expected a number or the name of an array")

@@ -101,7 +101,7 @@ class OperatorOp(TirOp, ABC):
                 raise VerifyException(f"(C2) attributes {self.values}, expected {found}")
             inferred = self.infer()
         except TeError as error:
-            raise VerifyException(f"(C2) {error}") from error
+            raise VerifyException(f"(C2) {error.what}") from error
         got = [output.type for output in self.outputs]
         expected = ", ".join(map(str, inferred))
         require(got == list(inferred), f"(C3) results {', '.join(map(str, got))}, expected {expected}")

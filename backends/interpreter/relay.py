@@ -1,0 +1,124 @@
+"""Functions for `relay`: graphs, operator by operator, as numpy computes them. It is what a graph means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.interpreter import Interpreter, PythonValues, impl, impl_callable, register_impls
+from xdsl.ir import Attribute
+
+from ...core.dtypes import numpy_dtype
+from ...core.errors import ArgumentError
+from ...dialects.relay import (
+    OPERATIONS,
+    CallOp,
+    ConstantOp,
+    FuncOp,
+    IfOp,
+    OperatorOp,
+    constant_array,
+    dtype_of_tensor,
+    free_sizes,
+    shape_of,
+)
+from ...expressions.sizes import evaluate_size
+from ...module import constants_of
+from ..oracle.program import location_of
+from ..runtime.arguments import describe
+from ..runtime.dlpack import from_dlpack
+from .elements import array_of
+from .regions import run_region
+from .state import WithState
+
+Array: TypeAlias = npt.NDArray[Any]
+Sizes: TypeAlias = dict[str, int]
+"""What the names of sizes stand for in a call."""
+
+
+class RelayFunctions(WithState):
+    """A tensor is an array, which nothing writes to. Arrays of constants are those that stand beside the module."""
+
+    @impl_callable(FuncOp)
+    def call_func(self, interpreter: Interpreter, op: FuncOp, args: PythonValues) -> PythonValues:
+        self.begin(interpreter)
+        arrays = [_array(arg) for arg in args]
+        around: Sizes = interpreter.get_data(RelayFunctions, "sizes", Sizes)
+        interpreter.set_data(RelayFunctions, "sizes", {**around, **_bound_sizes(op, arrays)})
+        try:
+            return run_region(interpreter, op.body, arrays, op.sym_name.data)
+        finally:
+            interpreter.set_data(RelayFunctions, "sizes", around)
+
+    @impl(CallOp)
+    def run_call(self, interpreter: Interpreter, op: CallOp, args: PythonValues) -> PythonValues:
+        callee = interpreter.get_op_for_symbol(op.callee)
+        if isinstance(callee, FuncOp):
+            return interpreter.call_op(callee, args)
+        sizes: Sizes = interpreter.get_data(RelayFunctions, "sizes", Sizes)
+        types = [output.type for output in op.outputs]
+        numbers = [sizes[name] for name in free_sizes([arg.type for arg in op.args], types)]
+        made = [np.zeros(_known_shape(type, sizes), numpy_dtype(dtype_of_tensor(type))) for type in types]
+        interpreter.call_op(callee, (*numbers, *map(np.copy, args), *made))
+        return tuple(made)
+
+    @impl(IfOp)
+    def run_if(self, interpreter: Interpreter, op: IfOp, args: PythonValues) -> PythonValues:
+        return run_region(interpreter, op.then if args[0] else op.orelse, ())
+
+    @impl(ConstantOp)
+    def run_constant(self, interpreter: Interpreter, op: ConstantOp, args: PythonValues) -> PythonValues:
+        assert isinstance(interpreter.module, ModuleOp)
+        found = constant_array(op, constants_of(interpreter.module))
+        if found is None:
+            raise ArgumentError(f"{location_of(op)}{op.name}: no array {op.array_name} stands beside the module")
+        return (found,)
+
+
+def _run_operator(self: RelayFunctions, interpreter: Interpreter, op: OperatorOp, args: PythonValues) -> PythonValues:
+    with np.errstate(all="ignore"):
+        return op.operator.arrays(args, op.values)
+
+
+for _name, _operation in OPERATIONS.items():
+    setattr(RelayFunctions, f"run_{_name.replace('.', '_')}", impl(_operation)(_run_operator))
+register_impls(RelayFunctions)
+
+
+def _array(value: Any) -> Array:
+    found = array_of(value)
+    return np.asarray(found) if isinstance(found, np.ndarray | np.generic) else from_dlpack(found)
+
+
+def _known_shape(type: Attribute, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(size if isinstance(size, int) else evaluate_size(size, sizes) for size in shape_of(type))
+
+
+def _bound_sizes(op: FuncOp, arrays: Sequence[Array]) -> Sizes:
+    """What the names in the types of parameters stand for. ArgumentError for arrays that do not fit."""
+    name, sizes = op.sym_name.data, Sizes()
+    if len(arrays) != len(op.params):
+        names = ", ".join(param for param, _ in op.params)
+        raise ArgumentError(f"{name}: expected {len(op.params)} arguments ({names}), got {len(arrays)}")
+    for (param, value), array in zip(op.params, arrays, strict=True):
+        shape, dtype = shape_of(value), dtype_of_tensor(value)
+        if array.dtype != numpy_dtype(dtype) or array.ndim != len(shape):
+            expected = f"{dtype}[{', '.join(map(str, shape))}]"
+            raise ArgumentError(f"{name}: argument {param}: expected {expected}, got {describe(array)}")
+        sizes |= {str(size): n for size, n in zip(shape, array.shape, strict=True) if str(size).isidentifier()}
+    for (param, value), array in zip(op.params, arrays, strict=True):
+        _check_shape(f"{name}: argument {param}", value.type, array, sizes)
+    return sizes
+
+
+def _check_shape(where: str, type: Attribute, array: Array, sizes: Mapping[str, int]) -> None:
+    for d, (size, got) in enumerate(zip(shape_of(type), array.shape, strict=True)):
+        if isinstance(size, str) and any(name not in sizes for name in free_sizes([], [type])):
+            continue
+        expected = size if isinstance(size, int) else evaluate_size(size, sizes)
+        if expected != got:
+            said = "" if isinstance(size, int) else f" ({size})"
+            raise ArgumentError(f"{where}: expected extent {expected}{said} of dimension {d}, got {got}")

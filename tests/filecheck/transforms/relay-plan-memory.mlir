@@ -1,0 +1,71 @@
+// RUN: stepwell-opt %s -p relay-plan-memory --split-input-file | filecheck %s
+
+// The second tensor lives while the first one is read; the third one takes the first one's place. Results have none.
+relay.func primitive @fused_exp("p0" %p0: tensor<8xf32>) {
+  %0 = relay.exp(%p0) : (tensor<8xf32>) -> tensor<8xf32>
+  relay.return %0 : tensor<8xf32>
+}
+relay.func @main("x" %x: tensor<8xf32>) {
+  %0 = relay.call @fused_exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = relay.call @fused_exp(%0) : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = relay.call @fused_exp(%1) : (tensor<8xf32>) -> tensor<8xf32>
+  %3 = relay.call @fused_exp(%2) : (tensor<8xf32>) -> tensor<8xf32>
+  relay.return %3 : tensor<8xf32>
+}
+// CHECK:       builtin.module {
+// CHECK-NEXT:    relay.func primitive @fused_exp("p0" %p0: tensor<8xf32>) {
+// CHECK-NEXT:      %[[v0:\d+]] = relay.exp(%p0) : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT:      relay.return %[[v0]] : tensor<8xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    relay.func @main("x" %x: tensor<8xf32>) attrs {relay.workspace = 128 : i64, relay.unshared_workspace = 192 : i64} {
+// CHECK-NEXT:      %[[v0:\d+]] = relay.call @fused_exp(%x) attributes {offsets = [0 : i64]} : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT:      %[[v1:\d+]] = relay.call @fused_exp(%[[v0]]) attributes {offsets = [64 : i64]} : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT:      %[[v2:\d+]] = relay.call @fused_exp(%[[v1]]) attributes {offsets = [0 : i64]} : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT:      %[[v3:\d+]] = relay.call @fused_exp(%[[v2]]) : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT:      relay.return %[[v3]] : tensor<8xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+
+// -----
+
+// A tensor whose size is not known, and one in a branch, have no place; what a branch reads lives until it is over.
+relay.func primitive @fused_exp("p0" %p0: tensor<?xf32, #relay.sizes<"n">>) {
+  %0 = relay.exp(%p0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  relay.return %0 : tensor<?xf32, #relay.sizes<"n">>
+}
+relay.func primitive @fused_sum("p0" %p0: tensor<?xf32, #relay.sizes<"n">>) {
+  %0 = relay.sum(%p0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32>
+  relay.return %0 : tensor<f32>
+}
+relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>, "c" %c: tensor<i1>) {
+  %0 = relay.call @fused_exp(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  %1 = relay.call @fused_sum(%0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32>
+  %2 = relay.if %c : tensor<i1> -> tensor<f32> {
+    relay.yield %1 : tensor<f32>
+  } else {
+    %3 = relay.call @fused_sum(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32>
+    relay.yield %3 : tensor<f32>
+  }
+  relay.return %2 : tensor<f32>
+}
+// CHECK:       builtin.module {
+// CHECK-NEXT:    relay.func primitive @fused_exp("p0" %p0: tensor<?xf32, #relay.sizes<"n">>) {
+// CHECK-NEXT:      %[[v0:\d+]] = relay.exp(%p0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+// CHECK-NEXT:      relay.return %[[v0]] : tensor<?xf32, #relay.sizes<"n">>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    relay.func primitive @fused_sum("p0" %p0: tensor<?xf32, #relay.sizes<"n">>) {
+// CHECK-NEXT:      %[[v0:\d+]] = relay.sum(%p0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32>
+// CHECK-NEXT:      relay.return %[[v0]] : tensor<f32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>, "c" %c: tensor<i1>) attrs {relay.workspace = 64 : i64, relay.unshared_workspace = 64 : i64} {
+// CHECK-NEXT:      %[[v0:\d+]] = relay.call @fused_exp(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+// CHECK-NEXT:      %[[v1:\d+]] = relay.call @fused_sum(%[[v0]]) attributes {offsets = [0 : i64]} : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32>
+// CHECK-NEXT:      %[[v2:\d+]] = relay.if %c : tensor<i1> -> tensor<f32> {
+// CHECK-NEXT:        relay.yield %[[v1]] : tensor<f32>
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        %[[v3:\d+]] = relay.call @fused_sum(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32>
+// CHECK-NEXT:        relay.yield %[[v3]] : tensor<f32>
+// CHECK-NEXT:      }
+// CHECK-NEXT:      relay.return %[[v2]] : tensor<f32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }

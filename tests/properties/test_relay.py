@@ -1,0 +1,179 @@
+"""Passes on graphs leave what numpy computes; native code computes it; memory is not used twice at a time."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from xdsl.interpreter import Interpreter
+from xdsl.ir import Operation, SSAValue
+
+from stepwell import Module, build
+from stepwell.backends.interpreter import interpret, register_implementations
+from stepwell.backends.interpreter.regions import scope
+from stepwell.core.dtypes import numpy_dtype
+from stepwell.dialects.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, shape_of
+from stepwell.frontends.mlir import parse_mlir
+from stepwell.tools.testing.graphs import Graph, graphs
+from stepwell.transforms.convert_relay_to_tir import arrays_of
+from stepwell.transforms.pipelines import parse_passes, run_pipeline
+from stepwell.transforms.relay_plan_memory import ALIGNMENT, offsets_of, workspace_of
+
+EXACT = [
+    "relay-infer-types",
+    "relay-simplify",
+    "relay-fold-constants,relay-simplify,cse",
+    "relay-fold-constants",
+    "relay-eliminate-dead-code",
+    "cse",
+    "relay-fuse-operators",
+    "relay-fuse-operators{level=0}",
+    "relay-fuse-operators,relay-plan-memory,relay-eliminate-dead-code",
+]
+ROUNDING = [
+    "relay-simplify-inference",
+    "relay-fold-constants,relay-fold-scale-axis,relay-fold-constants",
+    "relay-simplify-inference,relay-fold-constants,relay-fold-scale-axis,relay-fold-constants,relay-simplify,cse",
+]
+
+
+def results(module: Module, inputs: Sequence[Any]) -> list[Any]:
+    """What `main` gives, as numpy computes it."""
+    got = interpret(module, "main", inputs)
+    return list(got) if isinstance(got, tuple) else [got]
+
+
+def close(got: Any, expected: Any, tolerance: float) -> None:
+    assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(got.astype("float64"), expected.astype("float64"), rtol=0, atol=tolerance)
+
+
+def check_text(module: Module) -> None:
+    text = str(module)
+    assert str(parse_mlir(text)) == text
+
+
+def apply(module: Module, passes: str) -> Module:
+    """What passes make of a copy of a module; it verifies behind each, and is text that reads as itself."""
+    for step in parse_passes(passes):
+        module = run_pipeline(module, [step])
+        module.verify()
+        check_text(module)
+    return module
+
+
+@pytest.mark.parametrize("passes", EXACT)
+@given(graph=graphs())
+@settings(max_examples=settings().max_examples // 2)
+def test_a_pass_leaves_what_a_graph_computes(passes: str, graph: Graph) -> None:
+    after = apply(graph.module, passes)
+    expected = results(graph.module, graph.inputs)
+    for got, wanted in zip(results(after, graph.inputs), expected, strict=True):
+        np.testing.assert_array_equal(got, wanted, strict=True)
+
+
+@pytest.mark.parametrize("passes", ROUNDING)
+@given(graph=graphs())
+@settings(max_examples=settings().max_examples // 2)
+def test_a_pass_that_rounds_differently_leaves_what_a_graph_computes(passes: str, graph: Graph) -> None:
+    after = apply(graph.module, passes)
+    expected = results(graph.module, graph.inputs)
+    for got, wanted, tolerance in zip(results(after, graph.inputs), expected, graph.tolerances, strict=True):
+        close(got, wanted, tolerance)
+
+
+# The way down
+
+DOWN = "relay-plan-memory,convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir"
+
+
+def run_natively(module: Module, inputs: Sequence[Any], expected: Sequence[Any]) -> list[Any]:
+    """What native code of a graph of calls gives. expected: arrays as the results."""
+    func = module.functions["main"]
+    assert isinstance(func, FuncOp)
+    arrays = [module.constants[name] for name in arrays_of(func)]
+    lowered = apply(module, DOWN)
+    outputs = [np.empty_like(each, order="C") for each in expected]
+    planned = run_pipeline(module, parse_passes("relay-plan-memory")).functions["main"]
+    assert isinstance(planned, FuncOp)
+    size = workspace_of(planned)
+    workspace = [np.full(size, 255, "uint8")] if size else []
+    build(lowered)["main"](*map(np.copy, inputs), *map(np.copy, arrays), *outputs, *workspace)
+    return outputs
+
+
+@given(graph=graphs())
+@settings(max_examples=settings().max_examples // 2)
+def test_native_code_computes_what_a_graph_computes(graph: Graph) -> None:
+    expected = results(graph.module, graph.inputs)
+    got = run_natively(apply(graph.module, "relay-fuse-operators"), graph.inputs, expected)
+    for each, wanted, tolerance in zip(got, expected, graph.tolerances, strict=True):
+        close(each, wanted, tolerance)
+
+
+# Memory
+
+
+class Memory:
+    """Runs a function kernel by kernel, and after each one writes over all memory that no tensor owns which is still
+    to be read."""
+
+    def __init__(self, module: Module, inputs: Sequence[Any]):
+        func = module.functions["main"]
+        assert isinstance(func, FuncOp)
+        self.func = func
+        self.bytes = np.full(workspace_of(func), 255, "uint8")
+        self.interpreter = Interpreter(module.op)
+        register_implementations(self.interpreter)
+        self.ops = list(func.body.block.ops)
+        self.inputs = inputs
+
+    def run(self) -> list[Any]:
+        with scope(self.interpreter, "main"):
+            self.interpreter.set_values(zip(self.func.body.block.args, self.inputs, strict=True))
+            for n, op in enumerate(self.ops[:-1]):
+                self.step(op)
+                self.poison(n)
+            return list(self.interpreter.get_values(self.func.returned))
+
+    def step(self, op: Operation) -> None:
+        places = [None] * len(op.results) if isinstance(op, ConstantOp) else offsets_of(op)
+        views = [None if place is None else self.view(r, place) for r, place in zip(op.results, places, strict=True)]
+        for view in views:
+            if view is not None:
+                view.fill(-1 if view.dtype.kind != "u" else 255)  # a kernel may write before it has read all
+        made = self.interpreter.run_op(op, self.interpreter.get_values(op.operands))
+        for result, view, array in zip(op.results, views, made, strict=True):
+            if view is not None:
+                view[...] = array
+            self.interpreter.set_values([(result, np.copy(array) if view is None else view)])
+
+    def view(self, value: SSAValue, offset: int) -> Any:
+        """The memory of a tensor, as an array."""
+        assert offset % ALIGNMENT == 0
+        shape = [int(size) for size in shape_of(value)]
+        dtype = numpy_dtype(dtype_of_tensor(value))
+        size = int(np.prod(shape)) * dtype.itemsize
+        assert offset + size <= len(self.bytes)
+        return self.bytes[offset : offset + size].view(dtype).reshape(shape)
+
+    def poison(self, done: int) -> None:
+        later = {operand for op in self.ops[done + 1 :] for inner in op.walk() for operand in inner.operands}
+        owned = np.zeros(len(self.bytes), bool)
+        for op in self.ops[: done + 1]:
+            if isinstance(op, CallOp | IfOp):
+                for result, offset in zip(op.results, offsets_of(op), strict=True):
+                    if offset is not None and result in later:
+                        size = self.view(result, offset).nbytes
+                        assert not owned[offset : offset + size].any(), "two tensors share memory"
+                        owned[offset : offset + size] = True
+        self.bytes[~owned] = 255
+
+
+@given(graph=graphs(most=30))
+def test_tensors_that_share_memory_are_not_read_at_the_same_time(graph: Graph) -> None:
+    planned = apply(graph.module, "relay-fuse-operators{level=0},relay-plan-memory")
+    expected = results(graph.module, graph.inputs)
+    for got, wanted in zip(Memory(planned, graph.inputs).run(), expected, strict=True):
+        np.testing.assert_array_equal(got, wanted, strict=True)
