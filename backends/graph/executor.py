@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError, UnsupportedError
+from ...expressions.sizes import evaluate_size
 from ..runtime.dlpack import from_dlpack
 from .executable import Executable, TensorSpec, aligned
 
@@ -120,6 +121,9 @@ class GraphExecutor:
         self._sizes = {}
         for spec in executable.inputs:
             spec.bind(self._inputs[spec.name], self._sizes)
+        for size, limit in executable.size_limits.items():
+            if (number := evaluate_size(size, self._sizes)) > limit:
+                raise ArgumentError(f"size {size} is {number}, expected at most {limit}")
         self._outputs = [aligned(spec.concrete(self._sizes), spec.dtype) for spec in executable.outputs]
         given = [self._inputs[spec.name] for spec in executable.inputs]
         workspace = [self._workspace] if executable.workspace else []
