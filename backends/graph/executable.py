@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -107,6 +109,26 @@ class Executable:
             near = did_you_mean(key, names) if isinstance(key, str) else ""
             raise ArgumentError(f"no input {key!r}{near}, there is {', '.join(names) or 'none'}")
         return self.inputs[names.index(str(key))]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save all of it: as one file if `path` ends in `.tar`, else as a folder.
+
+        A graph that was saved there is replaced. OptionError if something else is there, OSError.
+        """
+        from .saving import save_executable
+
+        save_executable(self, Path(path))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> Executable:
+        """What `save` has saved. It is native code: load only what you trust.
+
+        symbols: addresses of C symbols, before those of the process. LoadError if it is broken, or not for this
+        machine; LinkError for a C symbol that nobody provides.
+        """
+        from .saving import load_executable
+
+        return load_executable(Path(path), symbols)
 
 
 TARGETS = ("llvm",)

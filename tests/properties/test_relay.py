@@ -21,6 +21,9 @@ from stepwell.transforms.pipelines import parse_passes, run_pipeline
 from stepwell.transforms.relay_plan_memory import ALIGNMENT, offsets_of, workspace_of
 
 EXACT = [
+    "relay-infer-types",
+    "relay-simplify",
+    "relay-fold-constants,relay-simplify,cse",
     "relay-fold-constants",
     "relay-eliminate-dead-code",
     "cse",
@@ -28,7 +31,11 @@ EXACT = [
     "relay-fuse-operators{level=0}",
     "relay-fuse-operators,relay-plan-memory,relay-eliminate-dead-code",
 ]
-ROUNDING = ["relay-simplify-inference", "relay-simplify-inference,relay-fold-constants"]
+ROUNDING = [
+    "relay-simplify-inference",
+    "relay-fold-constants,relay-fold-scale-axis,relay-fold-constants",
+    "relay-simplify-inference,relay-fold-constants,relay-fold-scale-axis,relay-fold-constants,relay-simplify,cse",
+]
 
 
 def results(module: Module, inputs: Sequence[Any]) -> list[Any]:

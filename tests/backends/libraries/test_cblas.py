@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import subprocess
 import sys
@@ -16,9 +17,11 @@ from hypothesis import strategies as st
 from stepwell import Module, OptionError, PluginError, UnsupportedError, build, parse_mlir
 from stepwell.backends.graph import GraphExecutor, build_graph
 from stepwell.backends.libraries import cblas
-from stepwell.frontends import relay
+from stepwell.frontends import relay as graphs_in_python
 from stepwell.operators import operator_of
 from stepwell.transforms.pipelines import apply_passes
+
+relay: Any = graphs_in_python  # whose functions are made when it is imported
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 EXTENTS = st.sampled_from((0, 1, 2, 3, 7, 16, 37))
@@ -90,6 +93,30 @@ def test_a_graph_of_layers_computes_the_same() -> None:
     np.testing.assert_allclose(*results, rtol=1e-5)
     # Nothing is fused with a call of a library.
     assert [kernel.partition("_")[0] for kernel in kernels] == ["fused", "cblas", "fused", "fused"]
+
+
+def test_branches_and_constants_go_to_the_library_too() -> None:
+    choose = np.random.default_rng(0)
+    weights = choose.integers(-4, 5, (6, 5)).astype("float32")
+    c, x = relay.var("c", shape=(), dtype="bool"), relay.var("x", shape=(3, 5))
+    branches = relay.If(c, relay.nn.dense(x, relay.const(weights)), relay.exp(relay.nn.dense(x, relay.const(-weights))))
+    mod = relay.module(relay.Function([c, x], branches))
+    executable = build_graph(mod, target="llvm -libs=cblas")
+    assert str(executable.graph).count("relay.call @cblas_nn_dense(") == 2
+    executor, data = GraphExecutor(executable), choose.integers(-4, 5, (3, 5)).astype("float32")
+    for condition, expected in ((True, data @ weights.T), (False, np.exp(-data @ weights.T))):
+        executor.run(c=np.array(condition), x=data)
+        np.testing.assert_allclose(executor.get_output(0), expected, rtol=1e-6)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names a processor of that kind")
+def test_the_processor_of_the_target_is_that_of_the_code() -> None:
+    x = relay.var("x", shape=(1024,))
+    mod = relay.module(relay.Function([x], relay.sqrt(x)))
+    plain = build_graph(mod, target="llvm -mcpu=x86-64").library.source("asm")
+    wide = build_graph(mod, target="llvm -mcpu=x86-64 -mattr=+avx").library.source("asm")
+    assert "ymm" not in plain
+    assert "ymm" in wide
 
 
 PRODUCT = """\

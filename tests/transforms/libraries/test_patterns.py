@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from xdsl.ir import SSAValue
 
-from stepwell.frontends import relay
+from stepwell.frontends import relay as graphs_in_python
 from stepwell.operators import UnknownOperatorError
 from stepwell.transforms.libraries import Pattern, is_constant, is_op, is_var, wildcard
 from stepwell.transforms.libraries.patterns import operators_in
+
+relay: Any = graphs_in_python  # whose functions are made when it is imported
 
 X, W, B = relay.var("x", shape=("n", 8)), relay.var("w", shape=(4, 8)), relay.var("b", shape=(4,))
 DENSE = is_op("nn.dense")(wildcard(), wildcard())

@@ -11,8 +11,8 @@ from .sampling import ALL, FLOATS, NUMBERS, SHAPES, SIGNED, Draw, Sample, infini
 
 
 def _value(draw: Draw, dtype: str) -> Any:
-    """A number of a data type."""
-    return numbers(draw, (), dtype).item()
+    """A number of a data type; of bool 0 or 1."""
+    return numbers(draw, (), dtype).item() + 0
 
 
 @st.composite

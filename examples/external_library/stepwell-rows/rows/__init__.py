@@ -2,8 +2,6 @@
 
 import ctypes
 from collections.abc import Mapping
-from functools import reduce
-from operator import mul
 
 import numpy as np
 
@@ -19,10 +17,10 @@ FLOATS = ctypes.POINTER(ctypes.c_float)
 # What the library has: C functions. This one is in Python, so that the example needs no compiler.
 
 
-@ctypes.CFUNCTYPE(None, FLOATS, FLOATS, ctypes.c_int32, ctypes.c_int32)
-def softmax_of_rows(data: "ctypes._Pointer[ctypes.c_float]", out: "ctypes._Pointer[ctypes.c_float]", m: int, n: int):
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32)
+def softmax_of_rows(data: int, out: int, m: int, n: int) -> None:
     if m * n:
-        x, y = np.ctypeslib.as_array(data, (m, n)), np.ctypeslib.as_array(out, (m, n))
+        x, y = (np.ctypeslib.as_array(ctypes.cast(each, FLOATS), (m, n)) for each in (data, out))
         np.exp(x - x.max(axis=1, keepdims=True), out=y)
         y /= y.sum(axis=1, keepdims=True)
 
@@ -31,10 +29,13 @@ def softmax_of_rows(data: "ctypes._Pointer[ctypes.c_float]", out: "ctypes._Point
 
 
 def softmax(data: Tensor, axis: int = -1) -> Tensor:
-    *rows, columns = data.shape
+    *front, columns = data.shape
+    rows = te.const(1, "int32")
+    for extent in front:
+        rows = rows * extent
 
     def call(ins: list[Buffer], outs: list[Buffer]) -> ExternCall:
-        return te.call_extern("void", "softmax_of_rows", ins[0].data, outs[0].data, reduce(mul, rows, 1), columns)
+        return te.call_extern("void", "softmax_of_rows", ins[0].data, outs[0].data, rows, columns)
 
     return te.extern(data.shape, [data], call, name="softmax_of_rows")
 

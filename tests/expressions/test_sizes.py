@@ -1,0 +1,75 @@
+"""Sizes that are not known: the same size is the same text, which reads as that size."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwell.dialects.relay import normal_size
+from stepwell.expressions.sizes import evaluate_size
+
+NAMES = ("n", "m", "k")
+
+
+def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    sums = st.builds("({} {} {})".format, inner, st.sampled_from("+-*"), inner)
+    parts = st.builds("({} {} {})".format, inner, st.sampled_from(("//", "%")), st.integers(1, 7))
+    chosen = st.builds("{}({}, {})".format, st.sampled_from(("min", "max")), inner, inner)
+    return st.one_of(sums, parts, chosen)
+
+
+SIZES = st.recursive(st.one_of(st.sampled_from(NAMES), st.integers(0, 7).map(str)), _grown, max_leaves=8)
+NUMBERS = st.fixed_dictionaries({name: st.integers(0, 20) for name in NAMES})
+
+
+def python_of(size: str, numbers: dict[str, int]) -> int:
+    return eval(size, {"min": min, "max": max}, dict(numbers))
+
+
+@given(size=SIZES, numbers=NUMBERS)
+def test_the_normal_form_is_the_same_number(size: str, numbers: dict[str, int]) -> None:
+    assert python_of(str(normal_size(size)), numbers) == python_of(size, numbers)
+    assert evaluate_size(size, numbers) == python_of(size, numbers)
+
+
+@given(size=SIZES)
+def test_the_text_of_a_normal_form_reads_as_itself(size: str) -> None:
+    normal = normal_size(size)
+    assert normal_size(normal) == normal
+    assert normal_size(str(normal)) == normal
+
+
+@given(a=SIZES, b=SIZES, c=SIZES)
+def test_sums_and_products_are_the_same_in_any_order(a: str, b: str, c: str) -> None:
+    assert normal_size(f"{a} + {b} - {c}") == normal_size(f"{b} - ({c} - {a})")
+    assert normal_size(f"{a} * ({b} + {c})") == normal_size(f"{c} * {a} + {b} * {a}")
+    assert normal_size(f"min({a}, {b})") == normal_size(f"min({b}, {a})")
+
+
+@pytest.mark.parametrize(
+    ("size", "normal"),
+    [
+        ("1 + n", "n + 1"),
+        ("n * 2 * m", "2 * m * n"),
+        ("n - n", 0),
+        ("2 * n // 2", "n"),
+        ("(2 * n + 4) // 2", "n + 2"),
+        ("(2 * n + 3) // 2", "n + 1"),
+        ("(6 * n) % 3", 0),
+        ("n // 2 // 3", "n // 6"),
+        ("(n + m) // (n + m)", 1),
+        ("7 // 2", 3),
+        ("(n // 2) * 2", "2 * (n // 2)"),
+        ("-n + 1", "-n + 1"),
+        ("max(m, n)", "max(m, n)"),
+    ],
+)
+def test_a_size_has_one_text(size: str, normal: Any) -> None:
+    assert normal_size(size) == normal
+
+
+@pytest.mark.parametrize("size", ["n +", "f(n)", "n / 2", "n.x", "'n'", "1.5", "max(n)"])
+def test_what_is_no_size_is_refused(size: str) -> None:
+    with pytest.raises(ValueError, match="size"):
+        normal_size(size)
