@@ -191,7 +191,10 @@ def test_passes_stand_in_a_row() -> None:
         [
             relay.transform.InferType(),
             relay.transform.SimplifyInference(),
+            relay.transform.SimplifyExpr(),
+            relay.transform.FoldScaleAxis(),
             relay.transform.FoldConstant(),
+            relay.transform.EliminateCommonSubexpr(),
             relay.transform.DeadCodeElimination(),
             relay.transform.FuseOps(fuse_opt_level=2),
         ]
@@ -223,6 +226,19 @@ def test_passes_of_a_higher_level_and_disabled_ones_do_not_run() -> None:
     with tvm.transform.PassContext(opt_level=3, disabled_pass=["FoldConstant"]):
         assert "relay.multiply" in str(fold(mod))
     assert "relay.multiply" not in str(fold(mod))
+
+
+def test_what_is_computed_twice_is_computed_once() -> None:
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.exp(x) * relay.exp(x))
+    with tvm.transform.PassContext(opt_level=3):
+        assert str(relay.transform.EliminateCommonSubexpr()(mod)).count("relay.exp") == 1
+    assert str(relay.transform.EliminateCommonSubexpr()(mod)).count("relay.exp") == 2
+
+
+def test_what_moves_nothing_goes() -> None:
+    mod = tvm.IRModule.from_expr(relay.transpose(relay.transpose(relay.var("x", shape=(2, 3)))))
+    assert "relay.transpose" not in str(relay.transform.SimplifyExpr()(mod))
 
 
 def test_a_graph_is_optimized_and_shown() -> None:
