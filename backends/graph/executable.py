@@ -190,6 +190,8 @@ def describe(graph: Module, library: Library, entry: str) -> Executable:
     for op in func.walk():
         if isinstance(op, ConstantOp) and op.array_name is not None:
             table.add(op.result, op.array_name.data)
+        elif isinstance(op, ConstantOp) and op.result in func.returned:
+            table.add(op.result, f"number{len(table.specs)}")
     steps = table.steps(func)
     outputs = [TensorSpec(f"output{n}", shape_of(v), dtype_of_tensor(v)) for n, v in enumerate(func.returned)]
     return Executable(

@@ -51,7 +51,7 @@ class GraphExecutor:
     def num_outputs(self) -> int:
         return len(self.executable.outputs)
 
-    def set_input(self, key: str | int | None = None, value: Any = None, **more: Any) -> None:
+    def set_input(self, key: str | int | None = None, value: Any = None, /, **more: Any) -> None:
         """Copy arrays to inputs, by name or number. ArgumentError for a name that is none, and for a wrong array."""
         given = dict(more) if key is None else {key: value, **more}
         for name, each in given.items():
@@ -101,7 +101,7 @@ class GraphExecutor:
     def get_output(self, index: int, out: Any = None) -> Array:
         """An output of the last run, which the next one writes over; or `out`, to which it is copied.
 
-        ArgumentError for a number that is none, ExecutionError if nothing has been run.
+        ArgumentError for a number that is none and for an array of another type, ExecutionError if nothing has run.
         """
         if not 0 <= index < self.num_outputs:
             raise ArgumentError(f"output {index}, expected one from 0 to {self.num_outputs - 1}")
@@ -109,7 +109,11 @@ class GraphExecutor:
             raise ExecutionError("nothing has been run")
         if out is None:
             return self._outputs[index]
-        as_array(out)[...] = self._outputs[index]
+        found, target = self._outputs[index], as_array(out)
+        if target.shape != found.shape or target.dtype != found.dtype:
+            given = f"{target.dtype} of shape {target.shape}"
+            raise ArgumentError(f"output {index}: {given}, expected {found.dtype} of shape {found.shape}")
+        target[...] = found
         return out
 
     def _prepare(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ....backends.graph import GraphExecutor
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
-from ...relay import Expr, Function, free_vars
+from ...relay import Expr, Function
 from ..ir.module import IRModule
 from ..nd import Device, NDArray, array
 from .build_module import build
@@ -36,7 +36,7 @@ class Executor:
             return self._function(self._mod, bound)
         if isinstance(expr, Function):
             return self._function(IRModule.from_expr(expr), bound)
-        return self._function(IRModule.from_expr(Function(free_vars(expr), expr)), bound)()
+        return self._function(IRModule.from_expr(expr), bound)()
 
     def _function(self, mod: Module, params: Mapping[str, Any]) -> Callable[..., Any]:
         executor = GraphExecutor(build(mod, self._target, params=params).executable)

@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.passes import ModulePass
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from ....core.errors import OptionError
 from ....module import Module
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relay_eliminate_dead_code import RelayEliminateDeadCodePass
 from ....transforms.relay_fold_constants import RelayFoldConstantsPass
+from ....transforms.relay_fold_scale_axis import RelayFoldScaleAxisPass
 from ....transforms.relay_fuse_operators import RelayFuseOperatorsPass
+from ....transforms.relay_infer_types import RelayInferTypesPass
+from ....transforms.relay_simplify import RelaySimplifyPass
 from ....transforms.relay_simplify_inference import RelaySimplifyInferencePass
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo
@@ -30,8 +34,8 @@ def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[Mo
 
 
 def InferType() -> FunctionalPass:
-    """Nothing: the types of all that a graph computes are known when it is written."""
-    return _pass("InferType", 0, lambda ctx: [])
+    """Infer the types of all tensors anew from those of the parameters; they are known when a graph is written."""
+    return _pass("InferType", 0, lambda ctx: [RelayInferTypesPass()])
 
 
 def FoldConstant(fold_qnn: bool = False) -> FunctionalPass:
@@ -42,6 +46,21 @@ def FoldConstant(fold_qnn: bool = False) -> FunctionalPass:
 def SimplifyInference() -> FunctionalPass:
     """Replace operators that do less when nothing is trained."""
     return _pass("SimplifyInference", 0, lambda ctx: [RelaySimplifyInferencePass()])
+
+
+def SimplifyExpr() -> FunctionalPass:
+    """Replace operators by fewer or simpler ones that compute the same."""
+    return _pass("SimplifyExpr", 0, lambda ctx: [RelaySimplifyPass()])
+
+
+def FoldScaleAxis() -> FunctionalPass:
+    """Multiply constant weights instead of what is computed by them; results may round differently."""
+    return _pass("FoldScaleAxis", 3, lambda ctx: [RelayFoldScaleAxisPass(), RelayFoldConstantsPass()])
+
+
+def EliminateCommonSubexpr() -> FunctionalPass:
+    """Compute once what is computed of the same values several times."""
+    return _pass("EliminateCommonSubexpr", 3, lambda ctx: [CommonSubexpressionElimination()])
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> FunctionalPass:
