@@ -311,7 +311,7 @@ def pair_of(first: Any, second: Any) -> Any:
         (lambda: relay.exp(x())(x()), "Call is called, expected a function"),
         (lambda: relay.add(x(), "y"), "'y', expected an expression"),
         (lambda: relay.module(function(relay.exp(relay.Tuple([x(), x()])))), "2 operands, expected 1"),
-        (lambda: relay.If(x(), None, x()), "None, expected an expression"),
+        (lambda: relay.If(x(), None, x()), "None, expected an expression"),  # pyright: ignore[reportArgumentType]
         (
             lambda: relay.module(relay.Function([v := x()], relay.If(relay.Tuple([v, v]), v, v))),
             "a condition of several",

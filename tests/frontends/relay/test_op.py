@@ -168,7 +168,7 @@ def test_an_operator_is_found_by_name() -> None:
         ),
         (lambda: relay.add(x()), "add: missing a required argument: 'rhs' .has: lhs, rhs."),
         (lambda: relay.exp(x(), x()), "exp: too many positional arguments .has: data."),
-        (lambda: relay.nn.leaky_relu(x()), "nn.leaky_relu: missing a required argument: 'alpha'"),
+        (lambda: relay.nn.leaky_relu(x()), "nn.leaky_relu: missing a required argument: 'alpha'"),  # pyright: ignore[reportCallIssue]
         (lambda: relay.nn.softmax(x(), "last"), "nn.softmax: axis = 'last', expected int"),
         (lambda: relay.clip(x(), "low", 1), "clip: a_min = 'low', expected float"),
         (
