@@ -4,7 +4,8 @@
 
 Weights are random. Each tool runs in a process of its own, on one thread, in a Python that has it: STEPWELL_TORCH is
 one with torch, onnx and onnxruntime, STEPWELL_TVM one with apache-tvm and onnx; what is not there is left out. TVM is
-not tuned. Outputs are compared with torch's: the largest difference, by the largest output.
+not tuned; `cblas` is stepwell with products of matrices by OpenBLAS. Outputs are compared with torch's: the largest
+difference, by the largest output.
 """
 
 from __future__ import annotations
@@ -26,7 +27,13 @@ import numpy as np
 
 MODELS = ("mlp", "lstm", "encoder", "mobilenet", "resnet18")
 EXPORTERS = ("torchscript", "dynamo")
-TOOLS = {"torch": "STEPWELL_TORCH", "onnxruntime": "STEPWELL_TORCH", "stepwell": "", "tvm": "STEPWELL_TVM"}
+TOOLS = {
+    "torch": "STEPWELL_TORCH",
+    "onnxruntime": "STEPWELL_TORCH",
+    "stepwell": "",
+    "cblas": "",
+    "tvm": "STEPWELL_TVM",
+}
 """What runs the models, and the variable that says in which Python; none for this one."""
 TOLERANCE = 1e-4
 
@@ -204,7 +211,11 @@ def run_onnxruntime(name: str, folder: str, runs: int) -> dict[str, Any]:
     return {**found, "times": _times(lambda: session.run(None, {"x": x}), runs)}
 
 
-def run_stepwell(name: str, folder: str, runs: int) -> dict[str, Any]:
+def run_cblas(name: str, folder: str, runs: int) -> dict[str, Any]:
+    return run_stepwell(name, folder, runs, "llvm -libs=cblas")
+
+
+def run_stepwell(name: str, folder: str, runs: int, target: str = "llvm") -> dict[str, Any]:
     from importlib.metadata import version
 
     from stepwell.backends.graph import Executable, GraphExecutor, build_graph
@@ -212,7 +223,7 @@ def run_stepwell(name: str, folder: str, runs: int) -> dict[str, Any]:
 
     sys.setrecursionlimit(20_000)
     start = time.perf_counter()
-    built = build_graph(from_onnx(f"{folder}/model.onnx"))
+    built = build_graph(from_onnx(f"{folder}/model.onnx"), target=target)
     compiled = time.perf_counter() - start
     built.save(f"{folder}/out")
     start = time.perf_counter()
@@ -228,12 +239,13 @@ def run_tvm(name: str, folder: str, runs: int) -> dict[str, Any]:
     import tvm
     from tvm import relax
     from tvm.relax.frontend.onnx import from_onnx
+    from tvm.target.codegen import llvm_get_system_cpu
 
     x = np.load(f"{folder}/torch.npz")["x"]
     start = time.perf_counter()
     mod = from_onnx(onnx.load(f"{folder}/model.onnx"), shape_dict={"x": list(x.shape)})
     mod = relax.transform.DecomposeOpsForInference()(mod)
-    target = tvm.target.Target({"kind": "llvm", "mcpu": "native", "num-cores": 1})
+    target = tvm.target.Target({"kind": "llvm", "mcpu": llvm_get_system_cpu(), "num-cores": 1})
     machine = relax.VirtualMachine(tvm.compile(mod, target=target), tvm.cpu())
     compiled = time.perf_counter() - start
     argument = tvm.runtime.tensor(x)

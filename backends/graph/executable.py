@@ -130,8 +130,8 @@ class Executable:
     def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> Executable:
         """What `save` has saved. It is native code: load only what you trust.
 
-        symbols: addresses of C symbols, before those of the process. LoadError if it is broken, or not for this
-        machine; LinkError for a C symbol that nobody provides.
+        symbols: addresses of C symbols, before those of its libraries and the process. LoadError if it is broken, or
+        not for this machine; LinkError for a C symbol that nobody provides; errors as of `library_symbols`.
         """
         from .saving import load_executable
 

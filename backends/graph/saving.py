@@ -16,6 +16,7 @@ from xdsl.parser import Parser
 from ...core.dtypes import dtype_of_numpy, numpy_dtype
 from ...dialects import mlir_context
 from ...module import Module
+from ...transforms.libraries import library_symbols
 from ...transforms.relay_plan_memory import ALIGNMENT
 from ..llvm.compile import link_code
 from ..llvm.saving import IMAGE, code_of, describe_code, read_code
@@ -47,7 +48,7 @@ def load_executable(path: Path, symbols: Mapping[str, int] | None = None) -> Exe
         parts = _read(archive.content["graph"])
         constants = _read_constants(archive)
         graph = Module(Parser(mlir_context(), archive.read(GRAPH).decode(), GRAPH).parse_module(), constants)
-    library = link_code(code, symbols=symbols)
+    library = link_code(code, symbols={**library_symbols(graph), **(symbols or {})})
     return Executable(constants=constants, library=library, graph=graph, **parts)
 
 

@@ -195,6 +195,25 @@ def test_functions_of_python_cannot_be_saved(path: Path) -> None:
         library.export(path)
 
 
+def test_libraries_are_found_again(path: Path) -> None:
+    pytest.importorskip("scipy_openblas32")
+    text = """
+relay.func @main("x" %x: tensor<4x8xf32>, "w" %w: tensor<3x8xf32>) {
+  %0 = relay.nn.dense(%x, %w) : (tensor<4x8xf32>, tensor<3x8xf32>) -> tensor<4x3xf32>
+  relay.return %0 : tensor<4x3xf32>
+}
+"""
+    build_graph(stepwell.parse_mlir(text), target="llvm -libs=cblas").save(path)
+    code = (
+        "import sys, numpy as np\n"
+        "from stepwell.backends.graph import Executable, GraphExecutor\n"
+        "executor = GraphExecutor(Executable.load(sys.argv[1]))\n"
+        "executor.run(x=np.ones((4, 8), 'float32'), w=np.ones((3, 8), 'float32'))\n"
+        "assert (executor.get_output(0) == 8).all()\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+
+
 # Where it is saved
 
 
