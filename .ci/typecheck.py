@@ -43,8 +43,8 @@ def main() -> int:
     link_package()
     source = check(".", python_files(*SOURCE) + len(list(ROOT.glob("*.py"))))
     tests = check("tests", python_files("tests"))
-    examples = check("examples/extending", python_files("examples/extending"))
-    return 0 if source and tests and examples else 1
+    examples = [check(folder, python_files(folder)) for folder in ("examples/extending", "examples/external_library")]
+    return 0 if source and tests and all(examples) else 1
 
 
 if __name__ == "__main__":

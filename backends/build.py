@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError
 from ..module import Module
+from ..transforms.libraries import library_symbols
 from ..transforms.pipelines import lower, run_pipeline, to_tir
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def _build_llvm(module: Module) -> Library:
     from .llvm import compile_module
 
-    return compile_module(lower(module).op)
+    return compile_module(lower(module).op, symbols=library_symbols(module))
 
 
 def _build_python(module: Module) -> Any:

@@ -80,6 +80,10 @@ class LinkError(StepwellError):
     """An external symbol or packed function that nobody provides."""
 
 
+class LoadError(StepwellError):
+    """A saved program that cannot be used: broken, of another version of Stepwell, or made for another processor."""
+
+
 class PluginError(StepwellError):
     """A package beside Stepwell that cannot be used: one that adds passes is broken, or an extra is not installed."""
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ..core.dtypes import DType, parse_dtype
 from .errors import TeError
-from .expr import PrimExpr, as_expr
+from .expr import PrimExpr, Var, as_expr
 from .tensor import Operation, Tensor, is_same_extent, loads, location_of_user, shape_as_extents
 
 
@@ -41,12 +41,19 @@ class Buffer:
             raise TeError(f"access_ptr of {self.name}: offset {offset!r}, expected 0")
         return BufferPointer(self)
 
+    def address_of(self, *indices: Any) -> BufferPointer:
+        """Where an element is, for `te.call_extern`. TeError unless there is one index for each dimension."""
+        if len(indices) != len(self.shape):
+            raise TeError(f"address_of {self.name}: {len(indices)} indices for {len(self.shape)} dimensions")
+        return BufferPointer(self, tuple(as_expr(index) for index in indices))
+
 
 @dataclass(frozen=True, eq=False)
 class BufferPointer:
-    """The address of the first element of a buffer."""
+    """The address of an element of a buffer, by default the first one."""
 
     buffer: Buffer
+    indices: tuple[PrimExpr, ...] = ()
 
 
 Argument: TypeAlias = "Buffer | BufferPointer | PrimExpr"
@@ -69,6 +76,15 @@ class ExternCall:
 
 
 @dataclass(frozen=True, eq=False)
+class ExternLoop:
+    """A call for each value of a variable from 0 on."""
+
+    variable: Var
+    extent: PrimExpr
+    call: ExternCall
+
+
+@dataclass(frozen=True, eq=False)
 class ExternOp(Operation):
     """Tensors that calls write.
 
@@ -79,7 +95,7 @@ class ExternOp(Operation):
     shapes: tuple[tuple[PrimExpr, ...], ...]
     inputs: tuple[Tensor, ...]
     buffers: tuple[Buffer, ...]
-    body: tuple[ExternCall, ...]
+    body: tuple[ExternCall | ExternLoop, ...]
     tag: str = ""
     attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -101,6 +117,13 @@ def call_packed(name: str, *args: Any) -> ExternCall:
         if isinstance(arg, BufferPointer):
             raise TeError(f"{where}: an address in {arg.buffer.name}, expected the buffer")
     return ExternCall(name, tuple(_argument(arg, where) for arg in args))
+
+
+def for_each(extent: Any, call: Callable[[Var], ExternCall], name: str = "i") -> ExternLoop:
+    """A call for each number from 0 to an extent, which it is made of. name: of that number."""
+    last = as_expr(extent)
+    variable = Var(name, last.dtype)
+    return ExternLoop(variable, last, call(variable))
 
 
 _NO_NUMBERS = {"": "", "void": "", "handle": "handle"}
@@ -255,11 +278,12 @@ def _data_types(
         raise TeError(f"extern {name}: {error}") from None
 
 
-def _calls(given: Any, buffers: set[Buffer], name: str) -> tuple[ExternCall, ...]:
+def _calls(given: Any, buffers: set[Buffer], name: str) -> tuple[ExternCall | ExternLoop, ...]:
     calls: list[Any] = list(given) if isinstance(given, list | tuple) else [given]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if not calls:
         raise TeError(f"extern {name}: no call")
-    for call in calls:
+    for each in calls:
+        call = each.call if isinstance(each, ExternLoop) else each
         if not isinstance(call, ExternCall):
             raise TeError(
                 f"extern {name}: fcompute gives {call!r}, expected te.call_packed(...) or te.call_extern(...)"

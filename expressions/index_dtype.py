@@ -9,7 +9,7 @@ from typing import Any
 from .axes import IterVar, Range
 from .errors import TeError
 from .expr import BITWISE, Call, PrimExpr, SizeVar, Var, binary, cast
-from .extern import Argument, Buffer, BufferPointer, ExternOp
+from .extern import Argument, Buffer, BufferPointer, ExternCall, ExternLoop, ExternOp
 from .rewrite import Rewriting
 from .scan import ScanOp
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Tensor, ordered
@@ -60,9 +60,7 @@ class _Change(Rewriting):
                 buffer: Buffer(buffer.name, tuple(map(self.index, buffer.shape)), buffer.data_type)
                 for buffer in op.buffers
             }
-            body = tuple(
-                replace(call, args=tuple(self.argument(arg, buffers) for arg in call.args)) for call in op.body
-            )
+            body = tuple(self.statement(each, buffers) for each in op.body)
             inputs = tuple(self.tensors[tensor] for tensor in op.inputs)
             new = replace(op, shape=shape, shapes=shapes, inputs=inputs, buffers=tuple(buffers.values()), body=body)
         else:
@@ -72,13 +70,21 @@ class _Change(Rewriting):
         for n in range(op.num_outputs):
             self.tensors[op.output(n)] = new.output(n)
 
+    def statement(self, each: ExternCall | ExternLoop, buffers: Mapping[Buffer, Buffer]) -> ExternCall | ExternLoop:
+        """A call with other buffers, or a loop with that."""
+        if isinstance(each, ExternLoop):
+            variable, call = self.variable(each.variable), self.statement(each.call, buffers)
+            assert isinstance(call, ExternCall)
+            return ExternLoop(variable, cast(variable.dtype, self.expr(each.extent)), call)
+        return replace(each, args=tuple(self.argument(arg, buffers) for arg in each.args))
+
     def argument(self, arg: Argument, buffers: Mapping[Buffer, Buffer]) -> Argument:
         """An argument of a call, of the type that it had."""
         match arg:
             case Buffer():
                 return buffers[arg]
             case BufferPointer():
-                return BufferPointer(buffers[arg.buffer])
+                return BufferPointer(buffers[arg.buffer], tuple(map(self.index, arg.indices)))
             case _:
                 return cast(arg.dtype, self.expr(arg))
 

@@ -15,6 +15,7 @@ from ..dialects.tir import (
     FLOAT_BINARY,
     INT_BINARY,
     INTRINSICS,
+    AddressOfOp,
     BufferDataOp,
     CallExternOp,
     CallPackedOp,
@@ -42,7 +43,7 @@ from .expr import (
     StringImm,
     Var,
 )
-from .extern import Argument, Buffer, BufferPointer, ExternOp
+from .extern import Argument, Buffer, BufferPointer, ExternCall, ExternLoop, ExternOp
 from .scan import ScanOp
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, ordered
 
@@ -271,12 +272,11 @@ class FunctionWriter:
         for buffer, argument in memory.items():
             hint(argument, buffer.name)
         writer = Writer(TirBuilder(body, op.location), self.writer.known, {})
-        for call in op.body:
-            args = [_argument(writer, memory, arg) for arg in call.args]
-            if call.dtype is None:
-                writer.builder.insert(CallPackedOp(call.name, args))
+        for each in op.body:
+            if isinstance(each, ExternLoop):
+                _loop(writer, memory, each)
             else:
-                writer.builder.insert(CallExternOp(call.name, args, _result_type(call.dtype)))
+                _call(writer, memory, each)
         dims = [extent for shape in shapes[len(op.inputs) :] for extent in shape if not isinstance(extent, int)]
         inputs = [self.tensors[tensor] for tensor in op.inputs]
         made = te.ExternOp(op.name, inputs, dims, Region(body), tag=op.tag, annotations=self._annotations(op))
@@ -330,11 +330,29 @@ def _result_type(dtype: str) -> Attribute | None:
     return type_of(parse_dtype(dtype)) if dtype else None
 
 
+def _loop(writer: Writer, memory: Mapping[Buffer, SSAValue], loop: ExternLoop) -> None:
+    """Write a call for each value of a variable."""
+    extent = writer.number(loop.extent)
+    with writer.builder.loops([loop.variable.name], [extent]) as (value,):
+        _call(Writer(writer.builder, {**writer.known, loop.variable: value}, {}), memory, loop.call)
+
+
+def _call(writer: Writer, memory: Mapping[Buffer, SSAValue], call: ExternCall) -> None:
+    args = [_argument(writer, memory, arg) for arg in call.args]
+    if call.dtype is None:
+        writer.builder.insert(CallPackedOp(call.name, args))
+    else:
+        writer.builder.insert(CallExternOp(call.name, args, _result_type(call.dtype)))
+
+
 def _argument(writer: Writer, memory: Mapping[Buffer, SSAValue], arg: Argument) -> SSAValue:
     """An argument of a call of a function outside."""
     match arg:
         case Buffer():
             return memory[arg]
+        case BufferPointer() if arg.indices:
+            indices = [writer.write(index) for index in arg.indices]
+            return writer.builder.insert(AddressOfOp(memory[arg.buffer], indices)).pointer
         case BufferPointer():
             return writer.builder.insert(BufferDataOp(memory[arg.buffer])).pointer
         case _:

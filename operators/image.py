@@ -164,7 +164,8 @@ def _weights(base: PrimExpr, t: PrimExpr, own: PrimExpr, said: Resizing) -> tupl
         inside = scalar.all(base + n >= const(0.0, "float64"), base + n < cast("float64", own))
         kept.append(Select(inside, weight, nothing))
     total = kept[0] + kept[1] + kept[2] + kept[3]
-    return -1, [weight / total for weight in kept]
+    divisor = Select(total.equal(nothing), const(1.0, t.dtype), total)
+    return -1, [weight / divisor for weight in kept]
 
 
 def _interpolated(data: Tensor, d: int, along: Along, said: Resizing, kind: str) -> Tensor:
@@ -285,7 +286,7 @@ def _matrix(along: Along, said: Resizing) -> Array:
             taps = {n: _exact_cubic(abs(float(place - n)), said.cubic_alpha) for n in range(base - 1, base + 3)}
         if said.method == "cubic" and said.cubic_exclude:
             taps = {n: weight for n, weight in taps.items() if 0 <= n < along.own}
-            taps = {n: weight / sum(taps.values()) for n, weight in taps.items()}
+            taps = {n: weight / (sum(taps.values()) or 1.0) for n, weight in taps.items()}
         for n, weight in taps.items():
             found[x, min(max(n, 0), along.own - 1)] += weight
     return found
@@ -401,7 +402,7 @@ def _resize(rank: int) -> Any:
     extrapolation_value outside of the image.  rounding_method: of places to elements, "round" halves to the even one,
     "floor", "ceil", "round_prefer_floor" and "round_prefer_ceil" halves; "" is "round" for "align_corners" and else
     "floor".  cubic_alpha: the slope of the cubic weights.  cubic_exclude: elements outside count nothing, and the
-    others more.  out_dtype: the type of the result; that of data if missing.
+    others more; where all are outside, the result is 0.  out_dtype: the type of the result; that of data if missing.
     """
     return operator(name, Pattern.INJECTIVE, reference)(formula)
 

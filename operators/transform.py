@@ -280,23 +280,46 @@ def slice_bounds(
     end: Sequence[int],
     strides: Sequence[int] | None,
     axes: Sequence[int] | None,
-) -> dict[int, tuple[int, int, int]]:
+) -> dict[int, tuple[Extent, Extent, int]]:
     """Where a slice begins on each axis, how many elements it takes and how far these are from each other, by Python's
-    rules. TeError for a stride of 0, lists of different lengths, and sizes that are not known."""
+    rules. TeError for a stride of 0, one that goes down an axis of a size that is not known, and lists of different
+    lengths."""
     chosen = range(len(begin)) if axes is None else axes_of(axes, len(shape), "strided_slice")
     steps = [1] * len(begin) if strides is None else list(strides)
     if not len(begin) == len(end) == len(chosen) == len(steps) <= len(shape):
         counts = f"{len(begin)} begins, {len(end)} ends, {len(steps)} strides, {len(chosen)} axes"
         raise TeError(f"strided_slice: {counts} of {len(shape)} dimensions")
-    found: dict[int, tuple[int, int, int]] = {}
+    found: dict[int, tuple[Extent, Extent, int]] = {}
     for d, first, last, step in zip(chosen, begin, end, steps, strict=True):
         extent = known_extent(shape[d])
-        if step == 0 or extent is None:
-            what = "a stride of 0" if step == 0 else f"extent {shape[d]}, which is not known"
-            raise TeError(f"strided_slice: axis {d} with {what}")
+        if step == 0 or (extent is None and step < 0):
+            what = "0" if step == 0 else f"{step} of extent {shape[d]}, which is not known"
+            raise TeError(f"strided_slice: axis {d} with a stride of {what}")
+        if extent is None:
+            found[d] = *_open_slice(shape[d], first, last, step), step
+            continue
         taken = range(*slice(first, last, step).indices(extent))
         found[d] = taken.start, len(taken), step
     return found
+
+
+_FAR = 2**31 - 1
+"""An end that stands for all that is there."""
+
+
+def _open_slice(extent: PrimExpr, first: int, last: int, step: int) -> tuple[Extent, Extent]:
+    """Where a slice begins on an axis whose size is not known, and how many elements it takes."""
+    is_open = last >= _FAR
+    start: Extent = first if first >= 0 else scalar.max(extent + first, 0)
+    if first >= 0:
+        end = extent if is_open else scalar.min(extent, last) if last >= 0 else extent + last
+        count = end if first == 0 and last >= 0 else scalar.max(end - first, 0)
+    elif is_open or last < 0:
+        end = extent if is_open else scalar.max(extent + last, 0)
+        count = scalar.min(end, max((0 if is_open else last) - first, 0))
+    else:
+        count = scalar.max(scalar.min(extent, last) - start, 0)
+    return start, count if step == 1 else (count + (step - 1)) // step
 
 
 def _slice_reference(

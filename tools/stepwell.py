@@ -1,4 +1,7 @@
-"""`stepwell run FILE`: walk a program down, run it, check it against the oracle."""
+"""`stepwell run FILE`: walk a program down, run it, check it against the oracle; or run a graph that was compiled.
+
+`stepwell compile MODEL -o OUT` compiles one (`compiling.py`).
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,16 @@ import numpy as np
 from ..backends.build import build
 from ..backends.oracle import run_oracle
 from ..core.dtypes import dtype_of_numpy
-from ..core.errors import StepwellError, UnsupportedError
+from ..core.errors import OptionError, StepwellError, UnsupportedError
 from ..dialects.tir import FuncOp
 from ..frontends.mlir import parse_mlir
 from ..frontends.tvmscript import parse_tvmscript
 from ..module import FunctionNotFoundError, Module
 from ..transforms.pipelines import lower
+from . import compiling
+from .compiling import compile_command
 from .inputs import InputGenerator, strided_copy
+from .running import FILLS, run_saved
 from .stepwell_opt import mistakes
 
 TOLERANCES = {"float16": (2e-2, 2e-2), "bfloat16": (4e-2, 4e-2), "float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12)}
@@ -39,17 +45,41 @@ def main(args: Sequence[str] | None = None) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="stepwell", description="tensor programs, landing by landing")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    run = commands.add_parser("run", help="parse, lower, build and run a program on made-up inputs, and time it")
+    compile_ = commands.add_parser("compile", help="compile a model to native code in a folder or .tar")
+    compile_.set_defaults(command=compile_command)
+    compiling.add_options(compile_)
+    run = commands.add_parser("run", help="run a program, or what `compile` has made, and time it")
     run.set_defaults(command=run_command)
-    run.add_argument("file", type=Path, metavar="FILE", help="TVMScript (.py) or MLIR (.mlir)")
-    run.add_argument("--entry", metavar="NAME", help="the function to run (main, or the only one)")
-    run.add_argument("--target", default="llvm", help="llvm (default) or python, the oracle itself")
-    run.add_argument("--print-landings", action="store_true", help="show the program at every landing")
-    run.add_argument("--check", action="store_true", help="compare with the oracle; exit with 1 when they differ")
+    run.add_argument("file", type=Path, metavar="FILE", help="TVMScript (.py), MLIR (.mlir), or a compiled graph")
     run.add_argument("--seed", type=int, default=0, help="of the made-up inputs")
     run.add_argument("--size", type=_size, action="append", default=[], metavar="NAME=N", help="a symbolic size")
     run.add_argument("--repeat", type=_positive, default=20, help="timed calls (default 20)")
+    programs = run.add_argument_group("programs: parsed, lowered, built, run on made-up inputs")
+    add = programs.add_argument
+    of_programs = [
+        add("--entry", metavar="NAME", help="the function to run (main, or the only one)"),
+        add("--target", help="llvm (default) or python, the oracle itself"),
+        add("--print-landings", action="store_true", help="show the program at every landing"),
+        add("--check", action="store_true", help="compare with the oracle; exit with 1 when they differ"),
+    ]
+    graphs = run.add_argument_group("compiled graphs: a folder, or a file that ends in .tar")
+    add = graphs.add_argument
+    of_graphs = [
+        add("-i", "--inputs", type=Path, metavar="FILE.npz", help="arrays by the names of inputs"),
+        add("--fill", choices=FILLS, help="what inputs hold that are not given"),
+        add("-o", "--output", type=Path, metavar="FILE.npz", help="where to write the outputs"),
+        add("--number", type=_positive, default=1, help="runs in each timed call (default 1)"),
+        add("--profile", action="store_true", help="show how long each kernel takes"),
+    ]
+    run.set_defaults(of_programs=of_programs, of_graphs=of_graphs)
     return parser
+
+
+def _refuse(options: argparse.Namespace, others: list[argparse.Action], what: str) -> None:
+    """OptionError if an option was said that is for something else."""
+    said = [action.option_strings[-1] for action in others if getattr(options, action.dest) != action.default]
+    if said:
+        raise OptionError(f"{options.file}: {said[0]} is for {what}")
 
 
 def _size(text: str) -> tuple[str, int]:
@@ -67,6 +97,14 @@ def _positive(text: str) -> int:
 
 def run_command(options: argparse.Namespace) -> int:
     """The `run` command; returns the exit code."""
+    if options.file.is_dir() or options.file.suffix == ".tar":
+        _refuse(options, options.of_programs, "programs, and this is a compiled graph")
+        return run_saved(options)
+    _refuse(options, options.of_graphs, "compiled graphs (stepwell compile)")
+    return _run_program(options, options.target or "llvm")
+
+
+def _run_program(options: argparse.Namespace, target: str) -> int:
     module = read_program(options.file)
     entry = _entry(module, options.entry)
     func = module.functions[entry]
@@ -80,15 +118,15 @@ def run_command(options: argparse.Namespace) -> int:
     expected = _copies(arguments)
     expected_result = run_oracle(module, entry, list(expected.values()))
     print("oracle: ran, nothing undefined")
-    library = build(module, target=options.target)
+    library = build(module, target=target)
     actual = _copies(arguments)
     result = library[entry](*actual.values())
     failures = _differences({**expected, "the result": expected_result}, {**actual, "the result": result})
     for failure in failures:
-        print(f"{options.target}: {failure}")
+        print(f"{target}: {failure}")
     if not failures:
-        print(f"{options.target}: computes what the oracle computes")
-    _time(options.target, lambda: library[entry](*actual.values()), options.repeat)
+        print(f"{target}: computes what the oracle computes")
+    _time(target, lambda: library[entry](*actual.values()), options.repeat)
     return 1 if failures and options.check else 0
 
 

@@ -6,16 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from ..dialects.relay import CallOp, ConstantOp, FuncOp, OperatorOp, ReturnOp
+from ..dialects.relay import FuncOp, OperatorOp
 from ..operators import Pattern
-from .analysis.names import fresh_name
-
-_LONGEST = 64
-"""Of names of kernels, before numbers that make them unique."""
+from .lowering.outline import Outliner, drop_numbers, operator_names
 
 
 @dataclass(frozen=True)
@@ -57,14 +54,14 @@ class RelayFuseOperatorsPass(ModulePass):
     level: int = 2
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kernels = _Kernels(op)
+        outliner = Outliner(op)
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
             if func.primitive is None and func.compiler is None:
                 for block in [block for inner in func.walk() for region in inner.regions for block in region.blocks]:
                     nodes = [node for node in block.ops if isinstance(node, OperatorOp)]
                     for group in _Groups(nodes, self.level).all():
-                        kernels.outline(group, func)
-                _drop_numbers(func)
+                        outliner.outline(group, func, _kernel_name(group), primitive=True)
+                drop_numbers(func)
 
 
 # Groups
@@ -198,88 +195,5 @@ def _edge(node: OperatorOp, user: Operation) -> Pattern:
     return Pattern.ELEMWISE if pattern == Pattern.BROADCAST and same else pattern
 
 
-# Functions
-
-
-class _Kernels:
-    """The functions that groups become, by their text, so that equal ones are one."""
-
-    def __init__(self, module: ModuleOp):
-        self.known: dict[str, str] = {}
-        self.names = {name for op in module.body.block.ops if (name := _symbol(op)) is not None}
-
-    def outline(self, group: Sequence[OperatorOp], before: FuncOp) -> None:
-        """Call a function instead of a group; it is put in front of another one unless it is there."""
-        members = set(group)
-        inputs: dict[SSAValue, None] = {}
-        for node in group:
-            for value in node.operands:
-                if value.owner not in members and not _is_number(value.owner):
-                    inputs[value] = None
-        outputs = [
-            result for node in group for result in node.results if any(u.operation not in members for u in result.uses)
-        ]
-        func = _function(group, list(inputs), outputs)
-        text = str(func)
-        if text not in self.known:
-            self.known[text] = fresh_name(_kernel_name(group), self.names)
-            func.properties["sym_name"] = StringAttr(self.known[text])
-            block = before.parent
-            assert block is not None
-            block.insert_op_before(func, before)
-        last = group[-1]
-        call = CallOp(self.known[text], list(inputs), [output.type for output in outputs])
-        call.location = last.location
-        assert last.parent is not None
-        last.parent.insert_op_before(call, last)
-        for old, new in zip(outputs, call.outputs, strict=True):
-            new.name_hint = old.name_hint
-            old.replace_all_uses_with(new)
-        for node in reversed(group):
-            node.detach()
-            node.erase()
-
-
-def _function(group: Sequence[OperatorOp], inputs: Sequence[SSAValue], outputs: Sequence[SSAValue]) -> FuncOp:
-    """A group as a function."""
-    func = FuncOp("kernel", [(f"p{n}", value.type) for n, value in enumerate(inputs)], primitive=True)
-    func.location = group[-1].location
-    block = func.body.block
-    values: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
-    for node in group:
-        for operand in node.operands:
-            if operand not in values and _is_number(operand.owner):
-                values[operand] = _copied(operand, block)
-        copy = node.clone(values)
-        copy.location = node.location
-        block.add_op(copy)
-    block.add_op(ReturnOp([values[output] for output in outputs]))
-    return func
-
-
-def _copied(number: SSAValue, block: Block) -> SSAValue:
-    assert isinstance(number.owner, ConstantOp)
-    copy = number.owner.clone()
-    block.add_op(copy)
-    return copy.result
-
-
-def _drop_numbers(func: FuncOp) -> None:
-    """Erase the constants that stand in primitive functions now."""
-    for op in [op for op in func.walk() if _is_number(op) and not any(result.uses for result in op.results)]:
-        op.detach()
-        op.erase()
-
-
-def _is_number(owner: Operation | Block) -> bool:
-    return isinstance(owner, ConstantOp) and owner.value is not None
-
-
 def _kernel_name(group: Sequence[OperatorOp]) -> str:
-    names = [node.operator.name.replace(".", "_") for node in group]
-    return f"fused_{'_'.join(names)}"[:_LONGEST].rstrip("_")
-
-
-def _symbol(op: Operation) -> str | None:
-    name = op.properties.get("sym_name")
-    return name.data if isinstance(name, StringAttr) else None
+    return f"fused_{operator_names(group)}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,13 +14,17 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
-from ...core.errors import ArgumentError, OptionError
-from ...dialects.relay import CallOp, ConstantOp, FuncOp, Size, dtype_of_tensor, free_sizes, shape_of
+from ...core.errors import ArgumentError, OptionError, UnsupportedError
+from ...core.target import Target
+from ...dialects.relay import SIZE_LIMITS, CallOp, ConstantOp, FuncOp, Size, dtype_of_tensor, free_sizes, shape_of
 from ...expressions.sizes import evaluate_size
 from ...module import FunctionNotFoundError, Module
 from ...transforms.convert_relay_to_tir import arrays_of
+from ...transforms.libraries import libraries_of, library_symbols
 from ...transforms.pipelines import AfterPass, lower, optimize_relay, relay_to_calls, run_pipeline
+from ...transforms.relay_partition import RelayPartitionPass
 from ...transforms.relay_plan_memory import ALIGNMENT, UNSHARED, offsets_of, workspace_of
+from ..llvm import Target as Processor
 from ..llvm import compile_module
 from ..runtime.library import Library
 
@@ -94,6 +100,13 @@ class Executable:
     returned: tuple[int, ...]
     graph: Module
 
+    @property
+    def size_limits(self) -> dict[str, int]:
+        """What sizes, which are expressions of names, must not exceed."""
+        said = self.graph.functions[self.entry].func_attrs
+        texts = [] if said is None or SIZE_LIMITS not in said.data else [each.data for each in said.data[SIZE_LIMITS]]
+        return {size: int(limit) for size, _, limit in (text.partition(" <= ") for text in texts)}
+
     def input(self, key: str | int) -> TensorSpec:
         """The input of a name or number. ArgumentError if there is none."""
         names = [spec.name for spec in self.inputs]
@@ -104,28 +117,66 @@ class Executable:
             raise ArgumentError(f"no input {key!r}{near}, there is {', '.join(names) or 'none'}")
         return self.inputs[names.index(str(key))]
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save all of it: as one file if `path` ends in `.tar`, else as a folder.
+
+        A graph that was saved there is replaced. OptionError if something else is there, OSError.
+        """
+        from .saving import save_executable
+
+        save_executable(self, Path(path))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> Executable:
+        """What `save` has saved. It is native code: load only what you trust.
+
+        symbols: addresses of C symbols, before those of its libraries and the process. LoadError if it is broken, or
+        not for this machine; LinkError for a C symbol that nobody provides; errors as of `library_symbols`.
+        """
+        from .saving import load_executable
+
+        return load_executable(Path(path), symbols)
+
 
 TARGETS = ("llvm",)
 """What graphs are compiled for."""
 
 
-def build_graph(mod: Module, *, entry: str = "main", opt_level: int = 2, after: AfterPass | None = None) -> Executable:
+def build_graph(
+    mod: Module,
+    *,
+    target: Target | str | Mapping[str, Any] = "llvm",
+    entry: str = "main",
+    opt_level: int = 2,
+    after: AfterPass | None = None,
+) -> Executable:
     """Compile a function of the `relay` dialect, with those that it calls, to native code of this machine.
 
-    mod: stays as it is.  opt_level: 0 for a kernel per operator and no rewriting, 1 for fusion besides, 2 for all.
+    mod: stays as it is.  target: as `Target.of` takes it, with the libraries that compute what they can, `llvm
+    -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 for fusion besides, 2 for all.
     after: is shown the module behind each pass.
 
-    FunctionNotFoundError if there is no such function, OptionError if it is none of a graph, UnsupportedError for what
-    cannot be compiled.
+    FunctionNotFoundError if there is no such function, OptionError if it is none of a graph and for a target that is
+    none, PluginError for a library that is not installed, UnsupportedError for what cannot be compiled.
     """
+    target = Target.of(target)
+    if target.kind not in TARGETS:
+        raise UnsupportedError(f"target {target}: the CUDA stage is to come, graphs are compiled for llvm")
     mod.verify()
     func = mod.functions.get(entry)
     if func is None:
         raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, mod.functions)}")
     if not isinstance(func, FuncOp):
         raise OptionError(f"function {entry!r} is {func.name}, expected relay.func")
-    graph = run_pipeline(mod, [*(optimize_relay() if opt_level > 1 else []), *relay_to_calls(opt_level)], after)
-    library = compile_module(lower(graph, after).op)
+    libraries = tuple(library.name for library in libraries_of(target))
+    passes = [
+        *(optimize_relay() if opt_level > 1 else []),
+        *([RelayPartitionPass(libraries)] if libraries else []),
+        *relay_to_calls(opt_level),
+    ]
+    graph = run_pipeline(mod, passes, after)
+    symbols = library_symbols(graph, target)
+    library = compile_module(lower(graph, after).op, target=Processor.of(target), symbols=symbols)
     return describe(graph, library, entry)
 
 
@@ -139,6 +190,8 @@ def describe(graph: Module, library: Library, entry: str) -> Executable:
     for op in func.walk():
         if isinstance(op, ConstantOp) and op.array_name is not None:
             table.add(op.result, op.array_name.data)
+        elif isinstance(op, ConstantOp) and op.result in func.returned:
+            table.add(op.result, f"number{len(table.specs)}")
     steps = table.steps(func)
     outputs = [TensorSpec(f"output{n}", shape_of(v), dtype_of_tensor(v)) for n, v in enumerate(func.returned)]
     return Executable(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ..runtime import CompiledFunction, Library
+from ..runtime.code import NativeCode
 from ..runtime.packed import PackedCalls
 from .calls import CALL_PACKED, entry_name
 from .emitter import emit_module
-from .engine import NativeModule, Target
+from .engine import NativeModule, ObjectCode, Target, host_triple
 
 
 def compile_module(
@@ -23,20 +24,46 @@ def compile_module(
     """
     target = target or Target.host()
     emitted = emit_module(module, native_half=target.has_half_conversions)
-    packed = PackedCalls(emitted.packed)
-    native = NativeModule(
-        emitted.text,
-        target,
-        [entry_name(function.name) for function in emitted.functions],
+    compiled = ObjectCode.of(emitted.text, target)
+    code = NativeCode(
+        compiled.image,
+        host_triple(),
+        target.cpu,
+        target.features,
+        emitted.functions,
+        emitted.failures,
+        emitted.packed,
         emitted.externals,
+    )
+    sources = {
+        "llvm": lambda: emitted.text,
+        "llvm-optimized": lambda: compiled.optimized,
+        "asm": compiled.assembly,
+    }
+    return link_code(code, symbols=symbols, sources=sources)
+
+
+def link_code(
+    code: NativeCode,
+    *,
+    symbols: Mapping[str, int] | None = None,
+    sources: Mapping[str, Callable[[], str]] | None = None,
+) -> Library:
+    """The functions of native code that this machine can run.
+
+    `symbols`: as of `compile_module`. `sources`: what makes each text of the program. Raises LinkError.
+    """
+    packed = PackedCalls(code.packed)
+    native = NativeModule(
+        code.image,
+        [entry_name(function.name) for function in code.functions],
+        code.externals,
         {**(symbols or {}), CALL_PACKED: packed.address},
     )
     functions = {
         signature.name: CompiledFunction(
-            signature, native.address(entry_name(signature.name)), emitted.failures, packed, native
+            signature, native.address(entry_name(signature.name)), code.failures, packed, native
         )
-        for signature in emitted.functions
+        for signature in code.functions
     }
-    return Library(
-        functions, {"llvm": lambda: emitted.text, "llvm-optimized": native.optimized, "asm": native.assembly}
-    )
+    return Library(functions, sources or {}, code)

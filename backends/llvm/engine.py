@@ -11,6 +11,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from ...core import target as program
 from ...core.errors import LinkError, StepwellError
 
 _lock = threading.Lock()
@@ -33,6 +34,14 @@ class Target:
         """The processor that runs this."""
         return Target(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
+    @staticmethod
+    def of(said: program.Target) -> Target:
+        """The processor of a target of programs: this one, but for what is said."""
+        host = Target.host()
+        if said.mcpu:
+            return Target(said.mcpu, ",".join(said.mattr))
+        return Target(host.cpu, ",".join([host.features, *said.mattr]))
+
     @property
     def has_half_conversions(self) -> bool:
         """Whether f16 and f32 convert by an instruction. Features that only the CPU's name implies do not count."""
@@ -46,30 +55,54 @@ class Target:
         )
 
 
+def host_triple() -> str:
+    """LLVM's name of this kind of machine and its system: `x86_64-unknown-linux-gnu`."""
+    return llvm.get_default_triple()
+
+
 @cache
 def _initialize() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 
 
-class NativeModule:
-    """Native code of one module. Addresses are valid as long as this lives."""
+@dataclass(frozen=True)
+class ObjectCode:
+    """Machine code that is not linked. image: an object file.  optimized: the LLVM IR that it is made of."""
 
-    def __init__(
-        self, text: str, target: Target, exports: Iterable[str], externals: Iterable[str], symbols: Mapping[str, int]
-    ) -> None:
-        """`externals`: C symbols that the text uses; each must be in `symbols` or in the process.
+    image: bytes
+    optimized: str
+    target: Target
 
-        Raises LinkError for one that is not.
-        """
-        self._target = target
-        imports = {name: _resolve(name, symbols) for name in externals} | dict(symbols)
+    @staticmethod
+    def of(text: str, target: Target) -> ObjectCode:
+        """Compile LLVM IR. InvalidCodeError if LLVM does not accept it."""
         with _lock:
             machine = target.machine()
             module = _parse(text, machine)
             _optimize(module, machine)
-            self._optimized = str(module)
-            image = target.machine(_effort(self._optimized)).emit_object(module)
+            optimized = str(module)
+            return ObjectCode(target.machine(_effort(optimized)).emit_object(module), optimized, target)
+
+    def assembly(self) -> str:
+        """The machine code as assembly text."""
+        with _lock:
+            machine = self.target.machine(_effort(self.optimized))
+            return machine.emit_assembly(_parse(self.optimized, machine))
+
+
+class NativeModule:
+    """Native code of one module, linked. Addresses are valid as long as this lives."""
+
+    def __init__(self, image: bytes, exports: Iterable[str], externals: Iterable[str], symbols: Mapping[str, int]):
+        """`image`: an object file for this machine. `externals`: C symbols that it uses; each must be in `symbols` or
+        in the process.
+
+        Raises LinkError for one that is not.
+        """
+        imports = {name: _resolve(name, symbols) for name in externals} | dict(symbols)
+        with _lock:
+            _initialize()
             self._jit = llvm.create_lljit_compiler(suppress_errors=True)
             builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
             for name in exports:
@@ -84,16 +117,6 @@ class NativeModule:
     def address(self, name: str) -> int:
         """The address of an exported function."""
         return self._library[name]
-
-    def optimized(self) -> str:
-        """The LLVM IR after optimisation."""
-        return self._optimized
-
-    def assembly(self) -> str:
-        """The machine code as assembly text."""
-        with _lock:
-            machine = self._target.machine(_effort(self._optimized))
-            return machine.emit_assembly(_parse(self._optimized, machine))
 
 
 # Above its first level the code generator takes more than linear time in the longest block: 6.7 s against 1.5 s for

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError
 from .arguments import ArgumentPacker, describe
+from .code import NativeCode
 from .packed import PackedCalls
 from .signature import Failure, FunctionSignature
 
@@ -99,10 +102,37 @@ class Library:
     """The compiled functions of a module. `lib["main"]` gives one, which may be kept alone; `lib(...)` calls the only
     one."""
 
-    def __init__(self, functions: Mapping[str, CompiledFunction], sources: Mapping[str, Callable[[], str]]) -> None:
-        """`sources`: what makes each text that `source` gives."""
+    def __init__(
+        self,
+        functions: Mapping[str, CompiledFunction],
+        sources: Mapping[str, Callable[[], str]],
+        code: NativeCode | None = None,
+    ) -> None:
+        """`sources`: what makes each text that `source` gives. `code`: what can be saved, if it is native code."""
         self.functions = dict(functions)
+        self.code = code
         self._sources = dict(sources)
+
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Save the functions: as one file if `path` ends in `.tar`, else as a folder.
+
+        A library that was saved there is replaced. OptionError if something else is there, UnsupportedError for what is
+        no native code, OSError.
+        """
+        from ..llvm.saving import save_library
+
+        save_library(self, Path(path))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> Library:
+        """The functions that `export` has saved. They are native code: load only what you trust.
+
+        `symbols`: addresses of C symbols, before those of the process. LoadError if they are broken, or not for this
+        machine; LinkError for a C symbol that nobody provides.
+        """
+        from ..llvm.saving import load_library
+
+        return load_library(Path(path), symbols)
 
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self.functions:
@@ -125,9 +155,8 @@ class Library:
     def source(self, kind: str) -> str:
         """The program as text of a kind: "llvm" (as it was emitted), "llvm-optimized", "asm"."""
         if kind not in self._sources:
-            raise ArgumentError(
-                f"no source called {kind!r}, there is {', '.join(self._sources)}{did_you_mean(kind, self._sources)}"
-            )
+            known = ", ".join(self._sources) or "none, for it was loaded"
+            raise ArgumentError(f"no source called {kind!r}, there is {known}{did_you_mean(kind, self._sources)}")
         return self._sources[kind]()
 
     def __repr__(self) -> str:

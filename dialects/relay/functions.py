@@ -64,6 +64,9 @@ from .attributes import parse_value, print_value
 from .operators import parse_signature, print_signature
 from .types import dtype_of_tensor, shape_of, verify_tensor
 
+SIZE_LIMITS = "size_limits"
+"""The attribute of a function that says, as text, what sizes must not exceed: `n <= 64`."""
+
 
 class Callable(CallableOpInterface):
     """A function is called with tensors and gives tensors."""

@@ -1,5 +1,5 @@
-"""Models in ONNX's form: read and checked, their functions inlined (`load_model`), and operators that ONNX defines by
-others replaced by these (`expand_node`).
+"""Models in ONNX's form: read and checked, their functions inlined (`load_model`), imported as graphs of the `relay`
+dialect (`from_onnx`); operators that ONNX defines by others replaced by these (`expand_node`).
 
 Needs the extra `onnx`; no other part of Stepwell imports ONNX's package.
 """
@@ -19,6 +19,7 @@ from .graph import (
     TensorType,
     ValueType,
 )
+from .importing import from_onnx
 from .model import load_model
 
 __all__ = [
@@ -36,5 +37,6 @@ __all__ = [
     "TensorType",
     "ValueType",
     "expand_node",
+    "from_onnx",
     "load_model",
 ]

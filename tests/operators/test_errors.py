@@ -383,7 +383,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "argsort: axis 0 of extent 67108865, expected at most 67108864",
     ),
     "no order": (lambda: sorting.sort(te.placeholder(())), "sort: axis -1 of 0 dimensions"),
-    "more of an order than all": (
+    "too many of an order": (
         lambda: sorting.topk(A, 4),
         "topk: k 4 of an axis of extent 3, expected at most that",
     ),

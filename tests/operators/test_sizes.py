@@ -55,6 +55,24 @@ CASES: dict[str, tuple[str, dict[str, Any], Callable[..., Any]]] = {
     "so far": ("cumsum", {"axis": 0, "exclusive": True}, lambda x: np.cumsum(x, 0) - x),
     "from the end": ("cumprod", {"reverse": True}, lambda x: np.cumprod(x[::-1, ::-1]).reshape(-1)[::-1]),
     "columns": ("einsum", {"equation": "ij->j"}, lambda x: x.sum(0)),
+    **{
+        f"cut from {begin} to {end} by {step}": (
+            "strided_slice",
+            {"begin": [begin], "end": [end], "strides": [step]},
+            lambda x, begin=begin, end=end, step=step: x[begin:end:step],
+        )
+        for begin, end, step in [
+            (1, 2**31, 1),
+            (0, -1, 1),
+            (2, -1, 1),
+            (0, 2, 1),
+            (1, 3, 1),
+            (-2, 2**31, 1),
+            (-3, -1, 1),
+            (-2, 2, 1),
+            (1, 9, 2),
+        ]
+    },
     "each twice": ("repeat", {"repeats": 2, "axis": 0}, lambda x: np.repeat(x, 2, 0)),
 }
 

@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-j", dest="jobs", type=int, default=1, metavar="N", help="cases at a time")
     parser.add_argument("--kind", action="append", choices=KINDS, help="of the cases (default: inference)")
     parser.add_argument("--mode", action="append", choices=MODES, help="default: both")
-    parser.add_argument("--peer", choices=PEERS, default="reference", help="what runs the models")
+    parser.add_argument("--peer", choices=PEERS, default="stepwell", help="what runs the models")
     parser.add_argument("--limit", type=float, default=20.0, metavar="SECONDS", help="for each case")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write the report between the marks of a page")
     return parser

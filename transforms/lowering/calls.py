@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ConstOp, HandleType
 from .casts import compare
 from .control import check
-from .memory import constant_memory, data_pointer, view
+from .memory import constant_memory, data_pointer, element_pointer, view
 from .types import dtype_name, lower_type, unsupported
 from .writer import Handlers, Pointer, Writer
 
@@ -51,7 +51,16 @@ def _as(w: Writer, op: Operation, n: int, arg: SSAValue, type: Attribute) -> SSA
 
 def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType[Attribute]) -> SSAValue:
     if isinstance(arg.type, MemRefType):
-        return _fit(w, op, n, w.memref(arg), type)
+        found = w.memref(arg)
+        have = found.type
+        if isinstance(have, MemRefType) and _begins_elsewhere(have, type):
+            extents = [
+                e if e >= 0 else w.make(memref.DimOp, [found, w.index(d)], [w.index(0).type], {}).result
+                for d, e in enumerate(have.get_shape())
+            ]
+            first = element_pointer(w, arg, [0] * have.get_num_dims())
+            found = view(w, Pointer(w.pointer_value(first)), type, extents)[0]
+        return _fit(w, op, n, found, type)
     pointer = w.pointer(arg)
     base = pointer.base
     if isinstance(base.type, MemRefType) and pointer.offset == 0 and _castable(base.type, type):
@@ -72,6 +81,15 @@ def _castable(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
         return False
     a, b = (_layout(t) for t in (have, want))
     return all(x == y or x is None or y is None for x, y in zip(a, b, strict=True))
+
+
+def _begins_elsewhere(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
+    """Whether a memref lies as another type says, but at an offset that this one does not have."""
+    same = have.element_type == want.element_type and have.get_num_dims() == want.get_num_dims()
+    if not same or not isinstance(want.layout, NoneAttr):
+        return False
+    *strides, offset = _layout(have)
+    return offset != 0 and strides == _layout(want)[:-1] and None not in strides
 
 
 def _layout(type: MemRefType[Attribute]) -> list[int | None]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stepwell.backends.llvm import Target
-from stepwell.backends.llvm.engine import InvalidCodeError, NativeModule
+from stepwell.backends.llvm.engine import InvalidCodeError, NativeModule, ObjectCode
 from stepwell.backends.runtime import register_func
 from stepwell.core.errors import ArgumentError, LinkError
 
@@ -128,13 +128,13 @@ def test_code_is_made_for_the_target(compile_text, plain_target) -> None:
 
 def test_text_that_llvm_refuses_is_a_defect_of_ours() -> None:
     with pytest.raises(InvalidCodeError, match="defect of stepwell"):
-        NativeModule("define void @f() { ret i32 0 }", Target.host(), ["f"], [], {})
+        ObjectCode.of("define void @f() { ret i32 0 }", Target.host())
 
 
 def test_what_does_not_link_is_an_error_of_ours() -> None:
     text = "declare void @nobody()\ndefine void @f() { call void @nobody()\n ret void }"
     with pytest.raises(LinkError, match="does not link"):
-        NativeModule(text, Target.host(), ["f"], [], {})
+        NativeModule(ObjectCode.of(text, Target.host()).image, ["f"], [], {})
 
 
 def test_long_blocks_are_compiled_with_less_effort(compile_text) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from stepwell import ExecutionError, LinkError, build, parse_mlir, parse_tvmscript
 from stepwell.backends.runtime import register_func
+from stepwell.expressions.extern import for_each
 from stepwell.frontends import te, tvm
 from stepwell.frontends.te import TeError
 
@@ -171,6 +172,30 @@ def doubled(size: Any) -> list[Any]:
     return [A, te.compute((size,), lambda i: copy[i] * 2.0, name="B")]
 
 
+def rows_backwards(size: Any) -> list[Any]:
+    """Rows that `memcpy` copies one by one, the last one first."""
+    A = te.placeholder((size, 4), name="A")
+
+    def copied(ins: list[Any], outs: list[Any]) -> Any:
+        def row(i: Any) -> Any:
+            source, target = ins[0].address_of(size - 1 - i, 0), outs[0].address_of(i, 0)
+            return te.call_extern("handle", "memcpy", target, source, te.const(16, "int64"))
+
+        return for_each(size, row, "i")
+
+    return [A, te.extern((size, 4), [A], copied, name="B")]
+
+
+@pytest.mark.parametrize("index", [None, "int64"])
+@pytest.mark.parametrize("size", [5, 1, 0, m])
+def test_a_call_for_each_number_takes_addresses_inside_of_buffers(size: Any, index: str | None) -> None:
+    rows = 3 if size is m else size
+    a = np.arange(rows * 4, dtype="float32").reshape(rows, 4)
+    b = np.zeros_like(a)
+    build(te.create_prim_func(rows_backwards(size), index_dtype_override=index))["main"](a, b)
+    assert np.array_equal(b, a[::-1])
+
+
 @pytest.mark.parametrize("index", [None, "int64"])
 def test_a_function_of_c_takes_addresses(index: str | None) -> None:
     mod = te.create_prim_func(doubled(6), index)
@@ -296,6 +321,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "another access": (lambda: ROW.access_ptr("x"), "access_ptr of ROW: access_mask 'x', expected 'r', 'w' or 'rw'"),
     "an address inside of a buffer": (lambda: ROW.access_ptr("r", offset=4), "access_ptr of ROW: offset 4, expected 0"),
+    "an address with too few indices": (lambda: ROW.address_of(), "address_of ROW: 0 indices for 1 dimensions"),
     "a result of no type": (lambda: te.call_extern("f13", "f"), "call_extern f: unknown dtype 'f13'"),
     "a C function without a name": (lambda: te.call_extern("int32", ""), "call_extern of '', expected the name"),
     "a call of the state": (

@@ -1,0 +1,127 @@
+"""Compiled graphs in files: native code, constants, and what a process must know to run them.
+
+Constants are mapped into memory, not read, so that processes which run the same graph share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from xdsl.parser import Parser
+
+from ...core.dtypes import dtype_of_numpy, numpy_dtype
+from ...dialects import mlir_context
+from ...module import Module
+from ...transforms.libraries import library_symbols
+from ...transforms.relay_plan_memory import ALIGNMENT
+from ..llvm.compile import link_code
+from ..llvm.saving import IMAGE, code_of, describe_code, read_code
+from ..runtime.archive import Archive, Chunks, reading, write_archive
+from .executable import Array, Executable, Step, TensorSpec
+
+KIND = "graph"
+CONSTANTS = "constants.bin"
+GRAPH = "graph.mlir"
+
+
+def save_executable(executable: Executable, path: Path) -> None:
+    """`Executable.save`."""
+    code = code_of(executable.library)
+    content = {"code": describe_code(code), "graph": _describe(executable)}
+    files: dict[str, Chunks] = {
+        IMAGE: [code.image],
+        CONSTANTS: _constant_chunks(executable.constants),
+        GRAPH: [str(executable.graph).encode()],
+    }
+    write_archive(path, KIND, content, files)
+
+
+def load_executable(path: Path, symbols: Mapping[str, int] | None = None) -> Executable:
+    """`Executable.load`."""
+    with reading(path):
+        archive = Archive(path, KIND)
+        code = read_code(archive)
+        parts = _read(archive.content["graph"])
+        constants = _read_constants(archive)
+        graph = Module(Parser(mlir_context(), archive.read(GRAPH).decode(), GRAPH).parse_module(), constants)
+    library = link_code(code, symbols={**library_symbols(graph), **(symbols or {})})
+    return Executable(constants=constants, library=library, graph=graph, **parts)
+
+
+# As JSON
+
+
+def _describe(executable: Executable) -> dict[str, Any]:
+    return {
+        "inputs": [asdict(spec) for spec in executable.inputs],
+        "outputs": [asdict(spec) for spec in executable.outputs],
+        "constants": _describe_constants(executable.constants),
+        "entry": executable.entry,
+        "workspace": executable.workspace,
+        "unshared": executable.unshared,
+        "tensors": [{**asdict(spec), "offset": offset} for spec, offset in executable.tensors],
+        "steps": None if executable.steps is None else [asdict(step) for step in executable.steps],
+        "returned": list(executable.returned),
+    }
+
+
+def _read(said: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an `Executable` that are written as JSON."""
+    tensors = [(_read_spec(**each), each["offset"]) for each in said["tensors"]]
+    steps = said["steps"]
+    return {
+        "inputs": tuple(_read_spec(**each) for each in said["inputs"]),
+        "outputs": tuple(_read_spec(**each) for each in said["outputs"]),
+        "entry": said["entry"],
+        "workspace": said["workspace"],
+        "unshared": said["unshared"],
+        "tensors": tuple(tensors),
+        "steps": None if steps is None else tuple(_read_step(**each) for each in steps),
+        "returned": tuple(said["returned"]),
+    }
+
+
+def _read_spec(name: str, shape: list[Any], dtype: str, offset: int | None = None) -> TensorSpec:
+    return TensorSpec(name, tuple(shape), dtype)
+
+
+def _read_step(kernel: str, sizes: list[str], inputs: list[int], outputs: list[int]) -> Step:
+    return Step(kernel, tuple(sizes), tuple(inputs), tuple(outputs))
+
+
+# Constants, one behind the other, each from a multiple of `ALIGNMENT` on
+
+
+def _places(constants: Mapping[str, Array]) -> Iterator[tuple[str, Array, int]]:
+    """Each constant with its name and where it begins, in bytes."""
+    offset = 0
+    for name, array in constants.items():
+        yield name, array, offset
+        offset += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+
+
+def _describe_constants(constants: Mapping[str, Array]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "shape": list(array.shape), "dtype": dtype_of_numpy(array.dtype).name, "offset": offset}
+        for name, array, offset in _places(constants)
+    ]
+
+
+def _constant_chunks(constants: Mapping[str, Array]) -> Chunks:
+    for array in constants.values():
+        yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        yield bytes(-array.nbytes % ALIGNMENT)
+
+
+def _read_constants(archive: Archive) -> dict[str, Array]:
+    memory = archive.map(CONSTANTS)
+    found: dict[str, Array] = {}
+    for said in archive.content["graph"]["constants"]:
+        shape, dtype, offset = tuple(said["shape"]), numpy_dtype(said["dtype"]), said["offset"]
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        found[said["name"]] = memory[offset : offset + size].view(dtype).reshape(shape)
+    return found

@@ -1,0 +1,185 @@
+"""`cblas`: products of matrices by OpenBLAS, from the wheel `scipy-openblas32`."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import PluginError
+from ...core.target import Target
+from ...dialects.relay import OperatorOp, dtype_of_tensor, shape_of
+from ...expressions import functions as scalar
+from ...expressions.expr import IntImm, PrimExpr, cast, const
+from ...expressions.extern import Buffer, BufferPointer, ExternCall, call_extern, extern, for_each
+from ...expressions.tensor import Tensor
+from ...transforms.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
+
+# Values of the enumerations of cblas.h.
+_ROW_MAJOR = 101
+_AS_IT_IS, _TRANSPOSED = 111, 112
+
+_LETTERS = {"float32": "s", "float64": "d"}
+_WHEEL = "scipy_openblas32"
+
+
+# What it computes
+
+
+def _is_product(ops: Sequence[OperatorOp]) -> bool:
+    """Whether everything is of one type that BLAS has, and its sizes are 32-bit integers."""
+    (op,) = ops
+    values = (*op.args, *op.outputs)
+    kinds = {dtype_of_tensor(value) for value in values}
+    sizes = [size for value in values for size in shape_of(value) if isinstance(size, int)]
+    rows = [size for size in shape_of(op.outputs[0])[:-1] if isinstance(size, int)]
+    return len(kinds) == 1 and kinds <= _LETTERS.keys() and max([*sizes, _product_of(rows)], default=0) < 2**31
+
+
+def _product_of(sizes: Sequence[Any]) -> Any:
+    product: Any = 1
+    for size in sizes:
+        product = product * size
+    return product
+
+
+# How it is called
+
+
+def _dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str = "") -> Tensor:
+    rows = const(1) if data.ndim == 1 else _product_of(data.shape[:-1])
+    n, k = weight.shape
+
+    def call(ins: list[Buffer], outs: list[Buffer]) -> ExternCall:
+        return _gemm(data.dtype, (rows, n, k), (False, True), ins[0].data, ins[1].data, outs[0].data)
+
+    return extern([*data.shape[:-1], n], [data, weight], call, "cblas_dense", data.dtype)
+
+
+def _matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = "") -> Tensor:
+    m, n, k = _sizes(a, b, transpose_a, transpose_b)
+
+    def call(ins: list[Buffer], outs: list[Buffer]) -> ExternCall:
+        return _gemm(a.dtype, (m, n, k), (transpose_a, transpose_b), ins[0].data, ins[1].data, outs[0].data)
+
+    return extern([m, n], [a, b], call, "cblas_matmul", a.dtype)
+
+
+def _batch_matmul(
+    a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = True, out_dtype: str = ""
+) -> Tensor:
+    m, n, k = _sizes(a, b, transpose_a, transpose_b)
+    batch = b.shape[0] if _is_one(a.shape[0]) else a.shape[0]
+
+    def product(ins: list[Buffer], outs: list[Buffer]) -> Any:
+        def call(number: PrimExpr) -> ExternCall:
+            matrices = [each.address_of(0 if _is_one(each.shape[0]) else number, 0, 0) for each in (*ins, *outs)]
+            return _gemm(a.dtype, (m, n, k), (transpose_a, transpose_b), *matrices)
+
+        return for_each(batch, call, "b")
+
+    return extern([batch, m, n], [a, b], product, "cblas_batch_matmul", a.dtype)
+
+
+def _sizes(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
+    """Rows of the product, its columns, and how long the sums are."""
+    m, k = (a.shape[-1], a.shape[-2]) if transpose_a else (a.shape[-2], a.shape[-1])
+    return m, b.shape[-2] if transpose_b else b.shape[-1], k
+
+
+def _gemm(
+    dtype: str,
+    sizes: tuple[PrimExpr, PrimExpr, PrimExpr],
+    transposed: tuple[bool, bool],
+    a: BufferPointer,
+    b: BufferPointer,
+    c: BufferPointer,
+) -> ExternCall:
+    """The call that computes `c = a @ b`, matrices of m times k, k times n, m times n elements."""
+    m, n, k = (cast("int32", size) for size in sizes)
+    if isinstance(k, IntImm) and k.value > 0 and (_is_one(m) or _is_one(n)):
+        return _gemv(dtype, (m, n, k), transposed, a, b, c)
+    strides = [_stride(size) for size in (m if transposed[0] else k, k if transposed[1] else n, n)]
+    flags = [_TRANSPOSED if each else _AS_IT_IS for each in transposed]
+    one, zero = const(1.0, dtype), const(0.0, dtype)
+    return call_extern(
+        "void", f"cblas_{_LETTERS[dtype]}gemm", _ROW_MAJOR, *flags, m, n, k,
+        one, a, strides[0], b, strides[1], zero, c, strides[2],
+    )  # fmt: skip
+
+
+def _gemv(
+    dtype: str,
+    sizes: tuple[PrimExpr, PrimExpr, PrimExpr],
+    transposed: tuple[bool, bool],
+    a: BufferPointer,
+    b: BufferPointer,
+    c: BufferPointer,
+) -> ExternCall:
+    """The same where one of the matrices is a vector: `gemm` copies the other one first, which takes longer."""
+    m, n, k = sizes
+    matrix, vector = (b, a) if _is_one(m) else (a, b)
+    rows, columns = (n, k) if _is_one(m) else (m, k)
+    # Of b as it is, k rows are stored; of a so m rows.
+    is_stored_so = transposed[1] if _is_one(m) else not transposed[0]
+    stored = (rows, columns) if is_stored_so else (columns, rows)
+    one, zero = const(1.0, dtype), const(0.0, dtype)
+    return call_extern(
+        "void", f"cblas_{_LETTERS[dtype]}gemv", _ROW_MAJOR, _AS_IT_IS if is_stored_so else _TRANSPOSED, *stored,
+        one, matrix, _stride(stored[1]), vector, 1, zero, c, 1,
+    )  # fmt: skip
+
+
+def _stride(row: PrimExpr) -> PrimExpr:
+    """From a row to the next one. BLAS asks for one element at least, also where there is none."""
+    return const(max(row.value, 1)) if isinstance(row, IntImm) else scalar.max(row, const(1))
+
+
+def _is_one(size: PrimExpr) -> bool:
+    return isinstance(size, IntImm) and size.value == 1
+
+
+# Where it is
+
+
+def _symbols(target: Target) -> Mapping[str, int]:
+    blas = _openblas()
+    # One number for the whole process, of this copy of OpenBLAS; numpy has another one.
+    blas.scipy_openblas_set_num_threads(target.num_cores)
+    names = [f"cblas_{letter}{product}" for letter in _LETTERS.values() for product in ("gemm", "gemv")]
+    return {name: _address(getattr(blas, f"scipy_{name}")) for name in names}
+
+
+def _address(function: Any) -> int:
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+@cache
+def _openblas() -> ctypes.CDLL:
+    """The library of the wheel. PluginError if that is not installed."""
+    spec = find_spec(_WHEEL)
+    if spec is None or spec.origin is None:
+        raise PluginError(f"library cblas: {_WHEEL} is not installed: pip install 'stepwell[blas]'")
+    files = sorted((Path(spec.origin).parent / "lib").glob("libscipy_openblas*.*"))
+    if not files:
+        raise PluginError(f"library cblas: no shared library in {Path(spec.origin).parent / 'lib'}")
+    return ctypes.CDLL(str(files[0]))
+
+
+_FORMULAS: dict[str, Callable[..., Tensor]] = {
+    "nn.dense": _dense,
+    "nn.matmul": _matmul,
+    "nn.batch_matmul": _batch_matmul,
+}
+
+CBLAS = Library(
+    "cblas",
+    tuple(LibraryPattern(is_op(name)(wildcard(), wildcard()), _is_product) for name in _FORMULAS),
+    lambda func: kernel_of(func, _FORMULAS),
+    _symbols,
+)

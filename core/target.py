@@ -1,0 +1,140 @@
+"""What programs are compiled for, as TVM writes it: `llvm -mcpu=skylake-avx512 -libs=cblas`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .diagnostics import did_you_mean
+from .errors import OptionError
+from .plugins import library_names
+
+_OPTIONS = {
+    "llvm": {"mcpu": "mcpu", "mattr": "mattr", "num-cores": "num_cores", "libs": "libs"},
+    "cuda": {"arch": "arch", "libs": "libs"},
+}
+"""What may be said of each kind, in the order in which it is written, and the field of it."""
+_WORD = re.compile(r"[\w.+-]+")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What programs are compiled for.
+
+    kind: `llvm`, a processor, or `cuda`.  mcpu, mattr: LLVM's name of the processor and features of it (`+avx2`); this
+    machine's if nothing is said.  num_cores: on how many cores a library may compute.  arch: of a GPU, `sm_90`.  libs:
+    libraries that compute what they can, those in front first.
+
+    OptionError for what is none of these.
+    """
+
+    kind: str = "llvm"
+    mcpu: str = ""
+    mattr: tuple[str, ...] = ()
+    num_cores: int = 1
+    arch: str = ""
+    libs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_name("kind", self.kind, _OPTIONS)
+        allowed = _OPTIONS[self.kind]
+        said = [name for name in ("mcpu", "mattr", "arch") if getattr(self, name) and name not in allowed]
+        if said:
+            raise OptionError(f"target {self.kind} has no option {said[0]!r} (there are {', '.join(allowed)})")
+        if self.num_cores < 1:
+            raise OptionError(f"num-cores {self.num_cores}, expected a positive number")
+        for word in filter(None, (self.mcpu, self.arch, *self.mattr)):
+            if not _WORD.fullmatch(word):
+                raise OptionError(f"{word!r} is no name of a processor or feature")
+        for library in self.libs:
+            _check_name("library", library, library_names())
+
+    @staticmethod
+    def of(value: Target | str | Mapping[str, Any]) -> Target:
+        """A target as it is, as text, as a dictionary (`{"kind": "llvm", "libs": ["cblas"]}`), or as JSON of one."""
+        if isinstance(value, Target):
+            return value
+        if not isinstance(value, str):
+            return _from_mapping(value)
+        return _from_mapping(_read_json(value)) if value.lstrip().startswith("{") else _from_text(value)
+
+    @property
+    def options(self) -> dict[str, str | int | tuple[str, ...]]:
+        """What is said besides the kind, by TVM's names."""
+        fields = _OPTIONS[self.kind].items()
+        return {name: getattr(self, field) for name, field in fields if getattr(self, field) != _DEFAULTS[field]}
+
+    def __str__(self) -> str:
+        said = (
+            f"-{name}={','.join(value) if isinstance(value, tuple) else value}" for name, value in self.options.items()
+        )
+        return " ".join([self.kind, *said])
+
+
+_DEFAULTS = {name: field.default for name, field in Target.__dataclass_fields__.items()}
+
+
+def _check_name(what: str, name: str, known: Iterable[str]) -> None:
+    known = sorted(known)
+    if name not in known:
+        raise OptionError(
+            f"unknown {what} {name!r}{did_you_mean(name, known)} (there are {', '.join(known) or 'none'})"
+        )
+
+
+def _from_text(text: str) -> Target:
+    kind, *words = text.split() or [""]
+    said: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.lstrip("-").partition("=")
+        if not word.startswith("-") or not equals or not value:
+            raise OptionError(f"target {text!r}: {word!r}, expected -name=value")
+        if name in said:
+            raise OptionError(f"target {text!r}: {name} is said twice")
+        said[name] = value
+    return _from_mapping({"kind": kind, **said})
+
+
+def _read_json(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise OptionError(f"target {text!r} is no JSON: {error}") from None
+    return found
+
+
+def _from_mapping(given: Mapping[str, Any]) -> Target:
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"target {given!r}, expected text, a dictionary or a Target")
+    kind = given.get("kind", "")
+    _check_name("kind", str(kind), _OPTIONS)
+    fields = {name: value for name, value in given.items() if name != "kind"}
+    for name in fields:
+        _check_name(f"option of {kind}", str(name), _OPTIONS[kind])
+    read: dict[str, Any] = {_OPTIONS[kind][name]: _READERS[name](name, value) for name, value in fields.items()}
+    return Target(kind, **read)
+
+
+def _words(name: str, value: Any) -> tuple[str, ...]:
+    words = value.split(",") if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) and word for word in words):
+        raise OptionError(f"{name} {value!r}, expected names with commas between them")
+    return tuple(words)
+
+
+def _word(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise OptionError(f"{name} {value!r}, expected a name")
+    return value
+
+
+def _count(name: str, value: Any) -> int:
+    if not isinstance(value, bool) and re.fullmatch(r"\d+", str(value)):
+        return int(value)
+    raise OptionError(f"{name} {value!r}, expected a positive number")
+
+
+_READERS = {"mcpu": _word, "mattr": _words, "num-cores": _count, "arch": _word, "libs": _words}

@@ -1,0 +1,299 @@
+"""Writing a graph: operators on tensors that may be known, and values of sizes as tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr, UnknownLoc
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ...core.dtypes import numpy_dtype
+from ...dialects.relay import RelayBuilder, Size, dtype_of_tensor, result_types, shape_of, tensor_type
+from ...operators import operator_of
+from ...operators.attributes import checked_attributes
+from .errors import OnnxUnsupportedError
+from .graph import Array
+from .symbols import Symbol, size, symbols
+from .values import Tensor, of_array, of_symbols, of_value, require_dtype
+
+MOST_FOLDED = 4096
+"""How many elements a tensor may have that is computed while the model is imported."""
+
+
+class Builder:
+    """Adds operators to a function.
+
+    entry: the function's block, in which constants stand.  constants: arrays by name.  fold: whether operators on known
+    tensors are computed at once.
+    """
+
+    def __init__(self, entry: Block, constants: dict[str, Array], fold: bool = True):
+        self.entry = entry
+        self.fold = fold
+        self.relay = RelayBuilder(entry, constants)
+        self.written: dict[Tensor, SSAValue] = {}
+        self.carriers: dict[Size, tuple[SSAValue, int]] = {}
+        self.limits: dict[str, int] = {}
+
+    def require_at_most(self, extent: Symbol, limit: int) -> None:
+        """A graph that is given a greater size shall fail."""
+        self.limits[extent.text] = min(limit, self.limits.get(extent.text, limit))
+
+    # Places
+
+    def say(self, name: str) -> None:
+        """What is added from here on stands for a node of this name."""
+        location: LocationAttr = NameLoc(StringAttr(name), UnknownLoc()) if name else UnknownLoc()
+        self.relay.location = location
+
+    def inside(self, block: Block, write: Callable[[], Any]) -> Any:
+        """What a function gives that adds to another block."""
+        point, carriers, written = self.relay.point, dict(self.carriers), dict(self.written)
+        self.relay.point = InsertPoint.at_end(block)
+        try:
+            return write()
+        finally:
+            self.relay.point, self.carriers = point, carriers
+            self.written = written | {each: value for each, value in self.written.items() if each.array is not None}
+
+    # Tensors
+
+    def value(self, tensor: Tensor) -> SSAValue:
+        """A tensor as one of the graph."""
+        if tensor.value is not None:
+            return tensor.value
+        if tensor not in self.written:
+            self.written[tensor] = self._constant(tensor) if tensor.array is not None else self._of_sizes(tensor)
+        return self.written[tensor]
+
+    def _constant(self, tensor: Tensor) -> SSAValue:
+        assert tensor.array is not None
+        require_dtype(tensor.dtype)
+        point = self.relay.point
+        first = self.entry.first_op
+        self.relay.point = InsertPoint.at_end(self.entry) if first is None else InsertPoint.before(first)
+        made = self.relay.constant(tensor.array, tensor.name)
+        self.relay.point = InsertPoint.at_end(point.block) if point.insert_before is None else point
+        return made
+
+    def computed(self, value: SSAValue) -> Tensor:
+        """A value of the graph as a tensor. Its sizes are those that others may be made of."""
+        for axis, extent in enumerate(shape_of(value)):
+            if isinstance(extent, str):
+                self.carriers.setdefault(extent, (value, axis))
+        return of_value(value)
+
+    def number(self, value: float, dtype: str) -> Tensor:
+        """A known tensor without dimensions."""
+        return of_array(np.asarray(value, numpy_dtype(require_dtype(dtype))))
+
+    # Operators
+
+    def op(self, name: str, *operands: Tensor, **attributes: object) -> Tensor:
+        """The tensor that an operator computes, or the first of several. TeError for what does not go together."""
+        return self.ops(name, *operands, **attributes)[0]
+
+    def ops(self, name: str, *operands: Tensor, **attributes: object) -> list[Tensor]:
+        """The tensors that an operator computes."""
+        arrays = [operand.array for operand in operands]
+        if self.fold and all(array is not None for array in arrays):
+            folded = _folded(name, [array for array in arrays if array is not None], attributes)
+            if folded is not None:
+                return folded
+        results = self.relay.operators(name, *map(self.value, operands), **attributes)
+        return [self.computed(result) for result in results]
+
+    def scalar(self, name: str, data: Tensor, value: float) -> Tensor:
+        """An operator on a tensor and a number of its data type."""
+        return self.op(name, data, self.number(value, data.dtype))
+
+    def cast(self, data: Tensor, dtype: str) -> Tensor:
+        """A tensor in a data type."""
+        return data if data.dtype == dtype else self.op("cast", data, dtype=require_dtype(dtype))
+
+    # Sizes as tensors
+
+    def _of_sizes(self, tensor: Tensor) -> SSAValue:
+        """Numbers and symbols as a tensor that is computed from the shapes of others."""
+        assert tensor.sizes is not None
+        flat = [self.expand(self.size_value(each), [1]) for each in tensor.sizes.ravel()]
+        whole = self.op("concatenate", *flat, axis=0) if flat else of_array(np.zeros(0, "int64"))
+        return self.value(self.cast(self.reshape(whole, symbols(tensor.shape)), tensor.dtype))
+
+    def size_value(self, value: Any) -> Tensor:
+        """A number or symbol as an int64 without dimensions."""
+        if not isinstance(value, Symbol):
+            return self.number(int(value), "int64")
+        if value.text in self.carriers:
+            return self.op("sum", self.ones(value))
+        return self._of_text(ast.parse(value.text, mode="eval").body)
+
+    def _of_text(self, tree: ast.expr) -> Tensor:
+        match tree:
+            case ast.Name(id=name):
+                return self.size_value(Symbol(name))
+            case ast.Constant(value=int(number)):
+                return self.number(number, "int64")
+            case ast.UnaryOp(operand=operand):
+                return self.op("negative", self._of_text(operand))
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.op(_ARITHMETIC[type(op)], self._of_text(left), self._of_text(right))
+            case ast.Call(func=ast.Name(id=name), args=[left, right]):
+                return self.op({"min": "minimum", "max": "maximum"}[name], self._of_text(left), self._of_text(right))
+            case _:
+                raise OnnxUnsupportedError(f"the size {ast.unparse(tree)} as a value")
+
+    def ones(self, extent: Any) -> Tensor:
+        """A vector of so many int64 ones."""
+        if not isinstance(extent, Symbol):
+            return of_array(np.ones(int(extent), "int64"))
+        if extent.text not in self.carriers:
+            raise OnnxUnsupportedError(f"a tensor of extent {extent}, which no other tensor has")
+        value, axis = self.carriers[extent.text]
+        vector = of_value(value)
+        for other in reversed(range(vector.rank)):
+            if other != axis:
+                vector = self.op("take", vector, self.number(0, "int64"), axis=other)
+        return self.cast(self.op("ones_like", vector), "int64")
+
+    def places(self, extent: Any) -> Tensor:
+        """The int64 vector 0, 1, ... of so many numbers."""
+        if not isinstance(extent, Symbol):
+            return of_array(np.arange(int(extent)))
+        return self.op("cumsum", self.ones(extent), axis=0, exclusive=True)
+
+    # Shapes
+
+    def reshape(self, data: Tensor, shape: Any) -> Tensor:
+        """In another shape. shape: numbers and symbols. OnnxUnsupportedError if no codes of `reshape` say it."""
+        target = tuple(size(each) for each in shape)
+        if target == data.shape:
+            return data
+        numbers = [each for each in target if isinstance(each, int)]
+        if data.array is not None and len(numbers) == len(target):
+            return of_array(data.array.reshape(numbers), data.name)
+        if len(numbers) == len(target) and 0 in numbers:
+            return of_array(np.zeros(numbers, numpy_dtype(data.dtype)))
+        codes = _reshape_codes(data.shape, target)
+        made = None if codes is None else self.op("reshape", data, newshape=codes)
+        if made is None or made.shape != target:
+            words = f"[{', '.join(map(str, data.shape))}] as [{', '.join(map(str, target))}]"
+            raise OnnxUnsupportedError(
+                f"a reshape of {words}, of which several sizes are known only when the model runs"
+            )
+        return made
+
+    def expand(self, data: Tensor, shape: Any) -> Tensor:
+        """Repeated along axes of extent 1, and new ones in front, to a shape of numbers and symbols."""
+        target = tuple(size(each) for each in shape)
+        if target == data.shape:
+            return data
+        if all(isinstance(each, int) for each in target):
+            return self.op("broadcast_to", data, shape=target)
+        front = len(target) - data.rank
+        condition: Tensor | None = None
+        for axis, extent in enumerate(target):
+            if axis >= front and data.shape[axis - front] == extent:
+                continue
+            mask = self.op("greater", self.ones(shape[axis]), self.number(0, "int64"))
+            if axis + 1 < len(target):
+                mask = self.op("expand_dims", mask, axis=1, num_newaxis=len(target) - axis - 1)
+            condition = mask if condition is None else self.op("logical_and", condition, mask)
+        assert condition is not None
+        made = self.op("where", condition, data, data)
+        if made.shape != target:
+            raise OnnxUnsupportedError(f"an expansion of {list(data.shape)} to {list(target)}")
+        return made
+
+    def full(self, shape: Any, value: Array) -> Tensor:
+        """A tensor of one number. shape: numbers and symbols."""
+        if not any(isinstance(each, Symbol) for each in shape):
+            extents = [int(each) for each in shape]
+            if np.prod(extents, dtype=np.int64) <= MOST_FOLDED:
+                return of_array(np.full(extents, value))
+            return self.expand(of_array(np.asarray(value).reshape(())), extents)
+        return self.expand(of_array(np.asarray(value).reshape(())), shape)
+
+    def constant(self, array: Any) -> Tensor:
+        """A known tensor."""
+        return of_array(array)
+
+    def symbols(self, values: Any) -> Tensor:
+        """A tensor of numbers and symbols."""
+        return of_symbols(values)
+
+
+_ARITHMETIC: Mapping[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "floor_mod",
+}
+
+
+def _folded(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) -> list[Tensor] | None:
+    """What an operator computes, by its reference; None if that is too large, or not what the operator gives."""
+    try:
+        types: list[Attribute] = [tensor_type(array.shape, require_dtype(_name(array))) for array in arrays]
+    except OnnxUnsupportedError:
+        return None
+    operator = operator_of(name)
+    said = checked_attributes(operator, attributes)
+    expected = result_types(name, tuple(types), tuple(said.items()))
+    shapes = [shape_of(type) for type in expected]
+    if any(not all(isinstance(n, int) for n in shape) for shape in shapes):
+        return None
+    if any(np.prod(np.array(shape, "int64")) > MOST_FOLDED for shape in shapes):
+        return None
+    if sum(array.size for array in arrays) > MOST_FOLDED:
+        return None
+    with np.errstate(all="ignore"):
+        found = operator.arrays(arrays, said)
+    got = [(array.shape, _name(array)) for array in found]
+    if got != [(shape, dtype_of_tensor(type)) for shape, type in zip(shapes, expected, strict=True)]:
+        return None
+    return [of_array(array) for array in found]
+
+
+def _name(array: Array) -> str:
+    return "string" if array.dtype == object else array.dtype.name
+
+
+def _reshape_codes(shape: Sequence[Size], target: Sequence[Size]) -> list[int] | None:
+    """What `newshape` says a shape: 0 for a size that stays, -3 for two as one, -4 for one as two, -1 for the rest."""
+    codes: list[int] = []
+    rest, n, has_rest = list(shape), 0, False
+    while n < len(target):
+        extent = target[n]
+        if isinstance(extent, int) and extent > 0:
+            codes.append(extent)
+            rest = rest[1:]
+        elif rest and rest[0] == extent:
+            codes.append(0)
+            rest = rest[1:]
+        elif len(rest) > 1 and size(symbols(rest[:1])[0] * symbols(rest[1:2])[0]) == extent:
+            codes.append(-3)
+            rest = rest[2:]
+        elif rest and n + 1 < len(target) and _is_product(rest[0], extent, target[n + 1]):
+            pair = target[n : n + 2]
+            codes += [-4, *(each if isinstance(each, int) else -1 for each in pair)]
+            rest, n = rest[1:], n + 1
+        elif not has_rest:
+            codes.append(-1)
+            has_rest = True
+            rest = rest[1:]
+        else:
+            return None
+        n += 1
+    return codes
+
+
+def _is_product(whole: Size, a: Size, b: Size) -> bool:
+    """Whether a size is the product of two, of which one is a number."""
+    both = symbols([a, b])
+    return isinstance(a, int) != isinstance(b, int) and size(both[0] * both[1]) == whole

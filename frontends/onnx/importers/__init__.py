@@ -1,0 +1,16 @@
+"""What imports ONNX's operators, by family. Importing this registers all of them."""
+
+from . import control, elementwise, images, nn, places, quantization, recurrent, reductions, sequences, shapes
+
+__all__ = [
+    "control",
+    "elementwise",
+    "images",
+    "nn",
+    "places",
+    "quantization",
+    "recurrent",
+    "reductions",
+    "sequences",
+    "shapes",
+]

@@ -1,0 +1,150 @@
+"""Branches, and loops whose number of rounds is known: they are written out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, Region, SSAValue
+
+from ....dialects.relay import IfOp, YieldOp
+from ..call import Call, axis_in
+from ..errors import OnnxError, OnnxUnsupportedError
+from ..graph import OnnxGraph
+from ..registry import Results, importer
+from ..values import Item, Tensor, known_numbers
+from .shapes import concatenated, parts, unsqueezed
+
+MOST_ROUNDS = 1024
+"""How often a loop may run."""
+
+
+@importer("If")
+def branch(call: Call) -> Results:
+    condition = call.tensor()
+    branches = [call.graph("then_branch"), call.graph("else_branch")]
+    if condition.array is not None:
+        return Results(call.scope.inner(branches[0 if condition.array.ravel()[0] else 1], []))
+    flag = call.builder.reshape(condition, [])
+    regions = [_region(call, each) for each in branches]
+    types = [[value.type for value in values] for _, values in regions]
+    if types[0] != types[1]:
+        words = [f"({', '.join(map(str, each))})" for each in types]
+        raise OnnxUnsupportedError(f"If with branches of different types {words[0]} and {words[1]}")
+    (then, _), (orelse, _) = regions
+    op = IfOp(call.builder.value(flag), types[0], then, orelse)
+    return Results([call.builder.computed(value) for value in call.builder.relay.branch(op)])
+
+
+def _region(call: Call, graph: OnnxGraph) -> tuple[Region, Sequence[SSAValue]]:
+    """A branch, and what it gives."""
+    block, builder = Block(), call.builder
+
+    def write() -> list[SSAValue]:
+        items = call.scope.inner(graph, [])
+        values = [builder.value(_tensor(item)) for item in items]
+        builder.relay.insert(YieldOp(values))
+        return values
+
+    return Region(block), builder.inside(block, write)
+
+
+def _tensor(item: Item) -> Tensor:
+    if not isinstance(item, Tensor):
+        raise OnnxUnsupportedError(
+            "a branch that gives a sequence, or nothing, which is known only when the model runs"
+        )
+    return item
+
+
+@importer("Loop")
+def loop(call: Call) -> Results:
+    body = call.graph("body")
+    rounds = int(call.number(0, "the number of rounds", MOST_ROUNDS)) if call.has(0) else None
+    going = bool(call.number(1, "the condition", True)) if call.has(1) else True
+    if rounds is not None and rounds > MOST_ROUNDS:
+        raise OnnxUnsupportedError(f"Loop of {rounds} rounds, expected {MOST_ROUNDS} at most")
+    carried: list[Item] = list(call.inputs[2:])
+    collected: list[list[Tensor]] = [[] for _ in body.outputs[1 + len(carried) :]]
+    count = 0
+    while going and (rounds is None or count < rounds):
+        if count == MOST_ROUNDS:
+            raise OnnxUnsupportedError(f"Loop of more than {MOST_ROUNDS} rounds")
+        given = [call.constant(count, "int64"), call.constant(True)]
+        condition, *made = call.scope.inner(body, [*given, *carried])
+        if not isinstance(condition, Tensor) or condition.array is None:
+            raise OnnxUnsupportedError("Loop with a condition that is known only when the model runs")
+        going = bool(condition.array.ravel()[0])
+        carried = made[: len(carried)]
+        for items, item in zip(collected, made[len(carried) :], strict=True):
+            items.append(_tensor(item))
+        count += 1
+    if any(not items for items in collected):
+        raise OnnxUnsupportedError("Loop of no rounds that collects results")
+    return Results([*carried, *(_stacked(call, items, 0) for items in collected)])
+
+
+def _stacked(call: Call, items: Sequence[Tensor], axis: int) -> Tensor:
+    return concatenated(call, [unsqueezed(call, item, [axis]) for item in items], axis)
+
+
+@importer("Scan")
+def scan(call: Call) -> Results:
+    body = call.graph("body")
+    count = call.integer("num_scan_inputs")
+    if call.version < 9:
+        return _scan_of_batches(call, body, count)
+    states, scanned = list(call.inputs[: len(call.inputs) - count]), [_tensor(item) for item in call.inputs[-count:]]
+    axes = call.integers("scan_input_axes") or (0,) * count
+    backward = call.integers("scan_input_directions") or (0,) * count
+    rows = [_rows(call, *each) for each in zip(scanned, axes, backward, strict=True)]
+    states, collected = _scanned(call, body, states, rows)
+    out_axes = call.integers("scan_output_axes") or (0,) * len(collected)
+    out_backward = call.integers("scan_output_directions") or (0,) * len(collected)
+    made: list[Item] = [*states]
+    for items, axis, turned in zip(collected, out_axes, out_backward, strict=True):
+        place = axis_in(axis, items[0].rank + 1)
+        made.append(_stacked(call, items[::-1] if turned else items, place))
+    return Results(made)
+
+
+def _scanned(
+    call: Call, body: OnnxGraph, states: list[Item], rows: Sequence[Sequence[Tensor]]
+) -> tuple[list[Item], list[list[Tensor]]]:
+    """The last states, and what each round gives besides."""
+    length = len(rows[0])
+    if any(len(each) != length for each in rows):
+        raise OnnxError(f"Scan of sequences of {', '.join(str(len(each)) for each in rows)} elements")
+    if not 1 <= length <= MOST_ROUNDS:
+        raise OnnxUnsupportedError(f"Scan of {length} rounds, expected 1 to {MOST_ROUNDS}")
+    collected: list[list[Tensor]] = [[] for _ in body.outputs[len(states) :]]
+    for n in range(length):
+        made = call.scope.inner(body, [*states, *(each[n] for each in rows)])
+        states = made[: len(states)]
+        for items, item in zip(collected, made[len(states) :], strict=True):
+            items.append(_tensor(item))
+    return states, collected
+
+
+def _rows(call: Call, data: Tensor, axis: int, backward: int) -> list[Tensor]:
+    """The parts of a tensor along an axis, without it."""
+    axis = axis_in(axis, data.rank)
+    length = known_numbers([data.shape[axis]], f"{call.op_type} along")[0]
+    cut = parts(call, data, [1] * length, axis)
+    kept = [extent for d, extent in enumerate(data.extents) if d != axis]
+    rows = [call.builder.reshape(part, kept) for part in cut]
+    return rows[::-1] if backward else rows
+
+
+def _scan_of_batches(call: Call, body: OnnxGraph, count: int) -> Results:
+    """The form of opset 8: each number of the first axis has a sequence of its own."""
+    call.refuse(call.has(0), "lengths of sequences")
+    call.refuse(any(call.integers("directions") or ()), "sequences from their end")
+    given = [_tensor(item) for item in call.inputs[1:]]
+    batch = known_numbers([given[0].shape[0]], "Scan of sequences")[0]
+    made: list[list[Tensor]] = []
+    for n in range(batch):
+        own = [call.op("take", each, call.constant(n, "int64"), axis=0) for each in given]
+        rows = [_rows(call, each, 0, 0) for each in own[len(own) - count :]]
+        states, collected = _scanned(call, body, [*own[: len(own) - count]], rows)
+        made.append([*map(_tensor, states), *(_stacked(call, items, 0) for items in collected)])
+    return Results([_stacked(call, items, 0) for items in zip(*made, strict=True)])

@@ -1,0 +1,360 @@
+"""Operators on each element of one tensor, or of several whose shapes go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ....core.dtypes import int_range, numpy_dtype, parse_dtype
+from ..call import Call
+from ..errors import OnnxUnsupportedError
+from ..graph import Array, dtype_name
+from ..registry import Results, importer
+from ..symbols import NotKnownError, greatest, least
+from ..tensors import element_type
+from ..values import Tensor, of_symbols, require_dtype
+
+# Of one tensor
+
+UNARY = {
+    "Abs": "abs",
+    "Acos": "acos",
+    "Acosh": "acosh",
+    "Asin": "asin",
+    "Asinh": "asinh",
+    "Atan": "atan",
+    "Atanh": "atanh",
+    "BitwiseNot": "bitwise_not",
+    "Ceil": "ceil",
+    "Cos": "cos",
+    "Cosh": "cosh",
+    "Erf": "erf",
+    "Exp": "exp",
+    "Floor": "floor",
+    "HardSwish": "nn.hard_swish",
+    "IsNaN": "isnan",
+    "Log": "log",
+    "Mish": "nn.mish",
+    "Neg": "negative",
+    "Not": "logical_not",
+    "Relu": "nn.relu",
+    "Round": "round",
+    "Sigmoid": "sigmoid",
+    "Sign": "sign",
+    "Sin": "sin",
+    "Sinh": "sinh",
+    "Softplus": "nn.softplus",
+    "Sqrt": "sqrt",
+    "Tan": "tan",
+    "Tanh": "tanh",
+}
+
+
+@importer(*UNARY)
+def unary(call: Call) -> Tensor:
+    return call.op(UNARY[call.op_type], call.tensor())
+
+
+@importer("Identity")
+def identity(call: Call) -> Any:
+    return call.item(0)
+
+
+@importer("Reciprocal")
+def reciprocal(call: Call) -> Tensor:
+    x = call.tensor()
+    return call.op("divide", call.builder.number(1, x.dtype), x)
+
+
+@importer("IsInf")
+def is_inf(call: Call) -> Tensor:
+    x = call.tensor()
+    signs = [
+        sign for sign, name in ((np.inf, "detect_positive"), (-np.inf, "detect_negative")) if call.integer(name, 1)
+    ]
+    if len(signs) == 2:
+        return call.op("isinf", x)
+    if not signs:
+        return call.op("not_equal", *[call.op("isinf", x)] * 2)
+    return call.scalar("equal", x, signs[0])
+
+
+@importer("Gelu")
+def gelu(call: Call) -> Tensor:
+    return call.op("nn.gelu", call.tensor(), approximate=call.text("approximate", "none"))
+
+
+@importer("LeakyRelu")
+def leaky_relu(call: Call) -> Tensor:
+    return call.op("nn.leaky_relu", call.tensor(), alpha=call.floating("alpha", 0.01))
+
+
+@importer("Elu")
+def elu(call: Call) -> Tensor:
+    return call.op("nn.elu", call.tensor(), alpha=call.floating("alpha", 1.0))
+
+
+@importer("Celu")
+def celu(call: Call) -> Tensor:
+    return call.op("nn.celu", call.tensor(), alpha=call.floating("alpha", 1.0))
+
+
+@importer("Selu")
+def selu(call: Call) -> Tensor:
+    alpha = call.floating("alpha", 1.67326319217681884765625)
+    return call.op("nn.selu", call.tensor(), alpha=alpha, gamma=call.floating("gamma", 1.05070102214813232421875))
+
+
+@importer("HardSigmoid")
+def hard_sigmoid(call: Call) -> Tensor:
+    alpha, beta = call.floating("alpha", 0.2), call.floating("beta", 0.5)
+    return call.op("nn.hard_sigmoid", call.tensor(), alpha=alpha, beta=beta)
+
+
+@importer("ThresholdedRelu")
+def thresholded_relu(call: Call) -> Tensor:
+    x = call.tensor()
+    return call.op("where", call.scalar("greater", x, call.floating("alpha", 1.0)), x, call.builder.number(0, x.dtype))
+
+
+@importer("Shrink")
+def shrink(call: Call) -> Tensor:
+    x, lambd, bias = call.tensor(), call.floating("lambd", 0.5), call.floating("bias", 0.0)
+    zero = call.builder.number(0, x.dtype)
+    if not x.is_float:
+        return _shrink_integers(call, x, lambd, bias)
+    below = call.op("where", call.scalar("less", x, -lambd), call.scalar("add", x, bias), zero)
+    return call.op("where", call.scalar("greater", x, lambd), call.scalar("subtract", x, bias), below)
+
+
+def _shrink_integers(call: Call, x: Tensor, lambd: float, bias: float) -> Tensor:
+    wide = call.cast(x, "float64")
+    below = call.op("where", call.scalar("less", wide, -lambd), call.scalar("add", wide, bias), wide)
+    inside = call.scalar("less_equal", call.op("abs", wide), lambd)
+    made = call.op("where", call.scalar("greater", wide, lambd), call.scalar("subtract", wide, bias), below)
+    return call.cast(call.op("where", inside, call.builder.number(0, "float64"), made), x.dtype)
+
+
+@importer("Softsign")
+def softsign(call: Call) -> Tensor:
+    x = call.tensor()
+    return call.op("divide", x, call.scalar("add", call.op("abs", x), 1))
+
+
+@importer("Swish")
+def swish(call: Call) -> Tensor:
+    x, alpha = call.tensor(), call.floating("alpha", 1.0)
+    return call.op("multiply", x, call.op("sigmoid", x if alpha == 1 else call.scalar("multiply", x, alpha)))
+
+
+@importer("PRelu")
+def prelu(call: Call) -> Tensor:
+    x, slope = call.tensor(0), call.tensor(1)
+    return call.op("where", call.scalar("less", x, 0), call.op("multiply", x, slope), x)
+
+
+@importer("Dropout")
+def dropout(call: Call) -> Any:
+    training = call.number(2, "training_mode") if call.has(2) else False
+    ratio = call.number(1, "ratio", 0.5) if training else 0.0
+    call.refuse(training and ratio != 0, "training")
+    data = call.tensor()
+    if call.asked < 2:
+        return data
+    return Results([data, call.builder.full(data.extents, np.array(True))])
+
+
+# Data types
+
+
+def dtype_of_code(code: int) -> str:
+    """The data type of ONNX's number of one. OnnxUnsupportedError for those that Stepwell does not have."""
+    return require_dtype(dtype_name(element_type(code)))
+
+
+def converted(call: Call, data: Tensor, dtype: str) -> Tensor:
+    if data.sizes is not None and dtype in ("int32", "int64"):
+        return of_symbols(data.sizes, dtype)
+    if data.array is not None and data.dtype not in ("string", dtype) and call.builder.fold and data.array.size <= 4096:
+        kind = data.array.dtype.kind
+        if kind == "V":  # of ml_dtypes: by way of a type that holds each of them
+            return call.cast(call.constant(data.array.astype("float32")), dtype)
+    require_dtype(data.dtype)
+    return call.cast(data, dtype)
+
+
+@importer("Cast")
+def cast(call: Call) -> Tensor:
+    return converted(call, call.tensor(), dtype_of_code(call.integer("to")))
+
+
+@importer("CastLike")
+def cast_like(call: Call) -> Tensor:
+    return converted(call, call.tensor(0), require_dtype(call.tensor(1).dtype))
+
+
+# Of two tensors
+
+BINARY = {
+    "Add": "add",
+    "And": "logical_and",
+    "BitwiseAnd": "bitwise_and",
+    "BitwiseOr": "bitwise_or",
+    "BitwiseXor": "bitwise_xor",
+    "Div": "divide",
+    "Equal": "equal",
+    "Greater": "greater",
+    "GreaterOrEqual": "greater_equal",
+    "Less": "less",
+    "LessOrEqual": "less_equal",
+    "Mul": "multiply",
+    "Or": "logical_or",
+    "Sub": "subtract",
+    "Xor": "logical_xor",
+}
+
+_OF_SYMBOLS: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": np.add,
+    "Div": np.floor_divide,
+    "Equal": np.equal,
+    "Greater": np.greater,
+    "GreaterOrEqual": np.greater_equal,
+    "Less": np.less,
+    "LessOrEqual": np.less_equal,
+    "Max": np.frompyfunc(greatest, 2, 1),
+    "Min": np.frompyfunc(least, 2, 1),
+    "Mod": np.mod,
+    "Mul": np.multiply,
+    "Sub": np.subtract,
+}
+
+
+def of_known_sizes(call: Call) -> Tensor | None:
+    """What sizes give if some are symbols, and if the operator can be computed on these."""
+    tensors = call.tensors
+    known = [tensor.known for tensor in tensors]
+    if all(tensor.sizes is None for tensor in tensors) or any(array is None for array in known):
+        return None
+    given: list[Any] = [np.asarray(array, object) for array in known]
+    try:
+        made = reduce(_OF_SYMBOLS[call.op_type], given)
+    except (NotKnownError, ZeroDivisionError):
+        return None
+    is_bool = "Equal" in call.op_type or call.op_type in ("Greater", "Less")
+    return call.constant(made, "bool") if is_bool else of_symbols(made, tensors[0].dtype)
+
+
+@importer(*BINARY)
+def binary(call: Call) -> Tensor:
+    if call.op_type in _OF_SYMBOLS and (sizes := of_known_sizes(call)) is not None:
+        return sizes
+    lhs, rhs = call.tensor(0), call.tensor(1)
+    if call.op_type == "Equal" and lhs.dtype == "bool":
+        return call.op("logical_not", call.op("logical_xor", lhs, rhs))
+    return call.op(BINARY[call.op_type], lhs, rhs)
+
+
+@importer("Mod")
+def mod(call: Call) -> Tensor:
+    if (sizes := of_known_sizes(call)) is not None:
+        return sizes
+    a, b = call.tensor(0), call.tensor(1)
+    if call.integer("fmod"):
+        return call.op("mod", a, b)
+    return remainder(call, a, b) if a.is_float else call.op("floor_mod", a, b)
+
+
+def remainder(call: Call, a: Tensor, b: Tensor) -> Tensor:
+    """What `a / b` rounded down leaves, also of infinite b."""
+    rest = call.op("mod", a, b)
+    signs = [call.scalar("less", each, 0) for each in (rest, b)]
+    is_other = call.op("logical_and", call.scalar("not_equal", rest, 0), call.op("logical_xor", *signs))
+    return call.op("where", is_other, call.op("add", rest, b), rest)
+
+
+@importer("BitShift")
+def bit_shift(call: Call) -> Tensor:
+    return call.op("left_shift" if call.text("direction") == "LEFT" else "right_shift", *call.tensors)
+
+
+@importer("Pow")
+def power(call: Call) -> Tensor:
+    base, exponent = call.tensor(0), call.tensor(1)
+    if base.is_float and exponent.array is not None and exponent.array.size == 1:
+        number = float(exponent.array.ravel()[0])
+        if number == 2 and exponent.rank <= base.rank:
+            return call.op("multiply", base, base)
+    # Integers as ONNX Runtime computes them: in float64.
+    wide = base.dtype if base.is_float else "float64"
+    if exponent.dtype == "float64" or (exponent.dtype == "float32" and wide in ("float16", "bfloat16")):
+        wide = exponent.dtype
+    if wide in ("float16", "bfloat16"):
+        wide = "float32"
+    return call.cast(call.op("power", call.cast(base, wide), call.cast(exponent, wide)), base.dtype)
+
+
+# Of several tensors
+
+
+@importer("Max", "Min")
+def extreme(call: Call) -> Tensor:
+    if (sizes := of_known_sizes(call)) is not None:
+        return sizes
+    return reduce(lambda a, b: extreme_of(call, call.op_type, a, b), call.tensors)
+
+
+def extreme_of(call: Call, kind: str, a: Tensor, b: Tensor) -> Tensor:
+    """The greater, or the lesser, of two; NaN if one of them is."""
+    name = "maximum" if kind == "Max" else "minimum"
+    if _has_no_nan(b):  # the operator gives its second operand if one is a NaN
+        return call.op(name, b, a)
+    made = call.op(name, a, b)
+    return made if _has_no_nan(a) else call.op("where", call.op("isnan", a), a, made)
+
+
+def _has_no_nan(data: Tensor) -> bool:
+    return not data.is_float or (data.array is not None and not np.isnan(data.array.astype("float64")).any())
+
+
+@importer("Sum", "Mean")
+def total(call: Call) -> Tensor:
+    made = reduce(lambda a, b: call.op("add", a, b), call.tensors)
+    return made if call.op_type == "Sum" else call.scalar("divide", made, len(call.inputs))
+
+
+@importer("Clip")
+def clip(call: Call) -> Tensor:
+    data = call.tensor()
+    if call.version < 11:
+        return _clipped_by_attributes(call, data)
+    low, high = call.optional(1), call.optional(2)
+    data = data if low is None else extreme_of(call, "Max", data, low)
+    return data if high is None else extreme_of(call, "Min", data, high)
+
+
+def _clipped_by_attributes(call: Call, data: Tensor) -> Tensor:
+    for name, kind in (("min", "Max"), ("max", "Min")):
+        if call.attribute(name) is not None:
+            data = extreme_of(call, kind, data, call.builder.number(call.floating(name), data.dtype))
+    return data
+
+
+@importer("Where")
+def where(call: Call) -> Tensor:
+    condition, x, y = call.tensors
+    if condition.array is not None and x.known is not None and y.known is not None and x.dtype == "int64":
+        return of_symbols(np.where(condition.array, x.known, y.known), x.dtype)
+    return call.op("where", condition, x, y)
+
+
+def lowest_of(dtype: str) -> Array:
+    """The least number of a data type."""
+    kind = parse_dtype(dtype)
+    if kind.is_float:
+        return np.asarray(-np.inf, numpy_dtype(dtype))
+    if kind.is_bool:
+        raise OnnxUnsupportedError("the least of bool")
+    return np.asarray(int_range(kind)[0], numpy_dtype(dtype))

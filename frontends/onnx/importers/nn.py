@@ -1,0 +1,207 @@
+"""Products of matrices, and norms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..call import Call, axis_in
+from ..errors import OnnxError
+from ..registry import Results, importer
+from ..values import Tensor
+from .reductions import reduce_along
+from .shapes import transposed
+
+# Products
+
+
+@importer("MatMul")
+def matmul(call: Call) -> Tensor:
+    return product(call, call.tensor(0), call.tensor(1))
+
+
+def product(call: Call, a: Tensor, b: Tensor) -> Tensor:
+    """The product of matrices as numpy's `matmul` has it; sums of floats of 16 bits are of float32 in between."""
+    dtype = a.dtype
+    a, b = call.widened(a), call.widened(b)
+    if a.rank == 1:
+        made = _product(call, call.op("expand_dims", a, axis=0), _column(call, b))
+        made = call.op("squeeze", made, axis=[made.rank - 2, made.rank - 1] if b.rank == 1 else [made.rank - 2])
+        return call.cast(made, dtype)
+    if b.rank == 1:
+        return call.cast(call.op("squeeze", _product(call, a, _column(call, b)), axis=[a.rank - 1]), dtype)
+    return call.cast(_product(call, a, b), dtype)
+
+
+def _column(call: Call, b: Tensor) -> Tensor:
+    return call.op("expand_dims", b, axis=1) if b.rank == 1 else b
+
+
+def _product(call: Call, a: Tensor, b: Tensor) -> Tensor:
+    if a.rank == b.rank == 2:
+        return call.op("nn.matmul", a, b)
+    if b.rank == 2:
+        return call.op("nn.dense", a, transposed(call, b, (1, 0)))
+    if a.rank == b.rank == 3 and a.shape[0] == b.shape[0]:
+        return call.op("nn.batch_matmul", a, b, transpose_b=False)
+    if a.shape[:-2] == b.shape[:-2]:
+        extents, columns = a.extents, b.extents
+        count = math.prod(extents[:-2])
+        a = call.builder.reshape(a, [count, *extents[-2:]])
+        b = call.builder.reshape(b, [count, *columns[-2:]])
+        made = call.op("nn.batch_matmul", a, b, transpose_b=False)
+        return call.builder.reshape(made, [*extents[:-1], columns[-1]])
+    return call.op("einsum", a, b, equation="...ij,...jk->...ik")
+
+
+@importer("Gemm")
+def gemm(call: Call) -> Tensor:
+    a, b, c = call.tensor(0), call.tensor(1), call.optional(2)
+    dtype = a.dtype
+    a, b = call.widened(a), call.widened(b)
+    if call.integer("transA"):
+        a = transposed(call, a, (1, 0))
+    made = call.op("nn.dense", a, b) if call.integer("transB") else call.op("nn.matmul", a, b)
+    made = _times(call, made, call.floating("alpha", 1.0))
+    if c is not None:
+        made = call.op("add", made, _times(call, call.widened(c), call.floating("beta", 1.0)))
+    return call.cast(made, dtype)
+
+
+def _times(call: Call, data: Tensor, factor: float) -> Tensor:
+    if factor == 1:
+        return data
+    if data.is_float:
+        return call.scalar("multiply", data, factor)
+    return call.cast(call.scalar("multiply", call.cast(data, "float64"), factor), data.dtype)
+
+
+@importer("Einsum")
+def einsum(call: Call) -> Tensor:
+    tensors = call.tensors
+    made = call.op("einsum", *map(call.widened, tensors), equation=call.text("equation"))
+    return call.cast(made, tensors[0].dtype)
+
+
+# Norms
+
+
+@importer("BatchNormalization")
+def batch_norm(call: Call) -> Tensor:
+    x, scale, bias, mean, variance = call.tensors
+    call.refuse(call.integer("training_mode") or call.asked > 1, "training")
+    call.refuse(call.version < 9 and not call.integer("spatial", 1), "a mean for each element")
+    epsilon = call.floating("epsilon", 1e-5)
+    if x.dtype == mean.dtype and x.dtype in ("float32", "float64"):
+        return call.op("nn.batch_norm", x, scale, bias, mean, variance, epsilon=epsilon)
+    wide = "float64" if x.dtype == "float64" else "float32"
+    given = [call.cast(each, wide) for each in (x, scale, bias, mean, variance)]
+    return call.cast(call.op("nn.batch_norm", *given, epsilon=epsilon), x.dtype)
+
+
+@importer("InstanceNormalization")
+def instance_norm(call: Call) -> Tensor:
+    x, scale, bias = (call.widened(each) for each in call.tensors)
+    made = call.op("nn.instance_norm", x, scale, bias, epsilon=call.floating("epsilon", 1e-5))
+    return call.cast(made, call.tensor().dtype)
+
+
+@importer("LayerNormalization")
+def layer_norm(call: Call) -> Results:
+    x, scale, bias = call.tensor(0), call.tensor(1), call.optional(2)
+    axis = axis_in(call.integer("axis", -1), x.rank)
+    axes = list(range(axis, x.rank))
+    epsilon = call.floating("epsilon", 1e-5)
+    wide = call.cast(x, "float64" if x.dtype == "float64" else "float32")
+    mean = call.op("mean", wide, axis=axes, keepdims=True)
+    spread = call.scalar("add", call.op("variance", wide, axis=axes, keepdims=True), epsilon)
+    slope = call.op("rsqrt", spread)
+    own = x.shape[axis:]
+    if scale.shape == own and (bias is None or bias.shape == own):
+        gamma = call.cast(scale, wide.dtype)
+        beta = gamma if bias is None else call.cast(bias, wide.dtype)
+        made = call.op("nn.layer_norm", wide, gamma, beta, axis=axes, epsilon=epsilon, center=bias is not None)
+        return Results([call.cast(made, x.dtype), mean, slope])
+    made = call.op("multiply", call.op("subtract", wide, mean), slope)
+    made = call.op("multiply", made, call.cast(scale, wide.dtype))
+    made = made if bias is None else call.op("add", made, call.cast(bias, wide.dtype))
+    return Results([call.cast(made, x.dtype), mean, slope])
+
+
+@importer("RMSNormalization")
+def rms_norm(call: Call) -> Tensor:
+    x, scale = call.tensor(0), call.tensor(1)
+    axis = axis_in(call.integer("axis", -1), x.rank)
+    axes = list(range(axis, x.rank))
+    epsilon = call.floating("epsilon", 1e-5)
+    wide = call.cast(x, "float64" if x.dtype == "float64" else "float32")
+    if scale.shape == x.shape[axis:] and scale.dtype == x.dtype:
+        made = call.op("nn.rms_norm", wide, call.cast(scale, wide.dtype), axis=axes, epsilon=epsilon)
+        return call.cast(made, x.dtype)
+    mean = call.op("mean", call.op("multiply", wide, wide), axis=axes, keepdims=True)
+    made = call.op("multiply", wide, call.op("rsqrt", call.scalar("add", mean, epsilon)))
+    return call.cast(call.op("multiply", made, call.cast(scale, wide.dtype)), scale.dtype)
+
+
+@importer("GroupNormalization")
+def group_norm(call: Call) -> Tensor:
+    x, scale, bias = (call.widened(each) for each in call.tensors)
+    groups, channels = call.integer("num_groups"), x.shape[1]
+    if not isinstance(channels, int) or channels % groups:
+        raise OnnxError(f"GroupNormalization: {groups} groups of {channels} channels")
+    if call.version < 21:  # a number for each group
+        scale, bias = (call.op("repeat", each, repeats=channels // groups, axis=0) for each in (scale, bias))
+    made = call.op("nn.group_norm", x, scale, bias, num_groups=groups, epsilon=call.floating("epsilon", 1e-5))
+    return call.cast(made, call.tensor().dtype)
+
+
+@importer("LRN")
+def lrn(call: Call) -> Tensor:
+    return call.op(
+        "nn.lrn",
+        call.tensor(),
+        size=call.integer("size"),
+        bias=call.floating("bias", 1.0),
+        alpha=call.floating("alpha", 1e-4),
+        beta=call.floating("beta", 0.75),
+    )
+
+
+@importer("LpNormalization")
+def lp_normalization(call: Call) -> Tensor:
+    x = call.tensor()
+    axis = axis_in(call.integer("axis", -1), x.rank)
+    wide = call.widened(x)
+    if call.integer("p", 2) == 1:
+        norm = reduce_along(call, "sum", call.op("abs", wide), [axis], True)
+    else:
+        norm = call.op("sqrt", reduce_along(call, "sum", call.op("multiply", wide, wide), [axis], True))
+    zero = call.builder.number(0, wide.dtype)
+    made = call.op("where", call.op("equal", norm, zero), zero, call.op("divide", wide, norm))
+    return call.cast(made, x.dtype)
+
+
+@importer("GlobalLpPool")
+def global_lp_pool(call: Call) -> Tensor:
+    x, p = call.tensor(), call.integer("p", 2)
+    return call.cast(norm_of(call, call.widened(x), range(2, x.rank), p), x.dtype)
+
+
+def norm_of(call: Call, x: Tensor, axes: Sequence[int], p: int) -> Tensor:
+    """The p-th root of the sum along axes of p-th powers."""
+    powers = powers_of(call, x, p)
+    return root_of(call, reduce_along(call, "sum", powers, list(axes), True), p)
+
+
+def powers_of(call: Call, x: Tensor, p: int) -> Tensor:
+    if p == 2:
+        return call.op("multiply", x, x)
+    return call.op("abs", x) if p == 1 else call.scalar("power", call.op("abs", x), p)
+
+
+def root_of(call: Call, x: Tensor, p: int) -> Tensor:
+    if p == 1:
+        return x
+    return call.op("sqrt", x) if p == 2 else call.scalar("power", x, float(np.float64(1) / p))

@@ -1,0 +1,168 @@
+"""Operators that read and write at places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..call import Call, axis_in
+from ..errors import OnnxUnsupportedError
+from ..registry import importer
+from ..values import Tensor, known_numbers
+from .shapes import moved, reshaped, small, transposed, unsqueezed
+
+
+@importer("Gather")
+def gather(call: Call) -> Tensor:
+    data, indices = call.tensor(0), call.tensor(1)
+    axis = axis_in(call.integer("axis"), data.rank)
+    if small(data) and indices.array is not None:
+        assert data.known is not None
+        return moved(data, np.take(data.known, indices.array, axis))
+    extent = data.shape[axis]
+    if extent == 0:
+        raise OnnxUnsupportedError("Gather along an axis without elements")
+    is_plain = indices.array is not None and bool((indices.array >= 0).all())
+    return call.op("take", data, indices, axis=axis, mode="clip" if is_plain else "wrap")
+
+
+@importer("GatherElements")
+def gather_elements(call: Call) -> Tensor:
+    data = call.tensor(0)
+    return call.op("gather", data, call.tensor(1), axis=axis_in(call.integer("axis"), data.rank))
+
+
+@importer("GatherND")
+def gather_nd(call: Call) -> Tensor:
+    data, indices, shared = call.tensor(0), call.tensor(1), call.integer("batch_dims")
+    order = [indices.rank - 1, *range(indices.rank - 1)]
+    return call.op("gather_nd", data, transposed(call, indices, order), batch_dims=shared)
+
+
+_COMBINED = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": "max"}
+
+
+@importer("ScatterElements", "Scatter")
+def scatter_elements(call: Call) -> Tensor:
+    data, indices, updates = call.tensors
+    axis = axis_in(call.integer("axis"), data.rank)
+    how = _COMBINED[call.text("reduction", "none")]
+    return call.op("scatter_elements", data, indices, updates, axis=axis, reduction=how)
+
+
+@importer("ScatterND")
+def scatter_nd(call: Call) -> Tensor:
+    data, indices, updates = call.tensors
+    order = [indices.rank - 1, *range(indices.rank - 1)]
+    how = _COMBINED[call.text("reduction", "none")]
+    return call.op("scatter_nd", data, transposed(call, indices, order), updates, mode=how)
+
+
+@importer("OneHot")
+def one_hot(call: Call) -> Tensor:
+    indices, values = call.tensor(0), call.tensor(2)
+    depth = int(call.number(1, "depth"))
+    axis = axis_in(call.integer("axis", -1), indices.rank + 1)
+    places = indices if "int" in indices.dtype and indices.dtype != "uint64" else call.cast(indices, "int64")
+    places = call.cast(places, "int64")
+    places = call.op("where", call.scalar("less", places, 0), call.scalar("add", places, depth), places)
+    is_there = call.op("one_hot", places, on_value=1, off_value=0, depth=depth, axis=axis, dtype="int8")
+    off, on = (call.op("take", values, call.constant(n, "int64"), axis=0) for n in range(2))
+    return call.op("where", call.scalar("not_equal", is_there, 0), on, off)
+
+
+@importer("ReverseSequence")
+def reverse_sequence(call: Call) -> Tensor:
+    axes: dict[str, Any] = {"seq_axis": call.integer("time_axis"), "batch_axis": call.integer("batch_axis", 1)}
+    return call.op("reverse_sequence", call.tensor(0), call.tensor(1), **axes)
+
+
+@importer("NonZero")
+def non_zero(call: Call) -> Tensor:
+    return call.constant(np.stack(np.nonzero(np.asarray(call.known(0, "the operand")))), "int64")
+
+
+@importer("Compress")
+def compress(call: Call) -> Tensor:
+    data, condition = call.tensor(0), call.known(1, "condition")
+    assert condition is not None
+    axis = call.attribute("axis")
+    places = np.flatnonzero(condition)
+    if axis is None:
+        data, axis = reshaped(call, data, [-1]), 0
+    return call.op("take", data, call.constant(places, "int64"), axis=axis_in(axis, data.rank))
+
+
+@importer("TensorScatter")
+def tensor_scatter(call: Call) -> Tensor:
+    """Updates along an axis from a place on that each number of the first axis has."""
+    data, update = call.tensor(0), call.tensor(1)
+    axis = axis_in(call.integer("axis", -2), data.rank)
+    circular = call.text("mode", "linear") == "circular"
+    batch, count, extent = known_numbers([data.shape[0], update.shape[axis], data.shape[axis]], "TensorScatter of")
+    start = call.optional(2) or call.constant(np.zeros(batch), "int64")
+    offsets = call.constant(np.arange(count), "int64")
+    places = call.op("add", unsqueezed(call, start, [1]), unsqueezed(call, offsets, [0]))
+    if circular:
+        places = call.scalar("floor_mod", places, extent)
+    middle = [batch if d == 0 else count if d == axis else 1 for d in range(data.rank)]
+    spread = call.builder.expand(call.builder.reshape(places, middle), update.extents)
+    return call.op("scatter_elements", data, spread, update, axis=axis)
+
+
+# Images read at places that are computed
+
+
+@importer("GridSample")
+def grid_sample(call: Call) -> Tensor:
+    x, grid = call.widened(call.tensor(0)), call.widened(call.tensor(1))
+    names = {"linear": "bilinear", "cubic": "bicubic"}
+    mode = call.text("mode", "linear")
+    if x.rank not in (4, 5):
+        raise OnnxUnsupportedError(f"GridSample of {x.rank - 2} dimensions, expected 2 or 3")
+    made = call.op(
+        "image.grid_sample",
+        x,
+        transposed(call, grid, [0, grid.rank - 1, *range(1, grid.rank - 1)]),
+        method=names.get(mode, mode),
+        layout="NCHW" if x.rank == 4 else "NCDHW",
+        padding_mode=call.text("padding_mode", "zeros"),
+        align_corners=call.integer("align_corners") == 1,
+    )
+    return call.cast(made, call.tensor().dtype)
+
+
+@importer("Col2Im")
+def col2im(call: Call) -> Tensor:
+    """Blocks added to an image: a transposed convolution with weights that are 1 at one place each."""
+    x = call.tensor()
+    image, block = call.numbers(1, "image_shape") or (), call.numbers(2, "block_shape") or ()
+    rank = len(image)
+    if not 1 <= rank <= 3:
+        raise OnnxUnsupportedError(f"Col2Im of {rank} dimensions, expected 1 to 3")
+    strides = list(call.integers("strides") or [1] * rank)
+    dilations = list(call.integers("dilations") or [1] * rank)
+    pads = list(call.integers("pads") or [0] * (2 * rank))
+    batch, rows = x.numbers[:2]
+    taps = int(np.prod(block))
+    counts = [
+        (n + pads[d] + pads[d + rank] - ((block[d] - 1) * dilations[d] + 1)) // strides[d] + 1
+        for d, n in enumerate(image)
+    ]
+    left = [
+        n + pads[d] + pads[d + rank] - ((counts[d] - 1) * strides[d] + (block[d] - 1) * dilations[d] + 1)
+        for d, n in enumerate(image)
+    ]
+    data = call.builder.reshape(x, [batch * rows // taps, taps, *counts])
+    weight = np.eye(taps, dtype=x.dtype).reshape(taps, 1, *block)
+    made = call.op(
+        f"nn.conv{rank}d_transpose",
+        data,
+        call.constant(weight),
+        strides=strides,
+        dilation=dilations,
+        padding=pads,
+        output_padding=left,
+    )
+    return call.builder.reshape(made, [batch, rows // taps, *image])

@@ -1,0 +1,288 @@
+"""Recurrent networks, whose steps are written one behind the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ....core.dtypes import numpy_dtype
+from ..call import Call
+from ..errors import OnnxUnsupportedError
+from ..registry import Results, importer
+from ..values import Tensor, known_numbers
+from .elementwise import extreme_of
+from .shapes import parts, transposed
+
+MOST_STEPS = 512
+"""How long a sequence may be."""
+
+
+@dataclass(frozen=True)
+class _Sequence:
+    """What all directions are given. steps: x of each step, (batch, inputs).  mask: for each step which sequences are
+    not over, (batch, 1); None if none ever is."""
+
+    steps: Sequence[Tensor]
+    lengths: Tensor | None
+    hidden: int
+    batch: Any
+    directions: int
+
+
+def _sequence(call: Call, gates: int) -> _Sequence:
+    x = call.tensor(0)
+    if call.integer("layout"):
+        x = transposed(call, x, (1, 0, 2))
+    length = known_numbers(x.shape[:1], f"{call.op_type} of so many steps")[0]
+    if length > MOST_STEPS:
+        raise OnnxUnsupportedError(f"{call.op_type} of {length} steps, expected {MOST_STEPS} at most")
+    hidden = call.integer("hidden_size") or call.tensor(2).numbers[-1]
+    steps = [call.op("squeeze", part, axis=[0]) for part in parts(call, x, [1] * length, 0)]
+    lengths = call.optional(4)
+    if lengths is not None and lengths.array is not None and bool((lengths.array >= length).all()):
+        lengths = None
+    return _Sequence(steps, lengths, hidden, x.extents[1], call.tensor(1).numbers[0])
+
+
+def _of_direction(call: Call, data: Tensor | None, direction: int) -> Tensor | None:
+    return None if data is None else call.op("take", data, call.constant(direction, "int64"), axis=0)
+
+
+def _state(call: Call, index: int, sequence: _Sequence, direction: int) -> Tensor:
+    """What a direction begins with, (batch, hidden)."""
+    given = call.optional(index)
+    if given is None:
+        zero = np.zeros((), numpy_dtype(call.tensor(0).dtype))
+        return call.builder.full([sequence.batch, sequence.hidden], zero)
+    if call.integer("layout"):
+        given = transposed(call, given, (1, 0, 2))
+    found = _of_direction(call, given, direction)
+    assert found is not None
+    return found
+
+
+Function = Callable[[Tensor], Tensor]
+"""Of a gate."""
+
+Step = Callable[[Tensor, Sequence[Tensor]], Sequence[Tensor]]
+"""From x of a step and the states to the next states, of which the first is the output."""
+
+
+def _run(
+    call: Call, sequence: _Sequence, backward: bool, states: Sequence[Tensor], step: Step
+) -> tuple[list[Tensor], Sequence[Tensor]]:
+    """The outputs of all steps in order, and the last states. Behind the end of a sequence outputs are 0."""
+    outputs: list[Tensor] = []
+    order = range(len(sequence.steps))
+    for n in reversed(order) if backward else order:
+        made = step(sequence.steps[n], states)
+        output = made[0]
+        if sequence.lengths is not None:
+            goes_on = call.op("expand_dims", call.scalar("greater", sequence.lengths, n), axis=1)
+            made = [call.op("where", goes_on, new, old) for new, old in zip(made, states, strict=True)]
+            output = call.op("where", goes_on, output, call.builder.number(0, output.dtype))
+        states = made
+        outputs.append(output)
+    return outputs[::-1] if backward else outputs, states
+
+
+def _finished(call: Call, made: Sequence[tuple[list[Tensor], Sequence[Tensor]]]) -> Results:
+    """The results of a node: all outputs (length, directions, batch, hidden), and the last states of directions."""
+    layout = call.integer("layout")
+    steps = [call.op("stack", *(outputs[n] for outputs, _ in made), axis=0) for n in range(len(made[0][0]))]
+    every = call.op("stack", *steps, axis=0)
+    last = [call.op("stack", *(states[n] for _, states in made), axis=0) for n in range(len(made[0][1]))]
+    if layout:
+        every = transposed(call, every, (2, 0, 1, 3))
+        last = [transposed(call, each, (1, 0, 2)) for each in last]
+    return Results([every, *last])
+
+
+# Functions of gates
+
+
+def _functions(call: Call, default: Sequence[str], directions: int) -> list[list[Function]]:
+    names = list(call.attribute("activations") or [*default] * directions)
+    alphas, betas = (list(call.attribute(f"activation_{each}") or ()) for each in ("alpha", "beta"))
+    made: list[Function] = []
+    for name in names:
+        alpha = alphas.pop(0) if alphas and name in _ALPHA else None
+        beta = betas.pop(0) if betas and name in _BETA else None
+        made.append(_function(call, name, alpha, beta))
+    size = len(default)
+    return [made[n : n + size] for n in range(0, len(made), size)]
+
+
+_ALPHA = {"LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "Affine"}
+_BETA = {"ScaledTanh", "HardSigmoid", "Affine"}
+
+
+def _function(call: Call, name: str, alpha: float | None, beta: float | None) -> Function:
+    plain = {"Relu": "nn.relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Softplus": "nn.softplus"}
+    if name in plain:
+        return lambda x: call.op(plain[name], x)
+    match name:
+        case "LeakyRelu":
+            return lambda x: call.op("nn.leaky_relu", x, alpha=0.01 if alpha is None else alpha)
+        case "HardSigmoid":
+            slope, offset = 0.2 if alpha is None else alpha, 0.5 if beta is None else beta
+            return lambda x: call.op("nn.hard_sigmoid", x, alpha=slope, beta=offset)
+        case "Elu":
+            return lambda x: call.op("nn.elu", x, alpha=1.0 if alpha is None else alpha)
+        case "Softsign":
+            return lambda x: call.op("divide", x, call.scalar("add", call.op("abs", x), 1))
+        case "Affine" if alpha is not None:
+            return lambda x: call.scalar("add", call.scalar("multiply", x, alpha), beta or 0.0)
+        case "ScaledTanh" if alpha is not None and beta is not None:
+            return lambda x: call.scalar("multiply", call.op("tanh", call.scalar("multiply", x, beta)), alpha)
+        case _:
+            raise OnnxUnsupportedError(f"{call.op_type}: activation '{name}' is not supported")
+
+
+def _clipped(call: Call, x: Tensor) -> Tensor:
+    """What goes into a function, not beyond the limit that a node may have."""
+    limit = call.attribute("clip")
+    if limit is None:
+        return x
+    number = call.builder.number
+    return extreme_of(call, "Max", number(-limit, x.dtype), extreme_of(call, "Min", number(limit, x.dtype), x))
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Of one direction: w (gates, inputs), r (gates, hidden), and the biases of each."""
+
+    w: Tensor
+    r: Tensor
+    w_bias: Tensor | None
+    r_bias: Tensor | None
+
+
+def _weights(call: Call, direction: int, gates: int, hidden: int) -> _Weights:
+    w, r = (_of_direction(call, call.tensor(n), direction) for n in (1, 2))
+    assert w is not None
+    assert r is not None
+    both = _of_direction(call, call.optional(3), direction)
+    halves = [None, None] if both is None else parts(call, both, [gates * hidden] * 2, 0)
+    return _Weights(w, r, *halves)
+
+
+def _times(call: Call, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
+    made = call.op("nn.dense", x, w)
+    return made if bias is None else call.op("add", made, bias)
+
+
+def _directions(call: Call, count: int) -> list[bool]:
+    """Which directions go backward."""
+    word = call.text("direction", "forward")
+    return {"forward": [False], "reverse": [True]}.get(word, [False, True])[:count]
+
+
+# Networks
+
+
+@importer("RNN")
+def rnn(call: Call) -> Results:
+    sequence = _sequence(call, 1)
+    functions = _functions(call, ["Tanh"], sequence.directions)
+    made: list[tuple[list[Tensor], Sequence[Tensor]]] = []
+    for n, backward in enumerate(_directions(call, sequence.directions)):
+        weights, (f,) = _weights(call, n, 1, sequence.hidden), functions[n]
+
+        def step(x: Tensor, states: Sequence[Tensor], weights: _Weights = weights, f: Function = f) -> list[Tensor]:
+            given = _times(call, x, weights.w, weights.w_bias)
+            kept = _times(call, states[0], weights.r, weights.r_bias)
+            return [f(_clipped(call, call.op("add", given, kept)))]
+
+        made.append(_run(call, sequence, backward, [_state(call, 5, sequence, n)], step))
+    return _finished(call, made)
+
+
+@importer("GRU")
+def gru(call: Call) -> Results:
+    sequence = _sequence(call, 3)
+    functions = _functions(call, ["Sigmoid", "Tanh"], sequence.directions)
+    made: list[tuple[list[Tensor], Sequence[Tensor]]] = []
+    for n, backward in enumerate(_directions(call, sequence.directions)):
+        step = _gru_step(call, _weights(call, n, 3, sequence.hidden), functions[n], sequence.hidden)
+        made.append(_run(call, sequence, backward, [_state(call, 5, sequence, n)], step))
+    return _finished(call, made)
+
+
+def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidden: int) -> Step:
+    f, g = functions
+    linear = call.integer("linear_before_reset")
+
+    def thirds(data: Tensor | None, axis: int) -> list[Tensor | None]:
+        return [None] * 3 if data is None else [*parts(call, data, [hidden] * 3, axis)]
+
+    rows, biases = thirds(weights.r, 0), thirds(weights.r_bias, 0)
+
+    def step(x: Tensor, states: Sequence[Tensor]) -> list[Tensor]:
+        (h,) = states
+        given = parts(call, _times(call, x, weights.w, weights.w_bias), [hidden] * 3, 1)
+
+        def gate(n: int) -> Tensor:
+            row = rows[n]
+            assert row is not None
+            return f(_clipped(call, call.op("add", given[n], _times(call, h, row, biases[n]))))
+
+        update, reset = gate(0), gate(1)
+        assert rows[2] is not None
+        if linear:
+            kept = call.op("multiply", reset, _times(call, h, rows[2], biases[2]))
+        else:
+            kept = _times(call, call.op("multiply", reset, h), rows[2], biases[2])
+        new = g(_clipped(call, call.op("add", given[2], kept)))
+        rest = call.op("subtract", call.builder.number(1, update.dtype), update)
+        return [call.op("add", call.op("multiply", rest, new), call.op("multiply", update, h))]
+
+    return step
+
+
+@importer("LSTM")
+def lstm(call: Call) -> Results:
+    sequence = _sequence(call, 4)
+    functions = _functions(call, ["Sigmoid", "Tanh", "Tanh"], sequence.directions)
+    made: list[tuple[list[Tensor], Sequence[Tensor]]] = []
+    for n, backward in enumerate(_directions(call, sequence.directions)):
+        peepholes = _of_direction(call, call.optional(7), n)
+        thirds = None if peepholes is None else parts(call, peepholes, [sequence.hidden] * 3, 0)
+        step = _lstm_step(call, _weights(call, n, 4, sequence.hidden), functions[n], sequence.hidden, thirds)
+        states = [_state(call, 5, sequence, n), _state(call, 6, sequence, n)]
+        made.append(_run(call, sequence, backward, states, step))
+    return _finished(call, made)
+
+
+def _lstm_step(
+    call: Call,
+    weights: _Weights,
+    functions: Sequence[Function],
+    hidden: int,
+    peepholes: Sequence[Tensor] | None,
+) -> Step:
+    f, g, h = functions
+    coupled = call.integer("input_forget")
+
+    def peeped(data: Tensor, cell: Tensor, n: int) -> Tensor:
+        return data if peepholes is None else call.op("add", data, call.op("multiply", peepholes[n], cell))
+
+    def step(x: Tensor, states: Sequence[Tensor]) -> list[Tensor]:
+        output, cell = states
+        given = _times(call, x, weights.w, weights.w_bias)
+        kept = _times(call, output, weights.r, weights.r_bias)
+        i, o, forget, c = parts(call, call.op("add", given, kept), [hidden] * 4, 1)
+        i = f(_clipped(call, peeped(i, cell, 0)))
+        if coupled:
+            forget = call.op("subtract", call.builder.number(1, i.dtype), i)
+        else:
+            forget = f(_clipped(call, peeped(forget, cell, 2)))
+        new = g(_clipped(call, c))
+        cell = call.op("add", call.op("multiply", forget, cell), call.op("multiply", i, new))
+        o = f(_clipped(call, peeped(o, cell, 1)))
+        return [call.op("multiply", o, h(cell)), cell]
+
+    return step

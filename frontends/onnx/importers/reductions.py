@@ -1,0 +1,187 @@
+"""Operators that reduce along axes, or go along them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....core.dtypes import int_range, numpy_dtype, parse_dtype
+from ..call import Call, axis_in
+from ..errors import OnnxError
+from ..graph import Array
+from ..registry import Results, importer
+from ..values import Tensor, of_symbols
+from .elementwise import lowest_of
+from .shapes import axes_said
+
+_SINCE = {"ReduceSum": 13}
+"""From which version on axes are an operand; 18 for others."""
+
+
+def reduced_axes(call: Call, data: Tensor) -> tuple[int, ...] | None:
+    """The axes to reduce along; None for none at all."""
+    axes = axes_said(call, 1, _SINCE.get(call.op_type, 18))
+    if not axes:
+        return None if call.integer("noop_with_empty_axes") else tuple(range(data.rank))
+    return tuple(axis_in(axis, data.rank) for axis in axes) if data.rank else ()
+
+
+def reduce_along(call: Call, name: str, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
+    """An operator along axes. Sums of floats of 16 bits are of float32 in between."""
+    if name in ("sum", "prod", "mean"):
+        wide = call.widened(data)
+        return call.cast(call.op(name, wide, axis=tuple(axes), keepdims=keep), data.dtype) if axes else data
+    return call.op(name, data, axis=tuple(axes), keepdims=keep) if axes else data
+
+
+@importer(
+    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+    "ReduceSum", "ReduceSumSquare",
+)  # fmt: skip
+def reduce(call: Call) -> Tensor:
+    data, keep = call.tensor(), call.integer("keepdims", 1) == 1
+    axes = reduced_axes(call, data)
+    if call.op_type == "ReduceProd" and data.sizes is not None and axes == (0,):
+        return of_symbols(np.asarray(np.prod(data.sizes), object).reshape([1] if keep else []))
+    match call.op_type:
+        case "ReduceMax" | "ReduceMin":
+            return data if axes is None else _extreme(call, data, axes, keep)
+        case "ReduceLogSumExp":
+            return data if axes is None else _log_sum_exp(call, data, axes, keep)
+        case _:
+            return _sum_like(call, data, axes, keep)
+
+
+def _sum_like(call: Call, data: Tensor, axes: Sequence[int] | None, keep: bool) -> Tensor:
+    wide = call.widened(data)
+    match call.op_type:
+        case "ReduceL1":
+            wide = call.op("abs", wide)
+        case "ReduceL2" | "ReduceSumSquare":
+            wide = call.op("multiply", wide, wide)
+        case _:
+            pass
+    name = {"ReduceMean": "mean", "ReduceProd": "prod"}.get(call.op_type, "sum")
+    if name == "mean" and not data.is_float:
+        wide = call.cast(data, "float64")
+    made = wide if axes is None else reduce_along(call, name, wide, axes, keep)
+    if call.op_type == "ReduceL2":
+        made = call.op("sqrt", made if made.is_float else call.cast(made, "float64"))
+    if call.op_type == "ReduceLogSum":
+        made = call.op("log", made if made.is_float else call.cast(made, "float64"))
+    return call.cast(made, data.dtype)
+
+
+def _extreme(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
+    is_max = call.op_type == "ReduceMax"
+    if data.dtype == "bool":
+        return call.op("any" if is_max else "all", data, axis=tuple(axes), keepdims=keep) if axes else data
+    if any(data.shape[axis] == 0 for axis in axes):
+        return _of_nothing(call, data, axes, keep)
+    made = reduce_along(call, "max" if is_max else "min", data, axes, keep)
+    if not data.is_float or not axes:
+        return made
+    is_nan = call.op("any", call.op("isnan", data), axis=tuple(axes), keepdims=keep)
+    return call.op("where", is_nan, call.builder.number(np.nan, data.dtype), made)
+
+
+def _of_nothing(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
+    shape = [1 if axis in axes else extent for axis, extent in enumerate(data.extents) if keep or axis not in axes]
+    value = lowest_of(data.dtype) if call.op_type == "ReduceMax" else _highest_of(data.dtype)
+    return call.builder.full(shape, value)
+
+
+def _highest_of(dtype: str) -> Array:
+    kind = parse_dtype(dtype)
+    return np.asarray(np.inf if kind.is_float else int_range(kind)[1], numpy_dtype(dtype))
+
+
+def _log_sum_exp(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
+    """By the greatest of the elements, so that none overflows; it is 0 where that is infinite."""
+    wide = call.widened(data) if data.is_float else call.cast(data, "float64")
+    if not axes:
+        return data
+    if any(data.shape[axis] == 0 for axis in axes):
+        return call.builder.full(
+            [1 if axis in axes else n for axis, n in enumerate(data.extents) if keep or axis not in axes],
+            np.asarray(-np.inf, numpy_dtype(data.dtype)),
+        )
+    most = call.op("max", wide, axis=tuple(axes), keepdims=True)
+    most = call.op("where", call.op("isfinite", most), most, call.builder.number(0, wide.dtype))
+    total = call.op("sum", call.op("exp", call.op("subtract", wide, most)), axis=tuple(axes), keepdims=True)
+    made = call.op("add", call.op("log", total), most)
+    return call.cast(made if keep else call.op("squeeze", made, axis=tuple(axes)), data.dtype)
+
+
+@importer("ArgMax", "ArgMin")
+def arg_extreme(call: Call) -> Tensor:
+    data = call.tensor()
+    made = call.op(
+        call.op_type.lower(),
+        data,
+        axis=axis_in(call.integer("axis"), data.rank),
+        keepdims=call.integer("keepdims", 1) == 1,
+        select_last_index=call.integer("select_last_index") == 1,
+    )
+    return call.cast(made, "int64")
+
+
+@importer("Hardmax")
+def hardmax(call: Call) -> Tensor:
+    data = call.tensor()
+    if call.version < 13:
+        return _of_rows(call, data, lambda rows: _hardmax(call, rows, 1))
+    return _hardmax(call, data, axis_in(call.integer("axis", -1), data.rank))
+
+
+def _hardmax(call: Call, data: Tensor, axis: int) -> Tensor:
+    places = call.op("argmax", data, axis=axis)
+    return call.op("one_hot", places, on_value=1, off_value=0, depth=data.numbers[axis], axis=axis, dtype=data.dtype)
+
+
+@importer("Softmax", "LogSoftmax")
+def softmax(call: Call) -> Tensor:
+    data = call.tensor()
+    name = "nn.softmax" if call.op_type == "Softmax" else "nn.log_softmax"
+    if call.version < 13:
+        return _of_rows(call, data, lambda rows: call.op(name, rows, axis=1))
+    wide = call.op(name, call.widened(data), axis=axis_in(call.integer("axis", -1), data.rank))
+    return call.cast(wide, data.dtype)
+
+
+def _of_rows(call: Call, data: Tensor, function: Any) -> Tensor:
+    """A function of rows, of which each has the elements of the axes from `axis` on, as it was in older versions."""
+    axis = axis_in(call.integer("axis", 1), data.rank)
+    extents = data.extents
+    if axis == data.rank - 1 == 1:
+        return function(data)
+    rows = call.builder.reshape(data, [np.prod(extents[:axis]), np.prod(extents[axis:])])
+    return call.builder.reshape(function(rows), extents)
+
+
+@importer("CumSum", "CumProd")
+def cumulative(call: Call) -> Tensor:
+    data = call.tensor()
+    axis = axis_in(call.number(1, "axis"), data.rank)
+    says = {name: call.integer(name) == 1 for name in ("exclusive", "reverse")}
+    name = call.op_type.lower()
+    return call.cast(call.op(name, call.widened(data), axis=axis, **says), data.dtype)
+
+
+@importer("TopK")
+def topk(call: Call) -> Results:
+    data = call.tensor()
+    axis = axis_in(call.integer("axis", -1), data.rank)
+    count = call.integer("k") if call.version < 10 else int(call.number(1, "k"))
+    extent = data.shape[axis]
+    if isinstance(extent, int) and count > extent:
+        raise OnnxError(f"TopK: k {count} of an extent of {extent}")
+    if count == 0:
+        shape = [0 if d == axis else n for d, n in enumerate(data.numbers)]
+        return Results(
+            [call.constant(np.zeros(shape, numpy_dtype(data.dtype))), call.constant(np.zeros(shape, "int64"))]
+        )
+    least = call.integer("largest", 1) == 0
+    return Results(call.ops("topk", data, k=count, axis=axis, is_ascend=least, dtype="int64"))

@@ -1,0 +1,116 @@
+"""Sequences and optional values, which are known while a model is imported: how long they are, and whether they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..call import Call, axis_in
+from ..errors import OnnxError
+from ..registry import Results, importer
+from ..values import Item, Tensor, known_numbers
+from .control import MOST_ROUNDS
+from .shapes import concatenated, parts, unsqueezed
+
+
+@importer("SequenceConstruct")
+def sequence_construct(call: Call) -> list[Item]:
+    return list(call.inputs)
+
+
+@importer("SequenceEmpty")
+def sequence_empty(call: Call) -> list[Item]:
+    return []
+
+
+def _place(call: Call, index: int, length: int, default: int, last: int) -> int:
+    """A place in a sequence, counted from its end if it is negative. last: the greatest."""
+    place = int(call.number(index, "position", default))
+    place += length if place < 0 else 0
+    if not 0 <= place <= last:
+        raise OnnxError(f"{call.op_type}: position {place} in a sequence of {length}")
+    return place
+
+
+@importer("SequenceAt")
+def sequence_at(call: Call) -> Item:
+    items = call.sequence()
+    return items[_place(call, 1, len(items), 0, len(items) - 1)]
+
+
+@importer("SequenceInsert")
+def sequence_insert(call: Call) -> list[Item]:
+    items = list(call.sequence())
+    items.insert(_place(call, 2, len(items), len(items), len(items)), call.tensor(1))
+    return items
+
+
+@importer("SequenceErase")
+def sequence_erase(call: Call) -> list[Item]:
+    items = list(call.sequence())
+    del items[_place(call, 1, len(items), len(items) - 1, len(items) - 1)]
+    return items
+
+
+@importer("SequenceLength")
+def sequence_length(call: Call) -> Tensor:
+    return call.constant(len(call.sequence()), "int64")
+
+
+@importer("SplitToSequence")
+def split_to_sequence(call: Call) -> list[Any]:
+    data, sizes = call.tensor(), call.known(1, "split")
+    axis = axis_in(call.integer("axis"), data.rank)
+    extent = known_numbers([data.shape[axis]], "SplitToSequence along")[0]
+    if sizes is not None and sizes.ndim == 0:
+        size = int(sizes)
+        said = [min(size, extent - start) for start in range(0, extent, size)]
+    else:
+        said = [1] * extent if sizes is None else [int(each) for each in sizes]
+    made = parts(call, data, said, axis)
+    if sizes is None and not call.integer("keepdims", 1):
+        return [call.op("squeeze", part, axis=[axis]) for part in made]
+    return list(made)
+
+
+@importer("ConcatFromSequence")
+def concat_from_sequence(call: Call) -> Tensor:
+    tensors = [item for item in call.sequence() if isinstance(item, Tensor)]
+    if not tensors:
+        raise OnnxError("ConcatFromSequence of an empty sequence")
+    is_new = call.integer("new_axis") == 1
+    axis = axis_in(call.integer("axis"), tensors[0].rank + is_new)
+    if is_new:
+        tensors = [unsqueezed(call, tensor, [axis]) for tensor in tensors]
+    return concatenated(call, tensors, axis)
+
+
+@importer("SequenceMap")
+def sequence_map(call: Call) -> Results:
+    body, items = call.graph("body"), call.sequence()
+    if len(items) > MOST_ROUNDS:
+        raise OnnxError(f"SequenceMap of {len(items)} elements, expected {MOST_ROUNDS} at most")
+    made: list[list[Item]] = [[] for _ in body.outputs]
+    for n in range(len(items)):
+        given = [other[n] if isinstance(other, list) else other for other in call.inputs]
+        for results, item in zip(made, call.scope.inner(body, given), strict=True):
+            results.append(item)
+    return Results(made)
+
+
+@importer("Optional")
+def optional(call: Call) -> Item:
+    return call.item(0)
+
+
+@importer("OptionalHasElement")
+def optional_has_element(call: Call) -> Tensor:
+    return call.constant(np.asarray(call.item(0) is not None))
+
+
+@importer("OptionalGetElement")
+def optional_get_element(call: Call) -> Item:
+    if call.item(0) is None:
+        raise OnnxError("OptionalGetElement of a value that is not there")
+    return call.item(0)

@@ -1,0 +1,426 @@
+"""Operators on shapes: other shapes, parts, tensors put together, tensors of one number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....core.dtypes import numpy_dtype
+from ..call import Call, axis_in
+from ..errors import OnnxError, OnnxUnsupportedError
+from ..graph import Array
+from ..registry import Results, importer
+from ..symbols import NotKnownError, Symbol, greatest, is_from
+from ..values import Tensor, known_numbers, of_array, of_symbols
+from .elementwise import dtype_of_code
+
+MOST_KNOWN = 4096
+"""How many elements an integer tensor may have that is computed when the model is imported, though it is no shape."""
+
+
+def small(*tensors: Tensor | None) -> bool:
+    """Whether tensors are known and small: moved at once, as numbers or symbols."""
+    return all(tensor is None or (tensor.known is not None and tensor.known.size <= MOST_KNOWN) for tensor in tensors)
+
+
+def moved(data: Tensor, made: Array) -> Tensor:
+    """A known tensor whose elements are those of another one."""
+    return of_array(made, data.name) if data.array is not None else of_symbols(made, data.dtype)
+
+
+# Shapes as values
+
+
+@importer("Constant")
+def constant(call: Call) -> Tensor:
+    for name, value in call.node.attributes.items():
+        match name:
+            case "value":
+                return of_array(value, call.node.outputs[0])
+            case "value_float" | "value_floats":
+                return of_array(np.asarray(value, "float32"))
+            case "value_int" | "value_ints":
+                return of_array(np.asarray(value, "int64"))
+            case _:
+                raise OnnxUnsupportedError(f"constants by {name} are not supported")
+    raise OnnxError("a constant without a value")
+
+
+@importer("Shape")
+def shape(call: Call) -> Tensor:
+    data = call.tensor()
+    start, end = call.integer("start"), call.integer("end", data.rank)
+    return of_symbols(data.extents[slice(start, end)])
+
+
+@importer("Size")
+def size_of(call: Call) -> Tensor:
+    return of_symbols(np.asarray(math.prod(call.tensor().extents), object))
+
+
+@importer("ConstantOfShape")
+def constant_of_shape(call: Call) -> Tensor:
+    value = np.asarray(call.attribute("value", np.zeros(1, "float32"))).reshape(())
+    return call.builder.full(call.known(0, "shape"), value)
+
+
+@importer("Range")
+def arange(call: Call) -> Tensor:
+    start, stop, step = (call.number(n, what) for n, what in enumerate(("start", "limit", "delta")))
+    dtype = call.tensor().dtype
+    if not any(isinstance(each, Symbol) for each in (start, stop, step)):
+        count = max(math.ceil((stop - start) / step), 0)
+        if "int" in dtype:
+            return of_array((int(start) + np.arange(count) * int(step)).astype(dtype))
+        return of_array((start + np.arange(count) * step).astype(dtype))
+    if isinstance(step, Symbol) or step < 1:
+        raise OnnxUnsupportedError(f"Range from {start} to {stop} by {step}")
+    count = greatest((stop - start + (step - 1)) // step if step > 1 else stop - start, 0)
+    places = call.builder.places(count)
+    scaled = places if step == 1 else call.scalar("multiply", places, int(step))
+    if isinstance(start, Symbol) or start != 0:
+        scaled = call.op("add", scaled, call.builder.size_value(start))
+    return call.cast(scaled, dtype)
+
+
+@importer("EyeLike")
+def eye_like(call: Call) -> Tensor:
+    data = call.tensor()
+    code = call.attribute("dtype")
+    dtype = data.dtype if code is None else dtype_of_code(code)
+    rows, columns = data.numbers
+    return call.op("eye", rows=rows, columns=columns, k=call.integer("k"), dtype=dtype)
+
+
+# Other shapes
+
+
+@importer("Reshape")
+def reshape(call: Call) -> Tensor:
+    data, wanted = call.tensor(), call.known(1, "shape")
+    assert wanted is not None
+    return reshaped(call, data, wanted.tolist(), keep_zero=call.integer("allowzero") == 1)
+
+
+def reshaped(call: Call, data: Tensor, wanted: Sequence[Any], keep_zero: bool = False) -> Tensor:
+    """In a shape in which 0 is the size that stands there, unless it is kept, and -1 what is left."""
+    extents = data.extents
+    target = list(wanted)
+    for axis, extent in enumerate(target):
+        if not isinstance(extent, Symbol) and extent == 0 and not keep_zero:
+            if axis >= data.rank:
+                raise OnnxError(f"shape {list(wanted)} of a tensor of {data.rank} dimensions")
+            target[axis] = extents[axis]
+    rest = [axis for axis, extent in enumerate(target) if not isinstance(extent, Symbol) and extent == -1]
+    if len(rest) > 1:
+        raise OnnxError(f"shape {list(wanted)}, expected -1 once at most")
+    if rest:
+        target[rest[0]] = _left(extents, [extent for axis, extent in enumerate(target) if axis != rest[0]])
+    if data.sizes is not None:
+        return of_symbols(data.sizes.reshape(known_numbers(target, "shape")), data.dtype)
+    return call.builder.reshape(data, target)
+
+
+def _left(extents: Array, others: Sequence[Any]) -> Any:
+    """What is left of the elements of a shape for one size."""
+    remaining, divisors = list(extents), []
+    for extent in others:
+        same = [n for n, own in enumerate(remaining) if isinstance(extent, Symbol) and repr(own) == repr(extent)]
+        if same:
+            del remaining[same[0]]
+        else:
+            divisors.append(extent)
+    whole, part = math.prod(remaining), math.prod(divisors)
+    if isinstance(part, Symbol) or isinstance(whole, Symbol):
+        try:
+            return whole // part
+        except NotKnownError:
+            raise OnnxUnsupportedError(f"a reshape of {list(extents)} of which {list(others)} are known") from None
+    if part == 0 or whole % part:
+        raise OnnxError(f"reshape of {list(extents)}: nothing stands for -1 beside {list(others)}")
+    return whole // part
+
+
+@importer("Flatten")
+def flatten(call: Call) -> Tensor:
+    data, axis = call.tensor(), call.integer("axis", 1)
+    axis += data.rank if axis < 0 else 0
+    extents = data.extents
+    return call.builder.reshape(data, [math.prod(extents[:axis]), math.prod(extents[axis:])])
+
+
+def axes_said(call: Call, index: int = 1, since: int = 13) -> tuple[int, ...] | None:
+    """Axes, which are an operand from a version on and an attribute in front of it."""
+    return call.numbers(index, "axes") if call.version >= since else call.integers("axes")
+
+
+@importer("Squeeze")
+def squeeze(call: Call) -> Tensor:
+    data, axes = call.tensor(), axes_said(call)
+    if axes is None:
+        if any(isinstance(extent, str) for extent in data.shape):
+            raise OnnxUnsupportedError("Squeeze without axes of a tensor whose extents are not known")
+        taken = [axis for axis, extent in enumerate(data.shape) if extent == 1]
+    else:
+        taken = [axis_in(axis, data.rank) for axis in axes]
+    if any(data.shape[axis] != 1 for axis in taken):
+        raise OnnxError(f"Squeeze: axes {taken} of shape {list(data.shape)}, expected extents of 1")
+    kept = [axis for axis in range(data.rank) if axis not in taken]
+    if small(data):
+        assert data.known is not None
+        return moved(data, data.known.reshape([data.known.shape[axis] for axis in kept]))
+    return call.op("squeeze", data, axis=taken) if taken else data
+
+
+@importer("Unsqueeze")
+def unsqueeze(call: Call) -> Tensor:
+    data = call.tensor()
+    axes = axes_said(call) or ()
+    return unsqueezed(call, data, axes)
+
+
+def unsqueezed(call: Call, data: Tensor, axes: Sequence[int]) -> Tensor:
+    rank = data.rank + len(axes)
+    places = sorted(axis_in(axis, rank) for axis in axes)
+    if len(set(places)) < len(places):
+        raise OnnxError(f"Unsqueeze: axes {list(axes)}, one of them twice")
+    if small(data):
+        assert data.known is not None
+        return moved(data, np.expand_dims(data.known, tuple(places)))
+    for axis in places:
+        data = call.op("expand_dims", data, axis=axis)
+    return data
+
+
+@importer("Transpose")
+def transpose(call: Call) -> Tensor:
+    data = call.tensor()
+    order = call.integers("perm") or tuple(reversed(range(data.rank)))
+    return transposed(call, data, order)
+
+
+def transposed(call: Call, data: Tensor, order: Sequence[int]) -> Tensor:
+    """With the axes in another order."""
+    if list(order) == list(range(data.rank)):
+        return data
+    if data.sizes is not None:
+        return of_symbols(data.sizes.transpose(order), data.dtype)
+    return call.op("transpose", data, axes=tuple(order))
+
+
+@importer("Expand")
+def expand(call: Call) -> Tensor:
+    data, wanted = call.tensor(), call.known(1, "shape")
+    assert wanted is not None
+    rank = max(data.rank, len(wanted))
+    own = [1] * (rank - data.rank) + list(data.extents)
+    given = [1] * (rank - len(wanted)) + list(wanted)
+    return call.builder.expand(data, [_wider(a, b) for a, b in zip(own, given, strict=True)])
+
+
+def _wider(own: Any, given: Any) -> Any:
+    if not isinstance(given, Symbol) and given == 1:
+        return own
+    if isinstance(own, Symbol) and isinstance(given, Symbol) and own.text == given.text:
+        return own
+    if not isinstance(own, Symbol) and own == 1:
+        return given
+    if isinstance(own, Symbol):  # it may be 1
+        raise OnnxUnsupportedError(f"Expand of an extent of {own} to {given}: whether it is 1 is not known")
+    if not isinstance(given, Symbol) and own != given:
+        raise OnnxError(f"Expand: an extent of {own} to {given}")
+    return own
+
+
+@importer("Tile")
+def tile(call: Call) -> Tensor:
+    data, reps = call.tensor(), call.numbers(1, "repeats")
+    assert reps is not None
+    if 0 in reps:
+        extents = [extent * n for extent, n in zip(data.numbers, reps, strict=True)]
+        return of_array(np.zeros(extents, numpy_dtype(data.dtype)))
+    return call.op("tile", data, reps=reps) if any(n != 1 for n in reps) else data
+
+
+# Parts
+
+
+@importer("Concat")
+def concat(call: Call) -> Tensor:
+    tensors = call.tensors
+    axis = axis_in(call.integer("axis"), tensors[0].rank)
+    return concatenated(call, tensors, axis)
+
+
+def concatenated(call: Call, tensors: Sequence[Tensor], axis: int) -> Tensor:
+    if small(*tensors) and any(each.sizes is not None for each in tensors):
+        return of_symbols(np.concatenate([np.asarray(each.known, object) for each in tensors], axis), tensors[0].dtype)
+    filled = [each for each in tensors if each.shape[axis] != 0] or list(tensors[:1])
+    return filled[0] if len(filled) == 1 else call.op("concatenate", *filled, axis=axis)
+
+
+@importer("Split")
+def split(call: Call) -> Results:
+    data = call.tensor()
+    axis = axis_in(call.integer("axis"), data.rank)
+    sizes = call.numbers(1, "split") if call.version >= 13 else call.integers("split")
+    if sizes is None:
+        count = call.integer("num_outputs", len(call.node.outputs))
+        extent = known_numbers([data.shape[axis]], f"{call.op_type} along")[0]
+        part = -(-extent // count)
+        sizes = tuple(max(min(part, extent - n * part), 0) for n in range(count))
+    return Results(parts(call, data, sizes, axis))
+
+
+def parts(call: Call, data: Tensor, sizes: Sequence[int], axis: int) -> list[Tensor]:
+    """A tensor cut along an axis."""
+    if sum(sizes) != known_numbers([data.shape[axis]], f"{call.op_type} along")[0]:
+        raise OnnxError(f"{call.op_type}: parts {list(sizes)} of an extent of {data.shape[axis]}")
+    if data.known is not None and small(data):
+        cuts = np.cumsum(sizes)[:-1]
+        return [moved(data, part) for part in np.split(data.known, cuts, axis)]
+    if len(sizes) == 1:
+        return [data]
+    starts = [sum(sizes[:n]) for n in range(1, len(sizes))]
+    return call.ops("split", data, indices_or_sections=starts, axis=axis)
+
+
+@importer("Slice")
+def cut(call: Call) -> Tensor:
+    data = call.tensor()
+    if call.version < 10:
+        starts: Any = call.integers("starts") or ()
+        ends: Any = call.integers("ends") or ()
+        axes, steps = call.integers("axes"), None
+    else:
+        starts, ends = call.known(1, "starts"), call.known(2, "ends")
+        axes, steps = call.numbers(3, "axes"), call.numbers(4, "steps")
+    chosen = [axis_in(axis, data.rank) for axis in (range(len(starts)) if axes is None else axes)]
+    steps = steps or [1] * len(chosen)
+    for axis, start, end, step in zip(chosen, list(starts), list(ends), steps, strict=True):
+        data = sliced(call, data, axis, start, end, step)
+    return data
+
+
+def sliced(call: Call, data: Tensor, axis: int, start: Any, end: Any, step: int) -> Tensor:
+    """A part along one axis, by Python's rules."""
+    extent = data.extents[axis]
+    symbolic = [each for each in (extent, start, end) if isinstance(each, Symbol)]
+    if not symbolic:
+        taken = slice(int(start), int(end), step)
+        if small(data):
+            assert data.known is not None
+            return moved(data, data.known[(*[slice(None)] * axis, taken)])
+        first, last, _ = taken.indices(extent)
+        if (first, last, step) == (0, extent, 1):
+            return data
+        return call.op("strided_slice", data, begin=[first], end=[_end(last)], strides=[step], axes=[axis])
+    return _sliced_symbolic(call, data, axis, extent, start, end, step)
+
+
+def _end(last: int) -> int:
+    """The end of a slice; -1, in front of the first one, is another one in Python."""
+    return last if last >= 0 else -(2**31)
+
+
+def _sliced_symbolic(call: Call, data: Tensor, axis: int, extent: Any, start: Any, end: Any, step: int) -> Tensor:
+    """A part of an axis where a symbol has to do with it."""
+    if step == -1 and not isinstance(start, Symbol) and start == -1 and _is_far_below(end):
+        return call.op("reverse", data, axis=axis)
+    first, last = _place(start, extent), _place(end, extent)
+    if step == 1 and not isinstance(last - first, Symbol) and last - first == 1:  # there is one, or the model is wrong
+        index = call.op("expand_dims", call.builder.size_value(first), axis=0)
+        return call.op("take", data, index, axis=axis)
+    if step == 1 and not isinstance(extent, Symbol) and isinstance(last, Symbol) and is_from(0, first):
+        return _first_of(call, data, axis, first, last)
+    bounds = [_from_end(bound, extent) for bound in (start, end)]
+    if step < 1 or isinstance(data.shape[axis], int) or None in bounds:
+        words = f"Slice from {start} to {end} by {step} of an extent of {extent}"
+        raise OnnxUnsupportedError(f"{words}, which are known only when the model runs")
+    if bounds == [0, 2**31 - 1] and step == 1:
+        return data
+    return call.op("strided_slice", data, begin=bounds[:1], end=bounds[1:], strides=[step], axes=[axis])
+
+
+def _first_of(call: Call, data: Tensor, axis: int, first: Any, last: Any) -> Tensor:
+    """The elements up to a place that is known when the model runs; a graph that is given more than there are fails."""
+    count = last - first
+    if not is_from(0, count):
+        raise OnnxUnsupportedError(f"Slice from {first} to {last}, which may be less")
+    call.builder.require_at_most(last, int(data.shape[axis]))
+    places = call.builder.places(count)
+    if isinstance(first, Symbol) or first != 0:
+        places = call.op("add", places, call.builder.size_value(first))
+    return call.op("take", data, places, axis=axis)
+
+
+def _from_end(bound: Any, extent: Any) -> int | None:
+    """A bound as a number, counted from the end if it is made of the extent; None if it is not known."""
+    if not isinstance(bound, Symbol):
+        return max(min(int(bound), 2**31 - 1), -(2**31) + 1)
+    behind = extent - bound
+    if isinstance(behind, Symbol) or behind < 0:
+        return None
+    return -int(behind) if behind else 2**31 - 1
+
+
+def _is_far_below(bound: Any) -> bool:
+    return not isinstance(bound, Symbol) and bound < -(2**31) + 2
+
+
+def _place(bound: Any, extent: Any) -> Any:
+    """A bound of a slice as a place."""
+    if isinstance(bound, Symbol):
+        return bound
+    if bound >= 2**31 - 1:
+        return extent
+    return int(bound) if bound >= 0 else extent + int(bound)
+
+
+@importer("Pad")
+def pad(call: Call) -> Tensor:
+    data, mode = call.tensor(), call.text("mode", "constant")
+    if call.version < 11:
+        widths, value = call.integers("pads") or (), call.builder.number(call.floating("value"), data.dtype)
+        axes: Sequence[int] = range(data.rank)
+    else:
+        widths = call.numbers(1, "pads") or ()
+        value = call.optional(2) or call.builder.number(0, data.dtype)
+        given = call.numbers(3, "axes")
+        axes = range(data.rank) if given is None else [axis_in(axis, data.rank) for axis in given]
+    pairs = [(0, 0)] * data.rank
+    for n, axis in enumerate(axes):
+        pairs[axis] = (widths[n], widths[n + len(axes)])
+    return padded(call, data, pairs, mode, value)
+
+
+def padded(
+    call: Call, data: Tensor, pairs: Sequence[tuple[int, int]], mode: str, value: Tensor | None = None
+) -> Tensor:
+    """With elements in front of and behind each dimension."""
+    if not any(n for pair in pairs for n in pair):
+        return data
+    if mode != "constant":
+        return call.op("nn.pad", data, pad_width=pairs, pad_mode=mode)
+    if data.dtype == "bool":
+        wide = call.cast(data, "uint8")
+        filler = None if value is None else call.cast(value, "uint8")
+        return call.cast(padded(call, wide, pairs, mode, filler), "bool")
+    if value is None or value.array is not None:
+        number = 0.0 if value is None or value.array is None else value.array.ravel()[0].item()
+        return call.op("nn.pad", data, pad_width=pairs, pad_value=float(number))
+    inside = call.op("nn.pad", call.op("ones_like", data), pad_width=pairs)
+    filler = call.builder.reshape(value, [])
+    return call.op("where", call.scalar("not_equal", inside, 0), call.op("nn.pad", data, pad_width=pairs), filler)
+
+
+@importer("Trilu")
+def trilu(call: Call) -> Tensor:
+    data, upper = call.tensor(), bool(call.integer("upper", 1))
+    k = int(call.number(1, "k", 0))
+    if data.dtype == "bool":
+        return call.cast(call.op("trilu", call.cast(data, "uint8"), k=k, upper=upper), "bool")
+    return call.op("trilu", data, k=k, upper=upper)

@@ -1,0 +1,220 @@
+"""Models as modules of the `relay` dialect."""
+
+from __future__ import annotations
+
+import keyword
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.ir import SSAValue
+
+from ...core.errors import StepwellError
+from ...dialects.relay import SIZE_LIMITS, ConstantOp, FuncOp, ReturnOp, Size, tensor_type
+from ...dialects.tir.base import strings
+from ...expressions.errors import TeError
+from ...module import Module
+from .building import Builder
+from .call import Call
+from .errors import OnnxError, OnnxUnsupportedError, located
+from .expand import expand_node
+from .graph import Array, OnnxGraph, OnnxNode, OnnxValue, TensorType
+from .model import load_model
+from .registry import IMPORTERS, Results, unsupported
+from .symbols import NotKnownError
+from .values import Item, Tensor, of_array, require_dtype, type_of_item
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+Shapes: TypeAlias = Mapping[str, Sequence[Size]]
+
+
+def from_onnx(
+    model: str | os.PathLike[str] | bytes | ModelProto | OnnxGraph,
+    *,
+    shapes: Shapes | None = None,
+    fold: bool = True,
+    name: str = "main",
+) -> Module:
+    """A model as a function of the `relay` dialect: its inputs are parameters, its weights constants beside the module.
+
+    model: what `load_model` takes or gives.  shapes: of inputs, by name, where the model does not say them or leaves
+    sizes open; an int or a name each. Other sizes that the model leaves open keep the names that they have there.
+    fold: compute what is known, and small, at once; shapes always are.  name: of the function.  A result that is a
+    sequence is as many results.
+
+    OnnxError for a model that is broken, OnnxUnsupportedError for one that uses what Stepwell does not have; operators
+    that are not there are named all at once.
+    """
+    from . import importers  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers them
+
+    graph = model if isinstance(model, OnnxGraph) else load_model(model)
+    missing = unsupported(graph.nodes)
+    if missing:
+        raise OnnxUnsupportedError(f"operators that are not supported: {', '.join(missing)}")
+    with located(graph.name):
+        return _imported(graph, dict(shapes or {}), fold, name)
+
+
+def _imported(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: bool, name: str) -> Module:
+    names: dict[str, str] = {}
+    params = [(value.name, _parameter_type(value, shapes.pop(value.name, None), names)) for value in graph.inputs]
+    if shapes:
+        raise OnnxError(f"shapes of {', '.join(shapes)}, expected inputs: {', '.join(name for name, _ in params)}")
+    func = FuncOp(name, params)
+    constants: dict[str, Array] = {}
+    builder = Builder(func.body.block, constants, fold)
+    scope = Scope(builder, graph.opset)
+    for param, value in func.params:
+        scope.items[param] = builder.computed(value)
+    scope.run(graph)
+    builder.say("")
+    results = [_returned(builder, scope.find(output.name), output.name) for output in graph.outputs]
+    builder.relay.insert(ReturnOp([value for values in results for value in values]))
+    if builder.limits:
+        limits = [f"{size} <= {limit}" for size, limit in builder.limits.items()]
+        func.func_attrs = DictionaryAttr({SIZE_LIMITS: strings(limits)})
+    names_of = (op.array_name for op in func.walk() if isinstance(op, ConstantOp))
+    used = {name.data for name in names_of if name is not None}
+    return Module(ModuleOp([func]), {key: array for key, array in constants.items() if key in used})
+
+
+def _returned(builder: Builder, item: Item, name: str) -> list[SSAValue]:
+    """The tensors of a result."""
+    if isinstance(item, list):
+        return [value for each in item for value in _returned(builder, each, name)]
+    if item is None:
+        raise OnnxUnsupportedError(f"output '{name}' has no value, which is not supported")
+    value = builder.value(item)
+    if item.value is None or not value.owner or item.value in builder.entry.args:
+        value = builder.relay.operator("copy", value)
+    return [value]
+
+
+# Sizes of inputs
+
+
+def _parameter_type(value: OnnxValue, shape: Sequence[Size] | None, names: dict[str, str]) -> Any:
+    with located(f"input '{value.name}'"):
+        if not isinstance(value.type, TensorType):
+            raise OnnxUnsupportedError(f"inputs of type {value.type} are not supported")
+        declared = value.type.shape
+        if shape is not None and declared is not None and len(shape) != len(declared):
+            raise OnnxError(f"shape {list(shape)}, expected {len(declared)} extents")
+        if declared is None and shape is None:
+            raise OnnxUnsupportedError("the model does not say how many dimensions it has (pass shapes=)")
+        sizes = [_size_name(each, names) if isinstance(each, str) else each for each in declared or ()]
+        if shape is not None:
+            sizes = list(shape)
+        return tensor_type(sizes, require_dtype(value.type.dtype))
+
+
+def _size_name(text: str, names: dict[str, str]) -> str:
+    """The name of a size as a Python name, another one for each text."""
+    if text not in names:
+        base = re.sub(r"\W", "_", text, flags=re.ASCII)
+        if not base.isidentifier() or keyword.iskeyword(base) or base in ("min", "max"):
+            base = f"size_{base}"
+        name, count = base, 0
+        while name in names.values():
+            count += 1
+            name = f"{base}_{count}"
+        names[text] = name
+    return names[text]
+
+
+# Nodes
+
+
+class Scope:
+    """The values of a graph by name, in those of the graph that it is inside of."""
+
+    def __init__(self, builder: Builder, opset: Mapping[str, int], outer: Scope | None = None):
+        self.builder = builder
+        self.opset = opset
+        self.outer = outer
+        self.items: dict[str, Item] = {}
+
+    def find(self, name: str) -> Item:
+        """A value; None for "", which is left out."""
+        if not name:
+            return None
+        if name in self.items:
+            return self.items[name]
+        if self.outer is None:
+            raise OnnxError(f"'{name}' is not known here")
+        return self.outer.find(name)
+
+    def run(self, graph: OnnxGraph) -> None:
+        """Import the nodes of a graph."""
+        for name, array in graph.initializers.items():
+            self.items[name] = of_array(array, name)
+        for node in graph.nodes:
+            self.node(node)
+
+    def inner(self, graph: OnnxGraph, given: Sequence[Item]) -> list[Item]:
+        """What a graph inside of this one gives. given: its inputs."""
+        scope = Scope(self.builder, graph.opset, self)
+        if len(given) != len(graph.inputs):
+            raise OnnxError(f"graph '{graph.name}' has {len(graph.inputs)} inputs, got {len(given)}")
+        scope.items |= {value.name: item for value, item in zip(graph.inputs, given, strict=True)}
+        with located(graph.name):
+            scope.run(graph)
+            return [scope.find(output.name) for output in graph.outputs]
+
+    def node(self, node: OnnxNode) -> None:
+        """Import a node: its results become known by name."""
+        with located(node.place):
+            made = self._results(node, [self.find(name) for name in node.inputs])
+        for name, item in zip(node.outputs, made, strict=False):
+            if name:
+                self.items[name] = item
+        left = [name for name in node.outputs[len(made) :] if name]
+        if left:
+            raise OnnxUnsupportedError(f"{node.place}: result '{left[0]}' is not supported")
+
+    def apply(self, op_type: str, inputs: Sequence[Item], attributes: Mapping[str, Any], node: OnnxNode) -> Any:
+        """What an operator gives for values."""
+        names = tuple("" if item is None else f"operand{n}" for n, item in enumerate(inputs))
+        made = self._results(replace(node, op_type=op_type, domain="", inputs=names, attributes=attributes), inputs)
+        return made[0] if len(made) == 1 else made
+
+    def _results(self, node: OnnxNode, inputs: Sequence[Item]) -> Sequence[Item]:
+        imported = IMPORTERS.get((node.domain, node.op_type))
+        self.builder.say(node.name or next(filter(None, node.outputs), ""))
+        if imported is None:
+            return self._expanded(node, inputs)
+        try:
+            made = imported(Call(node, inputs, self.builder, self))
+        except OnnxError:
+            raise
+        except NotKnownError as error:
+            raise OnnxUnsupportedError(
+                f"what {node.op_type} does hangs on sizes that are known when the model runs"
+            ) from error
+        except (TeError, StepwellError) as error:
+            raise OnnxUnsupportedError(str(error)) from error
+        return made if isinstance(made, Results) else [made]
+
+    def _expanded(self, node: OnnxNode, inputs: Sequence[Item]) -> Sequence[Item]:
+        """The results of an operator that is made of others."""
+        nodes = expand_node(node, [type_of_item(item) for item in inputs], self.opset)
+        if nodes is None:
+            raise OnnxUnsupportedError(f"operator {node.op_type} is not supported for operands of these types")
+        missing = unsupported(nodes)
+        if missing:
+            raise OnnxUnsupportedError(f"operators that are not supported: {', '.join(missing)}")
+        scope = Scope(self.builder, self.opset, self)
+        scope.items |= {name: item for name, item in zip(node.inputs, inputs, strict=True) if name}
+        for each in nodes:
+            scope.node(each)
+        return [scope.items.get(name) for name in node.outputs]
+
+
+def tensors_of(items: Sequence[Item]) -> list[Tensor]:
+    """The tensors of values."""
+    return [each for item in items for each in (tensors_of(item) if isinstance(item, list) else [item]) if each]

@@ -1,0 +1,169 @@
+"""Sizes that are computed while a model is imported: numbers, and symbols for those known when it runs.
+
+Arrays of them are arrays of objects, on which numpy's functions work as on numbers.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ...dialects.relay import Size, normal_size
+from ...expressions.expr import SizeVar
+from ...expressions.sizes import normal_form, size_of
+from .graph import Array
+
+
+class NotKnownError(Exception):
+    """What is asked of a symbol hangs on its number."""
+
+
+class Symbol:
+    """A size that is not known, as an expression of names. Arithmetic gives a number where it can."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __add__(self, other: Any) -> Any:
+        return _combined("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _combined("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _combined("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _combined("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _combined("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _combined("*", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _divided("//", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _divided("//", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _divided("%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _divided("%", other, self)
+
+    def __eq__(self, other: object) -> bool:
+        return _compared(self, other, operator.eq)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __lt__(self, other: Any) -> bool:
+        return _compared(self, other, operator.lt)
+
+    def __le__(self, other: Any) -> bool:
+        return _compared(self, other, operator.le)
+
+    def __gt__(self, other: Any) -> bool:
+        return _compared(self, other, operator.gt)
+
+    def __ge__(self, other: Any) -> bool:
+        return _compared(self, other, operator.ge)
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+
+def symbol(size: Size) -> Any:
+    """A size as a number or a symbol."""
+    return Symbol(size) if isinstance(size, str) else size
+
+
+def size(value: Any) -> Size:
+    """A number or a symbol as a size."""
+    return value.text if isinstance(value, Symbol) else int(value)
+
+
+def symbols(sizes: Iterable[Size]) -> Array:
+    """Sizes as an array of numbers and symbols."""
+    values = [symbol(each) for each in sizes]
+    made = np.empty(len(values), object)
+    made[:] = values
+    return made
+
+
+def least(a: Any, b: Any) -> Any:
+    """The lesser of two numbers or symbols."""
+    return _chosen("min", a, b)
+
+
+def greatest(a: Any, b: Any) -> Any:
+    """The greater of two numbers or symbols."""
+    return _chosen("max", a, b)
+
+
+def _text(value: Any) -> str:
+    return value.text if isinstance(value, Symbol) else str(int(value))
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, Symbol | int | np.integer) and not isinstance(value, bool)
+
+
+def _combined(sign: str, a: Any, b: Any) -> Any:
+    if not (_is_size(a) and _is_size(b)):
+        raise NotKnownError
+    return symbol(normal_size(f"({_text(a)}) {sign} ({_text(b)})"))
+
+
+def _divided(sign: str, a: Any, b: Any) -> Any:
+    """A quotient or remainder. ONNX rounds towards zero, sizes are rounded down: the same from 0 on."""
+    if not is_from(0, a) or not is_from(1, b):
+        raise NotKnownError
+    return _combined(sign, a, b)
+
+
+def _chosen(name: str, a: Any, b: Any) -> Any:
+    if not (isinstance(a, Symbol) or isinstance(b, Symbol)):
+        return (min if name == "min" else max)(a, b)
+    for less, more in ((a, b), (b, a)):
+        try:
+            if less <= more:
+                return less if name == "min" else more
+        except NotKnownError:
+            pass
+    return symbol(normal_size(f"{name}({_text(a)}, {_text(b)})"))
+
+
+def is_from(low: int, value: Any) -> bool:
+    """Whether a number or symbol is known to be at least `low`: a sum of sizes, which are from 0 on, and a number."""
+    if not isinstance(value, Symbol):
+        return _is_size(value) and value >= low
+    names: dict[str, SizeVar] = {}
+    form = normal_form(size_of(value.text, lambda name: names.setdefault(name, SizeVar(name))))
+    number = sum(count for product, count in form if not product)
+    return all(count > 0 for product, count in form if product) and number >= low
+
+
+def _compared(a: Any, b: Any, holds: Callable[[Any, Any], bool]) -> bool:
+    """A comparison that is the same for all sizes."""
+    difference = a - b
+    if not isinstance(difference, Symbol):
+        return holds(difference, 0)
+    for sign, value in ((1, difference), (-1, b - a)):
+        if is_from(1, value):
+            return holds(sign, 0)
+        if is_from(0, value) and holds(0, 0) == holds(sign, 0):
+            return holds(sign, 0)
+    raise NotKnownError

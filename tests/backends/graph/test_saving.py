@@ -1,0 +1,414 @@
+"""Compiled graphs and libraries in files."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepwell
+from stepwell import LinkError, LoadError, OptionError, UnsupportedError
+from stepwell.backends.graph import Executable, GraphExecutor, build_graph
+from stepwell.backends.llvm import Target
+from stepwell.backends.llvm.saving import check_host
+from stepwell.backends.runtime import Library, archive
+
+ROWS = '#relay.sizes<"n">'
+NET = f"""
+relay.func @main("x" %x: tensor<?x8xf32, {ROWS}>) {{
+  %w = relay.constant "w" : tensor<3x8xf32>
+  %b = relay.constant "b" : tensor<3xbf16>
+  %half = relay.constant 0.5 : tensor<f32>
+  %0 = relay.nn.dense(%x, %w) : (tensor<?x8xf32, {ROWS}>, tensor<3x8xf32>) -> tensor<?x3xf32, {ROWS}>
+  %1 = relay.nn.softmax(%0) : (tensor<?x3xf32, {ROWS}>) -> tensor<?x3xf32, {ROWS}>
+  %2 = relay.multiply(%1, %half) : (tensor<?x3xf32, {ROWS}>, tensor<f32>) -> tensor<?x3xf32, {ROWS}>
+  %3 = relay.cast(%b) {{dtype = "float32"}} : (tensor<3xbf16>) -> tensor<3xf32>
+  %4 = relay.add(%2, %3) : (tensor<?x3xf32, {ROWS}>, tensor<3xf32>) -> tensor<?x3xf32, {ROWS}>
+  relay.return %4 : tensor<?x3xf32, {ROWS}>, %b : tensor<3xbf16>
+}}
+"""
+ADD = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        B[i] = A[i] + 1.0
+"""
+
+
+@pytest.fixture(scope="module")
+def executable() -> Executable:
+    import ml_dtypes
+
+    mod = stepwell.parse_mlir(NET)
+    rng = np.random.default_rng(0)
+    mod.constants["w"] = rng.standard_normal((3, 8)).astype("float32")
+    mod.constants["b"] = rng.standard_normal(3).astype(ml_dtypes.bfloat16)
+    return build_graph(mod)
+
+
+def run(executable: Executable, rows: int = 4) -> list[Any]:
+    executor = GraphExecutor(executable)
+    executor.run(x=np.linspace(-1, 1, rows * 8, dtype="float32").reshape(rows, 8))
+    return [executor.get_output(n).copy() for n in range(executor.num_outputs)]
+
+
+def assert_same(one: Executable, other: Executable) -> None:
+    for a, b in zip(run(one), run(other), strict=True):
+        assert a.dtype == b.dtype
+        assert a.tobytes() == b.tobytes()
+
+
+@pytest.fixture(params=["out", "out.tar"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / request.param
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+# What is saved comes back
+
+
+def test_a_graph_computes_the_same_after_it_was_saved(executable: Executable, path: Path) -> None:
+    executable.save(path)
+    loaded = Executable.load(path)
+    assert_same(loaded, executable)
+    for field in ("inputs", "outputs", "entry", "workspace", "unshared", "tensors", "steps", "returned"):
+        assert getattr(loaded, field) == getattr(executable, field)
+    assert str(loaded.graph) == str(executable.graph)
+    assert [step.kernel for step in loaded.steps or ()] == [time.kernel for time in kernels(loaded)]
+
+
+def kernels(executable: Executable) -> list[Any]:
+    executor = GraphExecutor(executable)
+    executor.set_input(x=np.zeros((2, 8), "float32"))
+    return executor.profile(1)
+
+
+def test_what_was_loaded_can_be_saved_again(executable: Executable, path: Path, tmp_path: Path) -> None:
+    executable.save(path)
+    again = tmp_path / "again"
+    Executable.load(path).save(again)
+    assert_same(Executable.load(again), executable)
+
+
+def test_another_process_runs_it(executable: Executable, path: Path) -> None:
+    executable.save(path)
+    code = (
+        "import sys, numpy as np\n"
+        "from stepwell.backends.graph import Executable, GraphExecutor\n"
+        "executor = GraphExecutor(Executable.load(sys.argv[1]))\n"
+        "executor.run(x=np.linspace(-1, 1, 32, dtype='float32').reshape(4, 8))\n"
+        "print(executor.get_output(0).tobytes().hex())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == run(executable)[0].tobytes().hex()
+
+
+def test_constants_are_mapped_and_not_copied(executable: Executable, path: Path) -> None:
+    executable.save(path)
+    loaded = Executable.load(path)
+    for name, array in loaded.constants.items():
+        assert array.tobytes() == executable.constants[name].tobytes()
+        assert array.ctypes.data % 64 == 0 or path.suffix == ".tar"
+        owner: Any = array
+        while isinstance(owner, np.ndarray) and owner.base is not None:
+            owner = owner.base
+        assert type(owner).__name__ == "mmap"
+
+
+def test_saved_bytes_depend_on_the_graph_alone(executable: Executable, tmp_path: Path) -> None:
+    for name in ("a.tar", "b.tar"):
+        executable.save(tmp_path / name)
+    assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
+
+
+def test_a_library_computes_the_same_after_it_was_exported(path: Path) -> None:
+    library = stepwell.build(stepwell.parse_tvmscript(ADD))
+    library.export(path)
+    loaded = Library.load(path)
+    out = np.zeros(8, "float32")
+    loaded(np.arange(8, dtype="float32"), out)
+    assert out.tolist() == [i + 1 for i in range(8)]
+    assert loaded["main"].signature == library["main"].signature
+    with pytest.raises(stepwell.ArgumentError, match=r"no source called 'asm', there is none, for it was loaded"):
+        loaded.source("asm")
+
+
+def test_assertions_packed_functions_and_c_functions_come_along(path: Path) -> None:
+    text = """
+@T.prim_func
+def main(a: T.handle, b: T.handle, x: T.float32):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    assert x > T.float32(0), "x must be positive"
+    T.evaluate(T.call_packed("test.saving.double", B))
+    for i in range(n):
+        A[i] = T.call_extern("float32", "hypotf", B[i], x)
+"""
+    called: list[int] = []
+    stepwell.register_func("test.saving.double", lambda b: called.append(len(b)), override=True)
+    stepwell.build(stepwell.parse_tvmscript(text)).export(path)
+    loaded = Library.load(path)
+    a, b = np.zeros(2, "float32"), np.array([3, 6], "float32")
+    loaded(a, b, 4.0)
+    assert called == [2]
+    assert a[0] == 5
+    with pytest.raises(stepwell.StepwellError, match="x must be positive"):
+        loaded(a, b, -1.0)
+    with pytest.raises(stepwell.ArgumentError, match="main: "):
+        loaded(a, np.zeros(3, "float32"), 1.0)
+
+
+def test_c_functions_that_nobody_has_are_an_error_of_linking(path: Path) -> None:
+    import ctypes
+
+    callback = ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: 7)
+    address = ctypes.cast(callback, ctypes.c_void_p).value or 0
+    text = (
+        '@T.prim_func\ndef main(A: T.Buffer((1,), "int32")):\n    A[0] = T.call_extern("int32", "test_saving_seven")\n'
+    )
+    from stepwell.backends.llvm import compile_module
+    from stepwell.transforms.pipelines import lower
+
+    symbols = {"test_saving_seven": address}
+    compile_module(lower(stepwell.parse_tvmscript(text)).op, symbols=symbols).export(path)
+    with pytest.raises(LinkError, match="test_saving_seven"):
+        Library.load(path)
+    out = np.zeros(1, "int32")
+    Library.load(path, symbols)(out)
+    assert out[0] == 7
+
+
+def test_functions_of_python_cannot_be_saved(path: Path) -> None:
+    library = stepwell.build(stepwell.parse_tvmscript(ADD), target="python")
+    with pytest.raises(UnsupportedError, match="expected one of native code"):
+        library.export(path)
+
+
+def test_libraries_are_found_again(path: Path) -> None:
+    pytest.importorskip("scipy_openblas32")
+    text = """
+relay.func @main("x" %x: tensor<4x8xf32>, "w" %w: tensor<3x8xf32>) {
+  %0 = relay.nn.dense(%x, %w) : (tensor<4x8xf32>, tensor<3x8xf32>) -> tensor<4x3xf32>
+  relay.return %0 : tensor<4x3xf32>
+}
+"""
+    build_graph(stepwell.parse_mlir(text), target="llvm -libs=cblas").save(path)
+    code = (
+        "import sys, numpy as np\n"
+        "from stepwell.backends.graph import Executable, GraphExecutor\n"
+        "executor = GraphExecutor(Executable.load(sys.argv[1]))\n"
+        "executor.run(x=np.ones((4, 8), 'float32'), w=np.ones((3, 8), 'float32'))\n"
+        "assert (executor.get_output(0) == 8).all()\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+
+
+# Where it is saved
+
+
+def test_what_was_saved_before_is_replaced(executable: Executable, path: Path) -> None:
+    executable.save(path)
+    executable.save(path)
+    assert left_in(path.parent) == [path.name]
+    assert_same(Executable.load(path), executable)
+
+
+def test_nothing_else_is_ever_overwritten(executable: Executable, path: Path) -> None:
+    if path.suffix == ".tar":
+        path.write_bytes(b"mine")
+    else:
+        path.mkdir()
+        (path / "mine").write_bytes(b"mine")
+    with pytest.raises(OptionError, match=r"there is something else, expected a (tar|folder) saved by stepwell"):
+        executable.save(path)
+    assert left_in(path.parent) == [path.name]
+
+
+def test_the_folder_around_it_must_exist(executable: Executable, path: Path) -> None:
+    with pytest.raises(OptionError, match="does not exist"):
+        executable.save(path.parent / "no" / path.name)
+
+
+@pytest.mark.parametrize("before", [False, True])
+@pytest.mark.parametrize("stop", [OSError("no space left"), KeyboardInterrupt()])
+def test_an_interrupted_write_leaves_what_was_there(
+    executable: Executable, path: Path, monkeypatch: pytest.MonkeyPatch, stop: BaseException, before: bool
+) -> None:
+    if before:
+        executable.save(path)
+
+    def fail(*args: Any) -> None:
+        raise stop
+
+    for name in ("_checksum", "_replace_folder" if path.suffix != ".tar" else "_pack"):
+        with monkeypatch.context() as patch:
+            patch.setattr(archive, name, fail)
+            with pytest.raises(type(stop)):
+                executable.save(path)
+        assert left_in(path.parent) == ([path.name] if before else [])
+    if before:
+        assert_same(Executable.load(path), executable)
+
+
+def test_an_interrupted_replacement_leaves_the_old_one(
+    executable: Executable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    executable.save(path)
+    moves: list[Any] = []
+    rename = os.replace
+
+    def fail_second(source: Any, target: Any) -> None:
+        moves.append(target)
+        if len(moves) == 2:
+            raise OSError("no")
+        rename(source, target)
+
+    monkeypatch.setattr(archive.os, "replace", fail_second)
+    with pytest.raises(OSError, match="no"):
+        executable.save(path)
+    assert left_in(tmp_path) == ["out"]
+    assert_same(Executable.load(path), executable)
+
+
+# What is broken
+
+
+def test_what_is_not_there_or_none_of_ours_is_not_loaded(tmp_path: Path) -> None:
+    with pytest.raises(LoadError, match="nowhere: there is nothing"):
+        Executable.load(tmp_path / "nowhere")
+    with pytest.raises(LoadError, match=r"no stepwell\.json there"):
+        Executable.load(tmp_path)
+    (tmp_path / "file").write_bytes(b"x" * 2000)
+    with pytest.raises(LoadError, match="no folder and no tar"):
+        Executable.load(tmp_path / "file")
+
+
+def test_a_library_is_no_graph(executable: Executable, path: Path) -> None:
+    executable.save(path)
+    with pytest.raises(LoadError, match="a graph, expected a library"):
+        Library.load(path)
+
+
+@pytest.mark.parametrize("name", ["code.o", "constants.bin", "graph.mlir"])
+def test_each_file_is_checked(executable: Executable, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "out"
+    executable.save(path)
+    content = (path / name).read_bytes()
+    (path / name).write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    with pytest.raises(LoadError, match=rf"checksum of {name} is \w+, expected \w+"):
+        Executable.load(path)
+    (path / name).write_bytes(content[:-1])
+    with pytest.raises(LoadError, match=f"{name} has {len(content) - 1} bytes, expected {len(content)}"):
+        Executable.load(path)
+    (path / name).unlink()
+    with pytest.raises(LoadError, match=f"{name} is missing"):
+        Executable.load(path)
+
+
+def test_a_tar_that_is_cut_off_is_not_loaded(executable: Executable, tmp_path: Path) -> None:
+    path = tmp_path / "out.tar"
+    executable.save(path)
+    content = path.read_bytes()
+    for length in (0, 100, 600, len(content) // 2, len(content) - 11_000):
+        path.write_bytes(content[:length])
+        with pytest.raises(LoadError):
+            Executable.load(path)
+
+
+def edit(path: Path, change: Callable[[dict[str, Any]], None], *, sign: bool = True) -> None:
+    """Change a manifest. sign: give it the checksum that it should have then."""
+    file = path / "stepwell.json"
+    said = json.loads(file.read_text())
+    change(said)
+    if sign:
+        del said["checksum"]
+        said["checksum"] = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    file.write_text(json.dumps(said))
+
+
+def test_the_manifest_is_checked(executable: Executable, tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    executable.save(path)
+    edit(path, lambda said: said["content"]["graph"].update(workspace=64), sign=False)
+    with pytest.raises(LoadError, match=r"checksum of stepwell\.json is \w+, expected \w+"):
+        Executable.load(path)
+    (path / "stepwell.json").write_text("{")
+    with pytest.raises(LoadError, match=r"stepwell\.json is broken"):
+        Executable.load(path)
+    (path / "stepwell.json").write_text("[]")
+    with pytest.raises(LoadError, match=r"stepwell\.json is broken: expected an object, got list"):
+        Executable.load(path)
+
+
+def test_another_version_of_the_format_is_refused(executable: Executable, tmp_path: Path) -> None:
+    executable.save(tmp_path / "out")
+    edit(tmp_path / "out", lambda said: said.update(format=99, stepwell="7.0"))
+    with pytest.raises(LoadError, match=r"format 99 of stepwell 7\.0, expected format 1"):
+        Executable.load(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda said: said["content"].pop("graph"),
+        lambda said: said["content"]["graph"].pop("tensors"),
+        lambda said: said["content"]["graph"]["constants"][0].update(shape=[5, 5, 5]),
+        lambda said: said["content"]["code"]["functions"][0]["parameters"][0].update(kind="none"),
+        lambda said: said["content"]["code"].update(failures=[{}]),
+        lambda said: said["files"].pop("code.o") and said.update(files=None),
+    ],
+)
+def test_a_manifest_of_another_form_is_an_error_that_says_so(
+    executable: Executable, tmp_path: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    executable.save(tmp_path / "out")
+    edit(tmp_path / "out", change)
+    with pytest.raises(LoadError, match=r"stepwell\.json is broken: \w+Error"):
+        Executable.load(tmp_path / "out")
+
+
+# Other processors
+
+
+def test_code_for_more_than_this_processor_has_is_refused(executable: Executable, tmp_path: Path) -> None:
+    executable.save(tmp_path / "out")
+    edit(tmp_path / "out", lambda said: said["content"]["code"].update(cpu="tomorrow", features="+warp,+weft"))
+    with pytest.raises(LoadError, match=r"made for tomorrow, whose features it does not say, this machine is"):
+        Executable.load(tmp_path / "out")
+    host = Target.host()
+    features = f"{host.features},+weft,+warp"
+    edit(tmp_path / "out", lambda said: said["content"]["code"].update(features=features))
+    with pytest.raises(LoadError, match=r"made for tomorrow with warp, weft, which this machine \(.+\) does not have"):
+        Executable.load(tmp_path / "out")
+
+
+def test_code_for_another_system_is_refused(executable: Executable, tmp_path: Path) -> None:
+    executable.save(tmp_path / "out")
+    edit(tmp_path / "out", lambda said: said["content"]["code"].update(triple="riscv64-unknown-none"))
+    with pytest.raises(LoadError, match=r"made for riscv64-unknown-none, this machine is"):
+        Executable.load(tmp_path / "out")
+
+
+def test_code_for_less_than_this_processor_has_is_loaded(
+    executable: Executable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = executable.library.code
+    assert code is not None
+    monkeypatch.setattr(Target, "host", staticmethod(lambda: Target("haswell", "+avx2,+fma,-avx512f")))
+    doubled = "+avx512f,-fma,+avx2,-avx512f"
+    for cpu, features in (("x86-64", ""), ("nehalem", "-avx2,-fma,-avx512f"), ("haswell", ""), ("x", doubled)):
+        check_host(replace(code, cpu=cpu, features=features), Path("out"))
+    with pytest.raises(LoadError, match="made for x86-64-v3 with avx, bmi"):
+        check_host(replace(code, cpu="x86-64-v3", features=""), Path("out"))

@@ -1,0 +1,171 @@
+"""`stepwell compile MODEL -o OUT`: a graph of operators into native code in a folder or tar."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from ..backends.graph import Executable, build_graph
+from ..backends.runtime.archive import check_replaceable
+from ..core.diagnostics import did_you_mean
+from ..core.dtypes import numpy_dtype
+from ..core.errors import OptionError, StepwellError
+from ..core.target import Target
+from ..dialects.relay import FuncOp, Size, dtype_of_tensor, normal_size, shape_of
+from ..frontends.mlir import parse_mlir
+from ..module import Module
+from ..transforms.convert_relay_to_tir import arrays_of
+from ..transforms.pipelines import LANDINGS, AfterPass, optimize_relay, relay_to_calls
+from .arrays import read_arrays
+from .phases import Phases
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What `stepwell compile` takes."""
+    add = parser.add_argument
+    add("file", type=Path, metavar="MODEL", help="a model of ONNX (.onnx), or a graph of relay (.mlir)")
+    add("-o", "--output", type=Path, required=True, metavar="OUT", help="a folder, or a file that ends in .tar")
+    add(
+        "--input-shape", type=_input_shape, action="append", default=[], metavar="NAME:1,3,224,224",
+        help="of an input of ONNX; a size that is known when it runs is a name",
+    )  # fmt: skip
+    add("--constants", type=Path, metavar="FILE.npz", help="the arrays that a .mlir file refers to")
+    add("--entry", metavar="NAME", help="the function to compile (main, or the only one)")
+    add("--target", default="llvm", help="what to compile for, as 'llvm -libs=cblas' (this machine)")
+    add("-O", type=int, choices=[0, 1, 2], default=2, help="0: a kernel per operator; 1: fused; 2: all (default)")
+    add("--print-after", action="append", default=[], metavar="PASS", help="show the program behind a pass")
+
+
+def _input_shape(text: str) -> tuple[str, tuple[Size, ...]]:
+    name, colon, sizes = text.rpartition(":")
+    try:
+        if not colon or not name:
+            raise ValueError(text)
+        return name, tuple(_size(size.strip()) for size in sizes.split(",")) if sizes else ()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected NAME:SIZE,SIZE,..., got {text!r}") from None
+
+
+def _size(text: str) -> Size:
+    return int(text) if text.isdecimal() else normal_size(text)
+
+
+def compile_command(options: argparse.Namespace) -> int:
+    """The `compile` command; returns the exit code."""
+    check_replaceable(options.output.resolve())
+    _check_passes(options.print_after)
+    target = Target.of(options.target)
+    phases = Phases()
+    with phases.shown():
+        phases.begin("read")
+        module = _read(options)
+        entry = entry_of(module, options.entry)
+        phases.begin("optimise")
+        executable = build_graph(
+            module, target=target, entry=entry, opt_level=options.O, after=_watch(phases, set(options.print_after))
+        )
+        phases.begin("write")
+        executable.save(options.output)
+    print(_summary(executable, phases.seconds))
+    return 0
+
+
+def _check_passes(names: list[str]) -> None:
+    passes = [*optimize_relay(), *relay_to_calls(), *(each for landing in LANDINGS for each in landing.passes())]
+    known = list(dict.fromkeys(each.name for each in passes))
+    for name in names:
+        if name not in known:
+            raise OptionError(
+                f"--print-after {name}: no such pass runs{did_you_mean(name, known)} (there are {', '.join(known)})"
+            )
+
+
+# Reading
+
+
+def _read(options: argparse.Namespace) -> Module:
+    readers: dict[str, Callable[[argparse.Namespace], Module]] = {".onnx": _read_onnx, ".mlir": _read_mlir}
+    read = readers.get(options.file.suffix)
+    if read is None:
+        raise OptionError(f"{options.file}: expected a file that ends in {' or '.join(readers)}")
+    return read(options)
+
+
+def _read_onnx(options: argparse.Namespace) -> Module:
+    from ..frontends.onnx import from_onnx
+
+    if options.constants is not None:
+        raise OptionError("--constants: a model of ONNX has its own")
+    return from_onnx(options.file, shapes=dict(options.input_shape))
+
+
+def _read_mlir(options: argparse.Namespace) -> Module:
+    if options.input_shape:
+        raise OptionError("--input-shape: a .mlir file says the shapes of its inputs")
+    module = parse_mlir(options.file.read_text(encoding="utf-8"), str(options.file))
+    module.verify()
+    if options.constants is not None:
+        module.constants.update(read_arrays(options.constants))
+    _check_constants(module)
+    return module
+
+
+def _check_constants(module: Module) -> None:
+    """OptionError unless each array that is referred to is there, and is what its type says."""
+    for func in module.functions.values():
+        for name, op in arrays_of(func).items() if isinstance(func, FuncOp) else ():
+            expected = op.result.type
+            found = module.constants.get(name)
+            if found is None:
+                raise OptionError(f"constant {name!r}, {expected}, is missing: --constants FILE.npz")
+            if found.shape != shape_of(expected) or found.dtype != numpy_dtype(dtype_of_tensor(expected)):
+                raise OptionError(f"constant {name!r}: {found.dtype} of shape {found.shape}, expected {expected}")
+
+
+def entry_of(module: Module, name: str | None) -> str:
+    """The function of a name; by default `main`, or the only one. Errors if there is none."""
+    names = list(module.functions)
+    if name is None and "main" not in names and len(names) != 1:
+        raise StepwellError(f"which function? --entry one of {', '.join(names) or '(there is none)'}")
+    return name or ("main" if "main" in names else names[0])
+
+
+# Showing
+
+
+def _watch(phases: Phases, printed: set[str]) -> AfterPass:
+    """Shows what is done behind each pass, and the program behind some."""
+    last_of_graph = relay_to_calls()[-1].name
+    last = LANDINGS[-1].passes()[-1].name
+    seen: set[str] = set()
+
+    def after(name: str, module: Module) -> None:
+        if name in printed:
+            phases.show(f"//===== after {name} =====//\n{module}\n")
+        if name == last_of_graph and name not in seen:
+            phases.begin("lower")
+        elif name == last:
+            phases.begin("LLVM")
+        else:
+            phases.say(f"after {name}")
+        seen.add(name)
+
+    return after
+
+
+def _summary(executable: Executable, seconds: dict[str, float]) -> str:
+    steps = executable.steps
+    kernels = len(executable.library.functions) - 1 if steps is None else len({step.kernel for step in steps})
+    calls = "" if steps is None else f" in {len(steps)} calls"
+    constants = sum(array.nbytes for array in executable.constants.values())
+    taken = ", ".join(f"{name} {each:.2f}" for name, each in seconds.items())
+    lines = {
+        "inputs": ", ".join(f"{spec.name}: {spec}" for spec in executable.inputs) or "none",
+        "outputs": ", ".join(f"{spec.name}: {spec}" for spec in executable.outputs),
+        "kernels": f"{kernels}{calls}",
+        "constants": f"{constants:,} bytes",
+        "workspace": f"{executable.workspace:,} bytes, {executable.unshared:,} before sharing",
+        "seconds": f"{sum(seconds.values()):.2f}: {taken}",
+    }
+    return "\n".join(f"{name:12}{text}" for name, text in lines.items())

@@ -1,0 +1,137 @@
+"""`stepwell run OUT`: a compiled graph that was saved, on given or made-up inputs, timed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..backends.graph import Executable, GraphExecutor, TensorSpec
+from ..core.diagnostics import did_you_mean
+from ..core.dtypes import numpy_dtype, parse_dtype
+from ..core.errors import OptionError
+from .arrays import read_arrays, write_arrays
+
+Array: TypeAlias = npt.NDArray[Any]
+
+FILLS = ("random", "zeros", "ones")
+"""What made-up inputs hold. Random: floats are standard normal, integers 0 or 1, for they may be places."""
+
+
+def run_saved(options: argparse.Namespace) -> int:
+    """`stepwell run` of a folder or tar; returns the exit code."""
+    executable = Executable.load(options.file)
+    executor = GraphExecutor(executable)
+    for name, array in _inputs(executable, options).items():
+        executor.set_input(name, array)
+        print(f"{name}: {_described(array)}")
+    executor.run()
+    outputs = {spec.name: executor.get_output(n) for n, spec in enumerate(executable.outputs)}
+    for name, array in outputs.items():
+        print(f"{name}: {_described(array)}")
+    if options.output is not None:
+        write_arrays(options.output, outputs)
+    print(_time(executor, options.repeat, options.number))
+    if options.profile:
+        print(_profile(executor, options.repeat))
+    return 0
+
+
+def _described(array: Array) -> str:
+    name = f"{array.dtype}{list(array.shape)}"
+    return f"{name} from {array.min()} to {array.max()}" if array.size else name
+
+
+# Inputs
+
+
+def _inputs(executable: Executable, options: argparse.Namespace) -> dict[str, Array]:
+    """An array for each input: from the file, else made up. OptionError, ArgumentError for what does not fit."""
+    specs = {spec.name: spec for spec in executable.inputs}
+    given = read_arrays(options.inputs) if options.inputs is not None else {}
+    for name in given:
+        if name not in specs:
+            known = ", ".join(specs) or "none"
+            raise OptionError(f"{options.inputs}: no input {name!r}{did_you_mean(name, specs)}, there is {known}")
+    missing = [name for name in specs if name not in given]
+    if options.inputs is not None and missing and options.fill is None:
+        expected = ", ".join(f"{name}: {specs[name]}" for name in missing)
+        raise OptionError(f"{options.inputs}: inputs are missing, expected {expected} (or --fill)")
+    sizes = _sizes(executable, dict(options.size))
+    given = {name: _typed(array, specs[name]) for name, array in given.items()}
+    for name, array in given.items():
+        specs[name].bind(array, sizes)
+    rng = np.random.default_rng(options.seed)
+    made = {name: _filled(specs[name], options.fill or "random", rng, sizes) for name in missing}
+    return {name: given[name] if name in given else made[name] for name in specs}
+
+
+def _typed(array: Array, spec: TensorSpec) -> Array:
+    """An array of a type that numpy's files do not know (`bfloat16`), which they give as bytes."""
+    expected = numpy_dtype(spec.dtype)
+    is_bytes = array.dtype.kind == "V" and array.dtype.itemsize == expected.itemsize
+    return array.view(expected) if is_bytes else array
+
+
+def _sizes(executable: Executable, given: dict[str, int]) -> dict[str, int]:
+    known = {name for spec in executable.inputs for name in _names(spec)}
+    for name in given:
+        if name not in known:
+            there = ", ".join(sorted(known)) or "none"
+            raise OptionError(f"--size {name}: no such size{did_you_mean(name, known)}, there is {there}")
+    return given
+
+
+def _names(spec: TensorSpec) -> Iterator[str]:
+    """The names that the sizes of a tensor are made of."""
+    for size in spec.shape:
+        if isinstance(size, str):
+            yield from (name for name in re.findall(r"[^\W\d]\w*", size) if name not in ("min", "max"))
+
+
+def _filled(spec: TensorSpec, fill: str, rng: np.random.Generator, sizes: Mapping[str, int]) -> Array:
+    unknown = [name for name in _names(spec) if name not in sizes]
+    if unknown:
+        raise OptionError(f"input {spec.name}, {spec}: size {unknown[0]} is not known: --size {unknown[0]}=N")
+    shape, dtype = spec.concrete(sizes), numpy_dtype(spec.dtype)
+    if fill != "random":
+        return np.full(shape, fill == "ones", dtype)
+    is_float = parse_dtype(spec.dtype).is_float
+    return (rng.standard_normal(shape) if is_float else rng.integers(0, 2, shape)).astype(dtype)
+
+
+# Times
+
+
+def _time(executor: GraphExecutor, repeat: int, number: int) -> str:
+    times: list[float] = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        for _ in range(number):
+            executor.run()
+        times.append((time.perf_counter() - start) / number * 1e6)
+    spread = statistics.pstdev(times)
+    return (
+        f"median {statistics.median(times):.1f} us of {repeat} times {number} "
+        f"(mean {statistics.fmean(times):.1f}, std {spread:.1f}, from {min(times):.1f} to {max(times):.1f})"
+    )
+
+
+def _profile(executor: GraphExecutor, repeat: int) -> str:
+    """A table of the kernels, in the order in which they run."""
+    found = executor.profile(repeat)
+    whole = sum(each.seconds for each in found) or 1.0
+    width = max((len(each.kernel) for each in found), default=0)
+    width = max(width, len("kernel"))
+    lines = [f"{'kernel':{width}}{'share':>9}{'median us':>12}  shape"]
+    for each in found:
+        shape = "x".join(map(str, each.shape)) or "scalar"
+        lines.append(f"{each.kernel:{width}}{each.seconds / whole:9.1%}{each.seconds * 1e6:12.1f}  {shape}")
+    lines.append(f"{'all':{width}}{1:9.1%}{whole * 1e6:12.1f}")
+    return "\n".join(lines)
