@@ -122,6 +122,16 @@ def test_products_of_any_rank() -> None:
     check(model([node("MatMul", ["w", "x"], ["y"])], [value("x", (4, 2))], ["y"], {"w": random(4)}), random(4, 2))
 
 
+def test_frequencies() -> None:
+    nodes = [
+        node("DFT", ["x", "n", "axis"], ["f"]),
+        node("DFT", ["f", "", "axis"], ["b"], inverse=1),
+        node("DFT", ["x", "", "axis"], ["h"], onesided=1),
+    ]
+    weights = {"n": np.array(7), "axis": np.array(1)}
+    check(model(nodes, [value("x", (2, 6, 1))], ["f", "b", "h"], weights, 20), random(2, 6, 1))
+
+
 def test_reductions_and_orders() -> None:
     nodes = [
         node("ReduceSum", ["x", "a"], ["s"], keepdims=0),
