@@ -23,8 +23,8 @@ from ..dialects.tir import ConstOp, IfThenElseOp, TirBuilder
 class TeInlinePass(ModulePass):
     """Write computed tensors into those that read them, where they are no reductions and no parameters.
 
-    What is read at several places is computed several times. A tensor that something else than an element of it is used of
-    (a scan starts from it, a call takes it) stays.
+    What is read at several places is computed several times. A tensor that something else than an element of it is
+    used of (a scan starts from it, a call takes it) stays.
 
     recompute: if False, a tensor stays if some of its elements would be computed more than once, unless it is one of
     numbers and elements of others, and no reduction reads it.
@@ -136,7 +136,8 @@ def _same_elements(tensor: SSAValue) -> list[list[te.ReadOp]]:
     """What reads a tensor, those together that read the same element in one block, the first of them first."""
     found: dict[tuple[Block | None, tuple[SSAValue, ...]], list[te.ReadOp]] = {}
     for use in tensor.uses:
-        assert isinstance(read := use.operation, te.ReadOp)
+        read = use.operation
+        assert isinstance(read, te.ReadOp)
         found.setdefault((read.parent, tuple(read.indices)), []).append(read)
     for (block, _), reads in found.items():
         if len(reads) > 1:
