@@ -25,8 +25,10 @@ class TeError(StepwellError, ValueError):
     what: the message without the line.
     """
 
-    def __init__(self, message: str):
+    def __init__(self, message: str, where: str | None = None):
+        """where: the line, as file and number; that which is being run if missing."""
         self.what = message
-        frame = user_frame()
-        where = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}: error: "
-        super().__init__(f"{where}{message}")
+        if where is None:
+            frame = user_frame()
+            where = "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        super().__init__(f"{where}: error: {message}" if where else message)

@@ -48,6 +48,9 @@ def normal_form(size: PrimExpr) -> Sum:
             return _remainder(normal_form(size.a), normal_form(size.b))
         case Min() | Max():
             a, b = sorted((normal_form(size.a), normal_form(size.b)), key=_text)
+            known = [number for form in (a, b) if (number := _number(form)) is not None]
+            if len(known) == 2:
+                return _sum({(): min(known) if isinstance(size, Min) else max(known)})
             return a if a == b else _atom((size.operator, a, b))
         case _:
             return _atom(size)

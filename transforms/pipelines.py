@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes as get_upstream_passes
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
 from ..core.errors import OptionError, PassError, StepwellError
@@ -38,8 +39,10 @@ from .legalize_half_floats import LegalizeHalfFloatsPass
 from .lowering.types import where
 from .relay_eliminate_dead_code import RelayEliminateDeadCodePass
 from .relay_fold_constants import RelayFoldConstantsPass
+from .relay_fold_scale_axis import RelayFoldScaleAxisPass
 from .relay_fuse_operators import RelayFuseOperatorsPass
 from .relay_plan_memory import RelayPlanMemoryPass
+from .relay_simplify import RelaySimplifyPass
 from .relay_simplify_inference import RelaySimplifyInferencePass
 from .tir_lower_match_buffers import TirLowerMatchBuffersPass
 from .tir_plan_allocations import TirPlanAllocationsPass
@@ -55,7 +58,15 @@ AfterPass: TypeAlias = Callable[[str, Module], None]
 
 def optimize_relay() -> list[ModulePass]:
     """What makes graphs smaller before they go down."""
-    return [RelaySimplifyInferencePass(), RelayFoldConstantsPass(), RelayEliminateDeadCodePass()]
+    return [
+        RelaySimplifyInferencePass(),
+        RelayFoldConstantsPass(),
+        RelaySimplifyPass(),
+        RelayFoldScaleAxisPass(),
+        RelayFoldConstantsPass(),
+        CommonSubexpressionElimination(),
+        RelayEliminateDeadCodePass(),
+    ]
 
 
 def relay_to_calls(opt_level: int = 2) -> list[ModulePass]:

@@ -10,7 +10,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerType, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -23,8 +23,8 @@ from ..dialects.tir import ConstOp, IfThenElseOp, TirBuilder
 class TeInlinePass(ModulePass):
     """Write computed tensors into those that read them, where they are no reductions and no parameters.
 
-    What is read several times is computed several times. A tensor that something else than an element of it is used of
-    (a scan starts from it, a call takes it) stays.
+    What is read at several places is computed several times. A tensor that something else than an element of it is
+    used of (a scan starts from it, a call takes it) stays.
 
     recompute: if False, a tensor stays if some of its elements would be computed more than once, unless it is one of
     numbers and elements of others, and no reduction reads it.
@@ -62,8 +62,8 @@ class TeInlinePass(ModulePass):
 
 def inline_tensors(op: Operation, recompute: bool) -> None:
     """What the pass does, to a module or function."""
-    # A producer comes before what reads it, so what is written into a reader has been done already.
-    for compute in [c for c in op.walk() if isinstance(c, te.ComputeOp)]:
+    # Readers first: each body is written once for each of its readers, however long the chain of those is.
+    for compute in reversed([c for c in op.walk() if isinstance(c, te.ComputeOp)]):
         if not compute.is_reduction and all(_is_read_only(tensor) for tensor in compute.tensors):
             if recompute or _is_moved(compute) or _is_computed_once(compute):
                 _inline(compute)
@@ -122,14 +122,29 @@ def _count(axes: Sequence[te.Axis]) -> tuple[int, Counter[SSAValue]]:
 
 def _inline(op: te.ComputeOp) -> None:
     for n, tensor in enumerate(op.tensors):
-        for use in list(tensor.uses):
-            read = use.operation
-            assert isinstance(read, te.ReadOp)
-            read.result.replace_all_uses_with(_written(op, n, read))
-            read.detach()
-            read.erase()
+        for reads in _same_elements(tensor):
+            element = _written(op, n, reads[0])
+            for read in reads:
+                read.result.replace_all_uses_with(element)
+                read.detach()
+                read.erase()
     op.detach()
     op.erase()
+
+
+def _same_elements(tensor: SSAValue) -> list[list[te.ReadOp]]:
+    """What reads a tensor, those together that read the same element in one block, the first of them first."""
+    found: dict[tuple[Block | None, tuple[SSAValue, ...]], list[te.ReadOp]] = {}
+    for use in tensor.uses:
+        read = use.operation
+        assert isinstance(read, te.ReadOp)
+        found.setdefault((read.parent, tuple(read.indices)), []).append(read)
+    for (block, _), reads in found.items():
+        if len(reads) > 1:
+            assert block is not None
+            place = {op: n for n, op in enumerate(block.ops)}
+            reads.sort(key=place.__getitem__)
+    return list(found.values())
 
 
 def _written(op: te.ComputeOp, number: int, read: te.ReadOp) -> SSAValue:

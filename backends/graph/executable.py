@@ -16,7 +16,7 @@ from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, OptionError, UnsupportedError
 from ...core.target import Target
-from ...dialects.relay import CallOp, ConstantOp, FuncOp, Size, dtype_of_tensor, free_sizes, shape_of
+from ...dialects.relay import SIZE_LIMITS, CallOp, ConstantOp, FuncOp, Size, dtype_of_tensor, free_sizes, shape_of
 from ...expressions.sizes import evaluate_size
 from ...module import FunctionNotFoundError, Module
 from ...transforms.convert_relay_to_tir import arrays_of
@@ -99,6 +99,13 @@ class Executable:
     steps: tuple[Step, ...] | None
     returned: tuple[int, ...]
     graph: Module
+
+    @property
+    def size_limits(self) -> dict[str, int]:
+        """What sizes, which are expressions of names, must not exceed."""
+        said = self.graph.functions[self.entry].func_attrs
+        texts = [] if said is None or SIZE_LIMITS not in said.data else [each.data for each in said.data[SIZE_LIMITS]]
+        return {size: int(limit) for size, _, limit in (text.partition(" <= ") for text in texts)}
 
     def input(self, key: str | int) -> TensorSpec:
         """The input of a name or number. ArgumentError if there is none."""
@@ -183,6 +190,8 @@ def describe(graph: Module, library: Library, entry: str) -> Executable:
     for op in func.walk():
         if isinstance(op, ConstantOp) and op.array_name is not None:
             table.add(op.result, op.array_name.data)
+        elif isinstance(op, ConstantOp) and op.result in func.returned:
+            table.add(op.result, f"number{len(table.specs)}")
     steps = table.steps(func)
     outputs = [TensorSpec(f"output{n}", shape_of(v), dtype_of_tensor(v)) for n, v in enumerate(func.returned)]
     return Executable(

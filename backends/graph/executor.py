@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError, UnsupportedError
+from ...expressions.sizes import evaluate_size
 from ..runtime.dlpack import from_dlpack
 from .executable import Executable, TensorSpec, aligned
 
@@ -50,7 +51,7 @@ class GraphExecutor:
     def num_outputs(self) -> int:
         return len(self.executable.outputs)
 
-    def set_input(self, key: str | int | None = None, value: Any = None, **more: Any) -> None:
+    def set_input(self, key: str | int | None = None, value: Any = None, /, **more: Any) -> None:
         """Copy arrays to inputs, by name or number. ArgumentError for a name that is none, and for a wrong array."""
         given = dict(more) if key is None else {key: value, **more}
         for name, each in given.items():
@@ -100,7 +101,7 @@ class GraphExecutor:
     def get_output(self, index: int, out: Any = None) -> Array:
         """An output of the last run, which the next one writes over; or `out`, to which it is copied.
 
-        ArgumentError for a number that is none, ExecutionError if nothing has been run.
+        ArgumentError for a number that is none and for an array of another type, ExecutionError if nothing has run.
         """
         if not 0 <= index < self.num_outputs:
             raise ArgumentError(f"output {index}, expected one from 0 to {self.num_outputs - 1}")
@@ -108,7 +109,11 @@ class GraphExecutor:
             raise ExecutionError("nothing has been run")
         if out is None:
             return self._outputs[index]
-        as_array(out)[...] = self._outputs[index]
+        found, target = self._outputs[index], as_array(out)
+        if target.shape != found.shape or target.dtype != found.dtype:
+            given = f"{target.dtype} of shape {target.shape}"
+            raise ArgumentError(f"output {index}: {given}, expected {found.dtype} of shape {found.shape}")
+        target[...] = found
         return out
 
     def _prepare(self) -> None:
@@ -120,6 +125,9 @@ class GraphExecutor:
         self._sizes = {}
         for spec in executable.inputs:
             spec.bind(self._inputs[spec.name], self._sizes)
+        for size, limit in executable.size_limits.items():
+            if (number := evaluate_size(size, self._sizes)) > limit:
+                raise ArgumentError(f"size {size} is {number}, expected at most {limit}")
         self._outputs = [aligned(spec.concrete(self._sizes), spec.dtype) for spec in executable.outputs]
         given = [self._inputs[spec.name] for spec in executable.inputs]
         workspace = [self._workspace] if executable.workspace else []

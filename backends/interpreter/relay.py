@@ -80,7 +80,14 @@ class RelayFunctions(WithState):
 
 def _run_operator(self: RelayFunctions, interpreter: Interpreter, op: OperatorOp, args: PythonValues) -> PythonValues:
     with np.errstate(all="ignore"):
-        return op.operator.arrays(args, op.values)
+        return op.operator.arrays(args, _attributes(op))
+
+
+def _attributes(op: OperatorOp) -> dict[str, Any]:
+    """What is said of an operator: `squeeze` takes away extents that are 1 in the type, not those that just are."""
+    if op.operator.name == "squeeze" and op.value("axis") is None:
+        return {"axis": [d for d, size in enumerate(shape_of(op.args[0])) if size == 1]}
+    return op.values
 
 
 for _name, _operation in OPERATIONS.items():

@@ -53,16 +53,21 @@ from ..tir.base import (
     parse_body,
     parse_discardable,
     parse_optional_dict,
+    parse_typed_list,
     print_body,
     print_discardable,
     print_optional_dict,
     print_typed,
+    print_typed_list,
     require,
     strings,
 )
 from .attributes import parse_value, print_value
 from .operators import parse_signature, print_signature
 from .types import dtype_of_tensor, shape_of, verify_tensor
+
+SIZE_LIMITS = "size_limits"
+"""The attribute of a function that says, as text, what sizes must not exceed: `n <= 64`."""
 
 
 class Callable(CallableOpInterface):
@@ -211,20 +216,12 @@ class _Values(TirOp):
         super().__init__(operands=[values])
 
     def print(self, printer: Printer) -> None:
-        if self.values:
-            printer.print_string(" ")
-        printer.print_list(self.values, lambda value: print_typed(printer, value))
+        print_typed_list(printer, self.values)
         print_discardable(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        values: list[SSAValue] = []
-        while (operand := parser.parse_optional_unresolved_operand()) is not None:
-            parser.parse_punctuation(":")
-            values.append(parser.resolve_operand(operand, parser.parse_type()))
-            if parser.parse_optional_punctuation(",") is None:
-                break
-        op = cls(values)
+        op = cls(parse_typed_list(parser))
         op.attributes = parse_discardable(parser)
         return op
 

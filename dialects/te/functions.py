@@ -18,10 +18,11 @@ from ..tir.base import (
     parse_body,
     parse_discardable,
     parse_optional_dict,
+    parse_typed_list,
     print_body,
     print_discardable,
     print_optional_dict,
-    print_typed,
+    print_typed_list,
     require,
 )
 from ..tir.functions import SymbolOp
@@ -144,19 +145,11 @@ class ParamsOp(TirOp):
             require(given, f"(C2) a parameter of type {param.type} that is no tir.symbol")
 
     def print(self, printer: Printer) -> None:
-        if self.params:
-            printer.print_string(" ")
-        printer.print_list(self.params, lambda param: print_typed(printer, param))
+        print_typed_list(printer, self.params)
         print_discardable(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        params: list[SSAValue] = []
-        while (operand := parser.parse_optional_unresolved_operand()) is not None:
-            parser.parse_punctuation(":")
-            params.append(parser.resolve_operand(operand, parser.parse_type()))
-            if parser.parse_optional_punctuation(",") is None:
-                break
-        op = cls(params)
+        op = cls(parse_typed_list(parser))
         op.attributes = parse_discardable(parser)
         return op

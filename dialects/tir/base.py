@@ -252,6 +252,23 @@ def parse_typed(parser: Parser) -> SSAValue:
     return parser.resolve_operand(operand, parser.parse_type())
 
 
+def print_typed_list(printer: Printer, values: Sequence[SSAValue]) -> None:
+    """` %x : f32, %n : i32`, or nothing."""
+    if values:
+        printer.print_string(" ")
+    printer.print_list(values, lambda value: print_typed(printer, value))
+
+
+def parse_typed_list(parser: Parser) -> list[SSAValue]:
+    values: list[SSAValue] = []
+    while (operand := parser.parse_optional_unresolved_operand()) is not None:
+        parser.parse_punctuation(":")
+        values.append(parser.resolve_operand(operand, parser.parse_type()))
+        if parser.parse_optional_punctuation(",") is None:
+            break
+    return values
+
+
 # Smaller pieces
 
 

@@ -37,6 +37,11 @@ class Builder:
         self.relay = RelayBuilder(entry, constants)
         self.written: dict[Tensor, SSAValue] = {}
         self.carriers: dict[Size, tuple[SSAValue, int]] = {}
+        self.limits: dict[str, int] = {}
+
+    def require_at_most(self, extent: Symbol, limit: int) -> None:
+        """A graph that is given a greater size shall fail."""
+        self.limits[extent.text] = min(limit, self.limits.get(extent.text, limit))
 
     # Places
 
@@ -168,10 +173,11 @@ class Builder:
         target = tuple(size(each) for each in shape)
         if target == data.shape:
             return data
-        if data.array is not None and all(isinstance(each, int) for each in target):
-            return of_array(data.array.reshape(target), data.name)
-        if all(isinstance(each, int) for each in target) and 0 in target:
-            return of_array(np.zeros(target, numpy_dtype(data.dtype)))
+        numbers = [each for each in target if isinstance(each, int)]
+        if data.array is not None and len(numbers) == len(target):
+            return of_array(data.array.reshape(numbers), data.name)
+        if len(numbers) == len(target) and 0 in numbers:
+            return of_array(np.zeros(numbers, numpy_dtype(data.dtype)))
         codes = _reshape_codes(data.shape, target)
         made = None if codes is None else self.op("reshape", data, newshape=codes)
         if made is None or made.shape != target:

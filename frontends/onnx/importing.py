@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import SSAValue
 
 from ...core.errors import StepwellError
-from ...dialects.relay import FuncOp, ReturnOp, Size, tensor_type
+from ...dialects.relay import SIZE_LIMITS, ConstantOp, FuncOp, ReturnOp, Size, tensor_type
+from ...dialects.tir.base import strings
 from ...expressions.errors import TeError
 from ...module import Module
 from .building import Builder
@@ -23,6 +24,7 @@ from .expand import expand_node
 from .graph import Array, OnnxGraph, OnnxNode, OnnxValue, TensorType
 from .model import load_model
 from .registry import IMPORTERS, Results, unsupported
+from .symbols import NotKnownError
 from .values import Item, Tensor, of_array, require_dtype, type_of_item
 
 if TYPE_CHECKING:
@@ -73,7 +75,11 @@ def _imported(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: bool, n
     builder.say("")
     results = [_returned(builder, scope.find(output.name), output.name) for output in graph.outputs]
     builder.relay.insert(ReturnOp([value for values in results for value in values]))
-    used = {op.array_name.data for op in func.walk() if getattr(op, "array_name", None) is not None}
+    if builder.limits:
+        limits = [f"{size} <= {limit}" for size, limit in builder.limits.items()]
+        func.func_attrs = DictionaryAttr({SIZE_LIMITS: strings(limits)})
+    names_of = (op.array_name for op in func.walk() if isinstance(op, ConstantOp))
+    used = {name.data for name in names_of if name is not None}
     return Module(ModuleOp([func]), {key: array for key, array in constants.items() if key in used})
 
 
@@ -186,6 +192,10 @@ class Scope:
             made = imported(Call(node, inputs, self.builder, self))
         except OnnxError:
             raise
+        except NotKnownError as error:
+            raise OnnxUnsupportedError(
+                f"what {node.op_type} does hangs on sizes that are known when the model runs"
+            ) from error
         except (TeError, StepwellError) as error:
             raise OnnxUnsupportedError(str(error)) from error
         return made if isinstance(made, Results) else [made]

@@ -42,7 +42,7 @@ def has_definition(node: OnnxNode) -> bool:
     """Whether ONNX says what other operators an operator is made of, at least for some types."""
     if not defs.has(node.op_type, node.version, node.domain):
         return False
-    schema = defs.get_schema(node.op_type, node.version, node.domain)
+    schema: Any = defs.get_schema(node.op_type, node.version, node.domain)
     return bool(schema.has_function or schema.has_context_dependent_function)
 
 

@@ -7,11 +7,11 @@ mod = relay.module(relay.Function(relay.free_vars(y), y))
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import typing
 from typing import TYPE_CHECKING
 
 from ...module import Module
-from . import nn
+from . import image, nn, op, qnn
 from .analysis import free_vars
 from .expr import (
     Call,
@@ -30,7 +30,6 @@ from .expr import (
     var,
 )
 from .graph import module_of
-from .operators import functions_in
 from .types import Any_ as Any  # the name that Relay has for it
 from .types import TensorType, TupleType
 
@@ -52,17 +51,21 @@ __all__ = [
     "Var",
     "const",
     "free_vars",
+    "image",
     "module",
     "nn",
+    "op",
+    "qnn",
     "var",
 ]
 
+if not TYPE_CHECKING:
+    globals().update(op.functions())
+
 if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Callable[..., Expr]: ...
-
-else:
-    globals().update(functions_in(""))
+    def __getattr__(name: str) -> typing.Any:
+        """The function of an operator."""
 
 
 def module(function: Function) -> Module:

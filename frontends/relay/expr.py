@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ...core.dtypes import numpy_dtype
 from ...core.errors import OptionError
+from ...expressions.tensor import location_of_user
 from ...operators import Operator, operator_of
 from ...operators.attributes import checked_attributes
 from .types import TensorType, TupleType, Type
@@ -125,12 +126,14 @@ class GlobalVar(Expr):
 
 
 class Call(Expr):
-    """An operator on tensors. op: which one.  args: its operands.  attrs: what is said besides, as it was checked."""
+    """An operator on tensors. op: which one.  args: its operands.  attrs: what is said besides, as it was checked.
+    location: where the user wrote it."""
 
     def __init__(self, op: Operator, args: Sequence[Expr], attrs: Mapping[str, Any]):
         self.op = op
         self.args = tuple(args)
         self.attrs = dict(attrs)
+        self.location = location_of_user()
 
     @property
     def children(self) -> Sequence[Expr]:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, UnknownLoc
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...core.dtypes import numpy_dtype
@@ -27,6 +27,7 @@ from ...dialects.relay import (
     tensor_type,
 )
 from ...dialects.tir.base import strings
+from ...expressions.errors import TeError
 from ...module import Module
 from ...operators.completion import missing_operands
 from .expr import (
@@ -87,6 +88,7 @@ class _Function:
         self.others = others
         self.values: ChainMap[Expr, Value] = ChainMap()
         self.params: dict[Var, Value | None] = dict.fromkeys(function.params)
+        self.callees: dict[Var, Function] = {}
         self.is_written = False
 
     def write(self) -> None:
@@ -190,8 +192,19 @@ class _Function:
         if None in values:
             self._complete(expr, values)
         operands = [leaf for value in values if value is not None for leaf in leaves(value)]
-        results = self.builder.operators(expr.op.name, *operands, **expr.attrs)
+        results = self._operators(expr, operands)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _operators(self, expr: Call, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """What an operator computes; errors are at the line where it was written."""
+        self.builder.location = expr.location
+        try:
+            return self.builder.operators(expr.op.name, *operands, **expr.attrs)
+        except TeError as error:
+            who = "" if error.what.startswith(expr.op.name) else f"{expr.op.name}: "
+            raise TeError(f"{who}{error.what}", _line(expr)) from None
+        finally:
+            self.builder.location = UnknownLoc()
 
     def _is_unknown(self, arg: Expr) -> bool:
         return isinstance(arg, Var) and arg in self.params and self.params[arg] is None and arg not in self.values
@@ -213,10 +226,10 @@ class _Function:
             if values[n] is None:
                 assert isinstance(arg, Var)
                 if name not in found:
-                    raise OptionError(
-                        f"function @{self.name}: variable {arg.name_hint} has no type, and {expr.op.name} does not say "
-                        f"that of its {name}"
+                    unknown = (
+                        f"variable {arg.name_hint} has no type, and {expr.op.name} does not say that of its {name}"
                     )
+                    raise TeError(f"function @{self.name}: {unknown}", _line(expr))
                 values[n] = self.params[arg] = self._declare(arg, TensorType(*found[name]))
 
     def _dtype_beside(self, number: Number, values: Sequence[Value | None]) -> np.dtype[Any]:
@@ -242,6 +255,9 @@ class _Function:
         return (yield expr.tuple_value)
 
     def _let(self, expr: Let) -> Steps:
+        if isinstance(expr.value, Function):
+            self.callees[expr.var] = expr.value
+            return (yield expr.body)
         value = yield expr.value
         for leaf in leaves(value):
             hint(leaf, expr.var.name_hint)
@@ -274,7 +290,7 @@ class _Function:
         args: list[Value] = []
         for arg in expr.args:
             args.append((yield arg))
-        callee: Expr = expr.op
+        callee: Expr = self.callees.get(expr.op, expr.op) if isinstance(expr.op, Var) else expr.op
         if isinstance(callee, GlobalVar):
             return self._global_call(callee, args)
         if not isinstance(callee, Function):
@@ -297,6 +313,15 @@ class _Function:
             raise OptionError(f"call of @{callee.name_hint} with {got}, expected {', '.join(map(str, expected))}")
         call = self.builder.insert(CallOp(callee.name_hint, given, other.func.result_types_))
         return _like(other.result, iter(call.outputs))
+
+
+def _line(expr: Call) -> str:
+    """`file.py:3`: where an operator was written, nothing if that is not known."""
+    match expr.location:
+        case FileLineColLoc(filename=file, line=line):
+            return f"{file.data}:{line.data}"
+        case _:
+            return ""
 
 
 def leaves(value: Value) -> Iterable[SSAValue]:

@@ -39,15 +39,21 @@ def test_the_tensor_expressions_become_a_function() -> None:
     assert (c == 64).all()
 
 
+def test_the_graph_runs() -> None:
+    names: dict[str, Any] = {}
+    exec(blocks("python")[2], names)
+    assert (names["executor"].get_output(0) == np.full((3, 10), 64)).all()
+
+
 def test_the_schedule_of_the_first_program_is_the_trace_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(blocks("python")[2], {"stepwell": stepwell, "Module": stepwell.parse_tvmscript(blocks("python")[0])})
+    exec(blocks("python")[3], {"stepwell": stepwell, "Module": stepwell.parse_tvmscript(blocks("python")[0])})
     assert capsys.readouterr().out == blocks("mlir")[2]
 
 
 def test_the_python_session_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {}
-    exec(blocks("python")[3], names)
+    exec(blocks("python")[4], names)
     d = names["d"]
     assert isinstance(d, np.ndarray)
     assert (d == 48).all()

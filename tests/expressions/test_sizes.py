@@ -63,6 +63,7 @@ def test_sums_and_products_are_the_same_in_any_order(a: str, b: str, c: str) -> 
         ("(n // 2) * 2", "2 * (n // 2)"),
         ("-n + 1", "-n + 1"),
         ("max(m, n)", "max(m, n)"),
+        ("min(1, n % 1)", 0),
     ],
 )
 def test_a_size_has_one_text(size: str, normal: Any) -> None:

@@ -104,7 +104,7 @@ def run_natively(module: Module, inputs: Sequence[Any], expected: Sequence[Any])
 
 
 @given(graph=graphs())
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 def test_native_code_computes_what_a_graph_computes(graph: Graph) -> None:
     expected = results(graph.module, graph.inputs)
     got = run_natively(apply(graph.module, "relay-fuse-operators"), graph.inputs, expected)
@@ -172,6 +172,7 @@ class Memory:
 
 
 @given(graph=graphs(most=30))
+@settings(max_examples=settings().max_examples // 2)
 def test_tensors_that_share_memory_are_not_read_at_the_same_time(graph: Graph) -> None:
     planned = apply(graph.module, "relay-fuse-operators{level=0},relay-plan-memory")
     expected = results(graph.module, graph.inputs)

@@ -1,10 +1,13 @@
 """te-inline leaves what tensor expressions compute."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from stepwell import build
+from stepwell import apply_passes, build
 from stepwell.dialects.te import ComputeOp
+from stepwell.expressions.expr import PrimExpr
 from stepwell.frontends import te
 from stepwell.tools.testing.te import CASES, Case
 from stepwell.transforms.convert_te_to_tir import ConvertTeToTirPass
@@ -43,3 +46,16 @@ def test_a_parameter_stays() -> None:
     c = te.compute((8,), lambda i: b[i] * 2.0, name="C")
     mod = run_pipeline(te.create_te_func([a, b, c]), [TeInlinePass()])
     assert [op.op_name.data for op in mod.op.walk() if isinstance(op, ComputeOp)] == ["B", "C"]
+
+
+def test_a_long_chain_of_squares_is_written_once_for_each() -> None:
+    A = te.placeholder((4,), name="A")
+    made = A
+    for n in range(60):  # 2 ** 60 factors, if each was written for each that reads it
+        made = te.compute((4,), partial(_square, made), name=f"B{n}")
+    mod = apply_passes(te.create_te_func([A, made]), "te-inline")
+    assert str(mod).count("arith.mulf") == 60
+
+
+def _square(x: te.Tensor, i: te.Var) -> PrimExpr:
+    return x[i] * x[i]

@@ -12,7 +12,7 @@ def main() -> None:
     docs = Path("docs")
     (docs / "primitives.md").write_text(primitives_page())
     (docs / "operators.md").write_text(operators_page())
-    for page in (docs / "schedules.md", docs / "te-schedules.md"):
+    for page in (docs / "schedules.md", docs / "te-schedules.md", docs / "relay.md"):
         page.write_text(run_page(page.read_text()))
     for name, packages in (("extending", "examples/extending"), ("libraries", "examples/external_library")):
         page = docs / f"{name}.md"

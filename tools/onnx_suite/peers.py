@@ -29,7 +29,9 @@ def _stepwell() -> Prepare:
     import numpy as np
 
     from ...backends.graph import GraphExecutor, build_graph
-    from ...frontends.onnx import OnnxGraph, SequenceType, from_onnx, load_model
+    from ...frontends.onnx import OnnxGraph, SequenceType, from_onnx, importers, load_model
+
+    assert importers.__all__  # loaded here once, not in each process
 
     def prepare(data: bytes) -> Run:
         graph = load_model(data)

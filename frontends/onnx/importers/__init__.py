@@ -1,6 +1,6 @@
 """What imports ONNX's operators, by family. Importing this registers all of them."""
 
-from . import control, elementwise, images, nn, places, quantization, recurrent, reductions, sequences, shapes
+from . import control, elementwise, images, nn, places, quantization, recurrent, reductions, sequences, shapes, signals
 
 __all__ = [
     "control",
@@ -13,4 +13,5 @@ __all__ = [
     "reductions",
     "sequences",
     "shapes",
+    "signals",
 ]

@@ -12,11 +12,13 @@ import numpy as np
 from ....core.dtypes import numpy_dtype
 from ..call import Call, axis_in
 from ..errors import OnnxError, OnnxUnsupportedError
-from ..registry import Results, importer
+from ..graph import Array
+from ..registry import importer
+from ..symbols import Symbol
 from ..values import Tensor, known_numbers
 from .nn import powers_of, root_of
 from .reductions import reduce_along
-from .shapes import padded
+from .shapes import padded, transposed
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,8 @@ _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic",
 def upsample(call: Call) -> Tensor:
     x = call.tensor()
     scales = call.attribute("scales") if call.version < 9 else call.known(1, "scales")
+    if scales is None:
+        raise OnnxError("Upsample without scales")
     factors = [float(each) for each in scales]
     sizes = [math.floor(n * scale) for n, scale in zip(x.numbers, factors, strict=True)]
     return _resized(call, x, range(x.rank), sizes, factors, call.text("mode", "nearest"), "asymmetric", "floor", None)
@@ -257,21 +261,31 @@ def resize(call: Call) -> Tensor:
     x = call.tensor()
     axes = [axis_in(axis, x.rank) for axis in call.integers("axes") or range(x.rank)]
     given = call.known(1, "scales") if call.version < 11 else call.known(2, "scales")
-    sizes = None if call.version < 11 else call.numbers(3, "sizes")
+    wanted = None if call.version < 11 else call.known(3, "sizes")
     mode, where = call.text("mode", "nearest"), call.text("coordinate_transformation_mode", "half_pixel")
-    extents = known_numbers([x.shape[axis] for axis in axes], "Resize of extents")
-    if sizes:
-        sizes, scales = _kept_ratio(call, extents, sizes)
+    if wanted is not None and wanted.size:
+        changed = [n for n, size in enumerate(wanted) if not isinstance(size, Symbol) or repr(size) != x.shape[axes[n]]]
+        call.refuse(len(changed) < len(axes) and call.attribute("keep_aspect_ratio_policy"), "a ratio of open sizes")
+        axes, wanted = [axes[n] for n in changed], [wanted[n] for n in changed]
+        sizes, scales = _kept_ratio(call, _extents(x, axes), known_numbers(wanted, "Resize to sizes"))
     elif given is not None and given.size:
-        scales = [float(each) for each in given.ravel()]
-        sizes = [math.floor(n * scale) for n, scale in zip(extents, scales, strict=True)]
+        changed = [n for n, scale in enumerate(given) if scale != 1 or isinstance(x.shape[axes[n]], int)]
+        axes, scales = [axes[n] for n in changed], [float(given[n]) for n in changed]
+        sizes = [math.floor(n * scale) for n, scale in zip(_extents(x, axes), scales, strict=True)]
     else:
         raise OnnxError("Resize: neither scales nor sizes")
     if call.version < 11:
         return _resized(call, x, axes, sizes, scales, mode, "asymmetric", "floor", None)
     roi = call.known(1, "roi") if where == "tf_crop_and_resize" else None
+    if roi is not None:
+        every = [axis_in(axis, x.rank) for axis in call.integers("axes") or range(x.rank)]
+        roi = roi.reshape(2, -1)[:, [every.index(axis) for axis in axes]].ravel()
     rounding = call.text("nearest_mode", "round_prefer_floor")
     return _resized(call, x, axes, sizes, scales, mode, where, rounding, roi)
+
+
+def _extents(x: Tensor, axes: Sequence[int]) -> tuple[int, ...]:
+    return known_numbers([x.shape[axis] for axis in axes], "Resize of extents")
 
 
 def _kept_ratio(call: Call, extents: Sequence[int], sizes: Sequence[int]) -> tuple[list[int], list[float]]:
@@ -298,18 +312,19 @@ def _resized(
     """An image of another size. The axes that change are brought behind the others, of which there are then two."""
     if mode not in _METHODS:
         raise OnnxUnsupportedError(f"{call.op_type}: mode '{mode}' is not supported")
-    call.refuse(call.integer("antialias") and any(scale < 1 for scale in scales), "antialias")
     if any(n == 0 for n in sizes):
         raise OnnxUnsupportedError(f"{call.op_type}: to an extent of 0")
     changed = [n for n, axis in enumerate(axes) if sizes[n] != x.shape[axis] or scales[n] != 1 or roi is not None]
+    starts, ends = ([], []) if roi is None else (list(roi[: len(axes)]), list(roi[len(axes) :]))
     if roi is not None:
-        starts, ends = list(roi[: len(axes)]), list(roi[len(axes) :])
         changed = [n for n in changed if (starts[n], ends[n], sizes[n]) != (0, 1, x.shape[axes[n]])]
     if not changed:
         return x
+    if call.integer("antialias") and mode != "nearest" and any(scale < 1 for scale in scales):
+        return _antialiased(call, x, [(axes[n], sizes[n], scales[n]) for n in changed], mode, where)
     if len(changed) > 3:
         raise OnnxUnsupportedError(f"{call.op_type} of {len(changed)} dimensions, expected 3 at most")
-    if where == "align_corners" and any(x.shape[axes[n]] * scales[n] != sizes[n] for n in changed):
+    if where == "align_corners" and any(int(x.shape[axes[n]]) * scales[n] != sizes[n] for n in changed):
         # ONNX's length of the result is then no whole number.
         where, scales = "asymmetric", [_from_corners(int(x.shape[axes[n]]), scale) for n, scale in enumerate(scales)]
     last = [axes[n] for n in changed]
@@ -340,11 +355,53 @@ def _resized(
     return call.op("transpose", made, axes=back) if back != list(range(x.rank)) else made
 
 
+def _antialiased(call: Call, x: Tensor, said: Sequence[tuple[int, int, float]], mode: str, where: str) -> Tensor:
+    """An image of another size, whose elements are means of as many as they stand for: a product along each axis."""
+    made = call.widened(x)
+    for axis, size, scale in said:
+        weights = _antialias_weights(call, int(x.shape[axis]), size, scale, mode, where)
+        order = [d for d in range(x.rank) if d != axis] + [axis]
+        rows = transposed(call, made, order)
+        rows = call.op("nn.dense", rows, call.constant(weights, made.dtype))
+        made = transposed(call, rows, [order.index(d) for d in range(x.rank)])
+    return call.cast(made, x.dtype)
+
+
+def _antialias_weights(call: Call, extent: int, size: int, scale: float, mode: str, where: str) -> Array:
+    """How much of each element of an axis is in each one of the result. Beyond the ends are those at the ends."""
+    out = np.arange(size)
+    match where:
+        case "asymmetric":
+            places = out / scale
+        case "align_corners":
+            places = out * (extent - 1) / (extent * scale - 1) if extent * scale != 1 else out * 0.0
+        case "half_pixel" | "pytorch_half_pixel":
+            places = (out + 0.5) / scale - 0.5 if size > 1 or where == "half_pixel" else out - 0.5
+        case "half_pixel_symmetric":
+            places = extent / 2 * (1 - size / (extent * scale)) + (out + 0.5) / scale - 0.5
+        case _:
+            raise OnnxUnsupportedError(f"{call.op_type}: {where} with antialias is not supported")
+    narrow = min(scale, 1.0)
+    reach = math.ceil(2 / narrow) + 1
+    taps = np.floor(places)[:, None].astype(int) + np.arange(-reach, reach + 1)
+    far = np.abs(taps - places[:, None]) * narrow
+    weights = np.clip(1 - far, 0, 1) if mode != "cubic" else _cubic_weights(far, call.floating("cubic_coeff_a", -0.75))
+    if call.integer("exclude_outside"):
+        weights[(taps < 0) | (taps >= extent)] = 0
+    weights /= weights.sum(1, keepdims=True)
+    made = np.zeros((size, extent))
+    np.add.at(made, (out[:, None], np.clip(taps, 0, extent - 1)), weights)
+    return made
+
+
+def _cubic_weights(far: Array, a: float) -> Array:
+    """Keys' weights of elements at a distance."""
+    near = ((a + 2) * far - (a + 3)) * far * far + 1
+    return np.where(far <= 1, near, np.where(far < 2, ((a * far - 5 * a) * far + 8 * a) * far - 4 * a, 0.0))
+
+
 def _from_corners(extent: int, scale: float) -> float:
     """How far the elements of a result are from each other whose first and last ones stand at those of an image."""
     if scale == 1 or extent == 1 or extent * scale == 1:
         return scale if scale == 1 else math.inf
     return (extent * scale - 1) / (extent - 1)
-
-
-__all__ = ["Results", "Windows", "convolved", "rank_of", "windows_of"]

@@ -80,8 +80,7 @@ def reverse_sequence(call: Call) -> Tensor:
 
 @importer("NonZero")
 def non_zero(call: Call) -> Tensor:
-    known = call.known(0, "the operand")
-    return call.constant(np.stack(np.nonzero(known)), "int64")
+    return call.constant(np.stack(np.nonzero(np.asarray(call.known(0, "the operand")))), "int64")
 
 
 @importer("Compress")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class _Sequence:
     steps: Sequence[Tensor]
     lengths: Tensor | None
     hidden: int
-    batch: int
+    batch: Any
     directions: int
 
 
@@ -35,7 +36,7 @@ def _sequence(call: Call, gates: int) -> _Sequence:
     x = call.tensor(0)
     if call.integer("layout"):
         x = transposed(call, x, (1, 0, 2))
-    length, batch, _ = known_numbers(x.shape, f"{call.op_type} of extents")
+    length = known_numbers(x.shape[:1], f"{call.op_type} of so many steps")[0]
     if length > MOST_STEPS:
         raise OnnxUnsupportedError(f"{call.op_type} of {length} steps, expected {MOST_STEPS} at most")
     hidden = call.integer("hidden_size") or call.tensor(2).numbers[-1]
@@ -43,7 +44,7 @@ def _sequence(call: Call, gates: int) -> _Sequence:
     lengths = call.optional(4)
     if lengths is not None and lengths.array is not None and bool((lengths.array >= length).all()):
         lengths = None
-    return _Sequence(steps, lengths, hidden, batch, call.tensor(1).numbers[0])
+    return _Sequence(steps, lengths, hidden, x.extents[1], call.tensor(1).numbers[0])
 
 
 def _of_direction(call: Call, data: Tensor | None, direction: int) -> Tensor | None:
@@ -54,14 +55,17 @@ def _state(call: Call, index: int, sequence: _Sequence, direction: int) -> Tenso
     """What a direction begins with, (batch, hidden)."""
     given = call.optional(index)
     if given is None:
-        zeros = np.zeros((sequence.batch, sequence.hidden), numpy_dtype(call.tensor(0).dtype))
-        return call.constant(zeros)
+        zero = np.zeros((), numpy_dtype(call.tensor(0).dtype))
+        return call.builder.full([sequence.batch, sequence.hidden], zero)
     if call.integer("layout"):
         given = transposed(call, given, (1, 0, 2))
     found = _of_direction(call, given, direction)
     assert found is not None
     return found
 
+
+Function = Callable[[Tensor], Tensor]
+"""Of a gate."""
 
 Step = Callable[[Tensor, Sequence[Tensor]], Sequence[Tensor]]
 """From x of a step and the states to the next states, of which the first is the output."""
@@ -100,10 +104,10 @@ def _finished(call: Call, made: Sequence[tuple[list[Tensor], Sequence[Tensor]]])
 # Functions of gates
 
 
-def _functions(call: Call, default: Sequence[str], directions: int) -> list[list[Callable[[Tensor], Tensor]]]:
+def _functions(call: Call, default: Sequence[str], directions: int) -> list[list[Function]]:
     names = list(call.attribute("activations") or [*default] * directions)
     alphas, betas = (list(call.attribute(f"activation_{each}") or ()) for each in ("alpha", "beta"))
-    made: list[Callable[[Tensor], Tensor]] = []
+    made: list[Function] = []
     for name in names:
         alpha = alphas.pop(0) if alphas and name in _ALPHA else None
         beta = betas.pop(0) if betas and name in _BETA else None
@@ -116,7 +120,7 @@ _ALPHA = {"LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "A
 _BETA = {"ScaledTanh", "HardSigmoid", "Affine"}
 
 
-def _function(call: Call, name: str, alpha: float | None, beta: float | None) -> Callable[[Tensor], Tensor]:
+def _function(call: Call, name: str, alpha: float | None, beta: float | None) -> Function:
     plain = {"Relu": "nn.relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Softplus": "nn.softplus"}
     if name in plain:
         return lambda x: call.op(plain[name], x)
@@ -188,7 +192,7 @@ def rnn(call: Call) -> Results:
     for n, backward in enumerate(_directions(call, sequence.directions)):
         weights, (f,) = _weights(call, n, 1, sequence.hidden), functions[n]
 
-        def step(x: Tensor, states: Sequence[Tensor], weights: _Weights = weights, f: Callable = f) -> list[Tensor]:
+        def step(x: Tensor, states: Sequence[Tensor], weights: _Weights = weights, f: Function = f) -> list[Tensor]:
             given = _times(call, x, weights.w, weights.w_bias)
             kept = _times(call, states[0], weights.r, weights.r_bias)
             return [f(_clipped(call, call.op("add", given, kept)))]
@@ -208,7 +212,7 @@ def gru(call: Call) -> Results:
     return _finished(call, made)
 
 
-def _gru_step(call: Call, weights: _Weights, functions: Sequence[Callable[[Tensor], Tensor]], hidden: int) -> Step:
+def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidden: int) -> Step:
     f, g = functions
     linear = call.integer("linear_before_reset")
 
@@ -256,7 +260,7 @@ def lstm(call: Call) -> Results:
 def _lstm_step(
     call: Call,
     weights: _Weights,
-    functions: Sequence[Callable[[Tensor], Tensor]],
+    functions: Sequence[Function],
     hidden: int,
     peepholes: Sequence[Tensor] | None,
 ) -> Step:

@@ -12,10 +12,9 @@ from ..call import Call, axis_in
 from ..errors import OnnxError
 from ..graph import Array
 from ..registry import Results, importer
-from ..symbols import NotKnownError
 from ..values import Tensor, of_symbols
 from .elementwise import lowest_of
-from .shapes import axes_said, reshaped
+from .shapes import axes_said
 
 _SINCE = {"ReduceSum": 13}
 """From which version on axes are an operand; 18 for others."""
@@ -62,6 +61,8 @@ def _sum_like(call: Call, data: Tensor, axes: Sequence[int] | None, keep: bool) 
             wide = call.op("abs", wide)
         case "ReduceL2" | "ReduceSumSquare":
             wide = call.op("multiply", wide, wide)
+        case _:
+            pass
     name = {"ReduceMean": "mean", "ReduceProd": "prod"}.get(call.op_type, "sum")
     if name == "mean" and not data.is_float:
         wide = call.cast(data, "float64")
@@ -184,6 +185,3 @@ def topk(call: Call) -> Results:
         )
     least = call.integer("largest", 1) == 0
     return Results(call.ops("topk", data, k=count, axis=axis, is_ascend=least, dtype="int64"))
-
-
-__all__ = ["NotKnownError", "reduce_along", "reduced_axes", "reshaped"]

@@ -13,7 +13,7 @@ from ..call import Call, axis_in
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import Array
 from ..registry import Results, importer
-from ..symbols import NotKnownError, Symbol, greatest
+from ..symbols import NotKnownError, Symbol, greatest, is_from
 from ..values import Tensor, known_numbers, of_array, of_symbols
 from .elementwise import dtype_of_code
 
@@ -124,13 +124,15 @@ def reshaped(call: Call, data: Tensor, wanted: Sequence[Any], keep_zero: bool = 
     return call.builder.reshape(data, target)
 
 
-def _left(extents: Sequence[Any], others: Sequence[Any]) -> Any:
+def _left(extents: Array, others: Sequence[Any]) -> Any:
     """What is left of the elements of a shape for one size."""
-    remaining, divisors = list(extents), list(others)
-    for extent in list(divisors):
-        if isinstance(extent, Symbol) and extent in [each for each in remaining if isinstance(each, Symbol)]:
-            divisors.remove(extent)
-            remaining.remove(extent)
+    remaining, divisors = list(extents), []
+    for extent in others:
+        same = [n for n, own in enumerate(remaining) if isinstance(extent, Symbol) and repr(own) == repr(extent)]
+        if same:
+            del remaining[same[0]]
+        else:
+            divisors.append(extent)
     whole, part = math.prod(remaining), math.prod(divisors)
     if isinstance(part, Symbol) or isinstance(whole, Symbol):
         try:
@@ -267,7 +269,7 @@ def split(call: Call) -> Results:
     sizes = call.numbers(1, "split") if call.version >= 13 else call.integers("split")
     if sizes is None:
         count = call.integer("num_outputs", len(call.node.outputs))
-        extent = data.numbers[axis]
+        extent = known_numbers([data.shape[axis]], f"{call.op_type} along")[0]
         part = -(-extent // count)
         sizes = tuple(max(min(part, extent - n * part), 0) for n in range(count))
     return Results(parts(call, data, sizes, axis))
@@ -275,7 +277,7 @@ def split(call: Call) -> Results:
 
 def parts(call: Call, data: Tensor, sizes: Sequence[int], axis: int) -> list[Tensor]:
     """A tensor cut along an axis."""
-    if sum(sizes) != data.numbers[axis]:
+    if sum(sizes) != known_numbers([data.shape[axis]], f"{call.op_type} along")[0]:
         raise OnnxError(f"{call.op_type}: parts {list(sizes)} of an extent of {data.shape[axis]}")
     if data.known is not None and small(data):
         cuts = np.cumsum(sizes)[:-1]
@@ -332,6 +334,8 @@ def _sliced_symbolic(call: Call, data: Tensor, axis: int, extent: Any, start: An
     if step == 1 and not isinstance(last - first, Symbol) and last - first == 1:  # there is one, or the model is wrong
         index = call.op("expand_dims", call.builder.size_value(first), axis=0)
         return call.op("take", data, index, axis=axis)
+    if step == 1 and not isinstance(extent, Symbol) and isinstance(last, Symbol) and is_from(0, first):
+        return _first_of(call, data, axis, first, last)
     bounds = [_from_end(bound, extent) for bound in (start, end)]
     if step < 1 or isinstance(data.shape[axis], int) or None in bounds:
         words = f"Slice from {start} to {end} by {step} of an extent of {extent}"
@@ -339,6 +343,18 @@ def _sliced_symbolic(call: Call, data: Tensor, axis: int, extent: Any, start: An
     if bounds == [0, 2**31 - 1] and step == 1:
         return data
     return call.op("strided_slice", data, begin=bounds[:1], end=bounds[1:], strides=[step], axes=[axis])
+
+
+def _first_of(call: Call, data: Tensor, axis: int, first: Any, last: Any) -> Tensor:
+    """The elements up to a place that is known when the model runs; a graph that is given more than there are fails."""
+    count = last - first
+    if not is_from(0, count):
+        raise OnnxUnsupportedError(f"Slice from {first} to {last}, which may be less")
+    call.builder.require_at_most(last, int(data.shape[axis]))
+    places = call.builder.places(count)
+    if isinstance(first, Symbol) or first != 0:
+        places = call.op("add", places, call.builder.size_value(first))
+    return call.op("take", data, places, axis=axis)
 
 
 def _from_end(bound: Any, extent: Any) -> int | None:

@@ -99,7 +99,7 @@ class GraphModule:
     ) -> BenchmarkResult:  # fmt: skip
         """How long the graph takes."""
         if inputs:
-            self.set_input(**inputs)
+            self._executor.set_input(**inputs)
         return self.time_evaluator(func_name, device, number, repeat, min_repeat_ms)()
 
     def _measured(self, number: int, min_repeat_ms: int) -> float:

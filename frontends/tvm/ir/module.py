@@ -16,7 +16,8 @@ from ....dialects.tir.annotations import annotation_key, annotation_value
 from ....expressions.expr import Var
 from ....module import Module
 from ....transforms.analysis.tree import treeify
-from ...relay.expr import Function
+from ...relay.analysis import free_vars
+from ...relay.expr import Expr, Function
 from ...relay.graph import module_of
 from ..nodes.expr import Buffer
 from ..nodes.reading import Reader
@@ -96,9 +97,10 @@ class IRModule(Module):
         super().__init__(ModuleOp(ops), constants)
 
     @staticmethod
-    def from_expr(expr: Function) -> IRModule:
-        """A function of a graph as a module in which it is called `main`."""
-        mod = module_of({"main": expr})
+    def from_expr(expr: Expr) -> IRModule:
+        """A function of a graph as a module in which it is called `main`; or an expression, whose free variables are
+        the parameters."""
+        mod = module_of({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
         return IRModule(mod.op, mod.constants)
 
     def __getitem__(self, name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import typing
 from typing import TYPE_CHECKING
 
 from ... import relay as _relay
@@ -22,12 +22,15 @@ from ...relay import (
     TupleWrapper,
     Var,
     const,
+    image,
     nn,
+    op,
+    qnn,
     var,
 )
-from ...relay.operators import functions_in
-from . import analysis, build_module, ir_pass, testing
-from .build_module import build
+from . import analysis, build_module, frontend, ir_pass, testing, transform
+from .build_module import build, optimize
+from .execute import create_executor
 
 __all__ = [
     "Any",
@@ -48,19 +51,27 @@ __all__ = [
     "build",
     "build_module",
     "const",
+    "create_executor",
+    "frontend",
+    "image",
     "ir_pass",
     "nn",
+    "op",
+    "optimize",
+    "qnn",
     "scalar_type",
     "testing",
+    "transform",
     "var",
 ]
 
+if not TYPE_CHECKING:
+    globals().update(op.functions())
+
 if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Callable[..., Expr]: ...
-
-else:
-    globals().update(functions_in(""))
+    def __getattr__(name: str) -> typing.Any:
+        """The function of an operator."""
 
 
 def scalar_type(dtype: str) -> TensorType:

@@ -11,9 +11,11 @@ import numpy as np
 from ....backends.graph import Executable, GraphExecutor, build_graph
 from ....backends.graph.json import graph_json
 from ....module import Module
+from ....transforms.pipelines import optimize_relay, run_pipeline
 from ...relay import Function, module
 from ...relay.parameters import bind_parameters
 from ..contrib.graph_executor import GraphModule
+from ..ir.module import IRModule
 from ..nd import NDArray, array, cpu
 from ..transform import PassContext
 
@@ -70,13 +72,38 @@ def build(
     params: Mapping[str, Any] | None = None,
     mod_name: str = "default",
 ) -> GraphExecutorFactoryModule:
-    """Compile the function `main` of a graph. target: as `Target.of` takes it, this machine if missing.  params: arrays
-    that are known now, by the names of parameters.
+    """Compile the function `main` of a graph. params: arrays that are known now, by the names of parameters.
 
-    How much is rewritten and fused is the `opt_level` of the context. Errors as of `stepwell.backends.graph`.
+    target: `llvm` if missing; libraries compute what they can with `llvm -libs=cblas`.  target_host, mod_name: are not
+    needed. How much is rewritten and fused is the `opt_level` of the context. Errors as of `stepwell.backends.graph`.
     """
-    mod = module(ir_mod) if isinstance(ir_mod, Function) else ir_mod
-    if params:
-        mod = bind_parameters(mod, {name: np.asarray(value) for name, value in params.items()})
+    mod = _bound(ir_mod, params)
     level = PassContext.current().opt_level
-    return GraphExecutorFactoryModule(build_graph(mod, target=target or "llvm", opt_level=level))
+    return GraphExecutorFactoryModule(build_graph(mod, target=_target(target), opt_level=level))
+
+
+def optimize(
+    mod: Module | Function, target: Any = None, params: Mapping[str, Any] | None = None
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """A graph as `build` rewrites it in front of fusion, and its constants by name."""
+    found = run_pipeline(_bound(mod, params), optimize_relay())
+    constants = {name: array(values, cpu()) for name, values in found.constants.items()}
+    return IRModule(found.op, found.constants), constants
+
+
+def bind_params_by_name(func: Module | Function, params: Mapping[str, Any]) -> IRModule:
+    """A module whose function `main` has arrays for some of its parameters, by name. ArgumentError as of `build`."""
+    mod = _bound(func, params)
+    return IRModule(mod.op, mod.constants)
+
+
+def _bound(mod: Module | Function, params: Mapping[str, Any] | None) -> Module:
+    graph = module(mod) if isinstance(mod, Function) else mod
+    return bind_parameters(graph, {name: np.asarray(value) for name, value in params.items()}) if params else graph
+
+
+def _target(target: Any) -> Any:
+    """A target, also as a dictionary of one by the number or name of its device."""
+    if isinstance(target, Mapping) and "kind" not in target and len(target) == 1:
+        (target,) = target.values()
+    return "llvm" if target is None else target

@@ -8,28 +8,19 @@ relay.func primitive @fused_add("p0" %p0: tensor<8xf32>) {
   relay.return %2 : tensor<8xf32>
 }
 // CHECK:       builtin.module {
-// CHECK-NEXT:    te.func @fused_add attrs {tir.noalias = true} {
+// CHECK-NEXT:    te.func @fused_add attrs {tir.noalias = true, relay.kernel = true} {
 // CHECK-NEXT:      %p0 = te.placeholder "p0" [8] : tensor<8xf32>
-// CHECK-NEXT:      %constant = te.compute "constant" () : tensor<f32> {
-// CHECK-NEXT:        %[[v0:\d+]] = arith.constant 1.000000e+00 : f32
-// CHECK-NEXT:        te.yield %[[v0]] : f32
-// CHECK-NEXT:      }
-// CHECK-NEXT:      %T_add = te.compute "T_add" (spatial "ax0" %ax0 : i32 in [0 +: 8]) tag "broadcast" : tensor<8xf32> {
-// CHECK-NEXT:        %[[v1:\d+]] = te.read %p0[%ax0] : tensor<8xf32>
-// CHECK-NEXT:        %[[v2:\d+]] = te.read %constant[] : tensor<f32>
-// CHECK-NEXT:        %[[v3:\d+]] = arith.addf %[[v1]], %[[v2]] : f32
-// CHECK-NEXT:        te.yield %[[v3]] : f32
-// CHECK-NEXT:      }
-// CHECK-NEXT:      %T_relu = te.compute "T_relu" (spatial "ax0" %ax0_1 : i32 in [0 +: 8]) tag "elemwise" : tensor<8xf32> {
-// CHECK-NEXT:        %[[v4:\d+]] = te.read %T_add[%ax0_1] : tensor<8xf32>
-// CHECK-NEXT:        %[[v5:\d+]] = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:        %[[v6:\d+]] = tir.max %[[v4]], %[[v5]] : f32
-// CHECK-NEXT:        te.yield %[[v6]] : f32
+// CHECK-NEXT:      %T_relu = te.compute "T_relu" (spatial "ax0" %ax0 : i32 in [0 +: 8]) tag "elemwise" : tensor<8xf32> {
+// CHECK-NEXT:        %[[v0:\d+]] = te.read %p0[%ax0] : tensor<8xf32>
+// CHECK-NEXT:        %[[v1:\d+]] = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT:        %[[v2:\d+]] = arith.addf %[[v0]], %[[v1]] : f32
+// CHECK-NEXT:        %[[v3:\d+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:        %[[v4:\d+]] = tir.max %[[v2]], %[[v3]] : f32
+// CHECK-NEXT:        te.yield %[[v4]] : f32
 // CHECK-NEXT:      }
 // CHECK-NEXT:      te.params %p0 : tensor<8xf32>, %T_relu : tensor<8xf32>
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
-
 // -----
 
 // A size that no parameter has by itself is a number in front; a result that is a parameter is a copy of it.
@@ -37,7 +28,7 @@ relay.func primitive @fused_exp("p0" %p0: tensor<?xf32, #relay.sizes<"2 * n">>) 
   relay.return %p0 : tensor<?xf32, #relay.sizes<"2 * n">>
 }
 // CHECK:       builtin.module {
-// CHECK-NEXT:    te.func @fused_exp attrs {tir.noalias = true} {
+// CHECK-NEXT:    te.func @fused_exp attrs {tir.noalias = true, relay.kernel = true} {
 // CHECK-NEXT:      %n = tir.symbol "n" : i32
 // CHECK-NEXT:      %[[v0:\d+]] = arith.constant 2 : i32
 // CHECK-NEXT:      %[[v1:\d+]] = arith.muli %[[v0]], %n : i32

@@ -10,7 +10,7 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from stepwell import UnsupportedError  # noqa: E402
+from stepwell import ArgumentError, UnsupportedError  # noqa: E402
 from stepwell.backends.graph import GraphExecutor, build_graph  # noqa: E402
 from stepwell.dialects.relay import OperatorOp, shape_of  # noqa: E402
 from stepwell.frontends.onnx import OnnxError, OnnxUnsupportedError, from_onnx, load_model  # noqa: E402
@@ -120,6 +120,16 @@ def test_products_of_any_rank() -> None:
     check(model([transposed, node("MatMul", ["x", "t"], ["y"])], [x], ["y"]), random(3, 2, 3, 4))
     check(model([node("MatMul", ["x", "w"], ["y"])], [x], ["y"], {"w": random(4)}), random(3, 2, 3, 4))
     check(model([node("MatMul", ["w", "x"], ["y"])], [value("x", (4, 2))], ["y"], {"w": random(4)}), random(4, 2))
+
+
+def test_frequencies() -> None:
+    nodes = [
+        node("DFT", ["x", "n", "axis"], ["f"]),
+        node("DFT", ["f", "", "axis"], ["b"], inverse=1),
+        node("DFT", ["x", "", "axis"], ["h"], onesided=1),
+    ]
+    weights = {"n": np.array(7), "axis": np.array(1)}
+    check(model(nodes, [value("x", (2, 6, 1))], ["f", "b", "h"], weights, 20), random(2, 6, 1))
 
 
 def test_reductions_and_orders() -> None:
@@ -353,6 +363,35 @@ def test_slices_and_expansions_of_open_sizes() -> None:
     weights = {"zero": [0], "one": [1], "two": [2], "minus": [-1], "big": [2**63 - 1]}
     arrays = {name: np.array(number, "int64") for name, number in weights.items()}
     check(model(nodes, [value("x", ("n", "m"))], ["d", "y"], arrays), random(3, 4))
+
+
+def test_parts_of_constants_as_long_as_an_input() -> None:
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Slice", ["s", "one", "two"], ["length"]),
+        node("Slice", ["p", "zero", "length"], ["part"]),
+        node("Add", ["x", "part"], ["y"]),
+    ]
+    weights = {"zero": np.array([0]), "one": np.array([1]), "two": np.array([2]), "p": random(6)}
+    proto = model(nodes, [value("x", ("n", "m"))], ["y"], weights)
+    check(proto, random(3, 4))
+    check(proto, random(3, 6))
+    with pytest.raises(ArgumentError, match="size m is 7, expected at most 6"):
+        run(proto, random(3, 7))
+
+
+def test_images_and_networks_of_any_batch() -> None:
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Slice", ["s", "zero", "two"], ["front"]),
+        node("Concat", ["front", "wanted"], ["sizes"], axis=0),
+        node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear"),
+    ]
+    weights = {"zero": np.array([0]), "two": np.array([2]), "wanted": np.array([6, 7])}
+    check(model(nodes, [value("x", ("n", 2, 4, 4))], ["y"], weights), random(3, 2, 4, 4))
+    recurrent = node("GRU", ["x", "w", "r"], ["y", "h"], hidden_size=3, linear_before_reset=1)
+    weights = {"w": random(1, 9, 2), "r": random(1, 9, 3, seed=1)}
+    check(model([recurrent], [value("x", (4, "n", 2))], ["y", "h"], weights), random(4, 3, 2))
 
 
 def test_a_shape_that_is_computed_is_refused() -> None:

@@ -1,0 +1,19 @@
+"""Operators on integers that stand for floats: `relay.qnn.quantize`, and `relay.qnn.op.quantize` as Relay has it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .operators import functions_in
+
+if not TYPE_CHECKING:
+    globals().update(functions_in("qnn."))
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """The function of an operator."""
+
+
+op = sys.modules[__name__]

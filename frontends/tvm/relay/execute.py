@@ -1,0 +1,69 @@
+"""Graphs as functions of Python, as `relay.create_executor` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ....backends.graph import GraphExecutor
+from ....core.errors import ArgumentError, OptionError
+from ....module import Module
+from ...relay import Expr, Function
+from ..ir.module import IRModule
+from ..nd import Device, NDArray, array
+from .build_module import build
+
+KINDS = ("graph", "vm", "debug", "aot")
+
+
+class Executor:
+    """Compiles functions of graphs, and calls them."""
+
+    def __init__(self, mod: Module | None, target: Any, params: Mapping[str, Any] | None):
+        self._mod = mod
+        self._target = target
+        self._params = params
+
+    def evaluate(self, expr: Expr | None = None, binds: Mapping[str, Any] | None = None) -> Any:
+        """What calls a function, `main` of the module if none is given; the value of another expression.
+
+        binds: arrays for parameters, by name. Errors as `relay.build` raises them.
+        """
+        bound = {**(self._params or {}), **(binds or {})}
+        if expr is None:
+            if self._mod is None:
+                raise OptionError("evaluate without an expression, of an executor without a module")
+            return self._function(self._mod, bound)
+        if isinstance(expr, Function):
+            return self._function(IRModule.from_expr(expr), bound)
+        return self._function(IRModule.from_expr(expr), bound)()
+
+    def _function(self, mod: Module, params: Mapping[str, Any]) -> Callable[..., Any]:
+        executor = GraphExecutor(build(mod, self._target, params=params).executable)
+        names = [spec.name for spec in executor.executable.inputs]
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if len(args) > len(names):
+                raise ArgumentError(f"{len(args)} arguments, expected {len(names)}: {', '.join(names)}")
+            executor.run(**dict(zip(names, args, strict=False)), **kwargs)
+            results: list[NDArray] = [array(executor.get_output(n)) for n in range(executor.num_outputs)]
+            return results[0] if len(results) == 1 else results
+
+        return call
+
+
+def create_executor(
+    kind: str = "debug",
+    mod: Module | None = None,
+    device: Device | None = None,
+    target: Any = "llvm",
+    params: Mapping[str, Any] | None = None,
+) -> Executor:
+    """What makes functions of Python of graphs: `create_executor("graph", mod).evaluate()(x)`.
+
+    kind: one of TVM's, which do the same here.  params: arrays for parameters, by name.  A function gives an array, or
+    a list of several. OptionError for a kind that is none.
+    """
+    if kind not in KINDS:
+        raise OptionError(f"executor {kind!r}, expected one of {', '.join(KINDS)}")
+    return Executor(mod, target, params)

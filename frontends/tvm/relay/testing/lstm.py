@@ -1,0 +1,59 @@
+"""Long short-term memory, unrolled over time (Hochreiter and Schmidhuber, 1997)."""
+
+from __future__ import annotations
+
+from ....relay import Expr, Function, Tuple, TupleGetItem, Var, op, var
+from ....relay.types import TensorType
+from ...ir.module import IRModule
+from ...nd import NDArray
+from .init import create_workload
+from .layers import dense_add_bias
+
+
+def _step(num_hidden: int, inputs: Expr, hidden: Expr, cell: Expr, weights: dict[str, Var], name: str) -> Tuple:
+    """What one step gives: its output, which is the next hidden state, and the next state of the cell."""
+    gates = 4 * num_hidden
+    from_input = dense_add_bias(inputs, weights["i2h_weight"], weights["i2h_bias"], gates, name=f"{name}i2h")
+    from_hidden = dense_add_bias(hidden, weights["h2h_weight"], weights["h2h_bias"], gates, name=f"{name}h2h")
+    taken, kept, update, given = op.split(op.add(from_input, from_hidden), 4, axis=1)
+    new = op.add(op.multiply(op.sigmoid(kept), cell), op.multiply(op.sigmoid(taken), op.tanh(update)))
+    out = op.multiply(op.sigmoid(given), op.tanh(new))
+    return Tuple([out, Tuple([out, new])])
+
+
+def _weights(num_hidden: int, dtype: str) -> dict[str, Var]:
+    matrix, bias = TensorType((4 * num_hidden, num_hidden), dtype), TensorType((4 * num_hidden,), dtype)
+    types = {"i2h_weight": matrix, "i2h_bias": bias, "h2h_weight": matrix, "h2h_bias": bias}
+    return {name: Var(name, type) for name, type in types.items()}
+
+
+def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name: str = "") -> Function:
+    """One step as a function: of the input, the states, and weights and biases, to the output and the next states."""
+    row = TensorType((batch_size, num_hidden), dtype)
+    weights = _weights(num_hidden, dtype)
+    inputs, hidden, cell = (Var(each, row) for each in ("inputs", "hidden", "cell"))
+    return Function([inputs, hidden, cell, *weights.values()], _step(num_hidden, inputs, hidden, cell, weights, name))
+
+
+def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32") -> Function:
+    """The network: `data` is (iterations, batch, hidden), each step a call of one cell; gives the last output.
+
+    All steps have the same weights; the states start as zeros.
+    """
+    shape = (batch_size, num_hidden)
+    data = var("data", shape=(iterations, *shape), dtype=dtype)
+    cell, weights = lstm_cell(num_hidden, batch_size, dtype), _weights(num_hidden, dtype)
+    state: tuple[Expr, Expr] = (op.zeros(shape, dtype), op.zeros(shape, dtype))
+    out: Expr = state[0]
+    for row in op.split(data, iterations, axis=0):
+        result: Expr = cell(op.squeeze(row, [0]), *state, *weights.values())
+        out, states = TupleGetItem(result, 0), TupleGetItem(result, 1)
+        state = (TupleGetItem(states, 0), TupleGetItem(states, 1))
+    return Function([data, *weights.values()], out)
+
+
+def get_workload(
+    iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32"
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """The network as a module, and random parameters."""
+    return create_workload(get_net(iterations, num_hidden, batch_size, dtype))

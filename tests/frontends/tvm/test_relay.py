@@ -1,0 +1,340 @@
+"""Programs written for `tvm.relay`: graphs are built, run, timed and rewritten as TVM does it."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepwell.frontends.tvm as tvm
+from stepwell.backends.graph import build_graph
+from stepwell.backends.interpreter import interpret
+from stepwell.core.errors import ArgumentError, ExecutionError, OptionError, UnsupportedError
+from stepwell.frontends.tvm import relay
+from stepwell.frontends.tvm.contrib import graph_executor
+from stepwell.frontends.tvm.contrib import graph_runtime as runtime
+from stepwell.frontends.tvm.relay import testing
+
+
+def simple_net(batch_size: int = 1, out_channels: int = 16, size: int = 224) -> relay.Function:
+    """The network of TVM's tutorial on external libraries, as it stands there."""
+    data = relay.var("data", relay.TensorType((batch_size, 3, size, size), "float32"))
+    weight = relay.var("weight")
+    bn_gamma = relay.var("bn_gamma")
+    bn_beta = relay.var("bn_beta")
+    bn_mmean = relay.var("bn_mean")
+    bn_mvar = relay.var("bn_var")
+    net = relay.nn.conv2d(data=data, weight=weight, kernel_size=(3, 3), channels=out_channels, padding=(1, 1))
+    net = relay.nn.batch_norm(net, bn_gamma, bn_beta, bn_mmean, bn_mvar)[0]
+    net = relay.nn.relu(net)
+    return relay.Function(relay.ir_pass.free_vars(net), net)
+
+
+def expected(data: np.ndarray, params: Any) -> np.ndarray:
+    """What the network computes, by numpy."""
+    weight, gamma, beta, mean, var = (
+        params[name].numpy()[..., *[None] * (2 if name != "weight" else 0)]
+        for name in ("weight", "bn_gamma", "bn_beta", "bn_mean", "bn_var")
+    )
+    padded = np.pad(data, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+    convolved = np.einsum("nchwij,ocij->nohw", windows, weight, optimize=True)
+    return np.maximum((convolved - mean) / np.sqrt(var + 1e-5) * gamma + beta, 0)
+
+
+def small() -> tuple[Any, dict[str, Any], np.ndarray]:
+    net, params = testing.create_workload(simple_net(size=8))
+    return net, params, np.random.default_rng(0).uniform(-1, 1, (1, 3, 8, 8)).astype("float32")
+
+
+def test_the_tutorial_on_external_libraries_runs() -> None:
+    net, params = testing.create_workload(simple_net())
+    known = dict(params)
+    target = "llvm"
+    graph, lib, params = relay.build_module.build(net, target, params=params)
+    ctx = tvm.context(target, 0)
+    data = np.random.uniform(-1, 1, size=(1, 3, 224, 224)).astype("float32")
+    module = runtime.create(graph, lib, ctx)
+    module.set_input(**params)
+    module.set_input("data", data)
+    module.run()
+    out_shape = (1, 16, 224, 224)
+    out = module.get_output(0, tvm.nd.empty(out_shape)).asnumpy()
+    tvm.testing.assert_allclose(out, expected(data, known), 1e-5, 1e-5)
+
+
+def test_convolution_norm_and_rectifier_are_one_kernel() -> None:
+    net, _, _ = small()
+    seen: dict[str, Any] = {}
+    executable = build_graph(net, opt_level=1, after=lambda name, mod: seen.setdefault(name, mod.clone()))
+    assert executable.steps is not None
+    (kernel,) = {step.kernel for step in executable.steps}
+    script = seen["convert-te-to-tir"][kernel].script()
+    assert script.count("@T.prim_func") == 1
+    assert all(name in kernel for name in ("conv2d", "batch_norm", "relu"))
+    assert "pad" in script
+    assert "T.init" in script
+    assert "T.max" in script
+
+
+@pytest.mark.parametrize("opt_level", [0, 1, 2, 3])
+def test_every_level_computes_the_same(opt_level: int) -> None:
+    net, params, data = small()
+    with tvm.transform.PassContext(opt_level=opt_level):
+        lib = relay.build(net, "llvm", params=params)
+    module = graph_executor.GraphModule(lib["default"](tvm.cpu()))
+    module.run(data=data)
+    tvm.testing.assert_allclose(module.get_output(0), expected(data, params), 1e-5, 1e-5)
+    kernels = json.loads(lib.get_graph_json())["nodes"]
+    assert len([node for node in kernels if node["op"] == "tvm_op"]) == (1 if opt_level else 3)
+
+
+def test_parameters_may_be_set_when_it_runs() -> None:
+    net, params, data = small()
+    lib = relay.build(net)
+    assert lib.get_params() == {}
+    module = lib["default"](tvm.cpu())
+    module.set_input(data=data, **params)
+    module.run()
+    tvm.testing.assert_allclose(module.get_output(0), expected(data, params), 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("target", [None, "llvm", {"kind": "llvm"}, {"cpu": "llvm"}, "llvm -mcpu=x86-64"])
+def test_a_target_is_said_in_many_ways(target: Any) -> None:
+    x = relay.var("x", shape=(4,))
+    module = relay.build(relay.Function([x], x + 1), target)["default"](tvm.cpu())
+    module.run(x=np.zeros(4, "float32"))
+    assert (module.get_output(0).numpy() == 1).all()
+
+
+# The parts of what is built
+
+
+def test_the_graph_as_json_says_nodes_shapes_and_places() -> None:
+    x = relay.var("x", shape=(4, 4))
+    y = relay.nn.softmax(relay.nn.dense(x, relay.const(np.eye(4, dtype="float32"))))
+    lib = relay.build(relay.Function([x], relay.Tuple([y, relay.sum(y)])))
+    graph = json.loads(lib.graph_json)
+    names = [node["name"] for node in graph["nodes"]]
+    assert [node["op"] for node in graph["nodes"]].count("null") == len(graph["arg_nodes"]) == 2
+    assert names[0] == "x"
+    assert len(graph["heads"]) == 2
+    attrs = {key: values for key, (_, values) in graph["attrs"].items()}
+    assert len(set(map(len, attrs.values()))) == 1
+    assert attrs["shape"][0] == [4, 4]
+    assert graph["node_row_ptr"][-1] == len(attrs["shape"])
+    for node in graph["nodes"]:
+        assert all(source < graph["nodes"].index(node) for source, _, _ in node["inputs"])
+        if node["op"] == "tvm_op":
+            assert callable(lib[node["attrs"]["func_name"]])
+
+
+def test_a_kernel_is_called_by_its_name() -> None:
+    x = relay.var("x", shape=(4,))
+    lib = relay.build(relay.Function([x], relay.exp(x) + 1))
+    (name,) = [node["attrs"]["func_name"] for node in json.loads(lib.get_graph_json())["nodes"] if "attrs" in node]
+    out = np.empty(4, "float32")
+    lib[name](np.zeros(4, "float32"), out)
+    assert (out == 2).all()
+    assert "define" in lib.get_lib().get_source()
+    assert "\n" in lib.get_source("asm")
+
+
+def test_outputs_and_inputs_are_copies() -> None:
+    x = relay.var("x", shape=(2,))
+    module = relay.build(relay.Function([x], relay.Tuple([x + 1, x * 2])))["default"](tvm.cpu())
+    assert (module.get_num_inputs(), module.get_num_outputs()) == (1, 2)
+    data = np.array([1, 2], "float32")
+    module.set_input(0, data)
+    data[:] = 7
+    module.run()
+    first = module.get_output(0)
+    module.run(x=tvm.nd.array(np.zeros(2, "float32")))
+    assert first.numpy().tolist() == [2, 3]
+    assert module.get_output(1).numpy().tolist() == [0, 0]
+    assert module.get_input("x").numpy().tolist() == [0, 0]
+    assert module.get_input(0, tvm.nd.empty((2,))).numpy().tolist() == [0, 0]
+
+
+def test_two_executors_of_one_library_do_not_share_arrays() -> None:
+    x = relay.var("x", shape=(2,))
+    lib = relay.build(relay.Function([x], relay.nn.softmax(x) + 1))
+    one, other = lib["default"](tvm.cpu()), lib["default"](tvm.cpu())
+    one.run(x=np.zeros(2, "float32"))
+    other.run(x=np.array([0, 100], "float32"))
+    assert one.get_output(0).numpy().tolist() == [1.5, 1.5]
+
+
+def test_runs_are_timed() -> None:
+    x = relay.var("x", shape=(2,))
+    module = graph_executor.GraphModule(relay.build(relay.Function([x], x + 1))["default"](tvm.cpu()))
+    result = module.benchmark(tvm.cpu(), repeat=3, number=2, x=np.zeros(2, "float32"))
+    assert len(result.results) == 3
+    assert 0 < result.min <= result.median <= result.max
+    assert result.min <= result.mean <= result.max
+    assert result.std >= 0
+    assert "mean (ms)" in str(result)
+    timed = module.module.time_evaluator("run", tvm.cpu(), number=1, repeat=2, min_repeat_ms=1)()
+    assert len(timed.results) == 2
+    with pytest.raises(OptionError, match="time_evaluator of 'runs', expected 'run'"):
+        module.time_evaluator("runs")
+
+
+# Passes
+
+
+def test_passes_stand_in_a_row() -> None:
+    net, params, data = small()
+    mod = relay.build_module.bind_params_by_name(net, params)
+    seq = tvm.transform.Sequential(
+        [
+            relay.transform.InferType(),
+            relay.transform.SimplifyInference(),
+            relay.transform.SimplifyExpr(),
+            relay.transform.FoldScaleAxis(),
+            relay.transform.FoldConstant(),
+            relay.transform.EliminateCommonSubexpr(),
+            relay.transform.DeadCodeElimination(),
+            relay.transform.FuseOps(fuse_opt_level=2),
+        ]
+    )
+    with tvm.transform.PassContext(opt_level=3):
+        fused = seq(mod)
+    assert "relay.nn.batch_norm" in str(mod)
+    assert "relay.nn.batch_norm" not in str(fused)
+    assert "relay.rsqrt" not in str(fused)
+    assert len([name for name in fused if name.startswith("fused")]) == 1
+    np.testing.assert_allclose(interpret(fused, "main", [data]), expected(data, params), 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize(("level", "kernels"), [(0, 2), (1, 1), (-1, 2)])
+def test_operators_are_fused_as_the_level_says(level: int, kernels: int) -> None:
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x) + 1))
+    with tvm.transform.PassContext(opt_level=0):
+        assert len(relay.transform.FuseOps(level)(mod).functions) == kernels + 1
+
+
+def test_passes_of_a_higher_level_and_disabled_ones_do_not_run() -> None:
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], x + relay.const(1.0) * relay.const(2.0)))
+    fold = relay.transform.FoldConstant()
+    assert fold.info.name == "FoldConstant"
+    with tvm.transform.PassContext(opt_level=1):
+        assert "relay.multiply" in str(fold(mod))
+    with tvm.transform.PassContext(opt_level=3, disabled_pass=["FoldConstant"]):
+        assert "relay.multiply" in str(fold(mod))
+    assert "relay.multiply" not in str(fold(mod))
+
+
+def test_what_is_computed_twice_is_computed_once() -> None:
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.exp(x) * relay.exp(x))
+    with tvm.transform.PassContext(opt_level=3):
+        assert str(relay.transform.EliminateCommonSubexpr()(mod)).count("relay.exp") == 1
+    assert str(relay.transform.EliminateCommonSubexpr()(mod)).count("relay.exp") == 2
+
+
+def test_what_moves_nothing_goes() -> None:
+    mod = tvm.IRModule.from_expr(relay.transpose(relay.transpose(relay.var("x", shape=(2, 3)))))
+    assert "relay.transpose" not in str(relay.transform.SimplifyExpr()(mod))
+
+
+def test_a_graph_is_optimized_and_shown() -> None:
+    net, params, _ = small()
+    mod, constants = relay.optimize(net, "llvm", params)
+    assert "relay.nn.batch_norm" not in str(mod)
+    assert constants
+    assert all(isinstance(each, tvm.nd.NDArray) for each in constants.values())
+
+
+def test_an_expression_is_a_module() -> None:
+    x = relay.var("x", shape=(2,))
+    assert [name for name, _ in tvm.IRModule.from_expr(relay.exp(x)).functions["main"].params] == ["x"]
+
+
+# Executors
+
+
+@pytest.mark.parametrize("kind", ["graph", "vm", "debug", "aot"])
+def test_an_executor_makes_functions_of_python(kind: str) -> None:
+    net, params, data = small()
+    run = relay.create_executor(kind, net, tvm.cpu(), "llvm", params).evaluate()
+    tvm.testing.assert_allclose(run(data), expected(data, params), 1e-5, 1e-5)
+    tvm.testing.assert_allclose(run(data=tvm.nd.array(data)), expected(data, params), 1e-5, 1e-5)
+
+
+def test_an_executor_evaluates_expressions() -> None:
+    x = relay.var("x", shape=(2,))
+    executor = relay.create_executor()
+    one, two = executor.evaluate(relay.Function([x], relay.Tuple([x, x + 1])))(np.zeros(2, "float32"))
+    assert (one.numpy().tolist(), two.numpy().tolist()) == ([0, 0], [1, 1])
+    assert executor.evaluate(relay.const(2.0) * relay.const(3.0)).numpy() == 6
+    assert executor.evaluate(x + 1, binds={"x": np.ones(2, "float32")}).numpy().tolist() == [2, 2]
+
+
+# Errors
+
+
+@pytest.fixture(name="module")
+def module_of_one_input() -> graph_executor.GraphModule:
+    x = relay.var("data", shape=(2, 3))
+    return relay.build(relay.Function([x], x + 1))["default"](tvm.cpu())
+
+
+@pytest.mark.parametrize(
+    ("use", "error", "message"),
+    [
+        (lambda m: m.run(), ArgumentError, "inputs data have not been set"),
+        (lambda m: m.set_input("dat", np.zeros((2, 3))), ArgumentError, "no input 'dat', did you mean 'data'"),
+        (lambda m: m.set_input(1, np.zeros((2, 3))), ArgumentError, "no input 1, there is data"),
+        (lambda m: m.set_input("data", np.zeros((2, 3))), ArgumentError, "float64 of shape .*, expected float32.2, 3."),
+        (lambda m: m.run(data=np.zeros((3, 2), "float32")), ArgumentError, r"shape \(3, 2\), expected float32.2, 3."),
+        (lambda m: m.get_output(0), ExecutionError, "nothing has been run"),
+        (lambda m: m.get_output(1), ArgumentError, "output 1, expected one from 0 to 0"),
+        (lambda m: m.get_input("data"), ArgumentError, "input data has not been set"),
+    ],
+)
+def test_a_wrong_use_of_an_executor_is_an_error(
+    module: graph_executor.GraphModule, use: Callable[[Any], Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        use(module)
+
+
+def graph_of(body: Any) -> relay.Function:
+    return relay.Function(relay.ir_pass.free_vars(body), body)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda f: relay.build(f, params={"y": np.zeros(2)}), ArgumentError, "no parameter 'y'.*has: x"),
+        (lambda f: relay.build(f, params={"x": np.zeros(2)}), ArgumentError, "parameter x: tensor<2xf64>, expected"),
+        (lambda f: relay.build(f, "cuda"), UnsupportedError, "cuda"),
+        (lambda f: relay.build(f, "lvm"), OptionError, "'lvm', did you mean 'llvm'"),
+        (lambda f: relay.create_executor("graf"), OptionError, "executor 'graf', expected one of graph, vm, debug"),
+        (lambda f: relay.create_executor().evaluate(), OptionError, "of an executor without a module"),
+        (lambda f: relay.create_executor().evaluate(f)(1, 2), ArgumentError, "2 arguments, expected 1: x"),
+        (lambda f: relay.transform.FuseOps(-2), OptionError, "FuseOps: level -2, expected one from 0 on"),
+        (lambda f: runtime.create("{}", relay.build(f)), OptionError, "the library belongs to another graph"),
+    ],
+)
+def test_a_wrong_use_of_build_is_an_error(
+    make: Callable[[relay.Function], Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        make(graph_of(relay.exp(relay.var("x", shape=(2,)))))
+
+
+def test_a_graph_with_branches_runs_and_has_no_json() -> None:
+    flag, x = relay.var("flag", shape=(), dtype="bool"), relay.var("x", shape=(2,))
+    lib = relay.build(relay.Function([flag, x], relay.If(flag, x + 1, x * 2)))
+    module = lib["default"](tvm.cpu())
+    module.run(flag=np.asarray(True), x=np.ones(2, "float32") * 3)
+    assert module.get_output(0).numpy().tolist() == [4, 4]
+    module.run(flag=np.asarray(False))
+    assert module.get_output(0).numpy().tolist() == [6, 6]
+    with pytest.raises(UnsupportedError, match="a graph with branches has no form as JSON"):
+        lib.get_graph_json()

@@ -1,0 +1,112 @@
+"""The networks of relay.testing are compiled, and compute what numpy computes operator by operator."""
+
+from collections.abc import Callable
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepwell.frontends.tvm as tvm
+from stepwell.backends.interpreter import interpret
+from stepwell.core.errors import OptionError
+from stepwell.dialects.relay import shape_of
+from stepwell.frontends.tvm import relay
+from stepwell.frontends.tvm.contrib import graph_executor
+from stepwell.frontends.tvm.relay import testing
+
+SMALL = (3, 64, 64)
+NETS: dict[str, Callable[[], Any]] = {
+    "mlp": lambda: testing.mlp.get_net(2),
+    "resnet of 8 layers for small images": lambda: testing.resnet.get_net(1, 10, 8, (3, 28, 28)),
+    "resnet of 8 layers in NHWC": lambda: testing.resnet.get_net(2, 10, 8, (28, 28, 3), "NHWC"),
+    "resnet of 18 layers": lambda: testing.resnet.get_net(1, 10, 18, (3, 33, 33)),
+    "resnet of 50 layers": lambda: testing.resnet.get_net(1, 10, 50, (3, 32, 32)),
+    "mobilenet": lambda: testing.mobilenet.get_net(1, 10, (3, 32, 32)),
+    "mobilenet in NHWC": lambda: testing.mobilenet.mobile_net(10, (1, 32, 32, 3), alpha=0.25, layout="NHWC"),
+    "mobilenet_v2": lambda: testing.mobilenet_v2.get_net(1, 10, (3, 32, 32), width_mult=0.35),
+    "lstm": lambda: testing.lstm.get_net(4, 16, 2),
+    "transformer": lambda: testing.transformer.get_net(2, 2, 64, 4, 16, 128),
+    "squeezenet": lambda: testing.squeezenet.get_net(1, SMALL, 10, "1.1"),
+    "vgg": lambda: testing.vgg.get_net(1, (3, 32, 32), 10, batch_norm=True),
+    "dcgan": lambda: testing.dcgan.get_net(2, ngf=8),
+}
+
+
+def lively(name: str, values: np.ndarray, random: np.random.Generator) -> None:
+    """Fill a parameter so that what goes through many layers neither vanishes nor grows."""
+    if name.endswith(("gamma", "var")):
+        values[...] = random.uniform(0.5, 1.5, values.shape)
+    elif values.ndim < 2:
+        values[...] = random.uniform(-0.2, 0.2, values.shape)
+    else:
+        taps = values.shape[1] if values.ndim == 2 else prod(values.shape) / max(values.shape)
+        values[...] = random.standard_normal(values.shape) * sqrt(1 / taps)
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_a_network_computes_what_numpy_computes(name: str) -> None:
+    mod, params = testing.create_workload(NETS[name](), lively)
+    main = mod.functions["main"]
+    shape = [int(size) for size in shape_of(dict(main.params)["data"])]
+    data = np.random.default_rng(1).standard_normal(shape).astype("float32")
+    module = graph_executor.GraphModule(relay.build(mod, "llvm", params=params)["default"](tvm.cpu()))
+    module.run(data=data)
+    inputs = [data if each == "data" else params[each].numpy() for each, _ in main.params]
+    wanted = interpret(mod, "main", inputs)
+    assert wanted.std() > 1e-3
+    np.testing.assert_allclose(module.get_output(0).numpy(), wanted, 1e-4, 1e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(
+    ("net", "count"),
+    [
+        # The first four as torchvision counts its own.
+        (testing.mobilenet_v2.get_net(), 3_504_872),
+        (testing.squeezenet.get_net(1), 1_248_424),
+        (testing.squeezenet.get_net(1, version="1.1"), 1_235_496),
+        (testing.vgg.get_net(1, (3, 224, 224), 1000), 132_863_336),
+        (testing.mlp.get_net(1), 784 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10),
+        (testing.lstm.get_net(3, 16), 2 * (4 * 16 * 16 + 4 * 16)),
+        (testing.transformer.get_net(), 4 * (256 * 256 + 256) + 2 * 256 * 1024 + 1024 + 256 + 4 * 256),
+    ],
+)
+def test_a_network_has_as_many_parameters_as_is_known(net: relay.Function, count: int) -> None:
+    params = tvm.IRModule.from_expr(net).functions["main"].params
+    trained = [value for name, value in params if name != "data" and not name.endswith(("moving_mean", "moving_var"))]
+    assert sum(prod(map(int, shape_of(value))) for value in trained) == count
+
+
+@pytest.mark.parametrize(("layers", "convolutions"), [(18, 21), (34, 37), (50, 53)])
+def test_a_resnet_has_its_layers(layers: int, convolutions: int) -> None:
+    mod = tvm.IRModule.from_expr(testing.resnet.get_net(1, 1000, layers))
+    weights = [
+        name for name, _ in mod.functions["main"].params if name.endswith("_weight") and not name.startswith("fc")
+    ]
+    assert len(weights) == convolutions
+    assert [shape_of(value) for value in mod.functions["main"].returned] == [(1, 1000)]
+
+
+def test_a_cell_of_an_lstm_gives_its_output_and_the_next_states() -> None:
+    mod, params = testing.create_workload(testing.lstm.lstm_cell(8, batch_size=3))
+    assert [name for name, _ in mod.functions["main"].params][:3] == ["inputs", "hidden", "cell"]
+    assert params["i2h_weight"].shape == (32, 8)
+    assert [shape_of(value) for value in mod.functions["main"].returned] == [(3, 8)] * 3
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: testing.resnet.get_net(1, 10, 19), "resnet of 19 layers, expected one of 18, 34, 50, 101"),
+        (lambda: testing.resnet.get_net(1, 10, 9, (3, 28, 28)), "resnet of 9 layers for small images, expected 6 n"),
+        (lambda: testing.resnet.get_net(1, 10, layout="CHWN"), "layout 'CHWN', expected 'NCHW' or 'NHWC'"),
+        (lambda: testing.mobilenet.get_net(layout="CHWN"), "layout 'CHWN', expected 'NCHW' or 'NHWC'"),
+        (lambda: testing.vgg.get_net(1, SMALL, 10, num_layers=12), "vgg of 12 layers, expected one of 11, 13, 16, 19"),
+        (lambda: testing.squeezenet.get_net(1, version="2"), "version '2', expected one of 1.0, 1.1"),
+        (lambda: testing.transformer.get_net(num_heads=7), "7 heads of a model of 256, expected heads that divide it"),
+        (lambda: testing.dcgan.get_net(1, oshape=(3, 32, 32)), r"expected \(channels, 64, 64\) in 'NCHW'"),
+    ],
+)
+def test_a_network_that_there_is_not_is_an_error(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        make()
