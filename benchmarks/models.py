@@ -212,7 +212,10 @@ def run_onnxruntime(name: str, folder: str, runs: int) -> dict[str, Any]:
 
 
 def run_cblas(name: str, folder: str, runs: int) -> dict[str, Any]:
-    return run_stepwell(name, folder, runs, "llvm -libs=cblas")
+    from importlib.metadata import version
+
+    found = run_stepwell(name, folder, runs, "llvm -libs=cblas")
+    return {**found, "version": version("scipy-openblas32")}
 
 
 def run_stepwell(name: str, folder: str, runs: int, target: str = "llvm") -> dict[str, Any]:
