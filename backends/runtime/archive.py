@@ -216,6 +216,15 @@ def reading(path: Path) -> Generator[None, None, None]:
         raise LoadError(f"{path}: {MANIFEST} is broken: {type(error).__name__}: {error}") from error
 
 
+def archive_kind(path: Path) -> str:
+    """What is saved somewhere. Nothing but that is checked. LoadError if there is nothing."""
+    places = _places(path)
+    if MANIFEST not in places:
+        raise LoadError(f"{path}: no {MANIFEST} there, expected what stepwell has saved")
+    with reading(path):
+        return str(json.loads(b"".join(places[MANIFEST].chunks()))["kind"])
+
+
 def _places(path: Path) -> dict[str, _Place]:
     if path.is_dir():
         return {file.name: _Place(file, 0, file.stat().st_size) for file in path.iterdir() if file.is_file()}

@@ -6,7 +6,7 @@ What it has works as in TVM; what it does not have is no attribute of it (docs/t
 from __future__ import annotations
 
 from ..tvmscript.values import Word
-from . import contrib, driver, ir, nd, relay, script, te, testing, tir, topi, transform
+from . import contrib, driver, ir, nd, relay, runtime, script, te, testing, tir, topi, transform
 from .driver import build, lower
 from .ir.module import IRModule
 from .nd import context, cpu, cuda, device, gpu
@@ -31,6 +31,7 @@ __all__ = [
     "nd",
     "register_func",
     "relay",
+    "runtime",
     "script",
     "te",
     "testing",

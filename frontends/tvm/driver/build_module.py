@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -54,6 +55,13 @@ class OperatorModule:
         if fmt not in kinds:
             raise OptionError(f"source format {fmt!r}, expected one of {', '.join(kind for kind in kinds if kind)}")
         return self._library.source(kinds[fmt])
+
+    def export_library(self, file_name: str | os.PathLike[str]) -> None:
+        """Save the functions, for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
+
+        OptionError if something else is there, OSError.
+        """
+        self._library.export(file_name)
 
 
 _PHASES: tuple[Callable[[], list[ModulePass]], ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -52,6 +53,13 @@ class GraphExecutorFactoryModule:
     def get_source(self, fmt: str = "") -> str:
         """The native code as LLVM IR, or as assembly for "asm"."""
         return self.executable.library.source("asm" if fmt in ("s", "asm") else "llvm-optimized")
+
+    def export_library(self, file_name: str | os.PathLike[str]) -> None:
+        """Save all of it, for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
+
+        OptionError if something else is there, OSError.
+        """
+        self.executable.save(file_name)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.get_graph_json(), self, self.get_params()))

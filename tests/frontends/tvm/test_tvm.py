@@ -1,12 +1,13 @@
 """TVM's Python API: arrays, modules, building."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import ArgumentError, LinkError, OptionError, UnsupportedError
+from stepwell import ArgumentError, LinkError, LoadError, OptionError, UnsupportedError
 from stepwell.frontends.tvm import te
 from stepwell.frontends.tvm.ir.module import IRModule, PrimFunc
 
@@ -128,3 +129,34 @@ def test_a_function_of_python_is_registered_by_its_own_name() -> None:
         tvm.get_global_func("test.tvm.nobody")
     with pytest.raises(ArgumentError, match="expected a callable, got int"):
         tvm.register_func("test.tvm.three", 3)
+
+
+# Saved
+
+
+def test_functions_are_exported_and_loaded(tmp_path: Path) -> None:
+    tvm.build(doubled()).export_library(tmp_path / "lib.tar")
+    loaded = tvm.runtime.load_module(tmp_path / "lib.tar")
+    a, b = tvm.nd.array(np.arange(3, dtype="float32")), tvm.nd.array(np.zeros(3, "float32"))
+    loaded(a, b)  # pyright: ignore[reportCallIssue]
+    assert b.numpy().tolist() == [0, 2, 4]
+
+
+def test_graphs_are_exported_and_loaded(tmp_path: Path) -> None:
+    x = tvm.relay.var("x", shape=(2,), dtype="float32")
+    built = tvm.relay.build(tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.exp(x))), target="llvm")
+    built.export_library(tmp_path / "graph.tar")
+    loaded = tvm.runtime.load_module(str(tmp_path / "graph.tar"))
+    module = tvm.contrib.graph_executor.GraphModule(loaded["default"](tvm.cpu()))
+    module.run(x=np.zeros(2, "float32"))
+    assert module.get_output(0).numpy().tolist() == [1, 1]
+    assert loaded.get_graph_json() == built.get_graph_json()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_what_is_no_program_is_not_loaded(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.tar", tmp_path):
+        with pytest.raises(LoadError):
+            tvm.runtime.load_module(path)
+    (tmp_path / "stepwell.json").write_text("[]")
+    with pytest.raises(LoadError, match="is broken"):
+        tvm.runtime.load_module(tmp_path)
