@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .backends.build import build
+    from .backends.graph import Executable, GraphExecutor, build_graph
     from .backends.runtime import get_global_func, register_func
     from .core.errors import (
         ArgumentError,
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
         UnsupportedError,
         VerifyError,
     )
-    from .frontends import te
+    from .frontends import relay, te
     from .frontends.mlir import parse_mlir
+    from .frontends.onnx import from_onnx
     from .frontends.tvmscript import parse_tvmscript
     from .module import Module
     from .transforms.pipelines import apply_passes
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentError",
+    "Executable",
     "ExecutionError",
+    "GraphExecutor",
     "LinkError",
     "LoadError",
     "Module",
@@ -51,24 +55,31 @@ __all__ = [
     "VerifyError",
     "apply_passes",
     "build",
+    "build_graph",
+    "from_onnx",
     "get_global_func",
     "parse_mlir",
     "parse_tvmscript",
     "register_func",
+    "relay",
     "te",
 ]
 
 _HOMES = {
+    "Executable": ".backends.graph",
+    "GraphExecutor": ".backends.graph",
     "Module": ".module",
     "Schedule": ".transforms.schedule",
     "apply_passes": ".transforms.pipelines",
     "build": ".backends.build",
+    "build_graph": ".backends.graph",
+    "from_onnx": ".frontends.onnx",
     "get_global_func": ".backends.runtime",
     "parse_mlir": ".frontends.mlir",
     "parse_tvmscript": ".frontends.tvmscript",
     "register_func": ".backends.runtime",
 }
-_MODULES = {"te": ".frontends.te"}
+_MODULES = {"relay": ".frontends.relay", "te": ".frontends.te"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stepwell
-from stepwell.backends.graph import GraphExecutor, build_graph
+from stepwell import GraphExecutor, build_graph
 from stepwell.frontends import relay as graphs_in_python
 from stepwell.operators import operator_of
 
