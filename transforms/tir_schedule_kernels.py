@@ -15,7 +15,7 @@ from ..dialects.te.base import AXIS_KINDS
 from ..dialects.tir import BlockOp, ForOp, FuncOp, InitOp, LoadOp, StoreOp
 from ..dialects.tir.base import DYNAMIC
 from .analysis.index import Analyzer
-from .lowering.kernels import KERNEL
+from .lowering.module import KERNEL
 from .schedule import Schedule
 from .schedule.handles import BlockRV, LoopRV
 

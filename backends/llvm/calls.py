@@ -14,7 +14,7 @@ from ...core.errors import UnsupportedError
 from . import halves
 from .function import FunctionEmitter, Lowerings, Module, call, symbol, unsupported
 from .memref import read, start, to_memory, write
-from .signatures import NOALIAS, PACKED, argument_dtype
+from .signatures import NOALIAS, NOINLINE, PACKED, argument_dtype
 from .types import bit_width, byte_size, is_bool, is_half, layout_of, memory_type, register_type
 
 CALL_PACKED = "stepwell_call_packed"
@@ -54,7 +54,8 @@ def emit_function(module: Module, function: func.FuncOp) -> str:
         parameters.append("ptr %result")
     f.walk(function.body.block)
     name = symbol(function_name(function.sym_name.data))
-    return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind")
+    noinline = " noinline" if NOINLINE in function.attributes else ""
+    return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind{noinline}")
 
 
 def emit_entry(module: Module, function: func.FuncOp) -> str:

@@ -23,6 +23,7 @@ from ..runtime.signature import (
 from .types import layout_of
 
 NAME, DTYPE, NOALIAS, PACKED = "stepwell.name", "stepwell.dtype", "stepwell.noalias", "stepwell.packed"
+NOINLINE = "stepwell.noinline"
 """The discardable attributes that tell what MLIR types do not."""
 
 Lookup = Callable[[str], func.FuncOp]

@@ -13,13 +13,10 @@ from ...dialects.tir.annotations import annotation_value
 from ...expressions.expr import Var, const
 from ...expressions.tensor import Tensor, compute, elementwise
 from ...expressions.write import FunctionWriter
+from .module import KERNEL
 
 Formula: TypeAlias = Callable[..., Any]
 """From tensors and attributes by name, those that are said, to the tensor or tensors that an operator computes."""
-
-
-KERNEL = "relay.kernel"
-"""The attribute of functions that graphs were made of."""
 
 
 def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te.FuncOp:

@@ -23,7 +23,10 @@ from .types import dtype_name, lower_type, unsupported, where
 from .writer import Handlers, Writer
 
 NAME, DTYPE, NOALIAS, PACKED = "stepwell.name", "stepwell.dtype", "stepwell.noalias", "stepwell.packed"
+NOINLINE = "stepwell.noinline"
 """The discardable attributes that tell what upstream types do not."""
+KERNEL = "relay.kernel"
+"""The attribute of functions that graphs were made of: they are called, not written into their callers."""
 
 
 class ModuleLowering:
@@ -144,6 +147,8 @@ class ModuleLowering:
         )
         if _is_true(op.attr("tir.noalias")):
             new.attributes[NOALIAS] = UnitAttr()
+        if _is_true(op.attr(KERNEL)):
+            new.attributes[NOINLINE] = UnitAttr()
         new.location = op.location
         return new
 
