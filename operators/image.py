@@ -65,6 +65,10 @@ class Resizing:
         return self.rounding or ("round" if self.mode == "align_corners" else "floor")
 
 
+NOTHING = 1e-5
+"""Weights of cubic interpolation whose sum is less stand for elements outside alone."""
+
+
 # Places between elements
 
 
@@ -164,7 +168,7 @@ def _weights(base: PrimExpr, t: PrimExpr, own: PrimExpr, said: Resizing) -> tupl
         inside = scalar.all(base + n >= const(0.0, "float64"), base + n < cast("float64", own))
         kept.append(Select(inside, weight, nothing))
     total = kept[0] + kept[1] + kept[2] + kept[3]
-    divisor = Select(total.equal(nothing), const(1.0, t.dtype), total)
+    divisor = Select(scalar.abs(total) < const(NOTHING, t.dtype), const(1.0, t.dtype), total)
     return -1, [weight / divisor for weight in kept]
 
 
@@ -286,7 +290,8 @@ def _matrix(along: Along, said: Resizing) -> Array:
             taps = {n: _exact_cubic(abs(float(place - n)), said.cubic_alpha) for n in range(base - 1, base + 3)}
         if said.method == "cubic" and said.cubic_exclude:
             taps = {n: weight for n, weight in taps.items() if 0 <= n < along.own}
-            taps = {n: weight / (sum(taps.values()) or 1.0) for n, weight in taps.items()}
+            total = sum(taps.values())
+            taps = {n: weight / (1 if abs(total) < NOTHING else total) for n, weight in taps.items()}
         for n, weight in taps.items():
             found[x, min(max(n, 0), along.own - 1)] += weight
     return found

@@ -72,7 +72,6 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "no repetition": (lambda: transform.repeat(A, 0, 0), "repeat: 0 times, expected at least once"),
     "no tile": (lambda: transform.tile(A, [0]), "tile: [0] times, expected at least once"),
     "a stride of 0": (lambda: transform.strided_slice(A, [0], [1], [0]), "strided_slice: axis 0 with a stride of 0"),
-    "a slice of what": (lambda: transform.strided_slice(N, [0], [1]), "axis 0 with extent n, which is not known"),
     "ends": (lambda: transform.strided_slice(A, [0, 0], [1]), "2 begins, 1 ends, 2 strides, 2 axes of 2 dimensions"),
     "sections": (lambda: transform.split(A, 2, 1), "split: 2 sections of an extent of 3"),
     "the order of sections": (

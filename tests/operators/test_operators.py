@@ -53,6 +53,14 @@ def test_an_operator_computes_what_its_reference_computes(name: str, data: st.Da
         np.testing.assert_allclose(got.astype("float64"), wanted.astype("float64"), rtol, atol)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
+def test_what_lies_between_integers_is_rounded(dtype: str) -> None:
+    image = np.asarray([[[[0, 1, 4, 7]]]], dtype)
+    said = {"size": [1, 8], "method": "linear", "coordinate_transformation_mode": "asymmetric"}
+    (got,) = computed("image.resize2d", Sample([image], said))
+    np.testing.assert_array_equal(got, np.round([[[[0, 0.5, 1, 2.5, 4, 5.5, 7, 7]]]]).astype(dtype))
+
+
 def test_every_operator_is_tried() -> None:
     assert not missing()
 
