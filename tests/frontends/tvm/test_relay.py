@@ -48,10 +48,10 @@ def small() -> tuple[Any, dict[str, Any], np.ndarray]:
     return net, params, np.random.default_rng(0).uniform(-1, 1, (1, 3, 8, 8)).astype("float32")
 
 
-def test_the_tutorial_on_external_libraries_runs() -> None:
+@pytest.mark.parametrize("target", ["llvm", "llvm -libs=cblas"])
+def test_the_tutorial_on_external_libraries_runs(target: str) -> None:
     net, params = testing.create_workload(simple_net())
     known = dict(params)
-    target = "llvm"
     graph, lib, params = relay.build_module.build(net, target, params=params)
     ctx = tvm.context(target, 0)
     data = np.random.uniform(-1, 1, size=(1, 3, 224, 224)).astype("float32")
