@@ -9,8 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError
 from ..module import Module
-from ..transforms.libraries import library_symbols
-from ..transforms.pipelines import lower, run_pipeline, to_tir
+from ..transforms.pipelines import has_graphs, lower, run_pipeline, to_tir
 
 if TYPE_CHECKING:
     from .runtime.library import Library
@@ -19,13 +18,22 @@ if TYPE_CHECKING:
 def _build_llvm(module: Module) -> Library:
     from .llvm import compile_module
 
-    return compile_module(lower(module).op, symbols=library_symbols(module))
+    return compile_module(lower(module).op, symbols=_symbols(module))
+
+
+def _symbols(module: Module) -> dict[str, int]:
+    """The addresses of the C functions that graphs call."""
+    if not has_graphs(module.op):
+        return {}
+    from ..transforms.libraries import library_symbols
+
+    return library_symbols(module)
 
 
 def _build_python(module: Module) -> Any:
     from .oracle import compile_oracle
 
-    return compile_oracle(run_pipeline(module, to_tir()).op)
+    return compile_oracle(run_pipeline(module, to_tir(module.op)).op)
 
 
 TARGETS = {"llvm": _build_llvm, "python": _build_python}

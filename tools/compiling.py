@@ -16,7 +16,14 @@ from ..dialects.relay import FuncOp, Size, dtype_of_tensor, normal_size, shape_o
 from ..frontends.mlir import parse_mlir
 from ..module import Module
 from ..transforms.convert_relay_to_tir import arrays_of
-from ..transforms.pipelines import LANDINGS, AfterPass, optimize_relay, relay_to_calls
+from ..transforms.pipelines import (
+    LANDINGS,
+    AfterPass,
+    optimize_relay,
+    relay_to_calls,
+    relay_to_tir,
+    schedule_kernels,
+)
 from .arrays import read_arrays
 from .phases import Phases
 
@@ -72,7 +79,8 @@ def compile_command(options: argparse.Namespace) -> int:
 
 
 def _check_passes(names: list[str]) -> None:
-    passes = [*optimize_relay(), *relay_to_calls(), *(each for landing in LANDINGS for each in landing.passes())]
+    graphs = [*optimize_relay(), *relay_to_tir(), *schedule_kernels()]
+    passes = [*graphs, *(each for landing in LANDINGS for each in landing.passes())]
     known = list(dict.fromkeys(each.name for each in passes))
     for name in names:
         if name not in known:

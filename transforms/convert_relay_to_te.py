@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 from ..core.errors import UnsupportedError
 from ..dialects import te, tir
 from ..dialects.relay import FuncOp, OperatorOp
+from .analysis.graphs import graphs
 from .libraries import lower_function
 from .lowering.kernels import kernel_of
 from .lowering.types import where
@@ -61,11 +62,10 @@ class ConvertRelayToTePass(ModulePass):
 def _check(module: ModuleOp) -> None:
     """UnsupportedError for operators outside of primitive functions, all of them at once."""
     found: dict[str, OperatorOp] = {}
-    for func in module.body.block.ops:
-        if isinstance(func, FuncOp) and func.primitive is None and func.compiler is None:
-            for op in func.walk():
-                if isinstance(op, OperatorOp):
-                    found.setdefault(op.name, op)
+    for func in graphs(module):
+        for op in func.walk():
+            if isinstance(op, OperatorOp):
+                found.setdefault(op.name, op)
     if found:
         first = next(iter(found.values()))
         raise UnsupportedError(f"{where(first)}{', '.join(found)} outside of primitive functions: relay-fuse-operators")

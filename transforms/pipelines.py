@@ -1,6 +1,8 @@
 """Every ordering of passes, one list per landing, and what must be gone when a landing is left.
 
-A pass does nothing to functions that are already below it, so the whole way down takes a module at any landing.
+A pass does nothing to functions that are already below it, so the whole way down takes a module at any landing. The
+passes of graphs are imported for graphs: with the operators and the schedules that they know, they are half as much as
+all others.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TypeAlias
 
 from xdsl.dialects import arith, cf, func, llvm, math, memref, scf, vector
 from xdsl.dialects.builtin import (
+    DictionaryAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
@@ -22,7 +25,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes as get_upstream_passes
-from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
 from ..core.errors import OptionError, PassError, StepwellError
@@ -31,23 +33,14 @@ from ..dialects import mlir_context
 from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, MatchRegionOp
 from ..module import Module
 from . import get_all_passes
-from .convert_relay_to_te import ConvertRelayToTePass
-from .convert_relay_to_tir import ConvertRelayToTirPass
 from .convert_te_to_tir import ConvertTeToTirPass
 from .convert_tir_to_scf import ConvertTirToScfPass
 from .legalize_half_floats import LegalizeHalfFloatsPass
+from .lowering.module import KERNEL
 from .lowering.types import where
-from .relay_eliminate_dead_code import RelayEliminateDeadCodePass
-from .relay_fold_constants import RelayFoldConstantsPass
-from .relay_fold_scale_axis import RelayFoldScaleAxisPass
-from .relay_fuse_operators import RelayFuseOperatorsPass
-from .relay_plan_memory import RelayPlanMemoryPass
-from .relay_simplify import RelaySimplifyPass
-from .relay_simplify_inference import RelaySimplifyInferencePass
 from .tir_lower_match_buffers import TirLowerMatchBuffersPass
 from .tir_plan_allocations import TirPlanAllocationsPass
 from .tir_resolve_blocks import TirResolveBlocksPass
-from .tir_schedule_kernels import TirScheduleKernelsPass
 from .tir_simplify import TirSimplifyPass
 from .tir_unroll_loops import TirUnrollLoopsPass
 from .tir_vectorize_loops import TirVectorizeLoopsPass
@@ -58,6 +51,14 @@ AfterPass: TypeAlias = Callable[[str, Module], None]
 
 def optimize_relay() -> list[ModulePass]:
     """What makes graphs smaller before they go down."""
+    from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
+
+    from .relay_eliminate_dead_code import RelayEliminateDeadCodePass
+    from .relay_fold_constants import RelayFoldConstantsPass
+    from .relay_fold_scale_axis import RelayFoldScaleAxisPass
+    from .relay_simplify import RelaySimplifyPass
+    from .relay_simplify_inference import RelaySimplifyInferencePass
+
     return [
         RelaySimplifyInferencePass(),
         RelayFoldConstantsPass(),
@@ -71,19 +72,41 @@ def optimize_relay() -> list[ModulePass]:
 
 def relay_to_calls(opt_level: int = 2) -> list[ModulePass]:
     """From graphs of operators to graphs of kernels, and where their tensors are kept. opt_level: 0 for no fusion."""
+    from .relay_fuse_operators import RelayFuseOperatorsPass
+    from .relay_plan_memory import RelayPlanMemoryPass
+
     return [RelayFuseOperatorsPass(level=2 if opt_level else 0), RelayPlanMemoryPass()]
 
 
-def to_tir() -> list[ModulePass]:
-    """From graphs, or tensors, to loops and blocks."""
-    return [*relay_to_calls(), ConvertRelayToTePass(), ConvertTeToTirPass(), ConvertRelayToTirPass()]
+def relay_to_tir() -> list[ModulePass]:
+    """From graphs to loops and blocks: calls of kernels on buffers, and the kernels, which are not scheduled yet."""
+    from .convert_relay_to_te import ConvertRelayToTePass
+    from .convert_relay_to_tir import ConvertRelayToTirPass
+
+    return [*relay_to_calls(), ConvertRelayToTePass(), *te_to_tir(), ConvertRelayToTirPass()]
+
+
+def schedule_kernels() -> list[ModulePass]:
+    """The kernels of graphs as the processor likes them."""
+    from .tir_schedule_kernels import TirScheduleKernelsPass
+
+    return [*te_to_tir(), TirScheduleKernelsPass()]
+
+
+def te_to_tir() -> list[ModulePass]:
+    """From tensors to loops and blocks."""
+    return [ConvertTeToTirPass()]
+
+
+def to_tir(module: ModuleOp) -> list[ModulePass]:
+    """From graphs, if there are some in a module, or tensors, to loops and blocks."""
+    return relay_to_tir() if has_graphs(module) else te_to_tir()
 
 
 def resolve_tir() -> list[ModulePass]:
-    """From graphs, tensors, or programs as people write and schedule them, to loops, branches and accesses."""
+    """From programs as people write and schedule them, or tensors, to loops, branches and accesses of buffers."""
     return [
-        *to_tir(),
-        TirScheduleKernelsPass(),
+        *te_to_tir(),
         TirResolveBlocksPass(),
         TirLowerMatchBuffersPass(),
         TirUnrollLoopsPass(),
@@ -119,10 +142,25 @@ def lower(mod: Module, after: AfterPass | None = None) -> Module:
     Raises `UnsupportedError` for what cannot be lowered, `PassError` for a pass that left what it promised to remove.
     """
     mod = mod.clone()
+    if has_graphs(mod.op):
+        _apply(mod, relay_to_tir(), after)
+    if _has_kernels(mod.op):
+        _apply(mod, schedule_kernels(), after)
     for landing in LANDINGS:
         _apply(mod, landing.passes(), after)
         landing.check(mod.op)
     return mod
+
+
+def has_graphs(module: ModuleOp) -> bool:
+    """Whether functions of a module are graphs."""
+    return any(op.name == "relay.func" for op in module.body.block.ops)
+
+
+def _has_kernels(module: ModuleOp) -> bool:
+    """Whether functions of a module are kernels that graphs were made of."""
+    said = (op.properties.get("func_attrs") for op in module.body.block.ops)
+    return any(isinstance(each, DictionaryAttr) and KERNEL in each.data for each in said)
 
 
 def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | None = None) -> Module:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -10,8 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from ..dialects.relay import FuncOp, OperatorOp
+from ..dialects.relay import OperatorOp
 from ..operators import Pattern
+from .analysis.graphs import blocks, graphs
 from .lowering.outline import Outliner, drop_numbers, operator_names
 
 
@@ -55,13 +56,12 @@ class RelayFuseOperatorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         outliner = Outliner(op)
-        for func in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            if func.primitive is None and func.compiler is None:
-                for block in [block for inner in func.walk() for region in inner.regions for block in region.blocks]:
-                    nodes = [node for node in block.ops if isinstance(node, OperatorOp)]
-                    for group in _Groups(nodes, self.level).all():
-                        outliner.outline(group, func, _kernel_name(group), primitive=True)
-                drop_numbers(func)
+        for func in graphs(op):
+            for block in blocks(func):
+                nodes = [node for node in block.ops if isinstance(node, OperatorOp)]
+                for group in _Groups(nodes, self.level).all():
+                    outliner.outline(group, func, f"fused_{operator_names(group)}", primitive=True)
+            drop_numbers(func)
 
 
 # Groups
@@ -93,7 +93,7 @@ class _Groups:
 
     def _find(self, node: Operation) -> Operation:
         while self.root[node] is not node:
-            node = self.root[node]
+            self.root[node] = node = self.root[self.root[node]]
         return node
 
     def _kind(self, node: Operation) -> Pattern:
@@ -137,8 +137,11 @@ class _Groups:
         else:
             allowed = phase == 1 and own == Pattern.INJECTIVE
             between = at_sink = lambda kind: kind <= Pattern.INJECTIVE
-        if allowed and self._path_is(node, sink, between, at_sink):
-            self._join(self._between(node, sink), sink)
+        if not allowed or not at_sink(self._kind(sink)):
+            return
+        ways = self._between(node, sink)
+        if self._has_one_anchor(ways, sink) and all(between(self._kind(each)) for each in ways if each is not node):
+            self._join(ways, sink)
 
     def _between(self, node: Operation, sink: Operation) -> set[Operation]:
         """An operator and all on the ways to another one, without that one."""
@@ -150,21 +153,10 @@ class _Groups:
                 todo += self.users[top]  # pyright: ignore[reportArgumentType]
         return found
 
-    def _path_is(
-        self,
-        node: Operation,
-        sink: Operation,
-        between: Callable[[Pattern], bool],
-        at_sink: Callable[[Pattern], bool],
-    ) -> bool:
-        ways = self._between(node, sink)
+    def _has_one_anchor(self, ways: Iterable[Operation], sink: Operation) -> bool:
+        """Whether what would be one group has one reduction, product or convolution at most."""
         roots = {self._find(each) for each in (*ways, sink)}
-        anchors = sum(self.pattern[root] >= Pattern.COMM_REDUCE for root in roots)
-        return (
-            anchors <= 1
-            and at_sink(self._kind(sink))
-            and all(between(self._kind(each)) for each in ways if each is not node)
-        )
+        return sum(self.pattern[root] >= Pattern.COMM_REDUCE for root in roots) <= 1
 
     def _join(self, ways: Iterable[Operation], sink: Operation) -> None:
         target = self._find(sink)
@@ -193,7 +185,3 @@ def _edge(node: OperatorOp, user: Operation) -> Pattern:
     pattern = user.operator.pattern
     same = any(result.type == user.outputs[0].type for result in node.results if result in user.operands)
     return Pattern.ELEMWISE if pattern == Pattern.BROADCAST and same else pattern
-
-
-def _kernel_name(group: Sequence[OperatorOp]) -> str:
-    return f"fused_{operator_names(group)}"

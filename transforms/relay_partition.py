@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..dialects.relay import FuncOp
+from .analysis.graphs import blocks, graphs
 from .libraries import Library, find_matches, library_of
 from .lowering.outline import Outliner, drop_numbers, operator_names
 
@@ -56,10 +56,9 @@ class RelayPartitionPass(ModulePass):
 def partition(module: ModuleOp, libraries: Sequence[Library]) -> None:
     """Make functions of the operators that some libraries compute, those in front first."""
     outliner = Outliner(module)
-    for func in [f for f in module.body.block.ops if isinstance(f, FuncOp)]:
-        if func.primitive is None and func.compiler is None:
-            for block in [block for inner in func.walk() for region in inner.regions for block in region.blocks]:
-                for match in find_matches(block, libraries):
-                    name = f"{match.library.name}_{operator_names(match.ops)}"
-                    outliner.outline(match.ops, func, name, compiler=match.library.name)
-            drop_numbers(func)
+    for func in graphs(module):
+        for block in blocks(func):
+            for match in find_matches(block, libraries):
+                name = f"{match.library.name}_{operator_names(match.ops)}"
+                outliner.outline(match.ops, func, name, compiler=match.library.name)
+        drop_numbers(func)

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from ..core.dtypes import numpy_dtype
 from ..dialects.relay import CallOp, FuncOp, IfOp, dtype_of_tensor, shape_of
+from .analysis.graphs import graphs
 
 OFFSETS = "offsets"
 """The attribute of a call that says where in the workspace each result is kept; -1 for one without a plan."""
@@ -44,9 +45,8 @@ class RelayPlanMemoryPass(ModulePass):
     name = "relay-plan-memory"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in op.body.block.ops:
-            if isinstance(func, FuncOp) and func.primitive is None and func.compiler is None:
-                _plan(func)
+        for func in graphs(op):
+            _plan(func)
 
 
 def offsets_of(op: Operation) -> list[int | None]:

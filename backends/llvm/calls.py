@@ -11,10 +11,11 @@ from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from ...core.errors import UnsupportedError
+from ...transforms.lowering.module import NOALIAS, NOINLINE, PACKED
 from . import halves
 from .function import FunctionEmitter, Lowerings, Module, call, symbol, unsupported
 from .memref import read, start, to_memory, write
-from .signatures import NOALIAS, NOINLINE, PACKED, argument_dtype
+from .signatures import argument_dtype
 from .types import bit_width, byte_size, is_bool, is_half, layout_of, memory_type, register_type
 
 CALL_PACKED = "stepwell_call_packed"

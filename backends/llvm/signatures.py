@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, SSAValue, Use
 
 from ...core.dtypes import dtype_of, parse_dtype
 from ...core.errors import UnsupportedError
+from ...transforms.lowering.module import DTYPE, NAME, NOALIAS, PACKED
 from ..runtime.signature import (
     BufferParameter,
     FunctionSignature,
@@ -21,10 +22,6 @@ from ..runtime.signature import (
     ScalarParameter,
 )
 from .types import layout_of
-
-NAME, DTYPE, NOALIAS, PACKED = "stepwell.name", "stepwell.dtype", "stepwell.noalias", "stepwell.packed"
-NOINLINE = "stepwell.noinline"
-"""The discardable attributes that tell what MLIR types do not."""
 
 Lookup = Callable[[str], func.FuncOp]
 

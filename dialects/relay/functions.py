@@ -34,7 +34,6 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
-    CallableOpInterface,
     ConstantLike,
     IsolatedFromAbove,
     IsTerminator,
@@ -48,15 +47,18 @@ from xdsl.traits import (
 from ...core.dtypes import parse_dtype, wrap_int
 from ...core.xdsl_compat import hint
 from ..tir.base import (
+    CallableByBody,
     TirOp,
     annotations_attr,
     parse_body,
     parse_discardable,
     parse_optional_dict,
+    parse_params,
     parse_typed_list,
     print_body,
     print_discardable,
     print_optional_dict,
+    print_params,
     print_typed,
     print_typed_list,
     require,
@@ -70,18 +72,8 @@ SIZE_LIMITS = "size_limits"
 """The attribute of a function that says, as text, what sizes must not exceed: `n <= 64`."""
 
 
-class Callable(CallableOpInterface):
-    """A function is called with tensors and gives tensors."""
-
-    @classmethod
-    def get_callable_region(cls, op: Operation) -> Region:
-        assert isinstance(op, FuncOp)
-        return op.body
-
-    @classmethod
-    def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        assert isinstance(op, FuncOp)
-        return tuple(op.body.block.arg_types)
+class Callable(CallableByBody):
+    """A function gives tensors."""
 
     @classmethod
     def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
@@ -170,11 +162,6 @@ class FuncOp(TirOp):
         require(isinstance(self.body.block.last_op, ReturnOp), "(C2) the body does not end in relay.return")
 
     def print(self, printer: Printer) -> None:
-        def print_param(param: tuple[str, BlockArgument]) -> None:
-            printer.print_string_literal(param[0])
-            printer.print_string(" ")
-            printer.print_block_argument(param[1])
-
         if self.primitive is not None:
             printer.print_string(" primitive")
         if self.compiler is not None:
@@ -182,8 +169,7 @@ class FuncOp(TirOp):
             printer.print_string_literal(self.compiler.data)
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
-        with printer.in_parens():
-            printer.print_list(self.params, print_param)
+        print_params(printer, self.params)
         print_optional_dict(printer, "attrs", self.func_attrs)
         print_discardable(printer, self)
         print_body(printer, self.body, terminators=True)
@@ -193,9 +179,7 @@ class FuncOp(TirOp):
         primitive = parser.parse_optional_keyword("primitive") is not None
         compiler = parser.parse_str_literal() if parser.parse_optional_keyword("compiler") else None
         name = parser.parse_symbol_name().data
-        params = parser.parse_comma_separated_list(
-            Parser.Delimiter.PAREN, lambda: (parser.parse_str_literal(), parser.parse_argument())
-        )
+        params = parse_params(parser)
         attrs = parse_optional_dict(parser, "attrs")
         attributes = parse_discardable(parser)
         body = parse_body(parser, [argument for _, argument in params])

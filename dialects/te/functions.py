@@ -10,9 +10,10 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import CallableOpInterface, IsolatedFromAbove, IsTerminator, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
 
 from ..tir.base import (
+    CallableByBody,
     TirOp,
     annotations_attr,
     parse_body,
@@ -28,13 +29,8 @@ from ..tir.base import (
 from ..tir.functions import SymbolOp
 
 
-class Callable(CallableOpInterface):
+class Callable(CallableByBody):
     """A function is called with its parameters, of which it writes those that it computes."""
-
-    @classmethod
-    def get_callable_region(cls, op: Operation) -> Region:
-        assert isinstance(op, FuncOp)
-        return op.body
 
     @classmethod
     def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:

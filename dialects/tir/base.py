@@ -30,11 +30,11 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, ParametrizedAttribute, Region, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation, irdl_attr_definition, param_def
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import HasCanonicalizationPatternsTrait
+from xdsl.traits import CallableOpInterface, HasCanonicalizationPatternsTrait
 from xdsl.utils.exceptions import VerifyException
 
 from ...core.errors import VerifyError
@@ -107,6 +107,18 @@ class Canonicalizes(HasCanonicalizationPatternsTrait):
         from ...transforms.canonicalization.tir import PATTERNS
 
         return tuple(pattern for patterns in PATTERNS.values() for pattern in patterns)
+
+
+class CallableByBody(CallableOpInterface):
+    """A function is called with what its body is given. What it returns, subclasses say."""
+
+    @classmethod
+    def get_callable_region(cls, op: Operation) -> Region:
+        return op.regions[0]
+
+    @classmethod
+    def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        return tuple(op.regions[0].block.arg_types)
 
 
 class TirOp(IRDLOperation, ABC):
@@ -250,6 +262,24 @@ def parse_typed(parser: Parser) -> SSAValue:
     operand = parser.parse_unresolved_operand()
     parser.parse_punctuation(":")
     return parser.resolve_operand(operand, parser.parse_type())
+
+
+def print_params(printer: Printer, params: Sequence[tuple[str, BlockArgument]]) -> None:
+    """`("A" %A: memref<8xf32>, "n" %n: i32)`."""
+
+    def print_param(param: tuple[str, BlockArgument]) -> None:
+        printer.print_string_literal(param[0])
+        printer.print_string(" ")
+        printer.print_block_argument(param[1])
+
+    with printer.in_parens():
+        printer.print_list(params, print_param)
+
+
+def parse_params(parser: Parser) -> list[tuple[str, Parser.Argument]]:
+    return parser.parse_comma_separated_list(
+        Parser.Delimiter.PAREN, lambda: (parser.parse_str_literal(), parser.parse_argument())
+    )
 
 
 def print_typed_list(printer: Printer, values: Sequence[SSAValue]) -> None:

@@ -18,37 +18,30 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import CallableOpInterface, IsolatedFromAbove, MemoryAllocEffect, NoTerminator, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, MemoryAllocEffect, NoTerminator, SymbolOpInterface
 
 from ...core.xdsl_compat import hint
 from .base import (
     DYNAMIC,
+    CallableByBody,
     TirOp,
     annotations_attr,
     parse_body,
     parse_discardable,
     parse_optional_dict,
+    parse_params,
     print_body,
     print_discardable,
     print_optional_dict,
+    print_params,
     print_quoted,
     require,
     strings,
 )
 
 
-class Callable(CallableOpInterface):
-    """A function is called with its parameters, and returns what `tir.return` does."""
-
-    @classmethod
-    def get_callable_region(cls, op: Operation) -> Region:
-        assert isinstance(op, FuncOp)
-        return op.body
-
-    @classmethod
-    def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
-        assert isinstance(op, FuncOp)
-        return tuple(value.type for _, value in op.params)
+class Callable(CallableByBody):
+    """A function returns what `tir.return` does."""
 
     @classmethod
     def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
@@ -136,18 +129,11 @@ class FuncOp(TirOp):
                 require(got == self.result_type, f"(C2) returns {got}, expected {self.result_type}")
 
     def print(self, printer: Printer) -> None:
-        def print_param(param: tuple[str, BlockArgument]) -> None:
-            printer.print_string_literal(param[0])
-            printer.print_string(" ")
-            printer.print_block_argument(param[1])
-
         if self.private is not None:
             printer.print_string(" private")
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
-        printer.print_string("(")
-        printer.print_list(self.params, print_param)
-        printer.print_string(")")
+        print_params(printer, self.params)
         if self.result_type is not None:
             printer.print_string(" -> ")
             printer.print_attribute(self.result_type)
@@ -159,9 +145,7 @@ class FuncOp(TirOp):
     def parse(cls, parser: Parser) -> Self:
         private = parser.parse_optional_keyword("private") is not None
         name = parser.parse_symbol_name().data
-        params = parser.parse_comma_separated_list(
-            Parser.Delimiter.PAREN, lambda: (parser.parse_str_literal(), parser.parse_argument())
-        )
+        params = parse_params(parser)
         result_type = parser.parse_type() if parser.parse_optional_punctuation("->") else None
         attrs = parse_optional_dict(parser, "attrs")
         attributes = parse_discardable(parser)

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.relay import ConstantOp, FuncOp, OperatorOp
 from ...module import constants_of
@@ -17,6 +17,11 @@ def graphs(module: ModuleOp) -> Iterator[FuncOp]:
     for func in list(module.body.block.ops):
         if isinstance(func, FuncOp) and func.primitive is None and func.compiler is None:
             yield func
+
+
+def blocks(func: FuncOp) -> list[Block]:
+    """The blocks of a graph: its body, and its branches."""
+    return [block for op in func.walk() for region in op.regions for block in region.blocks]
 
 
 def operator_at(value: SSAValue, *names: str) -> OperatorOp | None:
