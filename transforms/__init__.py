@@ -27,6 +27,7 @@ PASSES: dict[str, str] = {
     "relay-simplify": "RelaySimplifyPass",
     "relay-simplify-inference": "RelaySimplifyInferencePass",
     "te-inline": "TeInlinePass",
+    "tir-distribute-threads": "TirDistributeThreadsPass",
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",
     "tir-plan-allocations": "TirPlanAllocationsPass",
     "tir-resolve-blocks": "TirResolveBlocksPass",

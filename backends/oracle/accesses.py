@@ -114,13 +114,15 @@ class _Index:
 class Accesses:
     """Writes loads and stores. check: look for what is excluded.  strand: the text of the current strand, None outside
     of concurrent loops.  team: that of all threads of a block together, None outside of loops over them.  joint: the
-    strands of memories that the threads reduce to together."""
+    strands of memories that the threads reduce to together.  threads: the numbers of the loops over threads around,
+    which may write one value together."""
 
     def __init__(self, writer: Writer, ranges: Ranges, check: bool):
         self.writer, self.ranges, self.check = writer, ranges, check
         self.strand: str | None = None
         self.team: str | None = None
         self.joint: dict[str, str] = {}
+        self.threads: list[int] = []
 
     def load(self, op: LoadOp, buffer: Buffer) -> None:
         hint = buffer.name.lower() if buffer.name.lower() != buffer.name else f"{buffer.name}_value"
@@ -190,30 +192,36 @@ class Accesses:
     def _assign(self, buffer: Buffer, index: list[_Index], value: Expr) -> None:
         w = self.writer
         at, exprs = self._checked(buffer, index)
+        exact = value.unrounded or value
+        bits = {"float16": "f16_bits", "bfloat16": "bf16_bits"}.get(buffer.dtype.name)
+        new = exact if bits is None else Expr(f"{bits}({exact.text})")
         if self.check:
             if buffer.constant:
                 w.line(f"write_to_constant({buffer.name!r})")
                 return
-            self._record(buffer, at, exprs, "write")
-        exact = value.unrounded or value
-        bits = {"float16": "f16_bits", "bfloat16": "bf16_bits"}.get(buffer.dtype.name)
-        w.line(f"{buffer.data}[{at.text}] = {exact.text if bits is None else f'{bits}({exact.text})'}")
+            if self.threads and self.strand is not None and buffer.writers is not None:
+                new = w.simple(new, "new")
+                agreeing = f"{tuple(self.threads)} if is_same({buffer.data}[{at.text}], {new.text}) else ()"
+                self._record(buffer, at, exprs, "write", f", agreeing={agreeing}")
+            else:
+                self._record(buffer, at, exprs, "write")
+        w.line(f"{buffer.data}[{at.text}] = {new.text}")
         if self.check and buffer.written is not None:
             ones = "1" if buffer.entries == 1 else repr(b"\1" * buffer.entries)
             w.line(f"{_span(buffer.written, at, buffer.entries)} = {ones}")
 
-    def _record(self, buffer: Buffer, at: Expr, exprs: Sequence[Expr], verb: str) -> None:
+    def _record(self, buffer: Buffer, at: Expr, exprs: Sequence[Expr], verb: str, more: str = "") -> None:
         if buffer.writers is None or self.strand is None:
             return
         what = f"{buffer.name!r}, {_tuple(exprs)}"
         strand = self.joint.get(buffer.memory, self.strand)
         if buffer.entries == 1:
-            call = f"run.races.{verb}({buffer.memory}, {at.text}, {strand}, {what})"
+            call = f"run.races.{verb}({buffer.memory}, {at.text}, {strand}, {what}{more})"
             with self.writer.block(f"if {buffer.writers}[{at.text}] != {strand}:"):
                 self.writer.line(call)
         else:
             start = times(Expr(str(buffer.entries)), at).text
-            call = f"run.races.{verb}({buffer.memory}, {start}, {strand}, {what}, {buffer.entries})"
+            call = f"run.races.{verb}({buffer.memory}, {start}, {strand}, {what}, {buffer.entries}{more})"
             self.writer.line(call)
 
     def _checked(self, buffer: Buffer, index: list[_Index]) -> tuple[Expr, list[Expr]]:

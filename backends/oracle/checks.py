@@ -120,6 +120,11 @@ def uninitialized(name: str, index: Sequence[int]) -> NoReturn:
     raise Fault(f"{name}[{', '.join(map(str, index))}] is read, but was never written")
 
 
+def is_same(old: Any, new: Any) -> bool:
+    """Whether storing a number leaves an element as it is. A NaN is as good as any other."""
+    return bool(old == new) or (old != old and new != new)
+
+
 def write_to_constant(name: str) -> NoReturn:
     raise Fault(f"{name} is constant, but is written")
 
@@ -239,6 +244,7 @@ NAMESPACE: dict[str, Any] = {
         extent,
         failed,
         fault,
+        is_same,
         match_buffer,
         memory_behind,
         offset_of,

@@ -81,11 +81,15 @@ def _loop(
             f.accesses.strand = strand
             is_of_block = thread is not None and thread.startswith("threadIdx")
             f.accesses.team = (team or outer or "0") if is_of_block else None
+            if is_of_block:
+                f.accesses.threads.append(f.loops[op])
         if thread is not None:
             f.threads[thread] = Expr(python)
         yield
         if thread is not None:
             del f.threads[thread]
+    if tracked and thread is not None and thread.startswith("threadIdx"):
+        f.accesses.threads.pop()
     f.accesses.strand, f.accesses.team = outer, team
 
 

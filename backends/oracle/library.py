@@ -16,6 +16,8 @@ from ...core.dtypes import dtype_of
 from ...core.errors import ArgumentError, UndefinedBehaviorError, UnsupportedError
 from ...dialects.tir import DYNAMIC, FuncOp, HandleType, MatchBufferOp
 from ...module import FunctionNotFoundError, Module
+from ...transforms.analysis.threads import is_thread_loop
+from ...transforms.tir_distribute_threads import distribute_threads
 from ..runtime.arguments import ArgumentPacker
 from ..runtime.library import Library
 from ..runtime.signature import BufferParameter, FunctionSignature, HandleParameter, Parameter, ScalarParameter
@@ -45,7 +47,7 @@ def compile_oracle(
     `tir.call_packed` finds, by name; the registered functions by default.
     Raises `UnsupportedError` for what only a target can do.
     """
-    functions = functions_of(program)
+    functions = {name: _in_lockstep(function) for name, function in functions_of(program).items()}
     compiled = Program.of(functions, check, frozenset(uninitialized))
     text, namespace = _Text(compiled), dict(vars(numerics)) | checks.NAMESPACE | {"product": product}
     namespace |= text.constants
@@ -57,6 +59,15 @@ def compile_oracle(
         for name in functions
     }
     return PythonLibrary({n: made[n] for n in public or made}, made, text.source)
+
+
+def _in_lockstep(function: FuncOp) -> FuncOp:
+    """A function, or a copy of it in which the threads of a block do each statement together."""
+    if not any(is_thread_loop(op) for op in function.walk()):
+        return function
+    copy = function.clone()
+    distribute_threads(copy)
+    return copy
 
 
 def run_oracle(

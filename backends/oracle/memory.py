@@ -3,7 +3,7 @@ that look at it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, cast
@@ -188,13 +188,25 @@ class Races:
             if readers[k] != strand and self._parting(readers[k], strand) is None:
                 readers[k] = strand
 
-    def write(self, memory: Memory, entry: int, strand: int, name: str, index: Sequence[int], count: int = 1) -> None:
-        """Record that `strand` writes entries of a memory."""
+    def write(
+        self,
+        memory: Memory,
+        entry: int,
+        strand: int,
+        name: str,
+        index: Sequence[int],
+        count: int = 1,
+        agreeing: Container[int] = (),
+    ) -> None:
+        """Record that `strand` writes entries of a memory.
+
+        agreeing: loops whose iterations may have written them too, because it was the same value.
+        """
         writers, readers = memory.track(), memory.readers
         for k in range(entry, entry + count):
-            for earlier, verb in ((writers[k], "wrote"), (readers[k], "read")):
+            for earlier, verb, allowed in ((writers[k], "wrote", agreeing), (readers[k], "read", ())):
                 parting = self._parting(earlier, strand)
-                if parting is not None and parting[0] not in memory.private:
+                if parting is not None and parting[0] not in memory.private and parting[0] not in allowed:
                     raise Fault(_race(name, index, "writes", verb, parting))
             writers[k] = strand
 

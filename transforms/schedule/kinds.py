@@ -12,23 +12,14 @@ from ...dialects.schedule import BindOp, ParallelOp, UnrollOp, VectorizeOp
 from ...dialects.tir import ForOp
 from ..analysis.names import loop_name
 from ..analysis.scopes import ancestors
+from ..analysis.threads import BLOCK_AXES, THREAD_AXES, team_of
 from .concurrency import require_independent
 from .handles import LoopRV
+from .legality import scope_of_team
 from .recorder import Recorder
 from .state import State, applies
 
-THREAD_AXES = (
-    "blockIdx.x",
-    "blockIdx.y",
-    "blockIdx.z",
-    "threadIdx.x",
-    "threadIdx.y",
-    "threadIdx.z",
-    "vthread",
-    "vthread.x",
-    "vthread.y",
-    "vthread.z",
-)
+BOUND_TO = (*BLOCK_AXES, *THREAD_AXES, "vthread", "vthread.x", "vthread.y", "vthread.z")
 """What a loop can be bound to: blocks of a grid, threads of a block, and threads that one thread plays in turn."""
 
 
@@ -104,10 +95,15 @@ def unroll(state: State, loop: ForOp) -> None:
 
 @applies(BindOp)
 def bind(state: State, loop: ForOp, thread_axis: str) -> None:
-    if thread_axis not in THREAD_AXES:
-        hint = did_you_mean(str(thread_axis), THREAD_AXES)
-        raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(THREAD_AXES)})", [loop])
+    if thread_axis not in BOUND_TO:
+        hint = did_you_mean(str(thread_axis), BOUND_TO)
+        raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(BOUND_TO)})", [loop])
     _check_axis(loop, thread_axis)
+    if any(other.is_ancestor(loop) or loop.is_ancestor(other) for other in _bound(_kernel(loop), thread_axis)):
+        team = team_of(loop)
+        with state.changing([loop], among=[scope_of_team(loop if team is None else team)]):
+            _become(loop, "thread_binding", thread_axis)
+        return
     _set_kind(state, loop, "thread_binding", thread_axis)
 
 
@@ -131,7 +127,7 @@ def _check_axis(loop: ForOp, axis: str) -> None:
     for other in _bound(_kernel(loop), axis):
         if other is loop:
             continue
-        if other.is_ancestor(loop) or loop.is_ancestor(other):
+        if axis not in THREAD_AXES and (other.is_ancestor(loop) or loop.is_ancestor(other)):
             raise ScheduleError(
                 f"loop {loop_name(other)} is bound to {axis} already: the two loops would have the same number in each "
                 "thread, and not run each combination",

@@ -14,6 +14,7 @@ from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ..analysis.dependence import Flow, Init, Violation, compare_flows, has_self_conflicts, value_flow
 from ..analysis.dependence.touched import touched_memories
 from ..analysis.scopes import ancestors, child_blocks, lowest_common_ancestor, statements
+from ..analysis.threads import cooperates, team_of
 from .concurrency import CONCURRENT, require_concurrent_loops
 from .nest import all_in_blocks
 
@@ -104,8 +105,14 @@ def _region(moved: Collection[Operation], among: Collection[Operation]) -> Opera
     is_around = common not in moved or isinstance(common, FuncOp)
     for outer in (common, *ancestors(common)) if is_around else ancestors(common):
         if isinstance(outer, ForOp | FuncOp | BlockOp):
-            return outer
+            team = team_of(outer)
+            return outer if team is None or not cooperates(team) else scope_of_team(team)
     raise ValueError("statements outside of a function")
+
+
+def scope_of_team(team: Operation) -> Operation:
+    """What is around the threads of a block, whose statements depend on each other."""
+    return next(op for op in ancestors(team) if isinstance(op, ForOp | FuncOp | BlockOp))
 
 
 def _statements(moved: Collection[Operation]) -> list[Operation]:

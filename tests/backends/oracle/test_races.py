@@ -132,7 +132,8 @@ def test_a_buffer_that_only_one_loop_uses_is_one_for_each_iteration(kind: str) -
       %x = tir.load %s[%z] : memref<1xi32>
       tir.store %x, %A[%i] : memref<8xi32>
     """
-    with excluded(r"race on S\[0\]: iteration 1 reads what iteration 0 wrote"):
+    race = r"race on S\[0\]: iteration 1 reads what iteration 0 wrote"
+    with excluded(r"S\[1, 0\] is read, but was never written" if kind == "thread_binding" else race):
         run(_loops(kind, passed_on, extra), *ARRAYS)
 
 

@@ -6,7 +6,7 @@ import pytest
 import stepwell
 from stepwell.tools.testing.scheduling import body_of, refused, scheduled
 from stepwell.transforms.schedule import Schedule
-from stepwell.transforms.schedule.kinds import THREAD_AXES
+from stepwell.transforms.schedule.kinds import BOUND_TO
 
 MATMUL = """
 @T.prim_func
@@ -29,7 +29,7 @@ def test_independent_iterations_get_any_kind(kind: str, loop: str) -> None:
     assert f"for {loop} in {WORD[kind]}({extent}):" in scheduled(MATMUL, IJK + f"sch.{kind}({loop})").script()
 
 
-@pytest.mark.parametrize("axis", THREAD_AXES)
+@pytest.mark.parametrize("axis", BOUND_TO)
 def test_independent_iterations_are_bound_to_any_axis(axis: str) -> None:
     text = scheduled(MATMUL, IJK + f"sch.bind(i, {axis!r})").script()
     assert f'for i in T.thread_binding(6, thread="{axis}"):' in text
@@ -153,11 +153,11 @@ def test_axes_that_are_none_are_refused(axis: str, meant: str) -> None:
 
 
 def test_a_loop_inside_of_one_bound_to_the_same_axis_is_refused() -> None:
-    error = refused(MATMUL, IJK + "sch.bind(i, 'threadIdx.x')", "sch.bind(j, 'threadIdx.x')")
-    assert "loop i is bound to threadIdx.x already" in error.reason
+    error = refused(MATMUL, IJK + "sch.bind(i, 'blockIdx.x')", "sch.bind(j, 'blockIdx.x')")
+    assert "loop i is bound to blockIdx.x already" in error.reason
     assert "^ to be bound too" in error.program
     error = refused(MATMUL, IJK + "sch.bind(j, 'threadIdx.x')", "sch.bind(i, 'threadIdx.x')")
-    assert "loop j is bound to threadIdx.x already" in error.reason
+    assert "loop j of the same kernel is bound to threadIdx.x already with extent 4" in error.reason
 
 
 def test_virtual_threads_of_different_axes_nest() -> None:

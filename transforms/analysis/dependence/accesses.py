@@ -44,6 +44,7 @@ from ....dialects.tir import (
     constant_value,
 )
 from ..index import type_range
+from ..memories import buffer_of, memory_of, views_of
 from ..tree import has_effect
 from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations, map_to
 from .reductions import accumulation
@@ -385,49 +386,12 @@ def _source(buffer: SSAValue) -> SSAValue:
     return buffer
 
 
-def memory_of(value: SSAValue) -> SSAValue | None:
-    """What stands for the memory that a buffer or pointer gives access to: the buffer that was allocated, or a pointer.
-
-    None where no memory is behind it.
-    """
-    while isinstance(op := value.owner, Operation):
-        match op:
-            case MatchRegionOp() | MatchBufferOp():
-                value = op.source
-            case DeclBufferOp() | AccessPtrOp():
-                value = op.data
-            case BufferDataOp() | AddressOfOp():
-                value = op.buffer
-            case LetOp() | ReinterpretOp():
-                value = op.value
-            case AllocBufferOp() | AllocateOp() | AllocateConstOp():
-                return value
-            case _:
-                # A string, or a pointer that was loaded or is the result of a call.
-                return value if op.operands else None
-    return value
-
-
 def _is_whole_view(buffer: SSAValue, memory: SSAValue) -> bool:
     """Whether an index of a buffer is the same element in all buffers over its memory."""
     if buffer is memory:
         return True
-    views = _views(memory)
+    views = views_of(memory)
     return buffer in views and all(v.type == buffer.type for v in views) and not isinstance(memory.type, MemRefType)
-
-
-def _views(memory: SSAValue) -> list[SSAValue]:
-    """The buffers that look at the memory behind a pointer directly; empty if something else is done with it."""
-    users = [use.operation for use in memory.uses]
-    views: list[SSAValue] = [u.buffer for u in users if isinstance(u, DeclBufferOp | MatchBufferOp)]
-    return views if len(views) == len(users) else []
-
-
-def buffer_of(memory: SSAValue) -> SSAValue | None:
-    """The buffer that says the shape of some memory."""
-    if isinstance(memory.type, MemRefType):
-        return memory
-    return next(iter(_views(memory)), None)
 
 
 def _extents(memory: SSAValue) -> list[Mixed | None]:

@@ -10,14 +10,16 @@ import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ....dialects.tir import BlockOp, ForOp, LaunchThreadOp
+from ..memories import buffer_of
 from ..names import loop_name, memory_name
-from .accesses import Collector, buffer_of
-from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters
-from .flow import flow_of, is_used_outside
+from ..threads import is_thread_loop
+from .accesses import Collector
+from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, Point
+from .flow import flow_of, is_used_outside, rank_of
 from .model import Region, combine
 from .points import at_point, render, render_parameters, smallest
 from .sources import LIVE_IN, Ambiguous, Memory, Source
-from .statements import Accesses, Statement
+from .statements import Accesses, Statement, project
 from .violation import Violation
 
 
@@ -94,11 +96,60 @@ class _Conflicts:
     def find(self) -> Violation | None:
         for n, a in enumerate(self.touches):
             for b in self.touches[n:]:
-                if (a.is_write or b.is_write) and not self._is_allowed(a, b):
-                    pairs = _conflicts(_by_iteration(a.relation), _by_iteration(b.relation))
+                if (a.is_write or b.is_write) and not self._is_allowed(a, b) and self._may_meet(a, b):
+                    pairs = self._conflicts(a, b)
                     if not pairs.is_empty():
                         return self._explain(a, b, pairs)
         return None
+
+    def _may_meet(self, a: _Touch, b: _Touch) -> bool:
+        """Whether two iterations come to two statements at the same time. All threads of a block do one statement after
+        the other, if they come to it together."""
+        return not is_thread_loop(self.region.root) or self._together(a) == self._together(b)
+
+    def _together(self, touch: _Touch) -> tuple[Operation | int, ...]:
+        """The part of a statement's path that is in front of loops over threads."""
+        path = touch.statement.path
+        threads = [n for n, step in enumerate(path) if isinstance(step, Operation) and is_thread_loop(step)]
+        return path[: threads[0]] if threads else ()
+
+    def _conflicts(self, a: _Touch, b: _Touch) -> isl.Map:
+        """{ iteration -> another one that touches what it touches }."""
+        # Threads may write the same value: as the same instance of a statement.
+        same_value = a is b and self._is_assigned_by_name(a)
+        shared, names = self._shared(a), len(a.statement.names) if same_value else 0
+        pairs = self._by_iteration(a, shared, names).apply_range(self._by_iteration(b, shared, names).reverse())
+        for n in range(shared):
+            pairs = pairs.equate(DIM.in_, n, DIM.out, n)
+        if same_value:
+            same = pairs
+            for n in range(shared + 1, shared + 1 + names):
+                same = same.equate(DIM.in_, n, DIM.out, n)
+            pairs = pairs.subtract(same)
+        for kind in (DIM.in_, DIM.out):
+            pairs = pairs.project_out(kind, shared + 1, names).project_out(kind, 0, shared)
+        return pairs.subtract(isl.Map.identity(pairs.get_space()))
+
+    def _is_assigned_by_name(self, touch: _Touch) -> bool:
+        """Whether it is the instance that says what a statement writes, whichever thread runs it."""
+        named = touch.statement.is_named and touch.is_write and not touch.is_update
+        return named and is_thread_loop(self.region.root)
+
+    def _shared(self, touch: _Touch) -> int:
+        """How many loops in front of the one that is asked about have the same values in both iterations."""
+        if not is_thread_loop(self.region.root):
+            return 0
+        return sum(isinstance(step, Operation) for step in self._together(touch))
+
+    def _by_iteration(self, touch: _Touch, shared: int, names: int) -> isl.Map:
+        """{ shared loops, iteration, instance -> element } from { execution -> element }."""
+        relation, statement = touch.relation, touch.statement
+        position = statement.loops.index(self.region.root)
+        identity = isl.Map.identity(statement.domain.get_space().map_from_set())
+        kept = project(identity, [*range(shared), position])
+        if names:
+            kept = kept.flat_range_product(statement.instances)
+        return relation.apply_domain(kept)
 
     def _is_allowed(self, a: _Touch, b: _Touch) -> bool:
         """Whether both accesses are parts of one reduction, a block with init, which the loop may do in any order."""
@@ -109,7 +160,7 @@ class _Conflicts:
 
     def _explain(self, a: _Touch, b: _Touch, pairs: isl.Map) -> Violation:
         parameters, first, second = smallest(pairs)
-        one, other = (at_point(t.relation, parameters, p) for t, p in ((a, first), (b, second)))
+        one, other = (self._in_iteration(t, parameters, p) for t, p in ((a, first), (b, second)))
         both = one.range().intersect(other.range())
         _, _, element = smallest(isl.Map.from_range(both))
         texts = [
@@ -118,7 +169,9 @@ class _Conflicts:
         ]
         name = memory_name(self.memory)
         if self.memory is not None:
-            name = f"{memory_name(buffer_of(self.memory) or self.memory)}[{', '.join(map(str, element))}]"
+            buffer = buffer_of(self.memory) or self.memory
+            indices = element[: rank_of(buffer)]
+            name = f"{memory_name(buffer)}[{', '.join(map(str, indices))}]"
         variable = loop_name(self.region.root)
         message = (
             f"{name} is {_verb(a)} by {texts[0]} in iteration {variable}={first[0]} and {_verb(b)} by {texts[1]} "
@@ -127,6 +180,11 @@ class _Conflicts:
         ops = tuple(dict.fromkeys(_op(t.statement) for t in (a, b)))
         not_affine = tuple(dict.fromkeys(text for t in (a, b) for text in t.statement.not_affine))
         return Violation(message, ops, tuple(t.statement.label for t in (a, b)), not_affine)
+
+    def _in_iteration(self, touch: _Touch, parameters: dict[str, int], point: Point) -> isl.Map:
+        """What a statement touches in one iteration of the loop."""
+        position = touch.statement.loops.index(self.region.root)
+        return at_point(touch.relation, parameters, ()).fix_val(DIM.in_, position, point[0])
 
     def _instance(self, touch: _Touch, relation: isl.Map) -> str:
         statement = touch.statement
@@ -151,11 +209,6 @@ def _touches(statement: Statement, access: Accesses) -> Iterator[_Touch]:
         yield _Touch(statement, access.updates, True, True)
     if access.reads is not None:
         yield _Touch(statement, access.reads, False)
-
-
-def _by_iteration(relation: isl.Map) -> isl.Map:
-    """{ iteration -> element } from { execution -> element }: the first loop is the one that is asked about."""
-    return relation.project_out(DIM.in_, 1, relation.dim(DIM.in_) - 1)
 
 
 def _conflicts(a: isl.Map, b: isl.Map) -> isl.Map:

@@ -10,14 +10,16 @@ import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ....dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, LaunchThreadOp, MatchBufferOp, WhileOp
+from ..memories import buffer_of
 from ..names import memory_name
-from .accesses import buffer_of
+from ..threads import thread_axes_of
+from .affine import DIM
 from .assignment import AssignedOnce, NotAssignedOnce
 from .limits import limited
 from .model import Region
 from .order import Event
 from .search import LastWriters
-from .sources import LIVE_OUT, Key, Memory, MemoryEvents, Named, Sink, Source
+from .sources import LIVE_IN, LIVE_OUT, Key, Memory, MemoryEvents, Named, Sink, Source
 from .statements import Init, Statement
 
 
@@ -26,7 +28,8 @@ class MemoryFlow:
     """The value flow in one memory. It is computed when it is asked for, from what was seen of the program before.
 
     statements: those that access it.  is_live: whether its contents may matter after the region.  is_carried: whether
-    they do so only if a later run of the region reads them before it writes them.
+    they do so only if a later run of the region reads them before it writes them.  threads: how many numbers of a
+    thread are behind the indices of an element, while flow is found: the memory is one for each thread.
     """
 
     memory: Memory
@@ -35,18 +38,28 @@ class MemoryFlow:
     statements: list[Statement]
     is_live: bool
     is_carried: bool
+    threads: int = 0
 
     @cached_property
     def named(self) -> Named:
         """The sources of each sink, by what instances are called. `Ambiguous` if that says not enough."""
         try:
-            return AssignedOnce(self._events()).compute()
+            found = AssignedOnce(self._events()).compute()
         except NotAssignedOnce:
-            return LastWriters(self._events()).compute()
+            found = LastWriters(self._events()).compute()
+        return {sink: [(s, self._without_threads(s, r)) for s, r in sources] for sink, sources in found.items()}
 
     def executions(self) -> list[tuple[Sink, Source, isl.Map]]:
         """The sources of each sink, by executions: { reader -> [writer, element] }."""
-        return LastWriters(self._events()).executions()
+        found = LastWriters(self._events()).executions()
+        return [(sink, source, _drop_last(relation, self.threads)) for sink, source, relation in found]
+
+    def _without_threads(self, source: Source, relation: isl.Map) -> isl.Map:
+        """{ reader -> [writer, element] } with the indices of elements alone."""
+        relation = _drop_last(relation, self.threads)
+        if source.writer == LIVE_IN and self.threads:  # called by the element
+            relation = relation.project_out(DIM.out, self.rank, self.threads)
+        return relation
 
     def _events(self) -> MemoryEvents:
         return MemoryEvents(self.memory, self.reads, self.writes, self.updates, self._last(), self._everything())
@@ -79,7 +92,7 @@ class MemoryFlow:
         return Sink(LIVE_OUT, self.memory) if self.is_live else None
 
     def _everything(self) -> isl.Map:
-        return isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.rank))
+        return isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.rank + self.threads))
 
 
 @dataclass
@@ -201,12 +214,16 @@ def _memory_flow(root: Operation, memory: Memory, statements: list[Statement]) -
         return MemoryFlow(None, memory_name(None), 0, statements, True, False)
     is_seen = isinstance(memory, BlockArgument) or is_used_outside(root, memory)
     is_carried = not is_seen and _is_repeated(root, memory)
-    return MemoryFlow(
-        memory, memory_name(buffer_of(memory) or memory), _rank(memory), statements, is_seen or is_carried, is_carried
-    )
+    name, threads = memory_name(buffer_of(memory) or memory), len(thread_axes_of(memory))
+    return MemoryFlow(memory, name, rank_of(memory), statements, is_seen or is_carried, is_carried, threads)
 
 
-def _rank(memory: SSAValue) -> int:
+def _drop_last(relation: isl.Map, count: int) -> isl.Map:
+    return relation.project_out(DIM.out, relation.dim(DIM.out) - count, count) if count else relation
+
+
+def rank_of(memory: SSAValue) -> int:
+    """How many indices an element of some memory has."""
     buffer = buffer_of(memory)
     return 0 if buffer is None else buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
 

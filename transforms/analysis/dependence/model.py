@@ -28,6 +28,14 @@ from ....dialects.tir import (
 )
 from ..index import type_range
 from ..names import loop_name, memory_name
+from ..threads import (
+    axis_of,
+    is_thread_loop,
+    same_axis_around,
+    same_for_all_threads,
+    thread_axes_of,
+    written_memory,
+)
 from ..tree import is_expression
 from .accesses import Access, Collector, axis_values, first_steps
 from .affine import (
@@ -52,14 +60,23 @@ Loop: TypeAlias = ForOp | LaunchThreadOp
 @dataclass(frozen=True)
 class _Place:
     """Where a statement is in the region: what is around it and its position there (loops and numbers), the branches
-    it is in, and the expressions with loads that decide whether it runs."""
+    it is in, and the expressions with loads that decide whether it runs.
+
+    team: loops over the threads of a block around what all of these do together, one statement after the other. In the
+    path they come behind everything that is the same for all threads.
+    """
 
     path: tuple[Operation | int, ...] = ()
     branches: tuple[tuple[IfOp, bool], ...] = ()
     control: tuple[Operation, ...] = ()
+    team: tuple[Loop, ...] = ()
 
     def at(self, step: Operation | int) -> _Place:
-        return _Place((*self.path, step), self.branches, self.control)
+        return replace(self, path=(*self.path, step))
+
+    def of_one_thread(self) -> _Place:
+        """The same place for each thread by itself: what is inside, threads come to at different times."""
+        return replace(self, path=(*self.path, *self.team), team=())
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -85,6 +102,7 @@ class Region:
         else:
             for block in (b for region in root.regions for b in region.blocks):
                 self._block(block, _Place())
+        self.places = {op: place.of_one_thread() for op, place in self.places.items()}
         self.depth = max((len(p.path) for p in self.places.values()), default=0)
 
     def _is_fixed(self, value: SSAValue) -> bool:
@@ -114,7 +132,11 @@ class Region:
     def _op(self, op: Operation, place: _Place, position: int, expressions: tuple[Operation, ...]) -> None:
         here = place.at(position)
         control = (*place.control, *expressions) if any(_loads(e) for e in expressions) else place.control
+        if here.team and not self._is_same_for_all(op):
+            here = here.of_one_thread()
         match op:
+            case _ if is_thread_loop(op):
+                self._block(op.body.block, replace(here, control=control, team=(*here.team, op)))
             case ForOp() | LaunchThreadOp():
                 self._block(op.body.block, replace(here.at(op), control=control))
             case IfOp():
@@ -129,6 +151,16 @@ class Region:
                 pass
             case _:
                 self.places[op] = replace(here, control=(*place.control, *expressions))
+
+    def _is_same_for_all(self, op: Operation) -> bool:
+        """Whether all threads of a block come to what is inside of an op together."""
+        if not isinstance(op, ForOp | LaunchThreadOp | IfOp | AttrOp):
+            return True
+        return all(same_for_all_threads(v, self._written) for v in op.operands)
+
+    @cached_property
+    def _written(self) -> set[SSAValue | None]:
+        return written_memory(self.root)
 
     # Statements
 
@@ -174,6 +206,8 @@ class Region:
             if values is None:
                 values, exact = affine.between(position, *type_range(loop.variable.type)), False
             where = where.intersect(values)
+            if (outer := same_axis_around(loop)) is not None:
+                where = where.intersect(affine.equal(position, affine.function(outer.variable)))
         for op, truth in place.branches:
             holds = condition(affine, op.condition)
             if holds is None:
@@ -260,6 +294,7 @@ class Region:
             groups.setdefault(access.memory, []).append((access, axes.apply_range(access.relation)))
         for access in control:
             groups.setdefault(access.memory, []).append((access, access.relation))
+        groups = {m: [(a, self._of_thread(m, r, place)) for a, r in group] for m, group in groups.items()}
         accesses = {memory: combine(group, domain, exact and is_named) for memory, group in groups.items()}
         time = self._time(place, domain.get_space(), phase)
         not_affine = tuple(dict.fromkeys(_text(a.op) for a in (*found, *control) if a.not_affine))
@@ -269,6 +304,16 @@ class Region:
             key, label, place.path, names, domain, instances.intersect_domain(domain), time, phase, exact,
             is_named, accesses, not_affine, may_run,
         )  # fmt: skip
+
+    def _of_thread(self, memory: SSAValue | None, relation: isl.Map, place: _Place) -> isl.Map:
+        """{ execution -> element } of memory that each thread has for itself, with the thread behind the element."""
+        axes = thread_axes_of(memory)
+        if not axes:
+            return relation
+        dims = {axis_of(loop): n for n, loop in reversed(list(enumerate(place.loops)))}
+        affine = Affine(self.analyzer, self.parameters, len(place.loops))
+        threads = [affine.constant(0) if a not in dims else affine.variable(dims[a]) for a in axes]
+        return relation.flat_range_product(map_to(affine.universe(), threads))
 
     def _time(self, place: _Place, space: isl.Space, phase: int) -> isl.MultiAff:
         local = isl.LocalSpace.from_space(space)

@@ -6,8 +6,8 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.tir import AccessOp, HandleType
+from ..memories import memory_of
 from ..tree import has_effect
-from .accesses import memory_of
 
 _MEMORY = frozenset((MemRefType, HandleType))
 

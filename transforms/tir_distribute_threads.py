@@ -1,0 +1,412 @@
+"""`tir-distribute-threads`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr, i32
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ..core.dtypes import dtype_of
+from ..core.errors import UnsupportedError
+from ..dialects.tir import (
+    AccessOp,
+    AllocBufferOp,
+    AttrOp,
+    CallIntrinOp,
+    ForOp,
+    FuncOp,
+    IfOp,
+    LetOp,
+    LoadOp,
+    Mixed,
+    StoreOp,
+    TirBuilder,
+)
+from .analysis.lanes import free_values
+from .analysis.memories import LOCAL
+from .analysis.threads import (
+    THREAD_AXES,
+    BoundLoop,
+    axis_of,
+    is_thread_loop,
+    name_of,
+    outermost,
+    range_of,
+    same_for_all_threads,
+    team_of,
+    thread_axes_of,
+    written_memory,
+)
+from .analysis.tree import erase_statement, is_expression, is_pure_expression, treeify
+from .lowering.types import where
+
+SYNC = "tvm_storage_sync"
+
+
+class TirDistributeThreadsPass(ModulePass):
+    """Give each statement its own loops over the threads of a block, so that program order is what threads agree on.
+
+    The threads of a block run in lockstep: a statement that all threads come to is done by all of them before the next
+    one. So the loops over them go around each such statement, and what was around it (loops and branches that are the
+    same for all threads) stays outside. Memory of scope `local` gets a leading dimension for each thread axis. A loop
+    inside of another that is bound to the same axis runs for the thread that is there. What threads come to at
+    different times (a branch or loop that depends on the thread) is one statement.
+
+    Before
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+          tir.for serial "k" %k : i32 in [0 +: 4] {
+            tir.store %a, %S[%tx] : memref<8xf32, "shared">
+            tir.store %b, %L[%k] : memref<4xf32, "local">
+          }
+        }
+
+    After
+        tir.for serial "k" %k : i32 in [0 +: 4] {
+          tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+            tir.store %a, %S[%tx] : memref<8xf32, "shared">
+          }
+          tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+            tir.store %b, %L[%tx, %k] : memref<8x4xf32, "local">
+          }
+        }
+
+    Must hold before: nothing. UnsupportedError for numbers of threads that differ between threads.
+
+    Gone after: loops over threads around more than one statement; `T.tvm_storage_sync`.
+    """
+
+    name = "tir-distribute-threads"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            distribute_threads(function)
+
+
+def distribute_threads(function: FuncOp) -> None:
+    """Give each statement of a function its own loops over the threads of a block, in place."""
+    roots = list(outermost(function, THREAD_AXES))
+    if not roots:
+        return
+    treeify(function)
+    expanded = _expand_outer(function, roots)
+    for root in roots:
+        _Distributor(root, dict(expanded)).run()
+    for buffer in expanded:
+        erase_statement(buffer.owner)  # pyright: ignore[reportArgumentType]
+
+
+# Memory of each thread
+
+
+@dataclass
+class Expanded:
+    """A buffer that has got leading dimensions, one for each of some thread axes."""
+
+    axes: tuple[str, ...]
+    buffer: SSAValue
+
+
+def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue, Expanded]:
+    """The memory of threads that is allocated outside of the loops over them, with dimensions for these."""
+    found: dict[SSAValue, Expanded] = {}
+    for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
+        axes = thread_axes_of(alloc.buffer)
+        if axes:
+            extents: dict[str, Mixed] = {}
+            for root in roots:
+                _add_extents(extents, root)
+            mine = {axis: extent for axis, extent in extents.items() if axis in axes}
+            found[alloc.buffer] = expand(alloc, mine, InsertPoint.before(alloc), {})
+    return found
+
+
+def _add_extents(extents: dict[str, Mixed], root: BoundLoop) -> None:
+    for loop in [op for op in root.walk() if is_thread_loop(op)]:
+        axis = axis_of(loop)
+        assert axis is not None
+        known, end = extents.get(axis), _end(*range_of(loop))
+        extents[axis] = max(known, end) if isinstance(known, int) and isinstance(end, int) else end
+
+
+def _end(low: Mixed, extent: Mixed) -> Mixed:
+    """How many threads an axis has, for a loop over them."""
+    return low + extent if isinstance(low, int) and isinstance(extent, int) else extent
+
+
+def expand(
+    alloc: AllocBufferOp, extents: dict[str, Mixed], point: InsertPoint, values: dict[SSAValue, SSAValue]
+) -> Expanded:
+    """Allocate a buffer once for each thread."""
+    if alloc.mixed_strides is not None:
+        raise UnsupportedError(f"{where(alloc)}local buffer {alloc.buffer_name.data} has strides, expected none")
+    axes = tuple(axis for axis in reversed(THREAD_AXES) if axis in extents)
+    shape = [*(extents[axis] for axis in axes), *alloc.mixed_shape]
+    type = alloc.type
+    new = AllocBufferOp(
+        alloc.buffer_name.data,
+        type.element_type,
+        [n if isinstance(n, int) else values.get(n, n) for n in shape],
+        space=type.memory_space,
+        alignment=None if alloc.alignment is None else alloc.alignment.value.data,
+    )
+    TirBuilder(point, alloc.location).insert(new)
+    return Expanded(axes, new.buffer)
+
+
+# Distribution
+
+
+@dataclass(frozen=True)
+class _Thread:
+    """An axis of the threads that come to a statement. loop: the first one bound to it."""
+
+    axis: str
+    loop: BoundLoop
+    bounds: tuple[Mixed, Mixed]
+
+
+@dataclass(frozen=True)
+class _Context:
+    """Where statements go, and for which threads they run.
+
+    aliases: variables of loops inside of others bound to the same axis.  limits: those of them that not all threads
+    run, with the loop that says which.
+    """
+
+    point: InsertPoint
+    team: tuple[_Thread, ...] = ()
+    aliases: tuple[tuple[SSAValue, str], ...] = ()
+    limits: tuple[BoundLoop, ...] = ()
+
+
+@dataclass
+class _Distributor:
+    """Writes a kernel, from its outermost loop over threads, in front of it, and removes it.
+
+    values: what values of the kernel that are the same for all threads are in the new one.  varying: the statements
+    that name values which differ between threads, with the expressions in front of them, by value.
+    """
+
+    root: BoundLoop
+    expanded: dict[SSAValue, Expanded]
+    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    varying: dict[SSAValue, tuple[Operation, ...]] = field(default_factory=dict[SSAValue, tuple[Operation, ...]])
+
+    def __post_init__(self) -> None:
+        self._written = written_memory(self.root)
+
+    def run(self) -> None:
+        self._statement(self.root, (), _Context(InsertPoint.before(self.root)))
+        self.root.detach()
+        self.root.erase()
+
+    # Statements
+
+    def _statements(self, block: Block, context: _Context) -> None:
+        pending: list[Operation] = []
+        for op in block.ops:
+            if is_expression(op):
+                pending.append(op)
+            elif isinstance(op, LetOp) and not self._let(op, pending, context):
+                self._leaf([*pending, op, *_rest(op)], context)
+                return
+            elif not isinstance(op, LetOp):
+                self._statement(op, pending, context)
+            if not is_expression(op):
+                pending = []
+
+    def _let(self, op: LetOp, pending: Sequence[Operation], context: _Context) -> bool:
+        """A name for a value; False if it cannot be computed again in each statement that uses it."""
+        ops = (*pending, op)
+        if self._is_uniform(ops):
+            self._copy(ops, context.point)
+        elif all(isinstance(each, LetOp) or is_pure_expression(each) for each in ops):
+            self.varying[op.result] = ops
+        else:
+            return False
+        return True
+
+    def _statement(self, op: Operation, pending: Sequence[Operation], context: _Context) -> None:
+        match op:
+            case _ if is_thread_loop(op):
+                self._threads(op, pending, context)
+            case ForOp() | IfOp() | AttrOp() if self._is_uniform(pending, [*op.operands]):
+                self._copy(pending, context.point)
+                self._inside(op, context)
+            case AllocBufferOp() if self._is_uniform(pending, [*op.operands]):
+                self._copy(pending, context.point)
+                self._allocate(op, context)
+            case CallIntrinOp() if op.intrinsic.data == SYNC:
+                pass
+            case AccessOp():
+                pass
+            case _:
+                self._leaf([*pending, op], context)
+
+    def _threads(self, op: BoundLoop, pending: Sequence[Operation], context: _Context) -> None:
+        if not self._is_uniform(pending, [*op.operands]):
+            raise UnsupportedError(
+                f"{where(op)}the bounds of loop {name_of(op)} differ between threads of {axis_of(op)}"
+            )
+        self._copy(pending, context.point)
+        low, extent = (self._mixed(n) for n in range_of(op))
+        axis = axis_of(op)
+        assert axis is not None
+        outer = next((t for t in context.team if t.axis == axis), None)
+        if outer is None:
+            context = replace(context, team=(*context.team, _Thread(axis, op, (low, extent))))
+        else:
+            limits = context.limits if outer.bounds == (low, extent) else (*context.limits, op)
+            context = replace(context, aliases=(*context.aliases, (op.variable, axis)), limits=limits)
+        self._statements(op.body.block, context)
+
+    def _inside(self, op: ForOp | IfOp | AttrOp, context: _Context) -> None:
+        """An op that is the same for all threads, around what is distributed in it."""
+        shell = op.clone_without_regions(self.values)
+        for old, new in zip(op.regions, shell.regions, strict=True):
+            for block in old.blocks:
+                copy = Block(arg_types=[a.type for a in block.args])
+                new.add_block(copy)
+                for a, b in zip(block.args, copy.args, strict=True):
+                    self._rename(a, b)
+        _insert(context.point, shell)
+        for old, new in zip(op.regions, shell.regions, strict=True):
+            for block, copy in zip(old.blocks, new.blocks, strict=True):
+                self._statements(block, replace(context, point=InsertPoint.at_end(copy)))
+
+    def _rename(self, old: BlockArgument, new: BlockArgument) -> None:
+        new.name_hint = old.name_hint
+        self.values[old] = new
+
+    def _allocate(self, op: AllocBufferOp, context: _Context) -> None:
+        """Memory allocated inside of the loops over threads: shared, or one for each thread."""
+        space = op.type.memory_space
+        if isinstance(space, StringAttr) and space.data != LOCAL:
+            self._copy([op], context.point)
+            return
+        axes = thread_axes_of(op.buffer)
+        extents = {t.axis: _end(*t.bounds) for t in context.team if t.axis in axes}
+        self.expanded[op.buffer] = expand(op, extents, context.point, self.values)
+
+    # Statements of one thread
+
+    def _leaf(self, ops: Sequence[Operation], context: _Context) -> None:
+        """Statements that each thread runs for itself, in loops over the threads."""
+        values = dict(self.values)
+        variables: dict[str, SSAValue] = {}
+        point, location = context.point, ops[-1].location
+        for thread in context.team:
+            low, extent = thread.bounds
+            type = thread.loop.variable.type
+            loop = ForOp(name_of(thread.loop), low, extent, type, kind="thread_binding", thread=thread.axis)
+            loop.location = thread.loop.location
+            loop.variable.name_hint = thread.loop.variable.name_hint
+            _insert(point, loop)
+            point = InsertPoint.at_end(loop.body.block)
+            values[thread.loop.variable] = variables[thread.axis] = loop.variable
+        for alias, axis in context.aliases:
+            builder = TirBuilder(point, location)
+            values[alias] = builder.cast(variables[axis], dtype_of(alias.type))
+        for limit in context.limits:
+            guard = _guard(TirBuilder(point, location), values[limit.variable], *map(self._mixed, range_of(limit)))
+            if guard is not None:
+                _insert(point, guard)
+                point = InsertPoint.at_end(guard.then.block)
+        copies = [op.clone(values) for op in (*self._needed(ops), *ops)]
+        for copy in copies:
+            _insert(point, copy)
+        for copy in copies:
+            self._address(copy, variables)
+
+    def _needed(self, ops: Iterable[Operation]) -> list[Operation]:
+        """What names the values that some statements use and that differ between threads."""
+        found: dict[Operation, None] = {}
+
+        def visit(op: Operation) -> None:
+            for value in free_values(op):
+                for before in self.varying.get(value, ()):
+                    if before not in found:
+                        visit(before)
+                        found[before] = None
+
+        for op in ops:
+            visit(op)
+        return list(found)
+
+    def _address(self, op: Operation, variables: dict[str, SSAValue]) -> None:
+        """Let a statement use the memory of its own thread."""
+        for inner in list(op.walk()):
+            for buffer in [value for value in inner.operands if value in self.expanded]:
+                expanded = self.expanded[buffer]
+                builder = TirBuilder(InsertPoint.before(inner), inner.location)
+                mine = [variables.get(axis) for axis in expanded.axes]
+                indices = [builder.const(0, i32) if v is None else v for v in mine]
+                new = _readdressed(inner, expanded.buffer, indices)
+                builder.insert(new)
+                for a, b in zip(inner.results, new.results, strict=True):
+                    b.name_hint = a.name_hint
+                    a.replace_all_uses_with(b)
+                inner.detach()
+                inner.erase()
+
+    # Values
+
+    def _is_uniform(self, ops: Iterable[Operation], values: Sequence[SSAValue] = ()) -> bool:
+        """Whether what ops compute, and values, are the same for all threads of a block."""
+        return all(same_for_all_threads(v, self._written) for v in (*(r for op in ops for r in op.results), *values))
+
+    def _copy(self, ops: Iterable[Operation], point: InsertPoint) -> None:
+        for op in ops:
+            _insert(point, op.clone(self.values))
+
+    def _mixed(self, number: Mixed) -> Mixed:
+        return number if isinstance(number, int) else self.values.get(number, number)
+
+
+def _rest(op: Operation) -> list[Operation]:
+    """The ops behind one, in its block."""
+    found: list[Operation] = []
+    while op.next_op is not None:
+        op = op.next_op
+        found.append(op)
+    return found
+
+
+def _insert(point: InsertPoint, op: Operation) -> None:
+    if point.insert_before is None:
+        point.block.add_op(op)
+    else:
+        point.block.insert_op_before(op, point.insert_before)
+
+
+def _guard(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> IfOp | None:
+    """A branch for the threads that a loop inside of another has."""
+    conditions = list[SSAValue]()
+    if low != 0:
+        conditions.append(builder.binary("ge", value, low))
+    end = low + extent if isinstance(low, int) and isinstance(extent, int) else builder.binary("add", low, extent)
+    conditions.append(builder.binary("lt", value, end))
+    condition = conditions[0]
+    for other in conditions[1:]:
+        condition = builder.binary("and", condition, other)
+    return IfOp(condition)
+
+
+def _readdressed(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> Operation:
+    """An access to a buffer with some more indices in front."""
+    match op:
+        case LoadOp():
+            return LoadOp(buffer, [*indices, *op.indices])
+        case StoreOp():
+            return StoreOp(op.value, buffer, [*indices, *op.indices])
+        case AccessOp():
+            return AccessOp(op.kind.data, buffer, [*((i, 1) for i in indices), *op.region])
+        case _:
+            raise UnsupportedError(
+                f"{where(op)}{op.name} of a local buffer: a thread's memory is only loaded and stored"
+            )
