@@ -6,15 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, i32
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, i32
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..core.dtypes import dtype_of
 from ..core.errors import UnsupportedError
 from ..dialects.tir import (
     AccessOp,
+    AllocateOp,
     AllocBufferOp,
     AttrOp,
     CallIntrinOp,
@@ -43,9 +44,8 @@ from .analysis.threads import (
     written_memory,
 )
 from .analysis.tree import erase_statement, is_expression, is_pure_expression, treeify
+from .lowering.launches import OF_THREADS, is_barrier
 from .lowering.types import where
-
-SYNC = "tvm_storage_sync"
 
 
 class TirDistributeThreadsPass(ModulePass):
@@ -93,6 +93,7 @@ def distribute_threads(function: FuncOp) -> None:
     if not roots:
         return
     treeify(function)
+    _sink_views(function)
     expanded = _expand_outer(function, roots)
     for root in roots:
         _Distributor(root, dict(expanded)).run()
@@ -101,6 +102,22 @@ def distribute_threads(function: FuncOp) -> None:
 
 
 # Memory of each thread
+
+
+def _sink_views(function: FuncOp) -> None:
+    """Allocate memory of a thread, that is not only loaded and stored, where the thread is alone with it."""
+    for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
+        if thread_axes_of(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
+            users = [use.operation for use in alloc.buffer.uses]
+            loops = [op for op in function.walk() if is_thread_loop(op) and all(op.is_ancestor(u) for u in users)]
+            if loops and not any(isinstance(v.owner, Operation) for v in alloc.operands):
+                alloc.detach()
+                Rewriter.insert_op(alloc, InsertPoint.at_start(loops[-1].body.block))
+
+
+def _is_addressed_simply(buffer: SSAValue) -> bool:
+    """Whether a buffer is only loaded and stored."""
+    return all(isinstance(use.operation, LoadOp | StoreOp | AccessOp) for use in buffer.uses)
 
 
 @dataclass
@@ -154,6 +171,7 @@ def expand(
         space=type.memory_space,
         alignment=None if alloc.alignment is None else alloc.alignment.value.data,
     )
+    new.attributes[OF_THREADS] = ArrayAttr([StringAttr(axis) for axis in axes])
     TirBuilder(point, alloc.location).insert(new)
     return Expanded(axes, new.buffer)
 
@@ -212,18 +230,27 @@ class _Distributor:
         for op in block.ops:
             if is_expression(op):
                 pending.append(op)
-            elif isinstance(op, LetOp) and not self._let(op, pending, context):
+                continue
+            if not op.results or self._is_plain_allocation(op, pending):
+                self._statement(op, pending, context)
+            elif not self._declare(op, pending, context):
                 self._leaf([*pending, op, *_rest(op)], context)
                 return
-            elif not isinstance(op, LetOp):
-                self._statement(op, pending, context)
-            if not is_expression(op):
-                pending = []
+            pending = []
 
-    def _let(self, op: LetOp, pending: Sequence[Operation], context: _Context) -> bool:
-        """A name for a value; False if it cannot be computed again in each statement that uses it."""
+    def _is_plain_allocation(self, op: Operation, pending: Sequence[Operation]) -> bool:
+        """Whether memory is shared by threads, or can get dimensions for them."""
+        if not isinstance(op, AllocBufferOp) or not self._is_uniform(pending, [*op.operands]):
+            return False
+        return _is_shared(op) or (op.mixed_strides is None and _is_addressed_simply(op.buffer))
+
+    def _declare(self, op: Operation, pending: Sequence[Operation], context: _Context) -> bool:
+        """A name for a value, or for memory; False if what follows in the block must be one statement with it."""
         ops = (*pending, op)
-        if self._is_uniform(ops):
+        is_private = isinstance(op, AllocBufferOp) or (
+            isinstance(op, AllocateOp) and not op.pointer.type.scope.data.startswith("shared")
+        )
+        if self._is_uniform(ops) and not is_private:
             self._copy(ops, context.point)
         elif all(isinstance(each, LetOp) or is_pure_expression(each) for each in ops):
             self.varying[op.result] = ops
@@ -238,10 +265,10 @@ class _Distributor:
             case ForOp() | IfOp() | AttrOp() if self._is_uniform(pending, [*op.operands]):
                 self._copy(pending, context.point)
                 self._inside(op, context)
-            case AllocBufferOp() if self._is_uniform(pending, [*op.operands]):
+            case AllocBufferOp():
                 self._copy(pending, context.point)
                 self._allocate(op, context)
-            case CallIntrinOp() if op.intrinsic.data == SYNC:
+            case CallIntrinOp() if is_barrier(op):
                 pass
             case AccessOp():
                 pass
@@ -285,8 +312,7 @@ class _Distributor:
 
     def _allocate(self, op: AllocBufferOp, context: _Context) -> None:
         """Memory allocated inside of the loops over threads: shared, or one for each thread."""
-        space = op.type.memory_space
-        if isinstance(space, StringAttr) and space.data != LOCAL:
+        if _is_shared(op):
             self._copy([op], context.point)
             return
         axes = thread_axes_of(op.buffer)
@@ -366,6 +392,12 @@ class _Distributor:
 
     def _mixed(self, number: Mixed) -> Mixed:
         return number if isinstance(number, int) else self.values.get(number, number)
+
+
+def _is_shared(op: AllocBufferOp) -> bool:
+    """Whether all threads of a block see a buffer, by its scope."""
+    space = op.type.memory_space
+    return isinstance(space, StringAttr) and space.data != LOCAL
 
 
 def _rest(op: Operation) -> list[Operation]:

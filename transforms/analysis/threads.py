@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.tir import (
     AccessOp,
+    AllocateConstOp,
     AllocateOp,
     BlockOp,
     BufferOp,
@@ -43,9 +44,9 @@ def is_thread_loop(op: Operation) -> TypeGuard[BoundLoop]:
     return axis_of(op) in THREAD_AXES
 
 
-def is_grid_loop(op: Operation) -> TypeGuard[BoundLoop]:
-    """Whether the iterations of a loop are threads of one block, or blocks of threads."""
-    return axis_of(op) in (*BLOCK_AXES, *THREAD_AXES)
+def is_block_loop(op: Operation) -> TypeGuard[BoundLoop]:
+    """Whether the iterations of a loop are blocks of threads."""
+    return axis_of(op) in BLOCK_AXES
 
 
 def range_of(op: BoundLoop) -> tuple[Mixed, Mixed]:
@@ -128,7 +129,9 @@ def same_for_all_threads(value: SSAValue, written: Container[SSAValue | None]) -
         return parent is None or not (is_thread_loop(parent) or isinstance(parent, BlockOp))
     if isinstance(op, LoadOp) and memory_of(op.buffer) in written:
         return False
-    if not isinstance(op, LoadOp | LetOp | SymbolOp | BufferOp | AllocateOp) and not is_pure_expression(op):
+    if not isinstance(
+        op, LoadOp | LetOp | SymbolOp | BufferOp | AllocateOp | AllocateConstOp
+    ) and not is_pure_expression(op):
         return False
     return all(same_for_all_threads(v, written) for v in operands_from_outside(op))
 

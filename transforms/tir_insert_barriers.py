@@ -1,0 +1,204 @@
+"""`tir-insert-barriers`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ..dialects.tir import AttrOp, CallIntrinOp, ConstOp, ForOp, FuncOp, IfOp, LaunchThreadOp, TirBuilder
+from .analysis.dependence.affine import DIM
+from .analysis.dependence.model import Region
+from .analysis.dependence.statements import Accesses, Statement
+from .analysis.threads import BLOCK_AXES, THREAD_AXES, axis_of, is_thread_loop, outermost, thread_axes_of
+from .analysis.tree import is_expression
+from .lowering.launches import SYNC, start_of
+
+
+class TirInsertBarriersPass(ModulePass):
+    """Write down where the threads of a block wait for each other: exactly where one needs what another has done.
+
+    Between two statements is a barrier if a thread writes an element that another one reads or writes, in memory that
+    both see. For a loop that is asked of its end and its next iteration too. Dependences are those of isl.
+
+    Before
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+          tir.store %a, %S[%tx] : memref<8xf32, "shared">
+        }
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+          %x = tir.load %S[%m] : memref<8xf32, "shared">
+          ...
+        }
+
+    After
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+          tir.store %a, %S[%tx] : memref<8xf32, "shared">
+        }
+        %0 = tir.const "shared" : !tir.handle
+        tir.call_intrin "tvm_storage_sync"(%0) : !tir.handle
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+          ...
+        }
+
+    Must hold before: kernels are launches of blocks (`tir-launch-blocks`), statements have their own loops over threads
+    (`tir-distribute-threads`).
+
+    Gone after: nothing.
+    """
+
+    name = "tir-insert-barriers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            for kernel in list(outermost(function, BLOCK_AXES)):
+                _Kernel(kernel).insert()
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """What a statement does to some memory: { execution -> element }."""
+
+    statement: Statement
+    relation: isl.Map
+    is_write: bool
+
+
+@dataclass
+class _Walked:
+    """What came behind the last barrier of some statements, what in front of the first, and whether there is one that
+    all threads come to."""
+
+    last: list[Statement]
+    first: list[Statement]
+    has_barrier: bool
+
+
+class _Kernel:
+    """Puts barriers into a kernel, from its launch of blocks on."""
+
+    def __init__(self, root: Operation):
+        self.root = root
+        region = Region(root)
+        self.statements: dict[Operation, list[Statement]] = {}
+        for statement in region.statements():
+            key = statement.key if isinstance(statement.key, Operation) else statement.key.block
+            self.statements.setdefault(key, []).append(statement)
+        self._known: dict[tuple[int, int, bool], bool] = {}
+
+    def insert(self) -> None:
+        block = self.root.regions[0].block
+        while isinstance(inner := _only_launch(block), LaunchThreadOp):
+            block = inner.body.block
+        self._block(block)
+
+    # Walking
+
+    def _block(self, block: Block) -> _Walked:
+        walked = _Walked([], [], False)
+        for op in list(block.ops):
+            if is_expression(op):
+                continue
+            inside = self._inside(op)
+            if any(self._crosses(a, b) for a in walked.last for b in inside):
+                self._barrier(start_of(op))
+                walked = _Walked([], walked.first, True)
+            if isinstance(op, ForOp) and not is_thread_loop(op):
+                part = self._loop(op)
+            elif isinstance(op, IfOp | AttrOp) and any(is_thread_loop(i) for i in op.walk()):
+                part = self._branches(op)
+            else:
+                part = _Walked(inside, inside, False)
+            if not walked.has_barrier:
+                walked.first = walked.first + part.first
+            walked.last = part.last if part.has_barrier else walked.last + part.last
+            walked.has_barrier = walked.has_barrier or part.has_barrier
+        return walked
+
+    def _loop(self, op: ForOp) -> _Walked:
+        walked = self._block(op.body.block)
+        if any(self._crosses(a, b, op) for a in walked.last for b in walked.first):
+            self._barrier(InsertPoint.at_end(op.body.block))
+            walked = _Walked([], walked.first, True)
+        extent = op.mixed_bounds[1]
+        return _Walked(walked.last, walked.first, walked.has_barrier and isinstance(extent, int) and extent > 0)
+
+    def _branches(self, op: IfOp | AttrOp) -> _Walked:
+        parts = [self._block(block) for region in op.regions for block in region.blocks]
+        last, first = ([s for part in parts for s in getattr(part, name)] for name in ("last", "first"))
+        return _Walked(last, first, all(part.has_barrier for part in parts))
+
+    def _inside(self, op: Operation) -> list[Statement]:
+        return [s for inner in op.walk() for s in self.statements.get(inner, ())]
+
+    def _barrier(self, point: InsertPoint) -> None:
+        builder = TirBuilder(point, self.root.location)
+        scope = builder.insert(ConstOp("shared"))
+        builder.insert(CallIntrinOp(SYNC, [scope.result]))
+
+    # Dependences
+
+    def _crosses(self, a: Statement, b: Statement, loop: ForOp | None = None) -> bool:
+        """Whether a thread touches in `b` what another one has touched in `a`, one of them writing it.
+
+        loop: `a` runs in an earlier iteration of it; else both in the same of all loops that they share.
+        """
+        key = (id(a), id(b), loop is not None)
+        if key not in self._known:
+            memories = [m for m in a.accesses if m in b.accesses and not thread_axes_of(m)]
+            self._known[key] = any(
+                self._meet(x, y, loop)
+                for m in memories
+                for x in _touches(a, m)
+                for y in _touches(b, m)
+                if x.is_write or y.is_write
+            )
+        return self._known[key]
+
+    def _meet(self, a: _Touch, b: _Touch, loop: ForOp | None) -> bool:
+        pairs = a.relation.apply_range(b.relation.reverse())
+        for n, (x, y) in enumerate(zip(a.statement.loops, b.statement.loops, strict=False)):
+            if x is not y or is_thread_loop(x):
+                break
+            if x is loop:
+                pairs = pairs.order_lt(DIM.in_, n, DIM.out, n)
+                break
+            pairs = pairs.equate(DIM.in_, n, DIM.out, n)
+        same = pairs
+        for axis in THREAD_AXES:
+            places = [_place(axis, t.statement) for t in (a, b)]
+            match places:
+                case (None, None):
+                    pass
+                case (int(i), int(o)):
+                    same = same.equate(DIM.in_, i, DIM.out, o)
+                case (int(i), None):
+                    same = same.fix_val(DIM.in_, i, 0)
+                case (None, int(o)):
+                    same = same.fix_val(DIM.out, o, 0)
+                case _:
+                    raise AssertionError
+        return not pairs.is_subset(same)
+
+
+def _place(axis: str, statement: Statement) -> int | None:
+    """Which of the loops around a statement is bound to an axis."""
+    return next((n for n, loop in enumerate(statement.loops) if axis_of(loop) == axis), None)
+
+
+def _touches(statement: Statement, memory: SSAValue | None) -> Iterable[_Touch]:
+    access: Accesses = statement.accesses[memory]
+    for relation, is_write in ((access.reads, False), (access.writes, True), (access.updates, True)):
+        if relation is not None:
+            yield _Touch(statement, relation, is_write)
+
+
+def _only_launch(block: Block) -> Operation | None:
+    """The launch of another axis that is all there is in a block."""
+    ops: Sequence[Operation] = [op for op in block.ops if isinstance(op, LaunchThreadOp)]
+    return ops[0] if len(ops) == 1 and axis_of(ops[0]) in BLOCK_AXES else None

@@ -1,0 +1,89 @@
+"""`tir-launch-blocks`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..core.errors import UnsupportedError
+from ..dialects.tir import ForOp, FuncOp, LaunchThreadOp, StoreOp
+from .analysis.threads import BLOCK_AXES, THREAD_AXES, BoundLoop, axis_of, is_block_loop, outermost
+from .lowering.launches import extents_of, launch, replace_loop
+from .lowering.types import where
+
+
+class TirLaunchBlocksPass(ModulePass):
+    """Make a kernel of each outermost loop that is bound to a GPU's grid: first its blocks, then what each of them does.
+
+    All loops of the kernel over one axis of blocks become one launch around it; a kernel without any is one block. A
+    loop that does not have all numbers of its axis becomes a branch.
+
+    Before
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+          tir.for thread_binding "bx" %bx : i32 in [0 +: %n] thread "blockIdx.x" {
+            ...
+          }
+        }
+
+    After
+        tir.launch_thread "bx" %bx : i32 in %n thread "blockIdx.x" {
+          tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+            ...
+          }
+        }
+
+    Must hold before: no tir.block (`tir-resolve-blocks`). UnsupportedError for numbers of blocks that the kernel
+    computes, for two that are not known to be equal, and for what only some of the loops over blocks are around.
+
+    Gone after: loops over blocks, but for launches that are outermost.
+    """
+
+    name = "tir-launch-blocks"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            for root in list(outermost(function, (*BLOCK_AXES, *THREAD_AXES))):
+                _launch(root)
+
+
+def _launch(root: BoundLoop) -> None:
+    loops = [op for op in root.walk() if is_block_loop(op)]
+    extents = extents_of(loops, root)
+    _check_coverage(root, {axis for axis, extent in extents.items() if extent != 1})
+    if not loops:
+        one = LaunchThreadOp("bx", BLOCK_AXES[0], 1, i32)
+        one.location = root.location
+        Rewriter.insert_op(one, InsertPoint.before(root))
+        made = [one]
+    else:
+        made = launch(tuple(reversed(BLOCK_AXES)), extents, loops, InsertPoint.before(root))
+    root.detach()
+    made[-1].body.block.add_op(root)
+    variables = {op.thread.data: op.variable for op in made}
+    for loop in loops:
+        axis = axis_of(loop) or ""
+        replace_loop(loop, variables[axis], extents[axis])
+
+
+def _check_coverage(root: BoundLoop, axes: set[str]) -> None:
+    """UnsupportedError for a store that not all loops over blocks are around: each block would do it."""
+    for op in root.walk():
+        if isinstance(op, StoreOp):
+            missing = sorted(axes - set(_axes_around(op)))
+            if missing:
+                raise UnsupportedError(
+                    f"{where(op)}a store in a kernel with {', '.join(missing)} is in no loop bound to it"
+                )
+
+
+def _axes_around(op: Operation) -> Iterator[str]:
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, ForOp | LaunchThreadOp):
+            yield axis_of(parent) or ""
+        parent = parent.parent_op()
