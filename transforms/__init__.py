@@ -27,6 +27,7 @@ PASSES: dict[str, str] = {
     "relay-simplify": "RelaySimplifyPass",
     "relay-simplify-inference": "RelaySimplifyInferencePass",
     "te-inline": "TeInlinePass",
+    "tir-compact-buffers": "TirCompactBuffersPass",
     "tir-distribute-threads": "TirDistributeThreadsPass",
     "tir-insert-barriers": "TirInsertBarriersPass",
     "tir-launch-blocks": "TirLaunchBlocksPass",

@@ -116,6 +116,25 @@ def resolve_tir() -> list[ModulePass]:
     ]
 
 
+def launch_tir() -> list[ModulePass]:
+    """From loops bound to the axes of a GPU's grid to launches of blocks and threads, which wait for each other."""
+    from .tir_compact_buffers import TirCompactBuffersPass
+    from .tir_distribute_threads import TirDistributeThreadsPass
+    from .tir_insert_barriers import TirInsertBarriersPass
+    from .tir_launch_blocks import TirLaunchBlocksPass
+    from .tir_launch_threads import TirLaunchThreadsPass
+
+    return [
+        TirLaunchBlocksPass(),
+        TirCompactBuffersPass(scopes=("local",)),
+        TirDistributeThreadsPass(),
+        TirCompactBuffersPass(scopes=("shared", "shared.dyn")),
+        TirInsertBarriersPass(),
+        TirLaunchThreadsPass(),
+        TirSimplifyPass(unit_loops=True),
+    ]
+
+
 def tir_to_upstream() -> list[ModulePass]:
     """From `tir` to func, scf, memref, arith, math and vector."""
     return [ConvertTirToScfPass()]

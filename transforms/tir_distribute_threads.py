@@ -253,7 +253,7 @@ class _Distributor:
         if self._is_uniform(ops) and not is_private:
             self._copy(ops, context.point)
         elif all(isinstance(each, LetOp) or is_pure_expression(each) for each in ops):
-            self.varying[op.result] = ops
+            self.varying[op.results[0]] = ops
         else:
             return False
         return True

@@ -18,7 +18,7 @@ from .lowering.types import where
 
 
 class TirLaunchBlocksPass(ModulePass):
-    """Make a kernel of each outermost loop that is bound to a GPU's grid: first its blocks, then what each of them does.
+    """Make a kernel of each outermost loop that is bound to a GPU's grid: its blocks around what each of them does.
 
     All loops of the kernel over one axis of blocks become one launch around it; a kernel without any is one block. A
     loop that does not have all numbers of its axis becomes a branch.

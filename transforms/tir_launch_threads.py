@@ -22,9 +22,9 @@ from .lowering.types import where
 class TirLaunchThreadsPass(ModulePass):
     """Put all that a block of threads does into one launch of them, each statement for the threads that have it.
 
-    What fewer threads do than there are becomes a branch; what no loop over an axis is around is done by the first thread
-    of that axis. Memory of a thread loses its dimensions for threads again, and is allocated inside; shared memory in
-    front.
+    What fewer threads do than there are becomes a branch; what has no loop over an axis around is done by the first
+    thread of that axis. Memory of a thread loses its dimensions for threads again, and is allocated inside; shared
+    memory in front.
 
     Before
         tir.launch_thread "bx" %bx : i32 in 4 thread "blockIdx.x" {
@@ -48,8 +48,8 @@ class TirLaunchThreadsPass(ModulePass):
           }
         }
 
-    Must hold before: barriers are written down (`tir-insert-barriers`). UnsupportedError for numbers of threads that the
-    kernel computes.
+    Must hold before: barriers are written down (`tir-insert-barriers`). UnsupportedError for numbers of threads that
+    the kernel computes.
 
     Gone after: loops over threads that are no launches.
     """
@@ -102,7 +102,7 @@ def _leaves(block: Block) -> Iterator[Operation]:
 
 
 def _let_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) -> None:
-    """Let a statement be done by the first thread of each axis that it has no loop over, if others would see it twice."""
+    """Let a statement be done by the first thread of each axis that it has no loop over, if that can be seen."""
     mine = {axis_of(op) for op in leaf.walk() if is_thread_loop(op)}
     missing = {axis: variable for axis, variable in variables.items() if axis not in mine}
     private, seen = _writes(leaf)

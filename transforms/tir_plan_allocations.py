@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from ..core.dtypes import dtype_of
@@ -16,14 +15,11 @@ from ..dialects.tir import (
     AllocBufferOp,
     CallExternOp,
     CallOp,
-    ForOp,
     FuncOp,
     HandleType,
-    LaunchThreadOp,
-    WhileOp,
     constant_value,
 )
-from .analysis.lifetime import is_fresh_in_each_iteration
+from .lowering.places import sink
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class TirPlanAllocationsPass(ModulePass):
         functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, FuncOp)}
         for function in functions.values():
             for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp)]:
-                _sink(alloc)
+                sink(alloc)
             self._decide(function, 0 if _is_recursive(function, functions) else self.max_stack_bytes)
 
     def _decide(self, function: FuncOp, room: int) -> None:
@@ -74,44 +70,6 @@ class TirPlanAllocationsPass(ModulePass):
                 alloc.memory = StringAttr("stack" if fits else "heap")
             if alloc.memory.data == "stack":
                 room -= size or 0
-
-
-# Places
-
-
-def _sink(alloc: AllocBufferOp) -> None:
-    users = [use.operation for use in alloc.buffer.uses]
-    if not users:
-        alloc.detach()
-        alloc.erase()
-        return
-    place = alloc
-    while (inner := _holder(place.parent, users)) is not None:
-        if isinstance(inner, ForOp | LaunchThreadOp | WhileOp) and not is_fresh_in_each_iteration(inner, alloc.buffer):
-            break
-        block = _block_around(inner, users)
-        if block is None:
-            break
-        place = next(op for op in block.ops if any(op.is_ancestor(u) for u in users))
-    if place is not alloc:
-        alloc.detach()
-        block = place.parent
-        assert block is not None
-        block.insert_op_before(alloc, place)
-
-
-def _holder(block: Block | None, users: list[Operation]) -> Operation | None:
-    """The op with regions directly in `block` that holds all users, or None."""
-    assert block is not None
-    holders = {id(op): op for op in (block.find_ancestor_op_in_block(user) for user in users) if op is not None}
-    (holder, *others) = holders.values()
-    return None if others or holder in users else holder
-
-
-def _block_around(op: Operation, users: list[Operation]) -> Block | None:
-    """The block of a region of `op` that holds all users, or None if they are in several."""
-    blocks = [b for region in op.regions for b in region.blocks]
-    return next((b for b in blocks if all(b.find_ancestor_op_in_block(u) is not None for u in users)), None)
 
 
 # Sizes

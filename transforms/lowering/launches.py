@@ -33,7 +33,7 @@ def extents_of(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, Mixed
         for number in (low, extent):
             if isinstance(number, SSAValue) and kernel.is_ancestor(number.owner):
                 raise UnsupportedError(
-                    f"{where(loop)}loop {name_of(loop)}, bound to {axis}, has bounds that the kernel computes"
+                    f"{where(loop)}the kernel computes the bounds of {name_of(loop)}, bound to {axis}"
                 )
         end = low + extent if isinstance(low, int) and isinstance(extent, int) else extent
         known = found.setdefault(axis, end)
@@ -41,8 +41,8 @@ def extents_of(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, Mixed
             found[axis] = max(known, end)
         elif known is not end or low != 0:
             raise UnsupportedError(
-                f"{where(loop)}loop {name_of(loop)} is bound to {axis} as another one is, and their extents are not known "
-                "to be equal"
+                f"{where(loop)}loop {name_of(loop)} is bound to {axis} as another one is, whose extent is not known to "
+                "be the same"
             )
     return found
 
