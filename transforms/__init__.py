@@ -16,6 +16,7 @@ PASSES: dict[str, str] = {
     "convert-relay-to-tir": "ConvertRelayToTirPass",
     "convert-te-to-tir": "ConvertTeToTirPass",
     "convert-tir-to-scf": "ConvertTirToScfPass",
+    "gpu-outline-kernels": "GpuOutlineKernelsPass",
     "legalize-half-floats": "LegalizeHalfFloatsPass",
     "relay-eliminate-dead-code": "RelayEliminateDeadCodePass",
     "relay-fold-constants": "RelayFoldConstantsPass",

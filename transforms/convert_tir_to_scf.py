@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -10,6 +12,7 @@ from ..dialects.tir import FuncOp
 from .lowering.module import ModuleLowering
 
 
+@dataclass(frozen=True)
 class ConvertTirToScfPass(ModulePass):
     """Turn functions on buffers into functions of the upstream dialects, in one walk that writes them anew.
 
@@ -40,13 +43,18 @@ class ConvertTirToScfPass(ModulePass):
     arith, math, vector, and of llvm pointers made from numbers. The names and data types of parameters are their
     attributes `stepwell.name` and `stepwell.dtype`.
 
+    launches: for a GPU; launches of blocks and threads (`tir-launch-threads`) become gpu.launch, and what they allocate
+    is in the memory space that is its scope.
+
     What the target cannot do (threads, builtins it does not know, a return inside a loop) raises `UnsupportedError`.
     """
 
     name = "convert-tir-to-scf"
 
+    launches: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        lowering = ModuleLowering(op)
+        lowering = ModuleLowering(op, launches=self.launches)
         block = op.body.block
         for function in [f for f in block.ops if isinstance(f, FuncOp)]:
             new = lowering.function(function)

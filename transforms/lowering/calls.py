@@ -11,6 +11,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ConstOp, HandleType
 from .casts import compare
 from .control import check
+from .grids import barrier
+from .launches import SYNC
 from .memory import constant_memory, data_pointer, element_pointer, view
 from .types import dtype_name, lower_type, unsupported
 from .writer import Handlers, Pointer, Writer
@@ -161,6 +163,8 @@ def _packed_argument(w: Writer, op: CallPackedOp, n: int, arg: SSAValue) -> SSAV
 
 def _intrin(w: Writer, op: CallIntrinOp) -> None:
     name = op.intrinsic.data
+    if name == SYNC and barrier(w):
+        return
     if name not in _BUILTINS:
         raise unsupported(op, f"target llvm does not know T.{name}")
     _BUILTINS[name](w, op)

@@ -17,7 +17,6 @@ from ...dialects.tir import (
     ForOp,
     IfOp,
     IfThenElseOp,
-    LaunchThreadOp,
     ReturnOp,
     WhileOp,
     YieldOp,
@@ -74,11 +73,6 @@ def _while(w: Writer, op: WhileOp) -> None:
         w.end(scf.ConditionOp, w.value(last.value))
     _body(w, after, op.body.block.ops)
     w.make(scf.WhileOp, [], regions=[Region(before), Region(after)])
-
-
-def _launch_thread(w: Writer, op: LaunchThreadOp) -> None:
-    thread = op.thread.data
-    raise unsupported(op, f"target llvm has no threads: {op.var_name.data} is the index of {thread}")
 
 
 # Branches
@@ -280,7 +274,6 @@ def _any_result(w: Writer) -> SSAValue | None:
 HANDLERS: Handlers = {
     ForOp: _for,
     WhileOp: _while,
-    LaunchThreadOp: _launch_thread,
     IfOp: _if,
     IfThenElseOp: _if_then_else,
     AttrOp: _attr,

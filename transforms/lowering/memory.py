@@ -42,7 +42,7 @@ from ...dialects.tir import (
 )
 from .casts import lane
 from .expressions import select
-from .types import I64, POINTER, byte_size, lower_type
+from .types import I64, POINTER, byte_size, lower_type, unsupported
 from .writer import Handlers, Index, Pointer, Writer
 
 ALIGNMENT = 64
@@ -127,6 +127,10 @@ def _strided(strides: Sequence[Index], offset: Index) -> StridedLayoutAttr:
 def allocate(w: Writer, type: MemRefType[Attribute], sizes: Sequence[Index], alignment: int, stack: bool) -> SSAValue:
     """Memory for a memref of identity layout until the end of the region being written, on the stack or the heap."""
     dynamic = [n for n in sizes if not isinstance(n, int)]
+    if w.launched is not None:
+        if dynamic:
+            raise unsupported(w.function, f"a kernel allocates memory of a size that is not known: {type}")
+        stack = True
     properties = {"alignment": IntegerAttr(alignment, i64)} if alignment > ALIGNMENT else {}
     if stack and not dynamic:
         op = memref.AllocaOp.build(operands=[[], []], result_types=[type], properties=properties)

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...core.errors import UnsupportedError
 from ...dialects.tir import FuncOp
-from . import calls, casts, control, expressions, memory, prologue
+from . import calls, casts, control, expressions, grids, memory, prologue
 from .types import dtype_name, lower_type, unsupported, where
 from .writer import Handlers, Writer
 
@@ -30,19 +30,24 @@ KERNEL = "relay.kernel"
 
 
 class ModuleLowering:
-    """Lowers the `tir` functions of a module; `declarations` are what they need besides themselves."""
+    """Lowers the `tir` functions of a module; `declarations` are what they need besides themselves.
+
+    launches: whether there is a grid of threads to launch.
+    """
 
     handlers: Handlers = {
         **expressions.HANDLERS,
         **casts.HANDLERS,
         **memory.HANDLERS,
         **control.HANDLERS,
+        **grids.HANDLERS,
         **calls.HANDLERS,
         **prologue.HANDLERS,
     }
     late: Mapping[type[Operation], Callable[..., SSAValue]] = expressions.LATE
 
-    def __init__(self, module: ModuleOp):
+    def __init__(self, module: ModuleOp, *, launches: bool = False):
+        self.launches = launches
         self.declarations: list[Operation] = []
         self._symbols = {
             name.data for op in module.body.block.ops if isinstance(name := op.properties.get("sym_name"), StringAttr)

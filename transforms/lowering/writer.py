@@ -97,6 +97,8 @@ class Writer:
         self._heap: list[list[SSAValue]] = []
         self._stack_blocks = [entry]
         self.analyzer = Analyzer()
+        self.launched: dict[str, SSAValue] | None = None
+        """Inside of a launch, the number that the block and the thread have in each axis."""
 
     # Operations
 

@@ -1,0 +1,149 @@
+"""`gpu-outline-kernels`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, gpu, memref
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..core.xdsl_compat import hint
+from .analysis.lanes import free_values
+from .lowering.module import NOALIAS
+
+_DIMENSIONS = (gpu.DimensionEnum.X, gpu.DimensionEnum.Y, gpu.DimensionEnum.Z)
+_KINDS = (gpu.BlockIdOp, gpu.ThreadIdOp, gpu.GridDimOp, gpu.BlockDimOp)
+"""What the arguments of a launch's body are, three of each: by x, y, z."""
+_COPIED = (arith.ConstantOp, memref.GetGlobalOp)
+"""What a kernel computes again rather than being given it."""
+
+
+class GpuOutlineKernelsPass(ModulePass):
+    """Make a function of the device of each launch, and leave a call of it with the numbers of blocks and threads.
+
+    The functions are in one gpu.module, named after the function that launches them. They take what the launch uses;
+    constants are copied. Memory that kernels use and the function allocates is allocated on the device.
+
+    Before
+        func.func @main(%A: memref<8xf32>) {
+          gpu.launch blocks(...) in (%gx = %c1, ...) threads(%tx, ...) in (%n = %c8, ...) {
+            memref.store %cst, %A[%tx] : memref<8xf32>
+            gpu.terminator
+          }
+          func.return
+        }
+
+    After
+        gpu.module @main_kernels {
+          gpu.func @main_kernel(%A : memref<8xf32>) kernel {
+            %tx = gpu.thread_id x
+            memref.store %cst, %A[%tx] : memref<8xf32>
+            gpu.return
+          }
+        }
+        func.func @main(%A: memref<8xf32>) {
+          gpu.launch_func @main_kernels::@main_kernel blocks in (...) threads in (...) args(%A : memref<8xf32>)
+          func.return
+        }
+
+    Must hold before: launches are those of convert-tir-to-scf: operands beside sizes there are none.
+
+    Gone after: gpu.launch, gpu.terminator.
+    """
+
+    name = "gpu-outline-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            launches = [inner for inner in function.walk() if isinstance(inner, gpu.LaunchOp)]
+            if launches:
+                op.attributes["gpu.container_module"] = UnitAttr()
+                _outline(function, launches)
+                _allocate_on_device(function)
+
+
+def _outline(function: func.FuncOp, launches: Sequence[gpu.LaunchOp]) -> None:
+    name = function.sym_name.data
+    module = gpu.ModuleOp(SymbolRefAttr(f"{name}_kernels"), Region(Block()))
+    module.properties["sym_name"] = StringAttr(f"{name}_kernels")
+    Rewriter.insert_op(module, InsertPoint.before(function))
+    for number, launch in enumerate(launches):
+        kernel = f"{name}_kernel" if len(launches) == 1 else f"{name}_kernel_{number}"
+        operands = _operands(launch)
+        device = _device_function(kernel, launch, operands)
+        if NOALIAS in function.attributes:
+            device.attributes[NOALIAS] = UnitAttr()
+        module.body.block.add_op(device)
+        call = gpu.LaunchFuncOp(
+            SymbolRefAttr(f"{name}_kernels", [StringAttr(kernel)]),
+            [launch.gridSizeX, launch.gridSizeY, launch.gridSizeZ],
+            [launch.blockSizeX, launch.blockSizeY, launch.blockSizeZ],
+            kernelOperands=operands,
+        )
+        call.location = launch.location
+        Rewriter.insert_op(call, InsertPoint.before(launch))
+        launch.detach()
+        launch.erase()
+
+
+def _operands(launch: gpu.LaunchOp) -> list[SSAValue]:
+    """What a kernel is given: the values from outside, in the order in which they are used."""
+    body = dict.fromkeys(v for region in launch.regions for op in region.walk() for v in _used(op, launch))
+    return [v for v in body if not isinstance(v.owner, _COPIED)]
+
+
+def _used(op: Operation, launch: gpu.LaunchOp) -> list[SSAValue]:
+    return [v for v in op.operands if not launch.is_ancestor(v.owner)]
+
+
+def _device_function(name: str, launch: gpu.LaunchOp, operands: Sequence[SSAValue]) -> gpu.FuncOp:
+    body = launch.body.detach_block(0)
+    block = Block(arg_types=[v.type for v in operands])
+    for argument, operand in zip(block.args, operands, strict=True):
+        argument.name_hint = operand.name_hint
+    values: dict[SSAValue, SSAValue] = dict(zip(operands, block.args, strict=True))
+    for value in dict.fromkeys(v for op in body.ops for v in free_values(op)):
+        if isinstance(value.owner, _COPIED):
+            copy = value.owner.clone()
+            block.add_op(copy)
+            values[value] = copy.results[0]
+    for number, argument in enumerate(body.args):
+        if argument.uses:
+            made = _KINDS[number // 3](gpu.DimensionAttr(_DIMENSIONS[number % 3]))
+            hint(made.result, argument.name_hint or "id")
+            block.add_op(made)
+            argument.replace_all_uses_with(made.result)
+    for op in list(body.ops):
+        op.detach()
+        block.add_op(gpu.ReturnOp([]) if isinstance(op, gpu.TerminatorOp) else op)
+        for inner in op.walk():
+            for n, operand in enumerate(inner.operands):
+                if operand in values:
+                    inner.operands[n] = values[operand]
+    sizes = [_constant(v) for v in (launch.blockSizeX, launch.blockSizeY, launch.blockSizeZ)]
+    known = [n for n in sizes if n is not None]
+    type = FunctionType.from_lists(block.arg_types, [])
+    return gpu.FuncOp(name, type, Region(block), True, known if len(known) == len(sizes) else None)
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    return owner.value.value.data if isinstance(owner, arith.ConstantOp) else None  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+
+
+def _allocate_on_device(function: func.FuncOp) -> None:
+    """Memory that a function gives to kernels."""
+    for op in list(function.walk()):
+        if not isinstance(op, memref.AllocOp):
+            continue
+        users = [use.operation for use in op.memref.uses]
+        if any(isinstance(user, gpu.LaunchFuncOp) for user in users):
+            new = gpu.AllocOp(op.memref.type, dynamic_sizes=list(op.dynamic_sizes))
+            Rewriter.replace_op(op, new, [new.result])
+            for user in users:
+                if isinstance(user, memref.DeallocOp):
+                    Rewriter.replace_op(user, gpu.DeallocOp(new.result))

@@ -1,0 +1,74 @@
+"""Launches of blocks and threads: `gpu.launch`, and what is only inside of one."""
+
+from __future__ import annotations
+
+from xdsl.dialects import gpu
+from xdsl.ir import Block, Region, SSAValue
+
+from ...dialects.tir import LaunchThreadOp
+from ..analysis.threads import BLOCK_AXES, THREAD_AXES
+from .types import INDEX, unsupported
+from .writer import Handlers, Writer
+
+_AXES = (*BLOCK_AXES, *THREAD_AXES)
+_ARGUMENTS = 12
+"""The arguments of what is launched: the numbers of the block and the thread, and how many there are, by x, y, z."""
+
+
+def _launch(w: Writer, op: LaunchThreadOp) -> None:
+    axis = op.thread.data
+    if not w.module.launches:
+        raise unsupported(op, f"target llvm has no threads: {op.var_name.data} is the index of {axis}")
+    if axis not in _AXES:
+        raise unsupported(op, f"no axis {axis} of a grid (has: {', '.join(_AXES)})")
+    if w.launched is None:
+        _outermost(w, op)
+        return
+    if axis not in w.launched:
+        raise unsupported(op, f"{axis} is launched inside of another launch, whose threads are there already")
+    w.indices[op.variable] = w.launched[axis]
+    w.statements(op.body.block.ops)
+
+
+def _outermost(w: Writer, op: LaunchThreadOp) -> None:
+    nest = _nest(op)
+    extents: dict[str, SSAValue] = {}
+    for launch in nest:
+        extent = launch.mixed_extent
+        if isinstance(extent, SSAValue) and op.is_ancestor(extent.owner):
+            raise unsupported(launch, f"the kernel computes how many {launch.thread.data} there are")
+        extents[launch.thread.data] = w.index(w.index_of(extent))
+    one = w.index(1)
+    sizes = [extents.get(axis, one) for axis in _AXES]
+    block = Block(arg_types=[INDEX] * _ARGUMENTS)
+    w.launched = dict(zip(_AXES, block.args, strict=False))
+    for launch in nest:
+        argument = w.launched[launch.thread.data]
+        argument.name_hint = launch.variable.name_hint
+    with w.inside(block), w.own_stack(block):
+        _launch(w, op)
+        w.end(gpu.TerminatorOp)
+    w.launched = None
+    w.insert(gpu.LaunchOp(Region(block), sizes[:3], sizes[3:]))
+
+
+def _nest(op: LaunchThreadOp) -> list[LaunchThreadOp]:
+    """A launch and those inside of it, one for each axis."""
+    found = {op.thread.data: op}
+    for inner in op.walk():
+        if isinstance(inner, LaunchThreadOp):
+            known = found.setdefault(inner.thread.data, inner)
+            if known is not inner:
+                raise unsupported(inner, f"{inner.thread.data} is launched twice in one kernel (`tir-launch-threads`)")
+    return list(found.values())
+
+
+def barrier(w: Writer) -> bool:
+    """Let the threads of a block wait for each other; False outside of a launch."""
+    if w.launched is None:
+        return False
+    w.insert(gpu.BarrierOp())
+    return True
+
+
+HANDLERS: Handlers = {LaunchThreadOp: _launch}
