@@ -16,11 +16,12 @@ from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import programs
 from stepwell.transforms import PASSES, get_all_passes
-from stepwell.transforms.pipelines import LANDINGS, lower
+from stepwell.transforms.pipelines import LANDINGS, launch_tir, lower
 
 # Passes with options that matter, besides without any.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "tir-simplify": [{"unit_loops": True}],
+    "tir-compact-buffers": [{"scopes": ("shared",)}],
     "tir-plan-allocations": [{"max_stack_bytes": 16}],
     "tir-unroll-loops": [{"max_extent": 3}],
     "tir-vectorize-loops": [{"max_lanes": 3}],
@@ -49,9 +50,9 @@ def paragraph(name: str, title: str) -> str:
 
 
 def earlier(name: str) -> list[str]:
-    """The passes that a pass must run behind."""
-    named = set(re.findall(r"`(tir-[a-z-]+)`", paragraph(name, "Must hold before")))
-    return [n for n in ("tir-resolve-blocks", "tir-lower-match-buffers") if n in named]
+    """The passes that a pass must run behind, in order."""
+    named = re.findall(r"`(tir-[a-z-]+)`", paragraph(name, "Must hold before"))
+    return list(dict.fromkeys(n for before in named for n in (*earlier(before), before)))
 
 
 def promised(name: str) -> set[str]:
@@ -94,6 +95,15 @@ def test_the_way_down_through_tir_leaves_what_is_computed(program: Program) -> N
         after = apply(after, step)
     LANDINGS[0].check(after.op)
     compare(arguments, results(after, arguments), results(module, arguments))
+
+
+@given(program=programs(Features(threads=True, libm=True)))
+def test_the_way_to_launches_leaves_what_is_computed(program: Program) -> None:
+    module, arguments = program
+    expected = results(module, arguments)
+    for step in (*(make(name) for name in ("tir-resolve-blocks", "tir-lower-match-buffers")), *launch_tir()):
+        module = apply(module, step)
+    compare(arguments, results(module, arguments), expected)
 
 
 @given(program=programs(Features(libm=True)))

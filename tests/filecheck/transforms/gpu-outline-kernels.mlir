@@ -1,0 +1,43 @@
+// RUN: stepwell-opt %s -p "convert-tir-to-scf{launches=true},gpu-outline-kernels" | filecheck %s
+
+// The kernel has the numbers of its threads, copies of constants, and barriers; what it is given is in the order of use;
+// memory between kernels is allocated on the device.
+tir.func @main("A" %A: memref<8xf32>, "n" %n: i32) {
+  %t = tir.alloc_buffer "T" : memref<8xf32>
+  tir.launch_thread "bx" %bx : i32 in %n thread "blockIdx.x" {
+    %s = tir.alloc_buffer "S" : memref<8xf32, "shared">
+    tir.launch_thread "tx" %tx : i32 in 8 thread "threadIdx.x" {
+      %x = tir.load %A[%tx] : memref<8xf32>
+      tir.store %x, %s[%tx] : memref<8xf32, "shared">
+      %0 = tir.const "shared" : !tir.handle
+      tir.call_intrin "tvm_storage_sync"(%0) : !tir.handle
+      %c7 = arith.constant 7 : i32
+      %m = arith.subi %c7, %tx : i32
+      %y = tir.load %s[%m] : memref<8xf32, "shared">
+      tir.store %y, %t[%tx] : memref<8xf32>
+    }
+  }
+  tir.launch_thread "bx" %bx : i32 in 1 thread "blockIdx.x" {
+    tir.launch_thread "tx" %tx : i32 in 8 thread "threadIdx.x" {
+      %x = tir.load %t[%tx] : memref<8xf32>
+      tir.store %x, %A[%tx] : memref<8xf32>
+    }
+  }
+}
+// CHECK:       builtin.module attributes {gpu.container_module}
+// CHECK:         "gpu.module"() <{sym_name = "main_kernels"}> ({
+// CHECK-NEXT:      "gpu.func"()
+// CHECK-NEXT:      ^{{.*}}(%[[A:.*]]: memref<8xf32>, %[[T:.*]]: memref<8xf32>):
+// CHECK:             "gpu.thread_id"() <{dimension = #gpu<dim x>}>
+// CHECK:             %[[S:.*]] = memref.alloca() : memref<8xf32, "shared">
+// CHECK:             memref.store %{{.*}}, %[[S]][%{{.*}}] : memref<8xf32, "shared">
+// CHECK-NEXT:        "gpu.barrier"() : () -> ()
+// CHECK:             memref.store %{{.*}}, %[[T]][%{{.*}}] : memref<8xf32>
+// CHECK-NEXT:        "gpu.return"() : () -> ()
+// CHECK-NEXT:      }) {sym_name = "main_kernel_0", gpu.known_block_size = array<i32: 8, 1, 1>}
+// CHECK:           sym_name = "main_kernel_1"
+// CHECK:         func.func @main(
+// CHECK:           %[[D:.*]] = "gpu.alloc"()
+// CHECK:           "gpu.launch_func"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %A, %[[D]]) <{kernel = @main_kernels::@main_kernel_0
+// CHECK:           "gpu.launch_func"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[D]], %A) <{kernel = @main_kernels::@main_kernel_1
+// CHECK:           "gpu.dealloc"(%[[D]])

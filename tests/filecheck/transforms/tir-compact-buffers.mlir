@@ -1,0 +1,52 @@
+// RUN: stepwell-opt %s -p tir-compact-buffers | filecheck %s
+// RUN: stepwell-opt %s -p "tir-compact-buffers{scopes=local}" | filecheck %s --check-prefix=LOCAL
+
+// Each round of k uses eight elements, and nothing of the rounds before; vectors are counted with their lanes.
+tir.func @tile("A" %A: memref<64xf32>, "B" %B: memref<64xf32>) {
+  %s = tir.alloc_buffer "S" : memref<64xf32, "shared">
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    tir.for serial "i" %i : i32 in [0 +: 8] {
+      %c8 = arith.constant 8 : i32
+      %0 = arith.muli %k, %c8 : i32
+      %j = arith.addi %0, %i : i32
+      %x = tir.load %A[%j] : memref<64xf32>
+      tir.store %x, %s[%j] : memref<64xf32, "shared">
+    }
+    tir.for serial "i" %i : i32 in [0 +: 2] {
+      %c8 = arith.constant 8 : i32
+      %0 = arith.muli %k, %c8 : i32
+      %c4 = arith.constant 4 : i32
+      %1 = arith.muli %i, %c4 : i32
+      %j = arith.addi %0, %1 : i32
+      %one = arith.constant 1 : i32
+      %r = tir.ramp %j, %one : vector<4xi32>
+      %y = tir.load %s[%r : vector<4xi32>] : memref<64xf32, "shared">
+      tir.store %y, %B[%r : vector<4xi32>] : memref<64xf32>
+    }
+  }
+}
+// CHECK:       tir.func @tile(
+// CHECK-NEXT:    tir.for serial "k"
+// CHECK-NEXT:      tir.alloc_buffer "S" : memref<8xf32, "shared">
+// CHECK:             tir.store %{{.*}}, %{{.*}}[%i] : memref<8xf32, "shared">
+// CHECK:             %[[r:.*]] = tir.ramp %{{.*}}, %{{.*}} : vector<4xi32>
+// CHECK:             tir.load %{{.*}}[%{{.*}} : vector<4xi32>] : memref<8xf32, "shared">
+// LOCAL:       tir.func @tile(
+// LOCAL-NEXT:    tir.alloc_buffer "S" : memref<64xf32, "shared">
+
+// What the next round reads stays whole.
+tir.func @carried("A" %A: memref<64xf32>) {
+  %s = tir.alloc_buffer "S" : memref<64xf32>
+  tir.for serial "k" %k : i32 in [1 +: 63] {
+    %one = arith.constant 1 : i32
+    %p = arith.subi %k, %one : i32
+    %x = tir.load %A[%p] : memref<64xf32>
+    tir.store %x, %s[%p] : memref<64xf32>
+    %c63 = arith.constant 63 : i32
+    %q = arith.subi %c63, %k : i32
+    %y = tir.load %s[%q] : memref<64xf32>
+    tir.store %y, %A[%k] : memref<64xf32>
+  }
+}
+// CHECK-LABEL: tir.func @carried(
+// CHECK-NEXT:    tir.alloc_buffer "S" : memref<63xf32>
