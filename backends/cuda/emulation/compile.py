@@ -24,9 +24,18 @@ SOURCE_NAME = "kernels.cu"
 # Calls in front of accesses, and where g++ finds something wrong itself. What C++ leaves undefined but CUDA does not
 # (overflow, other types for the same memory) is defined; products and sums are not joined.
 SANITIZERS = "thread,bounds,alignment,object-size,integer-divide-by-zero,shift-exponent,unreachable"
+# A load is a load: what the same thread has just stored is not taken from its register, nor loaded once for a loop.
+NO_FORWARDING = (
+    "-fno-tree-dominator-opts",
+    "-fno-tree-dse",
+    "-fno-tree-fre",
+    "-fno-tree-loop-im",
+    "-fno-tree-sra",
+)
 KERNEL_FLAGS = (
     "-std=c++20",
     "-O1",
+    *NO_FORWARDING,
     "-g1",
     "-fPIC",
     "-fno-exceptions",

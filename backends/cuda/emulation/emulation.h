@@ -115,28 +115,28 @@ STEPWELL_INLINE unsigned __ballot_sync(unsigned mask, int predicate, int line = 
   return stepwell_vote(0, mask, predicate != 0, line);
 }
 STEPWELL_INLINE int __any_sync(unsigned mask, int predicate, int line = __builtin_LINE()) {
-  return stepwell_vote(0, mask, predicate != 0, line) != 0;
+  return stepwell_vote(1, mask, predicate != 0, line) != 0;
 }
 STEPWELL_INLINE int __all_sync(unsigned mask, int predicate, int line = __builtin_LINE()) {
-  return stepwell_vote(0, mask, predicate != 0, line) == mask;
+  return stepwell_vote(2, mask, predicate == 0, line) == 0;
 }
 STEPWELL_INLINE unsigned __reduce_add_sync(unsigned mask, unsigned value, int line = __builtin_LINE()) {
-  return stepwell_vote(1, mask, value, line);
-}
-STEPWELL_INLINE int __reduce_add_sync(unsigned mask, int value, int line = __builtin_LINE()) {
-  return int(stepwell_vote(1, mask, unsigned(value), line));
-}
-STEPWELL_INLINE unsigned __reduce_min_sync(unsigned mask, unsigned value, int line = __builtin_LINE()) {
-  return stepwell_vote(2, mask, value, line);
-}
-STEPWELL_INLINE int __reduce_min_sync(unsigned mask, int value, int line = __builtin_LINE()) {
-  return int(stepwell_vote(4, mask, unsigned(value), line));
-}
-STEPWELL_INLINE unsigned __reduce_max_sync(unsigned mask, unsigned value, int line = __builtin_LINE()) {
   return stepwell_vote(3, mask, value, line);
 }
+STEPWELL_INLINE int __reduce_add_sync(unsigned mask, int value, int line = __builtin_LINE()) {
+  return int(stepwell_vote(3, mask, unsigned(value), line));
+}
+STEPWELL_INLINE unsigned __reduce_min_sync(unsigned mask, unsigned value, int line = __builtin_LINE()) {
+  return stepwell_vote(4, mask, value, line);
+}
+STEPWELL_INLINE int __reduce_min_sync(unsigned mask, int value, int line = __builtin_LINE()) {
+  return int(stepwell_vote(6, mask, unsigned(value), line));
+}
+STEPWELL_INLINE unsigned __reduce_max_sync(unsigned mask, unsigned value, int line = __builtin_LINE()) {
+  return stepwell_vote(5, mask, value, line);
+}
 STEPWELL_INLINE int __reduce_max_sync(unsigned mask, int value, int line = __builtin_LINE()) {
-  return int(stepwell_vote(5, mask, unsigned(value), line));
+  return int(stepwell_vote(7, mask, unsigned(value), line));
 }
 
 // `value` as bits: 8 bytes hold whatever a shuffle or an atomic operation moves.

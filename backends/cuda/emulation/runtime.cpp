@@ -77,7 +77,7 @@ struct Module {
   std::vector<std::unique_ptr<Region>> variables;
 };
 
-enum class Wait : uint8_t { kNothing, kBarrier, kSyncWarp, kShuffle, kVote, kActiveMask, kEnd };
+enum class Wait : uint8_t { kNothing, kBarrier, kSyncWarp, kShuffle, kVote, kActiveMask, kEnd, kStopped };
 
 struct Thread {
   Wait wait = Wait::kNothing;
@@ -115,6 +115,7 @@ struct Launch {
   Context scheduler;
   Fibre* running = nullptr;
   bool failed = false;
+  std::string uninitialized;  // the first read of what nobody had written: an error, if not a race with who writes it yet
 };
 
 std::mutex one_launch;
@@ -176,13 +177,15 @@ std::string element_name(const Region& region, uintptr_t address, size_t size) {
 const char* wait_name(const Thread& thread) {
   static const char* const barriers[] = {"__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or"};
   static const char* const shuffles[] = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"};
+  static const char* const votes[] = {"__ballot_sync", "__any_sync", "__all_sync", "__reduce_add_sync", "__reduce_min_sync",
+                                      "__reduce_max_sync", "__reduce_min_sync", "__reduce_max_sync"};
   switch (thread.wait) {
     case Wait::kBarrier: return barriers[thread.operation];
     case Wait::kSyncWarp: return "__syncwarp";
     case Wait::kShuffle: return shuffles[thread.operation];
-    case Wait::kVote: return thread.operation == 0 ? "a vote" : "a reduction of the warp";
+    case Wait::kVote: return votes[thread.operation];
     case Wait::kActiveMask: return "__activemask";
-    case Wait::kNothing: case Wait::kEnd: break;
+    case Wait::kNothing: case Wait::kEnd: case Wait::kStopped: break;
   }
   return "";
 }
@@ -209,7 +212,15 @@ void set_error(const std::string& text) {
 }
 
 [[noreturn]] void fail(const std::string& text) {
-  set_error(text);
+  set_error(launch.uninitialized.empty() ? text : launch.uninitialized);
+  stop();
+}
+
+// The thread goes no further, and what it has read nowhere. The others do up to the barrier: whoever writes what it
+// wanted is in a race with it, which says more than that the memory was uninitialized.
+[[noreturn]] void stop_uninitialized(const std::string& text) {
+  if (launch.uninitialized.empty()) launch.uninitialized = text;
+  launch.thread[now.thread].wait = Wait::kStopped;
   stop();
 }
 
@@ -228,15 +239,18 @@ std::string other_name(const Witness& witness) {
                        : witness.thread >= 0 && unsigned(witness.thread) / kWarp == now.warp
                            ? "no __syncwarp() or __syncthreads() lies between"
                            : "no __syncthreads() lies between";
-  fail(format("data race on %s: %s %s it, which %s %s%s; %s", element_name(region, address, size).c_str(),
-              here(place).c_str(), verb, other_name(witness).c_str(), other_verb, in_line(witness.place).c_str(), reason));
+  set_error(format("data race on %s: %s %s it, which %s %s%s; %s", element_name(region, address, size).c_str(),
+                   here(place).c_str(), verb, other_name(witness).c_str(), other_verb, in_line(witness.place).c_str(),
+                   reason));
+  stop();
 }
 
-const char* const kVerbs[] = {"reads", "writes", "updates atomically"};
+const char* const kVerbs[] = {"reads", "writes", "atomically updates"};
 
 [[noreturn]] void fail_outside(uintptr_t address, size_t size, Access access, Place place) {
   std::string text = format("out of bounds: %s %s %zu byte%s ", here(place).c_str(), kVerbs[int(access)], size,
                             size == 1 ? "" : "s");
+  if (address < kGap) fail(text + "through a null pointer");
   const Region* region = launch.regions.nearest(address);
   if (region == nullptr) fail(text + format("at address 0x%zx, and there is no memory that it may touch", address));
   std::string last = format("%s, which has %zu bytes (%s)", region->name.c_str(), region->size, space_name(region->space));
@@ -273,6 +287,13 @@ void settle_rewrites(bool all) {
   launch.rewrites.push_back({address, &region, std::move(old), witness, place, 0});
 }
 
+// Whether a thread of this block has put anything into a cell of shared memory.
+bool is_written(const Region& region, size_t cell) {
+  const Record *writes = region.writes.cells, *atomics = region.atomics.cells;
+  return (writes != nullptr && writes[cell].serial == now.serial) ||
+         (atomics != nullptr && atomics[cell].serial == now.serial);
+}
+
 void check_races(Region& region, uintptr_t address, size_t size, Access access, Place place) {
   size_t offset = address - region.begin;
   if (((offset | size) & ((size_t(1) << region.cell_log) - 1)) != 0 && !region.refine(offset, size))
@@ -284,20 +305,14 @@ void check_races(Region& region, uintptr_t address, size_t size, Access access, 
   const Record* reads = access == Access::kRead ? nullptr : region.reads.cells;
   const Record* writes = region.writes.cells;
   const Record* atomics = access == Access::kAtomic ? nullptr : region.atomics.cells;
-  bool is_rewrite = false;
+  bool is_rewrite = false, is_uninitialized = false;
   Witness witness, writer;
   for (size_t cell = offset >> region.cell_log, end = (offset + size) >> region.cell_log; cell < end; ++cell) {
-    if (is_shared && access != Access::kWrite) {
-      bool written = writes != nullptr && writes[cell].serial == now.serial;
-      bool updated = region.atomics.cells != nullptr && region.atomics.cells[cell].serial == now.serial;
-      if (!written && !updated)
-        fail(format("uninitialized shared memory: %s %s %s, which no thread of the block has written",
-                    here(place).c_str(), kVerbs[int(access)], element_name(region, address, size).c_str()));
-    }
+    is_uninitialized |= is_shared && access != Access::kWrite && !is_written(region, cell);
     if (reads != nullptr && now.concurrent(reads[cell], first_serial, witness))
       fail_race(region, address, size, kVerbs[int(access)], place, "read", witness);
     if (atomics != nullptr && now.concurrent(atomics[cell], first_serial, witness))
-      fail_race(region, address, size, kVerbs[int(access)], place, "updated atomically", witness);
+      fail_race(region, address, size, kVerbs[int(access)], place, "atomically updated", witness);
     if (writes != nullptr && now.concurrent(writes[cell], first_serial, witness)) {
       if (access != Access::kWrite) fail_race(region, address, size, kVerbs[int(access)], place, "wrote", witness);
       is_rewrite = true;
@@ -305,6 +320,9 @@ void check_races(Region& region, uintptr_t address, size_t size, Access access, 
     }
     now.add_to(own.cells[cell], first_serial, place);
   }
+  if (is_uninitialized)
+    stop_uninitialized(format("uninitialized shared memory: %s %s %s, which no thread of the block has written",
+                              here(place).c_str(), kVerbs[int(access)], element_name(region, address, size).c_str()));
   if (is_rewrite) add_rewrite(region, address, size, writer, place);
 }
 
@@ -411,11 +429,11 @@ void finish_shuffle(unsigned warp, uint32_t group) {
 
 uint32_t combine(int operation, uint32_t left, uint32_t right) {
   switch (operation) {
-    case 1: return left + right;
-    case 2: return std::min(left, right);
-    case 3: return std::max(left, right);
-    case 4: return uint32_t(std::min(int32_t(left), int32_t(right)));
-    case 5: return uint32_t(std::max(int32_t(left), int32_t(right)));
+    case 3: return left + right;
+    case 4: return std::min(left, right);
+    case 5: return std::max(left, right);
+    case 6: return uint32_t(std::min(int32_t(left), int32_t(right)));
+    case 7: return uint32_t(std::max(int32_t(left), int32_t(right)));
   }
   return 0;
 }
@@ -427,7 +445,7 @@ void finish_vote(unsigned warp, uint32_t group) {
     if (group >> lane & 1) {
       const Thread& thread = lane_of(warp, lane);
       uint32_t value = uint32_t(thread.value);
-      if (thread.operation == 0)
+      if (thread.operation < 3)
         result |= value << lane;
       else
         result = is_first ? value : combine(thread.operation, result, value);
@@ -527,7 +545,8 @@ bool meet_threads() {
     together += thread.wait == Wait::kBarrier && is_same_wait(thread, launch.thread[0]);
     holds += thread.value != 0;
   }
-  if (ended == launch.threads) return false;
+  if (!launch.uninitialized.empty()) set_error(launch.uninitialized);
+  if (ended == launch.threads || launch.failed) return false;
   if (together != launch.threads) {
     fail_waiting();
     return false;
@@ -675,6 +694,7 @@ int stepwell_emulated_launch(void* handle, unsigned grid_x, unsigned grid_y, uns
   auto kernel = static_cast<const stepwell_kernel*>(handle);
   launch.kernel = nullptr;
   launch.failed = false;
+  launch.uninitialized.clear();
   error_text.clear();
   if (kernel == nullptr || kernel->magic != kMagic || kernel->module == nullptr)
     return refuse(kInvalidHandle, "the handle is none of a kernel");
