@@ -40,6 +40,7 @@ KERNEL_FLAGS = (
     "-fPIC",
     "-fno-exceptions",
     "-fno-rtti",
+    "-fno-gnu-unique",  # else variables of templates are one in all libraries of a process
     "-ffp-contract=off",
     "-fno-strict-aliasing",
     "-fwrapv",
@@ -47,8 +48,9 @@ KERNEL_FLAGS = (
     "-Wframe-larger-than=131072",  # half of a fibre's stack
     "-Werror=frame-larger-than=131072",
 )
-# -nostdlib: else g++ links its own library of what the sanitizers call.
-LINK_FLAGS = ("-shared", "-nostdlib", "-Wl,-z,defs")
+# -nostdlib: else g++ links its own library of what the sanitizers call. -Bsymbolic: else a kernel may be what another
+# library has under its name.
+LINK_FLAGS = ("-shared", "-nostdlib", "-Wl,-z,defs", "-Wl,-Bsymbolic")
 
 STATIC_SHARED_LIMIT = 48 * 1024
 

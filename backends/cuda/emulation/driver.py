@@ -131,4 +131,6 @@ class DeviceMemory:
         dtype = np.dtype(dtype)
         if (needed := dtype.itemsize * int(np.prod(shape, dtype=np.int64))) > self.size:
             raise ArgumentError(f"{self.name}: an array of {needed} bytes is asked for, it has {self.size}")
-        return array_at(self.address, shape, None, dtype, owner=self)
+        # As bytes, because numpy knows small floats of other packages by no text.
+        whole = array_at(self.address, (needed,), None, np.dtype(np.uint8), owner=self)
+        return whole.view(dtype).reshape(shape)
