@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import platform
@@ -23,7 +24,12 @@ SOURCE_NAME = "kernels.cu"
 
 # Calls in front of accesses, and where g++ finds something wrong itself. What C++ leaves undefined but CUDA does not
 # (overflow, other types for the same memory) is defined; products and sums are not joined.
-SANITIZERS = "thread,bounds,alignment,object-size,integer-divide-by-zero,shift-exponent,unreachable"
+SANITIZERS = "thread,bounds,alignment,integer-divide-by-zero,shift-exponent,unreachable"
+# Only a pointer that is cast goes over the end of a local array with an index in its bounds. This takes as long to
+# compile as all the rest.
+CAST_FLAGS = ("-fsanitize=object-size",)
+_POINTER_CAST = re.compile(r"\*\s*[>)]")
+
 # A load is a load: what the same thread has just stored is not taken from its register, nor loaded once for a loop.
 NO_FORWARDING = (
     "-fno-tree-dominator-opts",
@@ -45,6 +51,8 @@ KERNEL_FLAGS = (
     "-fno-strict-aliasing",
     "-fwrapv",
     f"-fsanitize={SANITIZERS}",
+    "-fno-hoist-adjacent-loads",
+    "-fno-tree-cselim",
     "-Wframe-larger-than=131072",  # half of a fibre's stack
     "-Werror=frame-larger-than=131072",
 )
@@ -110,12 +118,18 @@ def _cache_folder() -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="stepwell-"))
+        folder = tempfile.mkdtemp(prefix="stepwell-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
 
 
 # Kernels
 
-_DYNAMIC_SHARED = re.compile(r"\bextern\s+__shared__([^;{}()]*(?:\([^()]*\)[^;{}()]*)*?\b)(\w+)(\s*\[\s*\])(\s*;)")
+_PARENTHESES = r"\((?:[^()]|\([^()]*\))*\)"
+_DYNAMIC_SHARED = re.compile(
+    rf"\bextern\s+__shared__([^;{{}}()]*(?:{_PARENTHESES}[^;{{}}()]*)*?\b)(\w+)(\s*\[\s*\])(\s*;)"
+)
+_CONSTANT = re.compile(r"\b__constant__\s[^;={\[]*?(\w+)\s*[;={\[]")
 
 
 def compile_kernels(source: str, kernels: Sequence[str], library: Path) -> None:
@@ -124,7 +138,8 @@ def compile_kernels(source: str, kernels: Sequence[str], library: Path) -> None:
     ends = "".join(f"STEPWELL_KERNEL({name}, ({_launch_bound(source, name)}))\n" for name in kernels)
     file.write_text(f'#line 1 "{SOURCE_NAME}"\n{_with_dynamic_shared(source)}\n#line 1 "kernels"\n{ends}')
     parse = ("-I", HERE, "-include", HERE / "emulation.h", "-x", "c++", file, "-x", "none")
-    done = _run([_tool("g++"), *KERNEL_FLAGS, *parse, *LINK_FLAGS, runtime_library(), "-lm", "-lgcc", "-o", library])
+    flags = (*KERNEL_FLAGS, *CAST_FLAGS) if _POINTER_CAST.search(source) else KERNEL_FLAGS
+    done = _run([_tool("g++"), *flags, *parse, *LINK_FLAGS, runtime_library(), "-lm", "-lgcc", "-o", library])
     if done.returncode != 0:
         raise InvalidCudaError(f"g++ does not compile the kernels {', '.join(kernels)}:\n{done.stderr.strip()}")
 
@@ -138,6 +153,11 @@ def dynamic_shared_name(source: str) -> str:
     """What errors call dynamic shared memory: the name of the text, if that has one."""
     names = {match[2] for match in _DYNAMIC_SHARED.finditer(source)}
     return names.pop() if len(names) == 1 else "dynamic shared memory"
+
+
+def constant_names(source: str) -> set[str]:
+    """The names of `__constant__` variables."""
+    return set(_CONSTANT.findall(source))
 
 
 def _launch_bound(source: str, kernel: str) -> str:

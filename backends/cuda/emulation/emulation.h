@@ -22,16 +22,16 @@ using stepwell_u64 = unsigned long long;
 // Declarations
 
 #define __align__(n) __attribute__((aligned(n)))
-#define __constant__ __attribute__((section("stepwell_constant")))
+#define __constant__
 #define __device__
-#define __forceinline__ STEPWELL_INLINE
+#define __forceinline__  // static variables of an inline function would be of another kind
 #define __global__
 #define __grid_constant__
 #define __host__
 #define __launch_bounds__(...)
 #define __noinline__ __attribute__((noinline))
 #define __restrict__
-#define __shared__ static __attribute__((section("stepwell_shared")))
+#define __shared__ static __attribute__((section("stepwell_shared"), used))
 
 #define __assume(condition) __builtin_assume(condition)
 #define __builtin_assume(condition) ((condition) ? void() : stepwell_broken_assumption(__LINE__))

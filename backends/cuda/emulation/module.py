@@ -20,6 +20,7 @@ from .compile import (
     InvalidCudaError,
     Symbol,
     compile_kernels,
+    constant_names,
     dynamic_shared_name,
     parameter_names,
     symbols,
@@ -80,8 +81,12 @@ class EmulatedModule:
         variables = [each for each in found if each.size and not each.name.startswith("stepwell_")]
         module = driver()["module"](str(self._library).encode(), dynamic_shared_name(self.source).encode(), base)
         weakref.finalize(self, driver()["forget"], module).atexit = False
+        constants = constant_names(self.source)
         for each in variables:
-            name, space = each.name.rpartition("::")[2], _SPACES.get(each.section, 0)
+            name = each.name.rpartition("::")[2]
+            space = (
+                _SPACE_SHARED if each.section == _SHARED else _SPACE_CONSTANT if name in constants else _SPACE_GLOBAL
+            )
             driver()["variable"](module, name.encode(), base + each.address, each.size, space)
         return {name: self._kernel(name, handle, module, variables) for name, handle in handles.items()}
 
@@ -165,7 +170,7 @@ class _Handle(ctypes.Structure):
 
 
 _SHARED = "stepwell_shared"
-_SPACES = {_SHARED: 1, "stepwell_constant": 2}
+_SPACE_GLOBAL, _SPACE_SHARED, _SPACE_CONSTANT = 0, 1, 2
 _KINDS = {b"p": "pointer", b"i": "signed", b"u": "unsigned", b"f": "float", b"x": "other"}
 
 

@@ -206,6 +206,10 @@ void set_error(const std::string& text) {
 
 // Leave the fibre for good. What is on its stack is lost, which is nothing: kernels own no memory.
 [[noreturn]] void stop() {
+  if (launch.running == nullptr) {  // in what a module does when it is loaded
+    std::fprintf(stderr, "%s\n", error_text.c_str());
+    std::abort();
+  }
   Context lost;
   switch_context(lost, launch.scheduler);
   std::abort();
@@ -591,12 +595,12 @@ int check_sizes(const stepwell_kernel& kernel, uint3 grid, uint3 block, unsigned
   if (threads > kernel.max_threads)
     return refuse(kInvalidValue, "block " + text(block) + format(" has %u threads, __launch_bounds__ says %u at most",
                                                                  unsigned(threads), kernel.max_threads));
-  if (shared_bytes > kernel.dynamic_shared)
-    return refuse(kInvalidValue, format("%u bytes of dynamic shared memory: expected %u at most, unless the kernel's "
-                                        "attribute allows more", shared_bytes, kernel.dynamic_shared));
   if (uint64_t(shared_bytes) + kernel.static_shared > kSharedAtMost)
-    return refuse(kInvalidValue, format("%u bytes of dynamic and %u of static shared memory: expected %u in all",
+    return refuse(kInvalidValue, format("%u bytes of dynamic and %u of static shared memory, expected %u in all",
                                         shared_bytes, kernel.static_shared, kSharedAtMost));
+  if (shared_bytes > kernel.dynamic_shared)
+    return refuse(kInvalidValue, format("%u bytes of dynamic shared memory, expected %u at most: more must be asked for "
+                                        "by an attribute of the kernel", shared_bytes, kernel.dynamic_shared));
   return kSuccess;
 }
 

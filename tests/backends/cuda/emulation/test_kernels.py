@@ -352,6 +352,28 @@ def test_constants_and_variables_of_the_module_are_seen_by_all_kernels() -> None
     np.testing.assert_array_equal(b, [7, 70, 700, 7000])
 
 
+def test_functions_of_the_device_have_shared_memory_of_their_own() -> None:
+    module = compile_emulated(
+        """
+        __device__ __forceinline__ float last(float x) {
+          __shared__ float s[64];
+          s[threadIdx.x] = x;
+          __syncthreads();
+          return s[63];
+        }
+        extern "C" __global__ void k(float* A) {
+          __shared__ float s[64];
+          s[threadIdx.x] = last(A[threadIdx.x]);
+          A[threadIdx.x] = s[threadIdx.x] + 1;
+        }
+        """,
+        ["k"],
+    )
+    a = np.arange(64, dtype=np.float32)
+    module.launch("k", (1,), (64,), [a])
+    assert set(a) == {64.0}
+
+
 def test_structs_are_passed_and_copied_as_a_whole() -> None:
     module = compile_emulated(
         """

@@ -29,11 +29,13 @@ class Mistake:
     def launch(self, at: str) -> None:
         body = self.body.replace("@", at)
         module = compile_emulated(
-            f'extern "C" __global__ void k(float* out, const float* in, int n) {{\n{body}}}\n', ["k"]
+            f'{CONSTANT}extern "C" __global__ void k(float* out, const float* in, int n) {{\n{body}}}\n', ["k"]
         )
         arguments = [np.zeros(256, np.float32), np.arange(256, dtype=np.float32), np.int32(64)]
         module.launch("k", self.grid, self.block, arguments, shared_bytes=self.shared_bytes)
 
+
+CONSTANT = "__constant__ float weights[4] = {1, 2, 3, 4}; __constant__ const int one = 1; "
 
 SHIFT = """\
   __shared__ float s[64];
@@ -238,7 +240,6 @@ MISTAKES = {
         """\
   __shared__ float s[64];
   int t = threadIdx.x;
-  __builtin_memset(&out[t], 0, 0);
   memcpy(&s[t], &in[t], sizeof(float));
   @
   memcpy(&out[t], &s[63 - t], sizeof(float));
@@ -452,6 +453,23 @@ MISTAKES = {
         "+ i -",
         "+",
         r"takes index 8 of an array of type 'float \[8\]'",
+    ),
+    "a vector over the end of a local array": Mistake(
+        """\
+  __align__(16) float local[6];
+  for (int i = 0; i < 6; ++i) local[i] = i;
+  *reinterpret_cast<float4*>(&local[@]) = make_float4(1, 2, 3, 4);
+  out[threadIdx.x] = local[n % 6];
+""",
+        "4",
+        "0",
+        r"out of bounds: thread \(0, 0, 0\) .* in line 4 takes a 'struct float4' .* where there is no room for it",
+    ),
+    "a constant is written": Mistake(
+        "  @\n  out[threadIdx.x] = weights[threadIdx.x % 4];\n",
+        "weights[threadIdx.x % 4] = 1;",
+        "",
+        r"constant memory: thread \(0, 0, 0\) .* in line 2 writes weights\[0\]",
     ),
     "shared memory through a pointer over its end": Mistake(
         """\

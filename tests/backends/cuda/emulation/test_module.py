@@ -133,7 +133,7 @@ def test_arguments_that_do_not_fit_are_refused(module: EmulatedModule, arguments
         ((1,), (1, 1, 65), 0, r"block \(1, 1, 65\): expected"),
         ((0,), (1,), 0, r"grid \(0, 1, 1\): expected 1 to \(2147483647, 65535, 65535\) blocks"),
         ((1, 65536), (1,), 0, r"grid \(1, 65536, 1\): expected"),
-        ((1,), (1,), 227 * 1024 + 1, r"232449 bytes of dynamic shared memory: expected 49152 at most"),
+        ((1,), (1,), 227 * 1024 + 1, r"232449 bytes of dynamic and 0 of static shared memory, expected 232448 in all"),
     ],
 )
 def test_launches_that_the_driver_would_refuse_are_refused(
@@ -181,6 +181,7 @@ def test_too_much_static_shared_memory_does_not_compile() -> None:
         ('extern "C" __global__ void k() {\n  int x = y;\n}', r"kernels.cu:2:11: error: .*y.* was not declared"),
         ('extern "C" __global__ void k() {\n  int64_t x = 0;\n}', r"kernels.cu:2:3: error: .*int64_t"),
         ('extern "C" __global__ void other() {}', "error: .*k"),
+        ('extern "C" __global__ void k(float* p) {\n  float x[40000];\n  p[0] = x[*(int*)p];\n}', "frame size of 1"),
         ('extern "C" __global__ void k(int* p) {\n  atomicAdd((short*)p, (short)1);\n}', "kernels.cu:2:"),
     ],
 )
@@ -303,6 +304,7 @@ def test_host_code_asks_for_much_shared_memory_by_an_attribute() -> None:
     launch, set_attribute = LAUNCH(addresses["launch"]), SET_ATTRIBUTE(addresses["set_attribute"])
     kernel, size, most = module.kernels["k"].address, 100 * 1024, 227 * 1024
     assert launch(kernel, 1, 1, 1, 1, 1, 1, size, None, None, None) == 1
+    assert "102400 bytes of dynamic shared memory, expected 49152 at most" in last_error().reason
     assert set_attribute(kernel, 8, most + 1) == 1
     assert set_attribute(kernel, 8, size) == 0
     assert launch(kernel, 1, 1, 1, 1, 1, 1, size, None, None, None) == 0
