@@ -84,9 +84,7 @@ class EmulatedModule:
         constants = constant_names(self.source)
         for each in variables:
             name = each.name.rpartition("::")[2]
-            space = (
-                _SPACE_SHARED if each.section == _SHARED else _SPACE_CONSTANT if name in constants else _SPACE_GLOBAL
-            )
+            space = _SPACE_CONSTANT if name in constants else _SPACES.get(each.section, _SPACE_GLOBAL)
             driver()["variable"](module, name.encode(), base + each.address, each.size, space)
         return {name: self._kernel(name, handle, module, variables) for name, handle in handles.items()}
 
@@ -170,7 +168,8 @@ class _Handle(ctypes.Structure):
 
 
 _SHARED = "stepwell_shared"
-_SPACE_GLOBAL, _SPACE_SHARED, _SPACE_CONSTANT = 0, 1, 2
+_SPACES = {_SHARED: 1}
+_SPACE_GLOBAL, _SPACE_CONSTANT = 0, 2
 _KINDS = {b"p": "pointer", b"i": "signed", b"u": "unsigned", b"f": "float", b"x": "other"}
 
 

@@ -463,7 +463,7 @@ MISTAKES = {
 """,
         "4",
         "0",
-        r"out of bounds: thread \(0, 0, 0\) .* in line 4 takes a 'struct float4' .* where there is no room for it",
+        r"out of bounds: thread \(0, 0, 0\) .* in line 4 takes a 'float' .* where there is no room for it",
     ),
     "a constant is written": Mistake(
         "  @\n  out[threadIdx.x] = weights[threadIdx.x % 4];\n",
