@@ -45,19 +45,15 @@ STEPWELL_INLINE __nv_bfloat16 __short_as_bfloat16(short x) {
 }
 STEPWELL_INLINE __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
 STEPWELL_INLINE __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
-STEPWELL_INLINE __nv_bfloat162 __floats2bfloat162_rn(float x, float y) {
-  return {__nv_bfloat16(x), __nv_bfloat16(y)};
-}
+STEPWELL_INLINE __nv_bfloat162 __floats2bfloat162_rn(float x, float y) { return {__nv_bfloat16(x), __nv_bfloat16(y)}; }
 STEPWELL_INLINE __nv_bfloat162 __float22bfloat162_rn(float2 x) { return {__nv_bfloat16(x.x), __nv_bfloat16(x.y)}; }
-STEPWELL_INLINE float2 __bfloat1622float2(__nv_bfloat162 x) {
-  return {__bfloat162float(x.x), __bfloat162float(x.y)};
-}
+STEPWELL_INLINE float2 __bfloat1622float2(__nv_bfloat162 x) { return {__bfloat162float(x.x), __bfloat162float(x.y)}; }
 
 // A float has more than twice the bits of a bfloat16: rounded twice is rounded rightly.
-#define STEPWELL_BFLOAT16_OPERATION(name, operation)                                       \
-  STEPWELL_INLINE __nv_bfloat16 name(__nv_bfloat16 x, __nv_bfloat16 y) {                   \
-    return __nv_bfloat16(__bfloat162float(x) operation __bfloat162float(y));               \
-  }                                                                                        \
+#define STEPWELL_BFLOAT16_OPERATION(name, operation)                                                                   \
+  STEPWELL_INLINE __nv_bfloat16 name(__nv_bfloat16 x, __nv_bfloat16 y) {                                               \
+    return __nv_bfloat16(__bfloat162float(x) operation __bfloat162float(y));                                           \
+  }                                                                                                                    \
   STEPWELL_INLINE __nv_bfloat16 operator operation(__nv_bfloat16 x, __nv_bfloat16 y) { return name(x, y); }
 STEPWELL_BFLOAT16_OPERATION(__hadd, +)
 STEPWELL_BFLOAT16_OPERATION(__hsub, -)
@@ -67,8 +63,10 @@ STEPWELL_INLINE __nv_bfloat16 __hneg(__nv_bfloat16 x) { return __ushort_as_bfloa
 STEPWELL_INLINE __nv_bfloat16 operator-(__nv_bfloat16 x) { return __hneg(x); }
 STEPWELL_INLINE __nv_bfloat16 __habs(__nv_bfloat16 x) { return __ushort_as_bfloat16(x.__x & 0x7fffu); }
 
-#define STEPWELL_BFLOAT16_COMPARISON(name, operation)                                                                 \
-  STEPWELL_INLINE bool name(__nv_bfloat16 x, __nv_bfloat16 y) { return __bfloat162float(x) operation __bfloat162float(y); } \
+#define STEPWELL_BFLOAT16_COMPARISON(name, operation)                                                                  \
+  STEPWELL_INLINE bool name(__nv_bfloat16 x, __nv_bfloat16 y) {                                                        \
+    return __bfloat162float(x) operation __bfloat162float(y);                                                          \
+  }                                                                                                                    \
   STEPWELL_INLINE bool operator operation(__nv_bfloat16 x, __nv_bfloat16 y) { return name(x, y); }
 STEPWELL_BFLOAT16_COMPARISON(__heq, ==)
 STEPWELL_BFLOAT16_COMPARISON(__hlt, <)

@@ -70,8 +70,8 @@ STEPWELL_INLINE float __low2float(__half2 x) { return __half2float(x.x); }
 STEPWELL_INLINE float __high2float(__half2 x) { return __half2float(x.y); }
 
 // A float has more than twice the bits of a half, so an operation on floats that is rounded again is rounded rightly.
-#define STEPWELL_HALF_OPERATION(name, operation)                                                               \
-  STEPWELL_INLINE __half name(__half x, __half y) { return __half(__half2float(x) operation __half2float(y)); } \
+#define STEPWELL_HALF_OPERATION(name, operation)                                                                       \
+  STEPWELL_INLINE __half name(__half x, __half y) { return __half(__half2float(x) operation __half2float(y)); }        \
   STEPWELL_INLINE __half operator operation(__half x, __half y) { return name(x, y); }
 STEPWELL_HALF_OPERATION(__hadd, +)
 STEPWELL_HALF_OPERATION(__hsub, -)
@@ -84,8 +84,8 @@ STEPWELL_INLINE __half __hfma(__half x, __half y, __half z) {  // the product is
   return __half(double(__half2float(x) * __half2float(y)) + double(__half2float(z)));
 }
 
-#define STEPWELL_HALF_COMPARISON(name, operation)                                                         \
-  STEPWELL_INLINE bool name(__half x, __half y) { return __half2float(x) operation __half2float(y); }      \
+#define STEPWELL_HALF_COMPARISON(name, operation)                                                                      \
+  STEPWELL_INLINE bool name(__half x, __half y) { return __half2float(x) operation __half2float(y); }                  \
   STEPWELL_INLINE bool operator operation(__half x, __half y) { return name(x, y); }
 STEPWELL_HALF_COMPARISON(__heq, ==)
 STEPWELL_HALF_COMPARISON(__hlt, <)

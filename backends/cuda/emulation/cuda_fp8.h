@@ -12,9 +12,9 @@ STEPWELL_INLINE float stepwell_fp8_to_float(unsigned char bits, bool is_e5m2) {
   // e5m2 is the upper byte of a half.
   if (is_e5m2) return stepwell_half_to_float((unsigned short)(bits << 8));
   unsigned magnitude = bits & 0x7fu;
-  float value = magnitude == 0x7fu  ? __builtin_nanf("")
-                : magnitude < 8u    ? float(magnitude) * 0x1p-9f
-                                    : __uint_as_float((magnitude << 20) + 0x3c000000u);
+  float value = magnitude == 0x7fu ? __builtin_nanf("")
+                : magnitude < 8u   ? float(magnitude) * 0x1p-9f
+                                   : __uint_as_float((magnitude << 20) + 0x3c000000u);
   return (bits & 0x80u) != 0 ? -value : value;
 }
 
@@ -45,12 +45,12 @@ STEPWELL_INLINE __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp
   return {stepwell_float_to_half(stepwell_fp8_to_float(x, interpretation == __NV_E5M2))};
 }
 
-#define STEPWELL_FP8(name, is_e5m2)                                                             \
-  struct name {                                                                                 \
-    __nv_fp8_storage_t __x;                                                                     \
-    name() = default;                                                                           \
-    STEPWELL_INLINE explicit name(float value) : __x(stepwell_float_to_fp8(value, is_e5m2, true)) {} \
-    STEPWELL_INLINE explicit operator float() const { return stepwell_fp8_to_float(__x, is_e5m2); }  \
+#define STEPWELL_FP8(name, is_e5m2)                                                                                    \
+  struct name {                                                                                                        \
+    __nv_fp8_storage_t __x;                                                                                            \
+    name() = default;                                                                                                  \
+    STEPWELL_INLINE explicit name(float value) : __x(stepwell_float_to_fp8(value, is_e5m2, true)) {}                   \
+    STEPWELL_INLINE explicit operator float() const { return stepwell_fp8_to_float(__x, is_e5m2); }                    \
   };
 STEPWELL_FP8(__nv_fp8_e4m3, false)
 STEPWELL_FP8(__nv_fp8_e5m2, true)

@@ -43,14 +43,14 @@ STEPWELL_INLINE void __trap(int line = __builtin_LINE()) { stepwell_trap(line); 
 
 // Vector types
 
-#define STEPWELL_VECTOR(type, name, align2, align4)                                                       \
-  struct name##1 { type x; };                                                                             \
-  struct __align__(align2) name##2 { type x, y; };                                                        \
-  struct name##3 { type x, y, z; };                                                                       \
-  struct __align__(align4) name##4 { type x, y, z, w; };                                                  \
-  STEPWELL_INLINE name##1 make_##name##1(type x) { return {x}; }                                          \
-  STEPWELL_INLINE name##2 make_##name##2(type x, type y) { return {x, y}; }                               \
-  STEPWELL_INLINE name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }                    \
+#define STEPWELL_VECTOR(type, name, align2, align4)                                                                    \
+  struct name##1 { type x; };                                                                                          \
+  struct __align__(align2) name##2 { type x, y; };                                                                     \
+  struct name##3 { type x, y, z; };                                                                                    \
+  struct __align__(align4) name##4 { type x, y, z, w; };                                                               \
+  STEPWELL_INLINE name##1 make_##name##1(type x) { return {x}; }                                                       \
+  STEPWELL_INLINE name##2 make_##name##2(type x, type y) { return {x, y}; }                                            \
+  STEPWELL_INLINE name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }                                 \
   STEPWELL_INLINE name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
 
 STEPWELL_VECTOR(signed char, char, 2, 4)
@@ -87,15 +87,16 @@ unsigned stepwell_barrier_result();
 void stepwell_sync_warp(unsigned mask, int line);
 unsigned stepwell_active_mask(int line);
 unsigned stepwell_vote(int operation, unsigned mask, unsigned long long value, int line);
-unsigned long long stepwell_shuffle(int operation, unsigned mask, unsigned long long value, int lane, int width, int line);
+unsigned long long stepwell_shuffle(int operation, unsigned mask, unsigned long long value, int lane, int width,
+                                    int line);
 }
 
 STEPWELL_INLINE void __syncthreads(int line = __builtin_LINE()) { stepwell_barrier(line, 0, 0); }
 
-#define STEPWELL_COUNTING_BARRIER(name, operation)                              \
-  STEPWELL_INLINE int name(int predicate, int line = __builtin_LINE()) {        \
-    stepwell_barrier(line, operation, predicate);                               \
-    return int(stepwell_barrier_result());                                      \
+#define STEPWELL_COUNTING_BARRIER(name, operation)                                                                     \
+  STEPWELL_INLINE int name(int predicate, int line = __builtin_LINE()) {                                               \
+    stepwell_barrier(line, operation, predicate);                                                                      \
+    return int(stepwell_barrier_result());                                                                             \
   }
 STEPWELL_COUNTING_BARRIER(__syncthreads_count, 1)
 STEPWELL_COUNTING_BARRIER(__syncthreads_and, 2)
@@ -140,32 +141,34 @@ STEPWELL_INLINE int __reduce_max_sync(unsigned mask, int value, int line = __bui
 }
 
 // `value` as bits: 8 bytes hold whatever a shuffle or an atomic operation moves.
-template <class T> STEPWELL_INLINE unsigned long long stepwell_bits_of(T value) {
+template <class T>
+STEPWELL_INLINE unsigned long long stepwell_bits_of(T value) {
   unsigned long long bits = 0;
   __builtin_memcpy(&bits, &value, sizeof(T));
   return bits;
 }
-template <class T> STEPWELL_INLINE T stepwell_of_bits(unsigned long long bits) {
+template <class T>
+STEPWELL_INLINE T stepwell_of_bits(unsigned long long bits) {
   T value;
   __builtin_memcpy(&value, &bits, sizeof(T));
   return value;
 }
 
-#define STEPWELL_SHUFFLES(type)                                                                                       \
+#define STEPWELL_SHUFFLES(type)                                                                                        \
   STEPWELL_INLINE type __shfl_sync(unsigned mask, type value, int lane, int width = 32, int line = __builtin_LINE()) { \
-    return stepwell_of_bits<type>(stepwell_shuffle(0, mask, stepwell_bits_of(value), lane, width, line));             \
-  }                                                                                                                   \
-  STEPWELL_INLINE type __shfl_up_sync(unsigned mask, type value, unsigned delta, int width = 32,                      \
-                                      int line = __builtin_LINE()) {                                                  \
-    return stepwell_of_bits<type>(stepwell_shuffle(1, mask, stepwell_bits_of(value), int(delta), width, line));       \
-  }                                                                                                                   \
-  STEPWELL_INLINE type __shfl_down_sync(unsigned mask, type value, unsigned delta, int width = 32,                    \
-                                        int line = __builtin_LINE()) {                                                \
-    return stepwell_of_bits<type>(stepwell_shuffle(2, mask, stepwell_bits_of(value), int(delta), width, line));       \
-  }                                                                                                                   \
-  STEPWELL_INLINE type __shfl_xor_sync(unsigned mask, type value, int lanes, int width = 32,                          \
-                                       int line = __builtin_LINE()) {                                                 \
-    return stepwell_of_bits<type>(stepwell_shuffle(3, mask, stepwell_bits_of(value), lanes, width, line));            \
+    return stepwell_of_bits<type>(stepwell_shuffle(0, mask, stepwell_bits_of(value), lane, width, line));              \
+  }                                                                                                                    \
+  STEPWELL_INLINE type __shfl_up_sync(unsigned mask, type value, unsigned delta, int width = 32,                       \
+                                      int line = __builtin_LINE()) {                                                   \
+    return stepwell_of_bits<type>(stepwell_shuffle(1, mask, stepwell_bits_of(value), int(delta), width, line));        \
+  }                                                                                                                    \
+  STEPWELL_INLINE type __shfl_down_sync(unsigned mask, type value, unsigned delta, int width = 32,                     \
+                                        int line = __builtin_LINE()) {                                                 \
+    return stepwell_of_bits<type>(stepwell_shuffle(2, mask, stepwell_bits_of(value), int(delta), width, line));        \
+  }                                                                                                                    \
+  STEPWELL_INLINE type __shfl_xor_sync(unsigned mask, type value, int lanes, int width = 32,                           \
+                                       int line = __builtin_LINE()) {                                                  \
+    return stepwell_of_bits<type>(stepwell_shuffle(3, mask, stepwell_bits_of(value), lanes, width, line));             \
   }
 
 STEPWELL_SHUFFLES(int)
@@ -181,7 +184,8 @@ STEPWELL_SHUFFLES(double)
 
 extern "C" void stepwell_atomic(const void* address, unsigned size, int line);
 
-template <class T, class F> STEPWELL_UNWATCHED inline T stepwell_update(T* address, int line, F change) {
+template <class T, class F>
+STEPWELL_UNWATCHED inline T stepwell_update(T* address, int line, F change) {
   stepwell_atomic(address, sizeof(T), line);
   T old;
   __builtin_memcpy(&old, address, sizeof(T));
@@ -190,13 +194,13 @@ template <class T, class F> STEPWELL_UNWATCHED inline T stepwell_update(T* addre
   return old;
 }
 
-#define STEPWELL_ATOMIC(name, type, result)                                                        \
-  STEPWELL_INLINE type name(type* address, type value, int line = __builtin_LINE()) {              \
-    return stepwell_update(address, line, [value](type old) -> type { return result; });           \
+#define STEPWELL_ATOMIC(name, type, result)                                                                            \
+  STEPWELL_INLINE type name(type* address, type value, int line = __builtin_LINE()) {                                  \
+    return stepwell_update(address, line, [value](type old) -> type { return result; });                               \
   }
-#define STEPWELL_ATOMIC_CAS(type)                                                                             \
-  STEPWELL_INLINE type atomicCAS(type* address, type expected, type value, int line = __builtin_LINE()) {     \
-    return stepwell_update(address, line, [=](type old) -> type { return old == expected ? value : old; });   \
+#define STEPWELL_ATOMIC_CAS(type)                                                                                      \
+  STEPWELL_INLINE type atomicCAS(type* address, type expected, type value, int line = __builtin_LINE()) {              \
+    return stepwell_update(address, line, [=](type old) -> type { return old == expected ? value : old; });            \
   }
 
 STEPWELL_ATOMIC(atomicAdd, int, int(unsigned(old) + unsigned(value)))
@@ -212,16 +216,16 @@ STEPWELL_ATOMIC(atomicExch, unsigned long long, value)
 STEPWELL_ATOMIC(atomicExch, float, value)
 STEPWELL_ATOMIC(atomicInc, unsigned, old >= value ? 0u : old + 1u)
 STEPWELL_ATOMIC(atomicDec, unsigned, old == 0u || old > value ? value : old - 1u)
-#define STEPWELL_ATOMIC_ORDERED(type)                         \
-  STEPWELL_ATOMIC(atomicMin, type, value < old ? value : old) \
+#define STEPWELL_ATOMIC_ORDERED(type)                                                                                  \
+  STEPWELL_ATOMIC(atomicMin, type, value < old ? value : old)                                                          \
   STEPWELL_ATOMIC(atomicMax, type, value > old ? value : old)
 STEPWELL_ATOMIC_ORDERED(int)
 STEPWELL_ATOMIC_ORDERED(unsigned)
 STEPWELL_ATOMIC_ORDERED(stepwell_i64)
 STEPWELL_ATOMIC_ORDERED(stepwell_u64)
-#define STEPWELL_ATOMIC_BITWISE(type)             \
-  STEPWELL_ATOMIC(atomicAnd, type, type(old & value)) \
-  STEPWELL_ATOMIC(atomicOr, type, type(old | value))  \
+#define STEPWELL_ATOMIC_BITWISE(type)                                                                                  \
+  STEPWELL_ATOMIC(atomicAnd, type, type(old& value))                                                                   \
+  STEPWELL_ATOMIC(atomicOr, type, type(old | value))                                                                   \
   STEPWELL_ATOMIC(atomicXor, type, type(old ^ value))
 STEPWELL_ATOMIC_BITWISE(int)
 STEPWELL_ATOMIC_BITWISE(unsigned)
@@ -233,12 +237,30 @@ STEPWELL_ATOMIC_CAS(unsigned short)
 
 // Loads and stores that name a cache, and blocks of memory
 
-template <class T> STEPWELL_INLINE T __ldg(const T* address) { return *address; }
-template <class T> STEPWELL_INLINE T __ldcg(const T* address) { return *address; }
-template <class T> STEPWELL_INLINE T __ldca(const T* address) { return *address; }
-template <class T> STEPWELL_INLINE T __ldcs(const T* address) { return *address; }
-template <class T> STEPWELL_INLINE void __stcg(T* address, T value) { *address = value; }
-template <class T> STEPWELL_INLINE void __stcs(T* address, T value) { *address = value; }
+template <class T>
+STEPWELL_INLINE T __ldg(const T* address) {
+  return *address;
+}
+template <class T>
+STEPWELL_INLINE T __ldcg(const T* address) {
+  return *address;
+}
+template <class T>
+STEPWELL_INLINE T __ldca(const T* address) {
+  return *address;
+}
+template <class T>
+STEPWELL_INLINE T __ldcs(const T* address) {
+  return *address;
+}
+template <class T>
+STEPWELL_INLINE void __stcg(T* address, T value) {
+  *address = value;
+}
+template <class T>
+STEPWELL_INLINE void __stcs(T* address, T value) {
+  *address = value;
+}
 
 extern "C" {
 void* stepwell_memcpy(void* to, const void* from, size_t bytes);
@@ -249,7 +271,7 @@ void* stepwell_memset(void* to, int value, size_t bytes);
 
 // Bits
 
-#define STEPWELL_BIT_CAST(name, from, to) \
+#define STEPWELL_BIT_CAST(name, from, to)                                                                              \
   STEPWELL_INLINE to name(from value) { return __builtin_bit_cast(to, value); }
 STEPWELL_BIT_CAST(__int_as_float, int, float)
 STEPWELL_BIT_CAST(__uint_as_float, unsigned, float)
@@ -306,46 +328,48 @@ STEPWELL_INLINE unsigned __dp4a(unsigned x, unsigned y, unsigned sum) {
 // Mathematics: libm's functions under the names of C, and as C++ overloads them. CUDA's are a few units in the last
 // place away from these, and so are those that CUDA calls fast.
 
-#define STEPWELL_MATH_1(name)                                            \
-  extern "C" double name(double) noexcept;                               \
-  extern "C" float name##f(float) noexcept;                              \
+#define STEPWELL_MATH_1(name)                                                                                          \
+  extern "C" double name(double) noexcept;                                                                             \
+  extern "C" float name##f(float) noexcept;                                                                            \
   STEPWELL_INLINE float name(float x) { return name##f(x); }
-#define STEPWELL_MATH_2(name)                                            \
-  extern "C" double name(double, double) noexcept;                       \
-  extern "C" float name##f(float, float) noexcept;                       \
+#define STEPWELL_MATH_2(name)                                                                                          \
+  extern "C" double name(double, double) noexcept;                                                                     \
+  extern "C" float name##f(float, float) noexcept;                                                                     \
   STEPWELL_INLINE float name(float x, float y) { return name##f(x, y); }
 
-STEPWELL_MATH_1(acos) STEPWELL_MATH_1(acosh) STEPWELL_MATH_1(asin) STEPWELL_MATH_1(asinh) STEPWELL_MATH_1(atan)
-STEPWELL_MATH_1(atanh) STEPWELL_MATH_1(cbrt) STEPWELL_MATH_1(ceil) STEPWELL_MATH_1(cos) STEPWELL_MATH_1(cosh)
-STEPWELL_MATH_1(erf) STEPWELL_MATH_1(erfc) STEPWELL_MATH_1(exp) STEPWELL_MATH_1(exp2) STEPWELL_MATH_1(expm1)
-STEPWELL_MATH_1(fabs) STEPWELL_MATH_1(floor) STEPWELL_MATH_1(lgamma) STEPWELL_MATH_1(log) STEPWELL_MATH_1(log10)
-STEPWELL_MATH_1(log1p) STEPWELL_MATH_1(log2) STEPWELL_MATH_1(logb) STEPWELL_MATH_1(nearbyint) STEPWELL_MATH_1(rint)
-STEPWELL_MATH_1(round) STEPWELL_MATH_1(sin) STEPWELL_MATH_1(sinh) STEPWELL_MATH_1(sqrt) STEPWELL_MATH_1(tan)
-STEPWELL_MATH_1(tanh) STEPWELL_MATH_1(tgamma) STEPWELL_MATH_1(trunc)
-STEPWELL_MATH_2(atan2) STEPWELL_MATH_2(copysign) STEPWELL_MATH_2(fdim) STEPWELL_MATH_2(fmax) STEPWELL_MATH_2(fmin)
-STEPWELL_MATH_2(fmod) STEPWELL_MATH_2(hypot) STEPWELL_MATH_2(nextafter) STEPWELL_MATH_2(pow)
-STEPWELL_MATH_2(remainder)
+STEPWELL_MATH_1(acos)
+STEPWELL_MATH_1(acosh) STEPWELL_MATH_1(asin) STEPWELL_MATH_1(asinh) STEPWELL_MATH_1(atan) STEPWELL_MATH_1(atanh)
+    STEPWELL_MATH_1(cbrt) STEPWELL_MATH_1(ceil) STEPWELL_MATH_1(cos) STEPWELL_MATH_1(cosh) STEPWELL_MATH_1(erf)
+        STEPWELL_MATH_1(erfc) STEPWELL_MATH_1(exp) STEPWELL_MATH_1(exp2) STEPWELL_MATH_1(expm1) STEPWELL_MATH_1(fabs)
+            STEPWELL_MATH_1(floor) STEPWELL_MATH_1(lgamma) STEPWELL_MATH_1(log) STEPWELL_MATH_1(log10)
+                STEPWELL_MATH_1(log1p) STEPWELL_MATH_1(log2) STEPWELL_MATH_1(logb) STEPWELL_MATH_1(nearbyint)
+                    STEPWELL_MATH_1(rint) STEPWELL_MATH_1(round) STEPWELL_MATH_1(sin) STEPWELL_MATH_1(sinh)
+                        STEPWELL_MATH_1(sqrt) STEPWELL_MATH_1(tan) STEPWELL_MATH_1(tanh) STEPWELL_MATH_1(tgamma)
+                            STEPWELL_MATH_1(trunc) STEPWELL_MATH_2(atan2) STEPWELL_MATH_2(copysign)
+                                STEPWELL_MATH_2(fdim) STEPWELL_MATH_2(fmax) STEPWELL_MATH_2(fmin) STEPWELL_MATH_2(fmod)
+                                    STEPWELL_MATH_2(hypot) STEPWELL_MATH_2(nextafter) STEPWELL_MATH_2(pow)
+                                        STEPWELL_MATH_2(remainder)
 
-extern "C" {
-double fma(double, double, double) noexcept;
-float fmaf(float, float, float) noexcept;
-double ldexp(double, int) noexcept;
-float ldexpf(float, int) noexcept;
-double frexp(double, int*) noexcept;
-float frexpf(float, int*) noexcept;
-int ilogb(double) noexcept;
-int ilogbf(float) noexcept;
-long lrint(double) noexcept;
-long lrintf(float) noexcept;
-long lround(double) noexcept;
-long lroundf(float) noexcept;
-long long llrint(double) noexcept;
-long long llrintf(float) noexcept;
-long long llround(double) noexcept;
-long long llroundf(float) noexcept;
-int abs(int) noexcept;
-long labs(long) noexcept;
-long long llabs(long long) noexcept;
+                                            extern "C" {
+  double fma(double, double, double) noexcept;
+  float fmaf(float, float, float) noexcept;
+  double ldexp(double, int) noexcept;
+  float ldexpf(float, int) noexcept;
+  double frexp(double, int*) noexcept;
+  float frexpf(float, int*) noexcept;
+  int ilogb(double) noexcept;
+  int ilogbf(float) noexcept;
+  long lrint(double) noexcept;
+  long lrintf(float) noexcept;
+  long lround(double) noexcept;
+  long lroundf(float) noexcept;
+  long long llrint(double) noexcept;
+  long long llrintf(float) noexcept;
+  long long llround(double) noexcept;
+  long long llroundf(float) noexcept;
+  int abs(int) noexcept;
+  long labs(long) noexcept;
+  long long llabs(long long) noexcept;
 }
 STEPWELL_INLINE float fma(float x, float y, float z) { return fmaf(x, y, z); }
 STEPWELL_INLINE float ldexp(float x, int exponent) { return ldexpf(x, exponent); }
@@ -406,8 +430,8 @@ STEPWELL_INLINE double __drcp_rn(double x) { return 1.0 / x; }
 STEPWELL_INLINE double __dsqrt_rn(double x) { return sqrt(x); }
 STEPWELL_INLINE double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
 
-#define STEPWELL_MIN_MAX(type)                                                \
-  STEPWELL_INLINE type min(type x, type y) { return y < x ? y : x; }          \
+#define STEPWELL_MIN_MAX(type)                                                                                         \
+  STEPWELL_INLINE type min(type x, type y) { return y < x ? y : x; }                                                   \
   STEPWELL_INLINE type max(type x, type y) { return x < y ? y : x; }
 STEPWELL_MIN_MAX(int)
 STEPWELL_MIN_MAX(unsigned)
@@ -415,8 +439,8 @@ STEPWELL_MIN_MAX(long)
 STEPWELL_MIN_MAX(unsigned long)
 STEPWELL_MIN_MAX(long long)
 STEPWELL_MIN_MAX(unsigned long long)
-#define STEPWELL_MIN_MAX_MIXED(result, left, right)                                       \
-  STEPWELL_INLINE result min(left x, right y) { return min(result(x), result(y)); }       \
+#define STEPWELL_MIN_MAX_MIXED(result, left, right)                                                                    \
+  STEPWELL_INLINE result min(left x, right y) { return min(result(x), result(y)); }                                    \
   STEPWELL_INLINE result max(left x, right y) { return max(result(x), result(y)); }
 STEPWELL_MIN_MAX_MIXED(unsigned, int, unsigned)
 STEPWELL_MIN_MAX_MIXED(unsigned, unsigned, int)
@@ -432,7 +456,8 @@ STEPWELL_MIN_MAX_MIXED(double, double, float)
 // Conversions of floats to integers: toward a whole number, into the range of the type, NaN to 0 (to the lowest number
 // where the result has 64 bits), as the instruction does.
 
-template <class I, class F> STEPWELL_INLINE I stepwell_to_integer(F whole) {
+template <class I, class F>
+STEPWELL_INLINE I stepwell_to_integer(F whole) {
   constexpr bool is_signed = I(-1) < I(0);
   constexpr I highest = is_signed ? I(~0ull >> (65 - 8 * sizeof(I))) : I(~I(0));
   constexpr I lowest = is_signed ? I(-highest - 1) : I(0);
@@ -441,10 +466,10 @@ template <class I, class F> STEPWELL_INLINE I stepwell_to_integer(F whole) {
   if (whole >= F(highest)) return highest;
   return I(whole);
 }
-#define STEPWELL_TO_INTEGER(from, type, name, integer)                                                             \
-  STEPWELL_INLINE integer name##_rz(type x) { return stepwell_to_integer<integer>(__builtin_trunc##from(x)); }     \
-  STEPWELL_INLINE integer name##_rn(type x) { return stepwell_to_integer<integer>(__builtin_nearbyint##from(x)); } \
-  STEPWELL_INLINE integer name##_rd(type x) { return stepwell_to_integer<integer>(__builtin_floor##from(x)); }     \
+#define STEPWELL_TO_INTEGER(from, type, name, integer)                                                                 \
+  STEPWELL_INLINE integer name##_rz(type x) { return stepwell_to_integer<integer>(__builtin_trunc##from(x)); }         \
+  STEPWELL_INLINE integer name##_rn(type x) { return stepwell_to_integer<integer>(__builtin_nearbyint##from(x)); }     \
+  STEPWELL_INLINE integer name##_rd(type x) { return stepwell_to_integer<integer>(__builtin_floor##from(x)); }         \
   STEPWELL_INLINE integer name##_ru(type x) { return stepwell_to_integer<integer>(__builtin_ceil##from(x)); }
 STEPWELL_TO_INTEGER(f, float, __float2int, int)
 STEPWELL_TO_INTEGER(f, float, __float2uint, unsigned)
@@ -478,9 +503,9 @@ STEPWELL_INLINE float stepwell_double_to_odd_float(double value) {
 // What the compiled text says of its kernels, for `stepwell_emulated_launch`: see runtime.cpp, which has the same.
 
 struct stepwell_parameter {
-  char kind;          // 'p' pointer, 'i' signed, 'u' unsigned, 'f' float, 'x' anything else
-  unsigned size;      // in bytes
-  unsigned pointee;   // bytes of what a pointer points to, 0 for void and other kinds
+  char kind;         // 'p' pointer, 'i' signed, 'u' unsigned, 'f' float, 'x' anything else
+  unsigned size;     // in bytes
+  unsigned pointee;  // bytes of what a pointer points to, 0 for void and other kinds
 };
 struct stepwell_kernel {
   unsigned long long magic;
@@ -494,7 +519,8 @@ struct stepwell_kernel {
   void* module;
 };
 
-template <class T> struct stepwell_describe {
+template <class T>
+struct stepwell_describe {
   static constexpr bool is_number = requires(T x) { x % 1; } || __is_same(T, bool);
   static constexpr bool is_float = __is_same(T, float) || __is_same(T, double);
   static constexpr char number() {
@@ -503,7 +529,8 @@ template <class T> struct stepwell_describe {
   }
   static constexpr stepwell_parameter value{number(), sizeof(T), 0};
 };
-template <class T> struct stepwell_describe<T*> {
+template <class T>
+struct stepwell_describe<T*> {
   static constexpr unsigned pointee() {
     if constexpr (requires { sizeof(T) == 0; } && !__is_same(T, void) && !__is_same(T, const void)) return sizeof(T);
     return 0;
@@ -511,12 +538,15 @@ template <class T> struct stepwell_describe<T*> {
   static constexpr stepwell_parameter value{'p', sizeof(T*), pointee()};
 };
 
-template <auto kernel> struct stepwell_entry;
-template <class... P, void (*kernel)(P...)> struct stepwell_entry<kernel> {
+template <auto kernel>
+struct stepwell_entry;
+template <class... P, void (*kernel)(P...)>
+struct stepwell_entry<kernel> {
   static constexpr unsigned count = sizeof...(P);
   static constexpr stepwell_parameter parameters[count + 1] = {stepwell_describe<P>::value...};
 
-  template <unsigned... index> struct Call {
+  template <unsigned... index>
+  struct Call {
     STEPWELL_UNWATCHED static void run([[maybe_unused]] void** arguments) {
       kernel(*static_cast<P*>(arguments[index])...);
     }
@@ -524,8 +554,14 @@ template <class... P, void (*kernel)(P...)> struct stepwell_entry<kernel> {
   using Run = Call<__integer_pack(count)...>;
 };
 
-#define STEPWELL_KERNEL(function, max_threads)                                             \
-  extern "C" stepwell_kernel stepwell_kernel_##function;                                    \
-  stepwell_kernel stepwell_kernel_##function = {                                            \
-      0x5354455057454c4cull, #function, stepwell_entry<function>::Run::run,                 \
-      stepwell_entry<function>::count, stepwell_entry<function>::parameters, max_threads, 0, 0, nullptr};
+#define STEPWELL_KERNEL(function, max_threads)                                                                         \
+  extern "C" stepwell_kernel stepwell_kernel_##function;                                                               \
+  stepwell_kernel stepwell_kernel_##function = {0x5354455057454c4cull,                                                 \
+                                                #function,                                                             \
+                                                stepwell_entry<function>::Run::run,                                    \
+                                                stepwell_entry<function>::count,                                       \
+                                                stepwell_entry<function>::parameters,                                  \
+                                                max_threads,                                                           \
+                                                0,                                                                     \
+                                                0,                                                                     \
+                                                nullptr};

@@ -96,8 +96,9 @@ class Regions {
     Region* best = nullptr;
     size_t least = SIZE_MAX;
     for (Region* region : sorted_) {
-      size_t away = address < region->begin ? region->begin - address
-                    : address < region->end() ? 0 : address - region->end() + 1;
+      size_t away = address < region->begin   ? region->begin - address
+                    : address < region->end() ? 0
+                                              : address - region->end() + 1;
       if (away < least) least = away, best = region;
     }
     return best;

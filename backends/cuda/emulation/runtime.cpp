@@ -2,8 +2,9 @@
 //
 // g++ -fsanitize=thread puts a call in front of each access to memory (`__tsan_read4(address)`), and others of its
 // sanitizers a call where an index or a pointer is found wrong. No library of g++ is linked that has these functions:
-// they are here, and check each access exactly. Threads of a block are fibres that run until they wait or end, one after
-// another, warp by warp; blocks run one after another. So what a run finds depends on the program and its input alone.
+// they are here, and check each access exactly. Threads of a block are fibres that run until they wait or end, one
+// after another, warp by warp; blocks run one after another. So what a run finds depends on the program and its input
+// alone.
 //
 // What is found, as the CUDA C++ Programming Guide says it:
 // - Accesses of different threads to the same bytes, one of them a write, are a race unless a __syncthreads() (in a
@@ -12,7 +13,8 @@
 // - Atomic operations do not conflict with each other, but with plain accesses.
 // - Writes of the same value by several threads are allowed if nobody reads it before a barrier.
 // - A barrier must be reached by all threads, in the same line: nobody may have ended, or wait elsewhere.
-// - So must a __syncwarp, shuffle or vote by all lanes that its mask names. Lanes that the block does not have do not count.
+// - So must a __syncwarp, shuffle or vote by all lanes that its mask names. Lanes that the block does not have do not
+// count.
 // - A shuffle from a lane that does not take part gives undefined bits: here all of them set, NaN in every type.
 // - Shared memory holds nothing (all bits set) when a block begins; reading what nobody wrote is an error.
 // - An access must lie in one buffer or variable, or on the thread's stack, and be aligned to its size.
@@ -62,7 +64,7 @@ constexpr unsigned kSharedByDefault = 48 * 1024;
 constexpr unsigned kSharedAtMost = 227 * 1024;
 constexpr int kUndefinedByte = 0xff;
 constexpr size_t kFar = 1 << 20;  // from here on an address is not said relative to a buffer
-constexpr size_t kGap = 4096;  // around each allocation: an index that is a little wrong meets no other buffer
+constexpr size_t kGap = 4096;     // around each allocation: an index that is a little wrong meets no other buffer
 
 // Statuses of launches; the driver's numbers where it has one for them.
 constexpr int kSuccess = 0;
@@ -84,8 +86,8 @@ struct Thread {
   int operation = 0;
   int line = 0;
   uint32_t mask = 0;
-  uint64_t value = 0;   // what it brings to a shuffle, a vote or a counting barrier, then what it gets
-  int lane = 0;         // argument of a shuffle
+  uint64_t value = 0;  // what it brings to a shuffle, a vote or a counting barrier, then what it gets
+  int lane = 0;        // argument of a shuffle
   int width = 0;
   Fibre* fibre = nullptr;
 };
@@ -115,7 +117,8 @@ struct Launch {
   Context scheduler;
   Fibre* running = nullptr;
   bool failed = false;
-  std::string uninitialized;  // the first read of what nobody had written: an error, if not a race with who writes it yet
+  std::string
+      uninitialized;  // the first read of what nobody had written: an error, if not a race with who writes it yet
 };
 
 std::mutex one_launch;
@@ -159,9 +162,12 @@ std::string in_line(Place place) {
 
 const char* space_name(Space space) {
   switch (space) {
-    case Space::kGlobal: return "global memory";
-    case Space::kShared: return "shared memory";
-    case Space::kConstant: return "constant memory";
+    case Space::kGlobal:
+      return "global memory";
+    case Space::kShared:
+      return "shared memory";
+    case Space::kConstant:
+      return "constant memory";
   }
   return "";
 }
@@ -175,17 +181,27 @@ std::string element_name(const Region& region, uintptr_t address, size_t size) {
 }
 
 const char* wait_name(const Thread& thread) {
-  static const char* const barriers[] = {"__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or"};
+  static const char* const barriers[] = {"__syncthreads", "__syncthreads_count", "__syncthreads_and",
+                                         "__syncthreads_or"};
   static const char* const shuffles[] = {"__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"};
-  static const char* const votes[] = {"__ballot_sync", "__any_sync", "__all_sync", "__reduce_add_sync", "__reduce_min_sync",
-                                      "__reduce_max_sync", "__reduce_min_sync", "__reduce_max_sync"};
+  static const char* const votes[] = {"__ballot_sync",     "__any_sync",        "__all_sync",
+                                      "__reduce_add_sync", "__reduce_min_sync", "__reduce_max_sync",
+                                      "__reduce_min_sync", "__reduce_max_sync"};
   switch (thread.wait) {
-    case Wait::kBarrier: return barriers[thread.operation];
-    case Wait::kSyncWarp: return "__syncwarp";
-    case Wait::kShuffle: return shuffles[thread.operation];
-    case Wait::kVote: return votes[thread.operation];
-    case Wait::kActiveMask: return "__activemask";
-    case Wait::kNothing: case Wait::kEnd: case Wait::kStopped: break;
+    case Wait::kBarrier:
+      return barriers[thread.operation];
+    case Wait::kSyncWarp:
+      return "__syncwarp";
+    case Wait::kShuffle:
+      return shuffles[thread.operation];
+    case Wait::kVote:
+      return votes[thread.operation];
+    case Wait::kActiveMask:
+      return "__activemask";
+    case Wait::kNothing:
+    case Wait::kEnd:
+    case Wait::kStopped:
+      break;
   }
   return "";
 }
@@ -228,9 +244,7 @@ void set_error(const std::string& text) {
   stop();
 }
 
-std::string here(Place place) {
-  return thread_name(now.thread) + " of " + block_name(now.serial) + in_line(place);
-}
+std::string here(Place place) { return thread_name(now.thread) + " of " + block_name(now.serial) + in_line(place); }
 
 std::string other_name(const Witness& witness) {
   std::string thread = witness.thread < 0 ? "a thread" : thread_name(unsigned(witness.thread));
@@ -252,18 +266,20 @@ std::string other_name(const Witness& witness) {
 const char* const kVerbs[] = {"reads", "writes", "atomically updates"};
 
 [[noreturn]] void fail_outside(uintptr_t address, size_t size, Access access, Place place) {
-  std::string text = format("out of bounds: %s %s %zu byte%s ", here(place).c_str(), kVerbs[int(access)], size,
-                            size == 1 ? "" : "s");
+  std::string text =
+      format("out of bounds: %s %s %zu byte%s ", here(place).c_str(), kVerbs[int(access)], size, size == 1 ? "" : "s");
   if (address < kGap) fail(text + "through a null pointer");
   const Region* region = launch.regions.nearest(address);
   if (region == nullptr) fail(text + format("at address 0x%zx, and there is no memory that it may touch", address));
-  std::string last = format("%s, which has %zu bytes (%s)", region->name.c_str(), region->size, space_name(region->space));
+  std::string last =
+      format("%s, which has %zu bytes (%s)", region->name.c_str(), region->size, space_name(region->space));
   bool before = address < region->begin;
   size_t away = before ? region->begin - address : address - region->begin;
   if (away > region->size + kFar) fail(text + format("at address 0x%zx; the nearest memory is ", address) + last);
   if (before) fail(text + format("that begin %zu in front of ", away) + last);
   size_t offset = away;
-  if (offset % size == 0) fail(text + format("at %s[%zu], byte %zu of ", region->name.c_str(), offset / size, offset) + last);
+  if (offset % size == 0)
+    fail(text + format("at %s[%zu], byte %zu of ", region->name.c_str(), offset / size, offset) + last);
   fail(text + format("at byte %zu of ", offset) + last);
 }
 
@@ -275,18 +291,20 @@ Region* find_region(uintptr_t address, size_t size, uintptr_t code) {
   return guess;
 }
 
-// Look at rewrites that have happened. A hook stands in front of its access, and a copy of a struct has two hooks in front
-// of it, the one of the write first: so a rewrite has happened when the second hook after it comes.
+// Look at rewrites that have happened. A hook stands in front of its access, and a copy of a struct has two hooks in
+// front of it, the one of the write first: so a rewrite has happened when the second hook after it comes.
 void settle_rewrites(bool all) {
   std::vector<Rewrite> later, due;
   for (Rewrite& rewrite : launch.rewrites) (all || ++rewrite.age >= 2 ? due : later).push_back(std::move(rewrite));
   launch.rewrites = std::move(later);
   for (const Rewrite& each : due)
     if (std::memcmp(reinterpret_cast<void*>(each.address), each.old.data(), each.old.size()) != 0)
-      fail_race(*each.region, each.address, each.old.size(), "writes another value to", each.place, "wrote", each.witness);
+      fail_race(*each.region, each.address, each.old.size(), "writes another value to", each.place, "wrote",
+                each.witness);
 }
 
-[[gnu::noinline]] void add_rewrite(Region& region, uintptr_t address, size_t size, const Witness& witness, Place place) {
+[[gnu::noinline]] void add_rewrite(Region& region, uintptr_t address, size_t size, const Witness& witness,
+                                   Place place) {
   std::string old(reinterpret_cast<const char*>(address), size);
   launch.rewrites.push_back({address, &region, std::move(old), witness, place, 0});
 }
@@ -412,17 +430,26 @@ Thread& lane_of(unsigned warp, unsigned lane) { return launch.thread[first_of(wa
 unsigned source_lane(const Thread& thread, unsigned lane) {
   int width = thread.width, first = int(lane) & ~(width - 1), source = int(lane);
   switch (thread.operation) {
-    case 0: source = first + (thread.lane & (width - 1)); break;
-    case 1: source = int(lane) - thread.lane < first ? int(lane) : int(lane) - thread.lane; break;
-    case 2: source = thread.lane >= width || int(lane) + thread.lane >= first + width ? int(lane) : int(lane) + thread.lane; break;
-    case 3: source = int(lane ^ unsigned(thread.lane)) >= first + width ? int(lane) : int(lane ^ unsigned(thread.lane)); break;
+    case 0:
+      source = first + (thread.lane & (width - 1));
+      break;
+    case 1:
+      source = int(lane) - thread.lane < first ? int(lane) : int(lane) - thread.lane;
+      break;
+    case 2:
+      source = thread.lane >= width || int(lane) + thread.lane >= first + width ? int(lane) : int(lane) + thread.lane;
+      break;
+    case 3:
+      source = int(lane ^ unsigned(thread.lane)) >= first + width ? int(lane) : int(lane ^ unsigned(thread.lane));
+      break;
   }
   return unsigned(source);
 }
 
 void finish_shuffle(unsigned warp, uint32_t group) {
   uint64_t brought[kWarp];
-  for (unsigned lane = 0; lane < kWarp; ++lane) brought[lane] = group >> lane & 1 ? lane_of(warp, lane).value : ~uint64_t(0);
+  for (unsigned lane = 0; lane < kWarp; ++lane)
+    brought[lane] = group >> lane & 1 ? lane_of(warp, lane).value : ~uint64_t(0);
   for (unsigned lane = 0; lane < kWarp; ++lane)
     if (group >> lane & 1) {
       Thread& thread = lane_of(warp, lane);
@@ -433,11 +460,16 @@ void finish_shuffle(unsigned warp, uint32_t group) {
 
 uint32_t combine(int operation, uint32_t left, uint32_t right) {
   switch (operation) {
-    case 3: return left + right;
-    case 4: return std::min(left, right);
-    case 5: return std::max(left, right);
-    case 6: return uint32_t(std::min(int32_t(left), int32_t(right)));
-    case 7: return uint32_t(std::max(int32_t(left), int32_t(right)));
+    case 3:
+      return left + right;
+    case 4:
+      return std::min(left, right);
+    case 5:
+      return std::max(left, right);
+    case 6:
+      return uint32_t(std::min(int32_t(left), int32_t(right)));
+    case 7:
+      return uint32_t(std::max(int32_t(left), int32_t(right)));
   }
   return 0;
 }
@@ -460,7 +492,8 @@ void finish_vote(unsigned warp, uint32_t group) {
 }
 
 bool is_same_wait(const Thread& left, const Thread& right) {
-  return left.wait == right.wait && left.operation == right.operation && left.line == right.line && left.mask == right.mask;
+  return left.wait == right.wait && left.operation == right.operation && left.line == right.line &&
+         left.mask == right.mask;
 }
 
 uint32_t same_waits(unsigned warp, const Thread& thread) {
@@ -536,8 +569,8 @@ void fail_waiting() {
   auto elsewhere = std::find_if_not(begin, end, is_there);
   set_error(format("divergent barrier: %s%s%s, as do %td of %u threads in all, but %s %s",
                    thread_name(unsigned(waiting - begin)).c_str(), block.c_str(), wait_text(*waiting).c_str(),
-                   std::count_if(begin, end, is_there), launch.threads, thread_name(unsigned(elsewhere - begin)).c_str(),
-                   wait_text(*elsewhere).c_str()));
+                   std::count_if(begin, end, is_there), launch.threads,
+                   thread_name(unsigned(elsewhere - begin)).c_str(), wait_text(*elsewhere).c_str()));
 }
 
 // All threads wait at one barrier, or some have ended. False if the block is done.
@@ -568,7 +601,8 @@ bool meet_threads() {
 void run_block() {
   ++now.serial;
   now.next_epoch();
-  for (const Region* region : launch.shared) std::memset(reinterpret_cast<void*>(region->begin), kUndefinedByte, region->size);
+  for (const Region* region : launch.shared)
+    std::memset(reinterpret_cast<void*>(region->begin), kUndefinedByte, region->size);
   for (unsigned index = 0; index < launch.threads; ++index) launch.thread[index].wait = Wait::kNothing;
   do {
     for (unsigned warp = 0; warp < launch.warps; ++warp) {
@@ -593,14 +627,17 @@ int check_sizes(const stepwell_kernel& kernel, uint3 grid, uint3 block, unsigned
   if (threads == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 || threads > kMaxThreads)
     return refuse(kInvalidValue, "block " + text(block) + ": expected 1 to (1024, 1024, 64) threads, 1024 in all");
   if (threads > kernel.max_threads)
-    return refuse(kInvalidValue, "block " + text(block) + format(" has %u threads, __launch_bounds__ says %u at most",
-                                                                 unsigned(threads), kernel.max_threads));
+    return refuse(kInvalidValue, "block " + text(block) +
+                                     format(" has %u threads, __launch_bounds__ says %u at most", unsigned(threads),
+                                            kernel.max_threads));
   if (uint64_t(shared_bytes) + kernel.static_shared > kSharedAtMost)
     return refuse(kInvalidValue, format("%u bytes of dynamic and %u of static shared memory, expected %u in all",
                                         shared_bytes, kernel.static_shared, kSharedAtMost));
   if (shared_bytes > kernel.dynamic_shared)
-    return refuse(kInvalidValue, format("%u bytes of dynamic shared memory, expected %u at most: more must be asked for "
-                                        "by an attribute of the kernel", shared_bytes, kernel.dynamic_shared));
+    return refuse(kInvalidValue,
+                  format("%u bytes of dynamic shared memory, expected %u at most: more must be asked for "
+                         "by an attribute of the kernel",
+                         shared_bytes, kernel.dynamic_shared));
   return kSuccess;
 }
 
@@ -787,9 +824,11 @@ unsigned stepwell_vote(int operation, unsigned mask, unsigned long long value, i
   return unsigned(suspend(Wait::kVote, operation, line, mask, value).value);
 }
 
-unsigned long long stepwell_shuffle(int operation, unsigned mask, unsigned long long value, int lane, int width, int line) {
+unsigned long long stepwell_shuffle(int operation, unsigned mask, unsigned long long value, int lane, int width,
+                                    int line) {
   if (width <= 0 || width > int(kWarp) || (width & (width - 1)) != 0)
-    fail(format("shuffle: %s has the width %d, expected a power of 2 up to 32", here(kIsLine | Place(line)).c_str(), width));
+    fail(format("shuffle: %s has the width %d, expected a power of 2 up to 32", here(kIsLine | Place(line)).c_str(),
+                width));
   launch.thread[now.thread].lane = lane;
   launch.thread[now.thread].width = width;
   return suspend(Wait::kShuffle, operation, line, mask, value).value;
@@ -817,8 +856,8 @@ void* stepwell_memset(void* to, int value, size_t bytes) {
 
 // What -fsanitize=thread calls
 
-#define STEPWELL_HOOKS(size)                                                                                         \
-  void __tsan_read##size(void* at) { watch_code(at, size, Access::kRead, __builtin_return_address(0), true); }       \
+#define STEPWELL_HOOKS(size)                                                                                           \
+  void __tsan_read##size(void* at) { watch_code(at, size, Access::kRead, __builtin_return_address(0), true); }         \
   void __tsan_write##size(void* at) { watch_code(at, size, Access::kWrite, __builtin_return_address(0), true); }
 STEPWELL_HOOKS(1)
 STEPWELL_HOOKS(2)
@@ -826,15 +865,23 @@ STEPWELL_HOOKS(4)
 STEPWELL_HOOKS(8)
 STEPWELL_HOOKS(16)
 // Of types that need not be aligned more, so what is not is no error.
-#define STEPWELL_UNALIGNED_HOOKS(size)                                                                                         \
-  void __tsan_unaligned_read##size(void* at) { watch_code(at, size, Access::kRead, __builtin_return_address(0), false); }      \
-  void __tsan_unaligned_write##size(void* at) { watch_code(at, size, Access::kWrite, __builtin_return_address(0), false); }
+#define STEPWELL_UNALIGNED_HOOKS(size)                                                                                 \
+  void __tsan_unaligned_read##size(void* at) {                                                                         \
+    watch_code(at, size, Access::kRead, __builtin_return_address(0), false);                                           \
+  }                                                                                                                    \
+  void __tsan_unaligned_write##size(void* at) {                                                                        \
+    watch_code(at, size, Access::kWrite, __builtin_return_address(0), false);                                          \
+  }
 STEPWELL_UNALIGNED_HOOKS(2)
 STEPWELL_UNALIGNED_HOOKS(4)
 STEPWELL_UNALIGNED_HOOKS(8)
 STEPWELL_UNALIGNED_HOOKS(16)
-void __tsan_read_range(void* at, size_t size) { watch_code(at, size, Access::kRead, __builtin_return_address(0), false); }
-void __tsan_write_range(void* at, size_t size) { watch_code(at, size, Access::kWrite, __builtin_return_address(0), false); }
+void __tsan_read_range(void* at, size_t size) {
+  watch_code(at, size, Access::kRead, __builtin_return_address(0), false);
+}
+void __tsan_write_range(void* at, size_t size) {
+  watch_code(at, size, Access::kWrite, __builtin_return_address(0), false);
+}
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}

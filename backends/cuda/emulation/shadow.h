@@ -28,14 +28,14 @@ constexpr Place kIsLine = 0x80000000u;
 struct Record {
   enum Spread : uint8_t { kOneClock, kManyClocks, kManyWarps };
 
-  uint32_t serial = 0;                      // the run of a block that the fields below are of; 0 for none
-  uint32_t epoch = 0;                       // the interval between barriers in which they were written
-  uint32_t lanes = 0;                       // of warp `warp`
-  uint32_t clock = 0;                       // of these lanes; with kManyClocks, the place in Now::clocks
+  uint32_t serial = 0;  // the run of a block that the fields below are of; 0 for none
+  uint32_t epoch = 0;   // the interval between barriers in which they were written
+  uint32_t lanes = 0;   // of warp `warp`
+  uint32_t clock = 0;   // of these lanes; with kManyClocks, the place in Now::clocks
   Place first_place = 0, last_place = 0;
-  uint32_t other_serial = 0;                // an earlier block that did the same
+  uint32_t other_serial = 0;  // an earlier block that did the same
   Place other_place = 0;
-  uint16_t first = 0, last = 0;             // threads; with kManyWarps they are of different warps
+  uint16_t first = 0, last = 0;  // threads; with kManyWarps they are of different warps
   uint8_t warp = 0;
   Spread spread = kOneClock;
 };
@@ -48,13 +48,13 @@ struct Witness {
 
 // What is going on: who runs, and what that thread knows of the others in its warp.
 struct Now {
-  uint32_t serial = 0;        // counts runs of blocks, never reset
-  uint32_t launch_serial = 1; // of the first block of this launch
-  uint32_t epoch = 0;         // counts intervals between barriers, never reset
+  uint32_t serial = 0;         // counts runs of blocks, never reset
+  uint32_t launch_serial = 1;  // of the first block of this launch
+  uint32_t epoch = 0;          // counts intervals between barriers, never reset
   unsigned thread = 0, warp = 0, lane = 0;
 
-  // seen[warp][a][b]: up to which of its own clocks lane a knows lane b. An access of b at clock c is ordered before what
-  // a does if seen[warp][a][b] >= c. Never reset, as serials tell blocks apart.
+  // seen[warp][a][b]: up to which of its own clocks lane a knows lane b. An access of b at clock c is ordered before
+  // what a does if seen[warp][a][b] >= c. Never reset, as serials tell blocks apart.
   uint32_t seen[kMaxThreads / kWarp][kWarp][kWarp];
   std::vector<std::array<uint32_t, kWarp>> clocks;  // of the records with kManyClocks, of this epoch
 
