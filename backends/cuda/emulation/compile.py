@@ -1,0 +1,225 @@
+"""g++ as the compiler of CUDA C++ and of the runtime that its kernels call."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ....core.errors import PluginError, StepwellError
+
+HERE = Path(__file__).parent
+RUNTIME_FILES = ("runtime.cpp", "fibres.h", "memory.h", "shadow.h")
+RUNTIME_FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fno-exceptions")
+SOURCE_NAME = "kernels.cu"
+
+# Calls in front of accesses, and where g++ finds something wrong itself. What C++ leaves undefined but CUDA does not
+# (overflow, other types for the same memory) is defined; products and sums are not joined.
+SANITIZERS = "thread,bounds,alignment,integer-divide-by-zero,shift-exponent,unreachable"
+# Only a pointer that is cast goes over the end of a local array with an index in its bounds. This takes as long to
+# compile as all the rest.
+CAST_FLAGS = ("-fsanitize=object-size",)
+_POINTER_CAST = re.compile(r"\*\s*[>)]")
+
+# A load is a load: what the same thread has just stored is not taken from its register, nor loaded once for a loop.
+NO_FORWARDING = (
+    "-fno-tree-dominator-opts",
+    "-fno-tree-dse",
+    "-fno-tree-fre",
+    "-fno-tree-loop-im",
+    "-fno-tree-sra",
+)
+KERNEL_FLAGS = (
+    "-std=c++20",
+    "-O1",
+    *NO_FORWARDING,
+    "-g1",
+    "-fPIC",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-gnu-unique",  # else variables of templates are one in all libraries of a process
+    "-ffp-contract=off",
+    "-fno-strict-aliasing",
+    "-fwrapv",
+    f"-fsanitize={SANITIZERS}",
+    "-fno-hoist-adjacent-loads",
+    "-fno-tree-cselim",
+    "-Wframe-larger-than=131072",  # half of a fibre's stack
+    "-Werror=frame-larger-than=131072",
+)
+# -nostdlib: else g++ links its own library of what the sanitizers call. -Bsymbolic: else a kernel may be what another
+# library has under its name.
+LINK_FLAGS = ("-shared", "-nostdlib", "-Wl,-z,defs", "-Wl,-Bsymbolic")
+
+STATIC_SHARED_LIMIT = 48 * 1024
+
+
+class InvalidCudaError(StepwellError):
+    """CUDA C++ that does not compile."""
+
+
+def compiler() -> str | None:
+    """The path of g++, None if it is not installed."""
+    return shutil.which("g++")
+
+
+def _tool(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise PluginError(f"{name} is not installed, which the emulation of CUDA needs: install g++ and binutils")
+    return path
+
+
+def _run(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(each) for each in command], capture_output=True, text=True, check=False)
+
+
+# The runtime
+
+
+@cache
+def runtime_library() -> Path:
+    """The shared library that kernels are linked with, compiled once for this compiler and version of its source.
+
+    It lies in the user's cache, or where that cannot be written to in a temporary folder of this process.
+    """
+    gxx = _tool("g++")
+    texts = [(HERE / name).read_bytes() for name in RUNTIME_FILES]
+    version = _run([gxx, "--version"]).stdout
+    said = [version, platform.machine(), *RUNTIME_FLAGS]
+    key = hashlib.sha256(b"\0".join([*texts, *(each.encode() for each in said)])).hexdigest()[:20]
+    folder = _cache_folder()
+    library = folder / f"cuda-emulation-{key}.so"
+    if not library.is_file():
+        # Other processes may do the same: each writes its own file, and moves it to its place as a whole.
+        unfinished = folder / f"{library.name}.{os.getpid()}"
+        done = _run([gxx, *RUNTIME_FLAGS, HERE / "runtime.cpp", "-o", unfinished])
+        if done.returncode != 0:
+            raise PluginError(
+                f"g++ cannot compile the runtime of the emulation, expected version 11 or later: {done.stderr}"
+            )
+        unfinished.replace(library)
+    return library
+
+
+def _cache_folder() -> Path:
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stepwell"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        folder = tempfile.mkdtemp(prefix="stepwell-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
+
+
+# Kernels
+
+_PARENTHESES = r"\((?:[^()]|\([^()]*\))*\)"
+_DYNAMIC_SHARED = re.compile(
+    rf"\bextern\s+__shared__([^;{{}}()]*(?:{_PARENTHESES}[^;{{}}()]*)*?\b)(\w+)(\s*\[\s*\])(\s*;)"
+)
+_CONSTANT = re.compile(r"\b__constant__\s[^;={\[]*?(\w+)\s*[;={\[]")
+
+
+def compile_kernels(source: str, kernels: Sequence[str], library: Path) -> None:
+    """Write the shared library of some kernels of a text. InvalidCudaError with g++'s words if it does not compile."""
+    file = library.with_name(SOURCE_NAME)
+    ends = "".join(f"STEPWELL_KERNEL({name}, ({_launch_bound(source, name)}))\n" for name in kernels)
+    file.write_text(f'#line 1 "{SOURCE_NAME}"\n{_with_dynamic_shared(source)}\n#line 1 "kernels"\n{ends}')
+    parse = ("-I", HERE, "-include", HERE / "emulation.h", "-x", "c++", file, "-x", "none")
+    flags = (*KERNEL_FLAGS, *CAST_FLAGS) if _POINTER_CAST.search(source) else KERNEL_FLAGS
+    done = _run([_tool("g++"), *flags, *parse, *LINK_FLAGS, runtime_library(), "-lm", "-lgcc", "-o", library])
+    if done.returncode != 0:
+        raise InvalidCudaError(f"g++ does not compile the kernels {', '.join(kernels)}:\n{done.stderr.strip()}")
+
+
+def _with_dynamic_shared(source: str) -> str:
+    """All `extern __shared__` arrays are one: the runtime's, whose name is given to each. Lines stay what they are."""
+    return _DYNAMIC_SHARED.sub(r'extern\1\2\3 __asm__("stepwell_dynamic_shared")\4', source)
+
+
+def dynamic_shared_name(source: str) -> str:
+    """What errors call dynamic shared memory: the name of the text, if that has one."""
+    names = {match[2] for match in _DYNAMIC_SHARED.finditer(source)}
+    return names.pop() if len(names) == 1 else "dynamic shared memory"
+
+
+def constant_names(source: str) -> set[str]:
+    """The names of `__constant__` variables."""
+    return set(_CONSTANT.findall(source))
+
+
+def _launch_bound(source: str, kernel: str) -> str:
+    """What `__launch_bounds__` says of a kernel, as text; the most that any may have if there is none."""
+    for match in re.finditer(r"\b__launch_bounds__\s*\(", source):
+        arguments, rest = _split_parentheses(source[match.end() :])
+        if arguments and re.match(rf"\s*(?:\w+\s+)*{kernel}\s*\(", rest):
+            return arguments[0]
+    return "1024"
+
+
+def parameter_names(source: str, kernel: str) -> list[str]:
+    """The names of a kernel's parameters, [] if they cannot be told from the text."""
+    match = re.search(rf"\b{kernel}\s*\(", source)
+    if match is None:
+        return []
+    words = [re.findall(r"\w+", text) for text in _split_parentheses(source[match.end() :])[0]]
+    return [each[-1] for each in words] if all(words) else []
+
+
+def _split_parentheses(text: str) -> tuple[list[str], str]:
+    """What stands between commas up to the parenthesis that ends the text's level, and what is behind that."""
+    parts, depth, begin = list[str](), 0, 0
+    for place, letter in enumerate(text):
+        if letter in ",)" and depth == 0:
+            parts.append(text[begin:place])
+            begin = place + 1
+            if letter == ")":
+                return parts if any(part.strip() for part in parts) else [], text[begin:]
+        depth += (letter in "([{") - (letter in ")]}")
+    return [], ""
+
+
+# Compiled code
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A variable of a compiled library. address: relative to the library's base.  section: "" if it has none."""
+
+    name: str
+    address: int
+    size: int
+    section: str
+
+
+def symbols(library: Path) -> list[Symbol]:
+    """The variables of a library, function statics included."""
+    return list(_symbols(_run([_tool("nm"), "-C", "-f", "sysv", "--defined-only", library]).stdout))
+
+
+def _symbols(table: str) -> Iterator[Symbol]:
+    for line in table.splitlines():
+        # A name may hold the separator, so the columns are taken from the right.
+        columns = [each.strip() for each in line.rsplit("|", 6)]
+        if len(columns) == 7 and columns[3] in ("OBJECT", "NOTYPE"):
+            name, address, _, _, size, _, section = columns
+            yield Symbol(name, int(address, 16), int(size, 16) if size else 0, section)
+
+
+def source_line(library: Path, address: int) -> int | None:
+    """The line of the kernels' text that code is of, the innermost that is in the text and not in a header."""
+    found = _run([_tool("addr2line"), "-i", "-e", library, hex(address)]).stdout
+    match = re.search(rf"^(?:.*/)?{re.escape(SOURCE_NAME)}:(\d+)", found, re.M)
+    return int(match[1]) if match else None

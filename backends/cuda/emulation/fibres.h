@@ -1,0 +1,97 @@
+// Threads of a block as fibres: stacks that take turns on one thread of the host.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <sys/mman.h>
+
+#if !defined(__x86_64__) || defined(STEPWELL_UCONTEXT)
+#define STEPWELL_UCONTEXT 1
+#include <ucontext.h>
+#endif
+
+namespace stepwell {
+
+constexpr size_t kStackSize = 256 * 1024;
+constexpr size_t kGuardSize = 64 * 1024;  // below each stack, so that an overflow is a fault and no damage
+
+#ifdef STEPWELL_UCONTEXT
+
+struct Context {
+  ucontext_t state;
+};
+
+inline void switch_context(Context& from, Context& to) { swapcontext(&from.state, &to.state); }
+
+inline void begin_context(Context& context, char* stack, void (*entry)()) {
+  getcontext(&context.state);
+  context.state.uc_stack.ss_sp = stack;
+  context.state.uc_stack.ss_size = kStackSize;
+  context.state.uc_link = nullptr;
+  makecontext(&context.state, entry, 0);
+}
+
+#else
+
+// swapcontext asks the kernel for the signal mask each time, which takes ten times as long as all the rest.
+struct Context {
+  void* stack_pointer;
+};
+
+extern "C" void stepwell_switch(void** from, void* to);
+asm(R"(
+.text
+.type stepwell_switch, @function
+stepwell_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size stepwell_switch, .-stepwell_switch
+)");
+
+inline void switch_context(Context& from, Context& to) { stepwell_switch(&from.stack_pointer, to.stack_pointer); }
+
+inline void begin_context(Context& context, char* stack, void (*entry)()) {
+  // Six registers, the address to return to, and 8 bytes that align the stack as a call would.
+  auto top = reinterpret_cast<void**>(stack + kStackSize) - 8;
+  for (int i = 0; i < 6; ++i) top[i] = nullptr;
+  top[6] = reinterpret_cast<void*>(entry);
+  context.stack_pointer = top;
+}
+
+#endif
+
+// A fibre runs one thread after another: `entry` is a loop that comes back here after each.
+struct Fibre {
+  Context context;
+  char* stack = nullptr;
+
+  // False if there is no memory.
+  bool begin(void (*entry)()) {
+    if (stack == nullptr) {
+      void* memory = mmap(nullptr, kGuardSize + kStackSize, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (memory == MAP_FAILED) return false;
+      mprotect(memory, kGuardSize, PROT_NONE);
+      stack = static_cast<char*>(memory) + kGuardSize;
+    }
+    begin_context(context, stack, entry);
+    return true;
+  }
+};
+
+}  // namespace stepwell
