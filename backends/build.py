@@ -36,12 +36,19 @@ def _build_python(module: Module) -> Any:
     return compile_oracle(run_pipeline(module, to_tir(module.op)).op)
 
 
-TARGETS = {"llvm": _build_llvm, "python": _build_python}
-"""What a module can be built for: native code of this machine, or the oracle."""
+def _build_emulated(module: Module) -> Library:
+    from .cuda.emulated import build_emulated
+
+    return build_emulated(module)
+
+
+TARGETS = {"llvm": _build_llvm, "python": _build_python, "cuda-emulated": _build_emulated}
+"""What a module can be built for: native code of this machine, the oracle, or a GPU that is emulated."""
 
 
 def build(mod: Module | ModuleOp, target: str = "llvm") -> Library:
-    """Compile `mod`, which stays as it is, for `target`: `llvm` (this machine) or `python` (the oracle).
+    """Compile `mod`, which stays as it is, for `target`: `llvm` (this machine), `python` (the oracle) or
+    `cuda-emulated` (loops bound to blocks and threads as CUDA kernels, which run on the CPU).
 
     The result is called like a function when the module has one, else by name: `lib["main"](a, b, out)`. Arguments are
     numpy arrays or anything with DLPack, written in place; numbers for scalars.

@@ -171,6 +171,23 @@ def lower(mod: Module, after: AfterPass | None = None) -> Module:
     return mod
 
 
+def lower_launches(mod: Module, after: AfterPass | None = None) -> Module:
+    """`mod`, at any landing, as plain MLIR with functions of a GPU and their launches. `mod` itself stays as it is.
+
+    after, errors: as of `lower`.
+    """
+    from .gpu_outline_kernels import GpuOutlineKernelsPass
+
+    mod = mod.clone()
+    if has_graphs(mod.op):
+        _apply(mod, relay_to_tir(), after)
+    _apply(mod, resolve_tir(), after)
+    _apply(mod, launch_tir(), after)
+    _apply(mod, [ConvertTirToScfPass(launches=True), GpuOutlineKernelsPass()], after)
+    _apply(mod, clean_upstream(), after)
+    return mod
+
+
 def has_graphs(module: ModuleOp) -> bool:
     """Whether functions of a module are graphs."""
     return any(op.name == "relay.func" for op in module.body.block.ops)

@@ -15,11 +15,19 @@ from .engine import NativeModule, ObjectCode, Target, host_triple
 
 
 def compile_module(
-    module: ModuleOp, *, target: Target | None = None, symbols: Mapping[str, int] | None = None
+    module: ModuleOp,
+    *,
+    target: Target | None = None,
+    symbols: Mapping[str, int] | None = None,
+    function: type[CompiledFunction] = CompiledFunction,
+    more_sources: Mapping[str, Callable[[], str]] | None = None,
+    keep_alive: object = None,
 ) -> Library:
     """Native code for a module in the upstream subset, which is not changed.
 
     `target`: the processor, by default this one. `symbols`: addresses of C symbols, before those of the process.
+    `function`: how functions are called. `more_sources`: texts of the program beside those of the host.
+    `keep_alive`: what owns the symbols.
     Raises UnsupportedError for what cannot be compiled, LinkError for a C symbol that nobody provides.
     """
     target = target or Target.host()
@@ -35,12 +43,13 @@ def compile_module(
         emitted.packed,
         emitted.externals,
     )
-    sources = {
+    sources: dict[str, Callable[[], str]] = {
         "llvm": lambda: emitted.text,
         "llvm-optimized": lambda: compiled.optimized,
         "asm": compiled.assembly,
     }
-    return link_code(code, symbols=symbols, sources=sources)
+    sources |= more_sources or {}
+    return link_code(code, symbols=symbols, sources=sources, function=function, keep_alive=keep_alive)
 
 
 def link_code(
@@ -48,10 +57,13 @@ def link_code(
     *,
     symbols: Mapping[str, int] | None = None,
     sources: Mapping[str, Callable[[], str]] | None = None,
+    function: type[CompiledFunction] = CompiledFunction,
+    keep_alive: object = None,
 ) -> Library:
     """The functions of native code that this machine can run.
 
-    `symbols`: as of `compile_module`. `sources`: what makes each text of the program. Raises LinkError.
+    `symbols`, `function`, `keep_alive`: as of `compile_module`. `sources`: what makes each text of the program.
+    Raises LinkError.
     """
     packed = PackedCalls(code.packed)
     native = NativeModule(
@@ -61,8 +73,8 @@ def link_code(
         {**(symbols or {}), CALL_PACKED: packed.address},
     )
     functions = {
-        signature.name: CompiledFunction(
-            signature, native.address(entry_name(signature.name)), code.failures, packed, native
+        signature.name: function(
+            signature, native.address(entry_name(signature.name)), code.failures, packed, (native, keep_alive)
         )
         for signature in code.functions
     }

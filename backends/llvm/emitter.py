@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import func, gpu, memref
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation
 
 from ...core.diagnostics import did_you_mean
 from ...core.errors import UnsupportedError
 from ..runtime.signature import Failure, FunctionSignature, PackedSignature
-from . import arith, calls, control, math, vector
+from . import arith, calls, control, launches, math, vector
 from . import memref as buffers
 from .function import Lowering, Lowerings, symbol, unsupported
 from .signatures import function_signature, packed_signature
@@ -25,6 +25,7 @@ LOWERINGS: Lowerings = {
     **vector.LOWERINGS,
     **control.LOWERINGS,
     **calls.LOWERINGS,
+    **launches.LOWERINGS,
 }
 """Every operation that can be compiled, and what writes it."""
 
@@ -78,8 +79,8 @@ class _ModuleEmitter:
                     bodies.append(calls.emit_function(self, op))
                     if op.sym_visibility is None or op.sym_visibility.data == "public":
                         public.append(op)
-                case func.FuncOp():
-                    pass
+                case func.FuncOp() | gpu.ModuleOp():
+                    pass  # declared where it is called; kernels are of the device
                 case _:
                     raise unsupported(op, "no LLVM lowering at the top of a module")
         bodies += [calls.emit_entry(self, op) for op in public]

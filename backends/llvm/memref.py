@@ -106,29 +106,30 @@ def _alignment(op: memref.AllocOp | memref.AllocaOp) -> int:
     return max(_ALIGNMENT, op.alignment.value.data) if op.alignment is not None else _ALIGNMENT
 
 
-def _fresh_buffer(f: FunctionEmitter, op: memref.AllocOp | memref.AllocaOp, pointer: str, sizes: list[str]) -> None:
-    layout = layout_of(_type(op.memref))
-    if not layout.identity:
-        raise unsupported(op, f"a new buffer must be contiguous, got {op.memref.type}")
-    f.bind(op.memref, MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes)))
+def fresh_buffer(f: FunctionEmitter, op: Operation, buffer: SSAValue, pointer: str, sizes: list[str]) -> None:
+    """Say that `buffer`, a result of `op`, is new memory at `pointer`."""
+    if not layout_of(_type(buffer)).identity:
+        raise unsupported(op, f"a new buffer must be contiguous, got {buffer.type}")
+    f.bind(buffer, MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes)))
 
 
-def _sizes(f: FunctionEmitter, op: memref.AllocOp | memref.AllocaOp) -> list[str]:
-    dynamic = iter(f.operands(op.dynamic_sizes))
-    return [next(dynamic) if extent is None else str(extent) for extent in layout_of(_type(op.memref)).shape]
+def sizes_of(f: FunctionEmitter, buffer: SSAValue, dynamic_sizes: Sequence[SSAValue]) -> list[str]:
+    """The sizes of new memory: the operands are those that its type leaves open."""
+    dynamic = iter(f.operands(dynamic_sizes))
+    return [next(dynamic) if extent is None else str(extent) for extent in layout_of(_type(buffer)).shape]
 
 
 def _alloc(f: FunctionEmitter, op: memref.AllocOp) -> None:
-    sizes, alignment = _sizes(f, op), _alignment(op)
-    size = _byte_count(f, sizes, byte_size(element(op.memref)), alignment)
+    sizes, alignment = sizes_of(f, op.memref, op.dynamic_sizes), _alignment(op)
+    size = byte_count(f, sizes, byte_size(element(op.memref)), alignment)
     allocate = f.module.declare("aligned_alloc", "ptr", ("i64", "i64"), "nounwind")
     pointer = f.op(f"call noalias align {alignment} ptr {allocate}(i64 {alignment}, i64 {size})", op.memref.name_hint)
     f.check(f.op(f"icmp ne ptr {pointer}, null"), str(f.module.failure(_OUT_OF_MEMORY)))
     f.own(pointer)
-    _fresh_buffer(f, op, pointer, sizes)
+    fresh_buffer(f, op, op.memref, pointer, sizes)
 
 
-def _byte_count(f: FunctionEmitter, sizes: Sequence[str], size: int, alignment: int) -> str:
+def byte_count(f: FunctionEmitter, sizes: Sequence[str], size: int, alignment: int) -> str:
     """Bytes to ask for: a positive multiple of the alignment. A product that overflows leaves the function."""
     dynamic = [operand for operand in sizes if constant(operand) is None]
     total = str(size)
@@ -160,7 +161,7 @@ def _dealloc(f: FunctionEmitter, op: memref.DeallocOp) -> None:
 
 def _alloca(f: FunctionEmitter, op: memref.AllocaOp) -> None:
     """One of static size takes its place once, at the start of the function, also in a loop."""
-    sizes, kind = _sizes(f, op), memory_type(element(op.memref))
+    sizes, kind = sizes_of(f, op.memref, op.dynamic_sizes), memory_type(element(op.memref))
     count = f.product(sizes)
     text = f"alloca {kind}, i64 {count}, align {_alignment(op)}"
     if constant(count) is not None:
@@ -168,7 +169,7 @@ def _alloca(f: FunctionEmitter, op: memref.AllocaOp) -> None:
     else:
         f.use_stack()
         pointer = f.op(text, op.memref.name_hint)
-    _fresh_buffer(f, op, pointer, sizes)
+    fresh_buffer(f, op, op.memref, pointer, sizes)
 
 
 def _get_global(f: FunctionEmitter, op: memref.GetGlobalOp) -> None:
