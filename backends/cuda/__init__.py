@@ -1,0 +1,1 @@
+"""Programs for NVIDIA GPUs: CUDA C++ text, and that compiled and run."""
