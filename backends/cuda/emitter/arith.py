@@ -1,0 +1,706 @@
+"""The `arith` dialect, lane by lane on vectors.
+
+What `backends.llvm.arith` defines beyond LLVM is defined here beyond C++, by helper functions where it needs them:
+integers wrap, division by zero gives 0, a shift by the width or more 0 or the sign, a float to integer conversion
+saturates with NaN as 0, and `maxnumf`/`minnumf`/`maximumf`/`minimumf` order -0 below +0.
+
+An `index` is computed in `int` or in `long long` (`expression.index`). Where an operation sees all 64 bits of it
+(unsigned division, comparison or shift of what may be negative), it is computed in `long long`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import gcd
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float64Type, MemRefType
+from xdsl.ir import Attribute, Operation
+
+from ...llvm.arith import refuse_half
+from ...llvm.types import element_type, is_bool, is_half, lanes
+from .expression import (
+    INT,
+    LONG,
+    UNSIGNED,
+    WIDTHS,
+    Expr,
+    Range,
+    binary,
+    call,
+    cast,
+    from_unsigned,
+    index,
+    int_range,
+    negate,
+    negation,
+    number,
+    plain,
+    select,
+    to_unsigned,
+    widen,
+    wrapping,
+)
+from .function import FunctionEmitter, Lowering, Lowerings
+from .types import BFLOAT, HALF, constant_literals, is_index, memory_type, scalar_type
+
+Build = Callable[[FunctionEmitter, Any, list[Expr]], Expr]
+"""The expression that computes an operation on scalars, or on one lane of its operands."""
+
+_SYMBOLS = {arith.AddiOp: "+", arith.SubiOp: "-", arith.MuliOp: "*"}
+_BITWISE = {arith.AndIOp: "&", arith.OrIOp: "|", arith.XOrIOp: "^"}
+_ON_BOOLS = {"+": "!=", "-": "!=", "*": "&&", "&": "&&", "|": "||", "^": "!="}
+_FLOAT = {arith.AddfOp: "+", arith.SubfOp: "-", arith.MulfOp: "*", arith.DivfOp: "/"}
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+_FIRST_UNSIGNED = 6  # the number of the predicate `ult`
+
+
+def elementwise(build: Build) -> Lowering:
+    """The lowering that computes an operation by `build`, once or for each lane. A scalar operand beside vectors is the
+    same for all."""
+
+    def lower(f: FunctionEmitter, op: Operation) -> None:
+        (result,), count = op.results, lanes(op.results[0].type)
+        if count is None:
+            f.define(result, build(f, op, f.operands(op.operands)))
+            return
+        columns = [
+            [f.once(f.operand(operand), operand.name_hint)] * count
+            if lanes(operand.type) is None
+            else list(f.lanes(operand))
+            for operand in op.operands
+        ]
+        f.define_lanes(result, [build(f, op, list(row)) for row in zip(*columns, strict=True)])
+
+    return lower
+
+
+def _constant(f: FunctionEmitter, op: arith.ConstantOp) -> None:
+    value = constant_literals(op.value)
+    f.bind(op.result, value if isinstance(value, Expr) else tuple(value))
+
+
+def kind_of(type: Attribute) -> str:
+    """What helper functions call a type: i32, f64."""
+    scalar = scalar_type(type)
+    return f"i{WIDTHS[scalar]}" if scalar in WIDTHS else {"float": "f32", "double": "f64"}[scalar]
+
+
+def integer_kind(value: Expr) -> str:
+    """What helper functions call the type of an integer expression."""
+    return f"i{WIDTHS[value.type]}"
+
+
+# integers
+
+
+def both(values: list[Expr], type: Attribute) -> tuple[Expr, Expr]:
+    """Two operands of one type: of `index` operands, if either needs 64 bits, both in 64 bits."""
+    lhs, rhs = values
+    if is_index(type) and LONG in (lhs.type, rhs.type):
+        return widen(lhs), widen(rhs)
+    return lhs, rhs
+
+
+def naturals(values: list[Expr], type: Attribute) -> tuple[Expr, Expr]:
+    """Two operands that are going to be unsigned numbers: `int` stands for an `index` only if it is not negative."""
+    if is_index(type) and not all(value.is_natural for value in values):
+        return widen(values[0]), widen(values[1])
+    return both(values, type)
+
+
+def _wrapping(f: FunctionEmitter, op: arith.AddiOp, values: list[Expr]) -> Expr:
+    type, symbol, (lhs, rhs) = op.result.type, _SYMBOLS[type_of(op)], values
+    if is_bool(type):
+        return binary(_ON_BOOLS[symbol], lhs, rhs, "bool")
+    if is_index(type):
+        return index(symbol, lhs, rhs)
+    if any(flag.value == "nsw" for flag in op.overflow_flags.data):
+        return plain(symbol, lhs, rhs, scalar_type(type))
+    return wrapping(symbol, lhs, rhs, scalar_type(type))
+
+
+def type_of(op: Operation) -> Any:
+    """The class of an operation, as a key of any table."""
+    return type(op)
+
+
+def _bitwise(f: FunctionEmitter, op: arith.AndIOp, values: list[Expr]) -> Expr:
+    symbol = _BITWISE[type_of(op)]
+    lhs, rhs = both(values, op.result.type)
+    if is_bool(op.result.type):
+        return _logical(_ON_BOOLS[symbol], lhs, rhs)
+    result = binary(symbol, lhs, rhs, lhs.type)
+    return replace(result, range=_bitwise_range(symbol, lhs, rhs))
+
+
+def _logical(symbol: str, lhs: Expr, rhs: Expr) -> Expr:
+    """`&&`, `||` or `!=` of bools; `!=` to true is `!`."""
+    if symbol == "!=" and "true" in (lhs.text, rhs.text):
+        return negation(lhs if rhs.text == "true" else rhs)
+    if symbol == "!=":  # a comparison would be compared
+        return replace(binary(symbol, lhs, rhs, "bool"))
+    return binary(symbol, lhs, rhs, "bool")
+
+
+def _bitwise_range(symbol: str, lhs: Expr, rhs: Expr) -> Range | None:
+    highs = [value.bounds[1] for value in (lhs, rhs) if value.is_natural]
+    if symbol == "&" and highs:
+        return 0, min(highs)
+    if len(highs) == 2:
+        return 0, 2 ** max(highs).bit_length() - 1
+    return None
+
+
+def _signed_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+    function = "min" if isinstance(op, arith.MinSIOp) else "max"
+    lhs, rhs = both(values, op.results[0].type)
+    if is_bool(op.results[0].type):  # true is -1
+        return binary("||" if function == "min" else "&&", lhs, rhs, "bool")
+    return extreme(function, lhs, rhs)
+
+
+def extreme(function: str, lhs: Expr, rhs: Expr) -> Expr:
+    """`min` or `max` of two numbers of one type."""
+    (a, b), (c, d) = lhs.bounds, rhs.bounds
+    range = (min(a, c), min(b, d)) if function == "min" else (max(a, c), max(b, d))
+    result = call(function, lhs.type, *(_exactly(value) for value in (lhs, rhs)), range=range)
+    return replace(result, multiple=gcd(lhs.multiple, rhs.multiple))
+
+
+def _exactly(value: Expr) -> Expr:
+    """An argument of a function that is overloaded: a literal in 64 bits says so, small numbers are `int`."""
+    if value.type == LONG and value.literal is not None:
+        return number(value.literal, LONG)
+    return replace(cast(INT, value, value.bounds), type=value.type) if WIDTHS[value.type] < 32 else value
+
+
+def _unsigned_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+    function, type = "min" if isinstance(op, arith.MinUIOp) else "max", op.results[0].type
+    lhs, rhs = naturals(values, type)
+    if is_bool(type):
+        return binary("&&" if function == "min" else "||", lhs, rhs, "bool")
+    if lhs.is_natural and rhs.is_natural:
+        return extreme(function, lhs, rhs)
+    unsigned = UNSIGNED[max(WIDTHS[lhs.type], 32)]
+    operands = [to_unsigned(value) for value in (lhs, rhs)]
+    if WIDTHS[lhs.type] < 32:
+        operands = [cast(unsigned, value) for value in operands]
+    return from_unsigned(call(function, unsigned, *operands), lhs.type)
+
+
+def _compare_integers(f: FunctionEmitter, op: arith.CmpiOp, values: list[Expr]) -> Expr:
+    predicate, type = op.predicate.value.data, op.operands[0].type
+    symbol = _COMPARISONS[predicate]
+    if is_bool(type):
+        return _compare_bools(f, symbol, values, signed=1 < predicate < _FIRST_UNSIGNED)
+    if predicate < _FIRST_UNSIGNED:
+        lhs, rhs = (value.wide or value for value in values) if _is_wide(values) else values
+        return binary(symbol, lhs, rhs, "bool")
+    lhs, rhs = naturals(values, type)
+    if not (lhs.is_natural and rhs.is_natural):
+        lhs, rhs = to_unsigned(lhs), to_unsigned(rhs)
+    return binary(symbol, lhs, rhs, "bool")
+
+
+def _is_wide(values: list[Expr]) -> bool:
+    return LONG in (value.type for value in values)
+
+
+def _compare_bools(f: FunctionEmitter, symbol: str, values: list[Expr], signed: bool) -> Expr:
+    """As numbers 0 and 1, or with a sign 0 and -1."""
+    lhs, rhs = reversed(values) if signed else values
+    return _logical(symbol, lhs, rhs) if symbol == "!=" else binary(symbol, lhs, rhs, "bool")
+
+
+# division
+
+
+def _nonzero(value: Expr) -> bool:
+    low, high = value.bounds
+    return low > 0 or high < 0
+
+
+def _divides_safely(lhs: Expr, rhs: Expr) -> bool:
+    """Whether a signed division neither divides by 0 nor overflows."""
+    return _nonzero(rhs) and (
+        rhs.bounds[0] > -1 or rhs.bounds[1] < -1 or lhs.bounds[0] > int_range(WIDTHS[lhs.type])[0]
+    )
+
+
+def _quotient(lhs: Expr, rhs: Expr) -> Expr:
+    """`lhs / rhs`, which is defined."""
+    result = _trimmed(binary("/", lhs, rhs, lhs.type))
+    if not (lhs.is_natural and rhs.bounds[0] > 0):
+        return result
+    range = lhs.bounds[0] // rhs.bounds[1], lhs.bounds[1] // rhs.bounds[0]
+    divisor = rhs.literal
+    exact = divisor is not None and lhs.multiple % divisor == 0
+    return replace(result, range=range, multiple=lhs.multiple // divisor if exact and divisor is not None else 1)
+
+
+def _remainder(lhs: Expr, rhs: Expr) -> Expr:
+    """`lhs % rhs`, which is defined."""
+    result = _trimmed(binary("%", lhs, rhs, lhs.type))
+    if rhs.bounds[0] <= 0:
+        return result
+    most = rhs.bounds[1] - 1
+    range = (0 if lhs.is_natural else -most), min(most, max(lhs.bounds[1], 0))
+    return replace(result, range=range, multiple=gcd(lhs.multiple, rhs.multiple))
+
+
+def _trimmed(value: Expr) -> Expr:
+    """A number of a narrow type that was computed in `int`, in range already but for the smallest / -1."""
+    return value if WIDTHS[value.type] >= 32 else cast(value.type, value)
+
+
+def _helped(f: FunctionEmitter, name: str, lhs: Expr, rhs: Expr) -> Expr:
+    return call(f.helper(f"{name}_{integer_kind(lhs)}"), lhs.type, lhs, rhs)
+
+
+def _on_bools(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+    """Of 0 and -1 (or 1): a quotient is the dividend where the divisor is not 0, a remainder is 0, and a shift by 1
+    shifts all out (but for the sign)."""
+    lhs, rhs = values
+    match op:
+        case arith.RemSIOp() | arith.RemUIOp():
+            return number(0, "bool")
+        case arith.ShLIOp() | arith.ShRUIOp():
+            return binary("&&", lhs, negation(rhs), "bool")
+        case arith.ShRSIOp():
+            return lhs
+        case _:
+            return binary("&&", lhs, rhs, "bool")
+
+
+def _division(build: Callable[[FunctionEmitter, Expr, Expr], Expr], *, signed: bool) -> Build:
+    """A division by `build`, on operands of one type."""
+
+    def divide(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+        type = op.results[0].type
+        if is_bool(type):
+            return _on_bools(f, op, values)
+        return build(f, *(both(values, type) if signed else naturals(values, type)))
+
+    return divide
+
+
+def _divsi(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
+    return _quotient(lhs, rhs) if _divides_safely(lhs, rhs) else _helped(f, "div", lhs, rhs)
+
+
+def _remsi(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
+    return _remainder(lhs, rhs) if _divides_safely(lhs, rhs) else _helped(f, "rem", lhs, rhs)
+
+
+def _floordivsi(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
+    if lhs.is_natural and rhs.bounds[0] > 0:
+        return _quotient(lhs, rhs)
+    divisor = rhs.literal
+    if divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
+        return _shifted_right(lhs, number(divisor.bit_length() - 1))
+    return _helped(f, "floordiv", lhs, rhs)
+
+
+def _ceildivsi(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
+    return _helped(f, "ceildiv", lhs, rhs)
+
+
+def _divui(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
+    return _unsigned(f, "/", "divu", _quotient, lhs, rhs)
+
+
+def _remui(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
+    return _unsigned(f, "%", "remu", _remainder, lhs, rhs)
+
+
+def _unsigned(
+    f: FunctionEmitter, symbol: str, helper: str, natural: Callable[[Expr, Expr], Expr], lhs: Expr, rhs: Expr
+) -> Expr:
+    if not _nonzero(rhs):
+        return _helped(f, helper, lhs, rhs)
+    if lhs.is_natural and rhs.is_natural:
+        return natural(lhs, rhs)
+    return from_unsigned(binary(symbol, to_unsigned(lhs), to_unsigned(rhs), UNSIGNED[WIDTHS[lhs.type]]), lhs.type)
+
+
+def _ceildivui(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
+    return _helped(f, "ceildivu", lhs, rhs)
+
+
+# shifts
+
+
+def _shifted_right(value: Expr, amount: Expr) -> Expr:
+    result = binary(">>", value, amount, value.type)
+    n = amount.literal
+    return replace(result, range=(value.bounds[0] >> n, value.bounds[1] >> n)) if n is not None else result
+
+
+def _shift(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+    type = op.results[0].type
+    if is_bool(type):
+        return _on_bools(f, op, values)
+    value, amount = naturals(values, type) if not isinstance(op, arith.ShRSIOp) else both(values, type)
+    fits = amount.is_natural and amount.bounds[1] < WIDTHS[value.type]
+    match op:
+        case arith.ShLIOp() if amount.literal is not None and fits and amount.literal < 62:
+            return _shifted_left(op, value, amount.literal)
+        case arith.ShRSIOp() if fits:
+            return _shifted_right(value, amount)
+        case arith.ShRUIOp() if fits and value.is_natural:
+            return _shifted_right(value, amount)
+        case arith.ShRUIOp() if fits:
+            bits = UNSIGNED[WIDTHS[value.type]]
+            return from_unsigned(binary(">>", to_unsigned(value), amount, bits), value.type)
+        case _:
+            return _helped(f, _SHIFTS[type_of(op)], value, amount)
+
+
+_SHIFTS = {arith.ShLIOp: "shl", arith.ShRUIOp: "shru", arith.ShRSIOp: "shrs"}
+
+
+def _shifted_left(op: Operation, value: Expr, amount: int) -> Expr:
+    """A product with a power of two."""
+    low, high = value.bounds
+    type = value.type
+    if is_index(op.results[0].type):
+        return index("*", value, number(2**amount))
+    if low >= 0 and high << amount <= int_range(WIDTHS[type])[1]:
+        shifted = binary("<<", value, number(amount), type)
+        return replace(shifted, range=(low << amount, high << amount), multiple=value.multiple << amount)
+    if WIDTHS[type] < 32:
+        return cast(type, binary("<<", to_unsigned(value), number(amount), INT))
+    return from_unsigned(binary("<<", to_unsigned(value), number(amount), UNSIGNED[WIDTHS[type]]), type)
+
+
+# floats
+
+
+def _float(f: FunctionEmitter, op: arith.AddfOp, values: list[Expr]) -> Expr:
+    refuse_half(op)
+    lhs, rhs = values
+    return binary(_FLOAT[type_of(op)], lhs, rhs, lhs.type)
+
+
+_FLOAT_EXTREMES = {
+    arith.MaximumfOp: "maximum",
+    arith.MinimumfOp: "minimum",
+    arith.MaxnumfOp: "maxnum",
+    arith.MinnumfOp: "minnum",
+}
+
+
+def _float_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+    refuse_half(op)
+    return call(f.helper(f"{_FLOAT_EXTREMES[type_of(op)]}_{kind_of(op.results[0].type)}"), values[0].type, *values)
+
+
+def half_bits(value: Expr) -> Expr:
+    """The bits of a half float as an unsigned number."""
+    return call("__half_as_ushort" if value.type == HALF else "__bfloat16_as_ushort", "unsigned short", value)
+
+
+def half_of_bits(bits: Expr, type: str) -> Expr:
+    """The half float of some bits."""
+    function = {HALF: "__ushort_as_half", BFLOAT: "__ushort_as_bfloat16"}[type]
+    return call(function, type, bits)
+
+
+def _negf(f: FunctionEmitter, op: arith.NegfOp, values: list[Expr]) -> Expr:
+    (value,) = values
+    if not is_half(op.result.type):
+        return negate(value)
+    return half_of_bits(binary("^", half_bits(value), Expr("0x8000", 16, INT), INT), value.type)
+
+
+def _compare_floats(f: FunctionEmitter, op: arith.CmpfOp, values: list[Expr]) -> Expr:
+    refuse_half(op)
+    predicate, (lhs, rhs) = op.predicate.value.data, values
+    if predicate in _FLOAT_COMPARISONS:
+        return binary(_FLOAT_COMPARISONS[predicate], lhs, rhs, "bool")
+    if predicate in _NEGATED:
+        return negation(binary(_NEGATED[predicate], lhs, rhs, "bool"))
+    if predicate in (0, 15):
+        return number(predicate, "bool")
+    lhs, rhs = f.once(lhs), f.once(rhs)
+    match predicate:
+        case 6 | 8:  # one, ueq
+            differ = binary("||", binary("<", lhs, rhs, "bool"), binary(">", lhs, rhs, "bool"), "bool")
+            return differ if predicate == 6 else negation(differ)
+        case 7:  # ord
+            return binary("&&", binary("==", lhs, lhs, "bool"), binary("==", rhs, rhs, "bool"), "bool")
+        case _:  # uno
+            return binary("||", binary("!=", lhs, lhs, "bool"), binary("!=", rhs, rhs, "bool"), "bool")
+
+
+_FLOAT_COMPARISONS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
+_NEGATED = {9: "<=", 10: "<", 11: ">=", 12: ">"}
+"""The predicates that are true of NaN, by the comparison they are the contrary of."""
+
+
+# choosing
+
+
+def _select(f: FunctionEmitter, op: arith.SelectOp) -> None:
+    type = op.result.type
+    if not isinstance(type, MemRefType):
+        _select_values(f, op)
+        return
+    condition = f.once(f.operand(op.cond))
+    pairs = zip(f.components(op.lhs), f.components(op.rhs), strict=True)
+    parts = [f.local(select(condition, lhs, rhs), op.result.name_hint) for lhs, rhs in pairs]
+    f.bind(op.result, f.assemble(type, parts))
+
+
+def _choose(f: FunctionEmitter, op: arith.SelectOp, values: list[Expr]) -> Expr:
+    condition, then, otherwise = values
+    result = select(condition, then, otherwise)
+    if then.type in WIDTHS and WIDTHS[then.type] < 32:
+        return replace(result, type=scalar_type(op.result.type))
+    return result
+
+
+_select_values = elementwise(_choose)
+
+
+# casts
+
+
+def _extsi(f: FunctionEmitter, op: arith.ExtSIOp, values: list[Expr]) -> Expr:
+    (value,), type = values, scalar_type(op.result.type)
+    if value.type == "bool":
+        return select(value, number(-1, type), number(0, type))
+    return cast(type, value, value.bounds)
+
+
+def _extui(f: FunctionEmitter, op: arith.ExtUIOp, values: list[Expr]) -> Expr:
+    (value,), type = values, scalar_type(op.result.type)
+    if value.type == "bool":
+        return cast(type, value, (0, 1))
+    if value.is_natural:
+        return cast(type, value, value.bounds)
+    return cast(type, to_unsigned(value), (0, 2 ** WIDTHS[value.type] - 1))
+
+
+def narrow(value: Expr, type: str) -> Expr:
+    """The last bits of an integer, as a number of a type that is not wider."""
+    if value.type == type:
+        return value
+    if type == "bool":
+        return binary("!=", binary("&", value, number(1), INT), number(0), "bool")
+    low, high = int_range(WIDTHS[type])
+    fits = low <= value.bounds[0] and value.bounds[1] <= high
+    source = value.unsigned if value.unsigned is not None and not fits else value
+    return cast(type, source, value.bounds if fits else None)
+
+
+def _trunci(f: FunctionEmitter, op: arith.TruncIOp, values: list[Expr]) -> Expr:
+    return narrow(values[0], scalar_type(op.result.type))
+
+
+def _index_cast(f: FunctionEmitter, op: arith.IndexCastOp, values: list[Expr]) -> Expr:
+    (value,), type = values, scalar_type(op.result.type)
+    if is_index(op.result.type):
+        if value.literal is not None:
+            return number(value.literal)
+        if value.type == "bool":
+            return select(value, number(-1), number(0))
+        return value if WIDTHS[value.type] >= 32 else cast(INT, value, value.bounds)
+    if value.literal is not None and type != "bool":
+        return _literal(value.literal, type)
+    if WIDTHS[type] == 64:
+        return widen(value)
+    return replace(value, wide=None) if value.type == type else narrow(value, type)
+
+
+def _literal(value: int, type: str) -> Expr:
+    low, _ = int_range(WIDTHS[type])
+    return number((value - low) % 2 ** WIDTHS[type] + low, type)
+
+
+def _sitofp(f: FunctionEmitter, op: arith.SIToFPOp, values: list[Expr]) -> Expr:
+    refuse_half(op)
+    (value,), type = values, scalar_type(op.result.type)
+    if value.type == "bool":
+        value = select(value, number(-1, INT), number(0, INT))
+    return cast(type, widen(value) if value.wide is not None else value)
+
+
+def _uitofp(f: FunctionEmitter, op: arith.UIToFPOp, values: list[Expr]) -> Expr:
+    refuse_half(op)
+    (value,), type = values, scalar_type(op.result.type)
+    if value.type == "bool" or value.is_natural:
+        return cast(type, value)
+    return cast(type, to_unsigned(widen(value) if is_index(op.input.type) else value))
+
+
+def _to_integer(sign: str) -> Build:
+    def convert(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+        refuse_half(op)
+        (value,), type = values, scalar_type(op.results[0].type)
+        if type == "bool":  # 0 and -1, or 0 and 1
+            bound = Expr("-1", 15, value.type) if sign == "s" else Expr("1", 16, value.type)
+            return binary("<=" if sign == "s" else ">=", value, bound, "bool")
+        return call(f.helper(f"to_{sign}{WIDTHS[type]}_{kind_of(op.operands[0].type)}"), type, value)
+
+    return convert
+
+
+def _extf(f: FunctionEmitter, op: arith.ExtFOp, values: list[Expr]) -> Expr:
+    (value,), type = values, scalar_type(op.result.type)
+    if value.type not in _HALF_TO_FLOAT:
+        return cast(type, value)
+    result = call(_HALF_TO_FLOAT[value.type], "float", value)
+    return result if type == "float" else cast(type, result)
+
+
+_HALF_TO_FLOAT = {HALF: "__half2float", BFLOAT: "__bfloat162float"}
+_FLOAT_TO_HALF = {HALF: "__float2half_rn", BFLOAT: "__float2bfloat16_rn"}
+
+
+def _truncf(f: FunctionEmitter, op: arith.TruncFOp, values: list[Expr]) -> Expr:
+    """To a half float from f64 by way of an f32 that rounds to odd: what that rounds to is rounded once."""
+    (value,), type = values, scalar_type(op.result.type)
+    if type not in _FLOAT_TO_HALF:
+        return cast(type, value)
+    if isinstance(element_type(op.input.type), Float64Type):
+        value = call(f.helper("round_to_odd"), "float", value)
+    return call(_FLOAT_TO_HALF[type], type, value)
+
+
+_BITCASTS = {
+    ("int", "float"): "__int_as_float",
+    ("float", "int"): "__float_as_int",
+    ("long long", "double"): "__longlong_as_double",
+    ("double", "long long"): "__double_as_longlong",
+}
+
+
+def bitcast(value: Expr, type: str) -> Expr:
+    """The bits of a scalar as a type of the same width."""
+    if value.type == type:
+        return value
+    if (value.type, type) in _BITCASTS:
+        return call(_BITCASTS[value.type, type], type, value)
+    if value.type in _HALF_TO_FLOAT:
+        bits = half_bits(value)
+        return half_of_bits(bits, type) if type in _HALF_TO_FLOAT else cast(type, bits)
+    return half_of_bits(to_unsigned(value), type)
+
+
+def _bitcast_values(f: FunctionEmitter, op: arith.BitcastOp, values: list[Expr]) -> Expr:
+    (value,) = values
+    return bitcast(widen(value) if is_index(op.input.type) else value, scalar_type(op.result.type))
+
+
+def _bitcast(f: FunctionEmitter, op: arith.BitcastOp) -> None:
+    """The type of a buffer's elements changes with its pointer's."""
+    if not isinstance(op.result.type, MemRefType):
+        elementwise(_bitcast_values)(f, op)
+        return
+    source = f.buffer(op.input)
+    pointer = pointer_to(f, source.pointer, memory_type(op.result.type.element_type), source.const)
+    f.bind(op.result, replace(source, pointer=f.local(pointer, op.result.name_hint)))
+
+
+def pointer_to(f: FunctionEmitter, pointer: Expr, element: str, const: bool) -> Expr:
+    """A pointer as one to elements of another type."""
+    type = f.module.use_type(f"{'const ' if const else ''}{element}*")
+    return Expr(f"reinterpret_cast<{type}>({pointer.text})", 16, type)
+
+
+# results of more than one value
+
+
+def _columns(f: FunctionEmitter, op: Operation) -> list[tuple[Expr, Expr]]:
+    lhs, rhs = op.operands
+    if lanes(lhs.type) is None:
+        return [(f.once(f.operand(lhs)), f.once(f.operand(rhs)))]
+    return [(f.once(a), f.once(b)) for a, b in zip(f.lanes(lhs), f.lanes(rhs), strict=True)]
+
+
+def _define_rows(f: FunctionEmitter, op: Operation, rows: list[tuple[Expr, Expr]]) -> None:
+    for result, values in zip(op.results, zip(*rows, strict=True), strict=True):
+        if lanes(result.type) is None:
+            f.define(result, values[0])
+        else:
+            f.define_lanes(result, values)
+
+
+def _wide_index(op: Operation, values: tuple[Expr, Expr]) -> tuple[Expr, Expr]:
+    return (widen(values[0]), widen(values[1])) if is_index(op.operands[0].type) else values
+
+
+def _add_extended(f: FunctionEmitter, op: arith.AddUIExtendedOp) -> None:
+    rows: list[tuple[Expr, Expr]] = []
+    for row in _columns(f, op):
+        lhs, rhs = _wide_index(op, row)
+        if lhs.type == "bool":
+            rows.append((binary("!=", lhs, rhs, "bool"), binary("&&", lhs, rhs, "bool")))
+            continue
+        total = f.once(wrapping("+", lhs, rhs, lhs.type), op.sum.name_hint)
+        rows.append((total, binary("<", to_unsigned(total), to_unsigned(lhs), "bool")))
+    _define_rows(f, op, rows)
+
+
+def _multiply_extended(f: FunctionEmitter, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp) -> None:
+    signed = isinstance(op, arith.MulSIExtendedOp)
+    rows: list[tuple[Expr, Expr]] = []
+    for row in _columns(f, op):
+        lhs, rhs = _wide_index(op, row)
+        if lhs.type == "bool":  # -1 * -1 is 1, whose upper bit is 0
+            rows.append((binary("&&", lhs, rhs, "bool"), number(0, "bool")))
+        else:
+            rows.append((wrapping("*", lhs, rhs, lhs.type), _upper_half(lhs, rhs, signed)))
+    _define_rows(f, op, rows)
+
+
+def _upper_half(lhs: Expr, rhs: Expr, signed: bool) -> Expr:
+    bits = WIDTHS[lhs.type]
+    if bits == 64:
+        if signed:
+            return call("__mul64hi", LONG, lhs, rhs)
+        return from_unsigned(call("__umul64hi", UNSIGNED[64], to_unsigned(lhs), to_unsigned(rhs)), LONG)
+    wide = LONG if signed else UNSIGNED[64]
+    a, b = (cast(wide, value if signed else to_unsigned(value)) for value in (lhs, rhs))
+    return cast(lhs.type, binary(">>", binary("*", a, b, wide), number(bits), wide))
+
+
+LOWERINGS: Lowerings = {
+    arith.ConstantOp: _constant,
+    **dict.fromkeys(_SYMBOLS, elementwise(_wrapping)),
+    **dict.fromkeys(_BITWISE, elementwise(_bitwise)),
+    **dict.fromkeys((arith.MinSIOp, arith.MaxSIOp), elementwise(_signed_extreme)),
+    **dict.fromkeys((arith.MinUIOp, arith.MaxUIOp), elementwise(_unsigned_extreme)),
+    **dict.fromkeys(_FLOAT, elementwise(_float)),
+    **dict.fromkeys(_FLOAT_EXTREMES, elementwise(_float_extreme)),
+    **dict.fromkeys(_SHIFTS, elementwise(_shift)),
+    arith.DivSIOp: elementwise(_division(_divsi, signed=True)),
+    arith.RemSIOp: elementwise(_division(_remsi, signed=True)),
+    arith.FloorDivSIOp: elementwise(_division(_floordivsi, signed=True)),
+    arith.CeilDivSIOp: elementwise(_division(_ceildivsi, signed=True)),
+    arith.DivUIOp: elementwise(_division(_divui, signed=False)),
+    arith.RemUIOp: elementwise(_division(_remui, signed=False)),
+    arith.CeilDivUIOp: elementwise(_division(_ceildivui, signed=False)),
+    arith.NegfOp: elementwise(_negf),
+    arith.CmpiOp: elementwise(_compare_integers),
+    arith.CmpfOp: elementwise(_compare_floats),
+    arith.SelectOp: _select,
+    arith.ExtSIOp: elementwise(_extsi),
+    arith.ExtUIOp: elementwise(_extui),
+    arith.TruncIOp: elementwise(_trunci),
+    arith.IndexCastOp: elementwise(_index_cast),
+    arith.SIToFPOp: elementwise(_sitofp),
+    arith.UIToFPOp: elementwise(_uitofp),
+    arith.FPToSIOp: elementwise(_to_integer("s")),
+    arith.FPToUIOp: elementwise(_to_integer("u")),
+    arith.ExtFOp: elementwise(_extf),
+    arith.TruncFOp: elementwise(_truncf),
+    arith.BitcastOp: _bitcast,
+    arith.AddUIExtendedOp: _add_extended,
+    arith.MulUIExtendedOp: _multiply_extended,
+    arith.MulSIExtendedOp: _multiply_extended,
+}

@@ -1,0 +1,258 @@
+"""The `scf` dialect and `cf.assert`: loops and branches as C++ has them.
+
+A value that a loop carries is a variable, assigned at the end of each iteration. A branch that gives one value and has
+no statements is a conditional expression. `scf.parallel` runs in order. A failed assertion traps.
+
+A loop variable of type `index` is `int` if its bounds are, and stepping past the upper bound cannot overflow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from math import gcd
+
+from xdsl.dialects import cf, scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, BlockArgument, SSAValue
+
+from ...llvm.types import lanes
+from .expression import INT, LONG, Expr, common, int_range, name, negation, select
+from .function import FunctionEmitter, Lowerings, has_effects, unsupported
+from .types import is_index, scalar_type
+
+_LONGEST = 40  # characters of a bound that stands in the head of a loop
+
+
+def _bound(f: FunctionEmitter, value: SSAValue, hint: str) -> Expr:
+    bound = f.operand(value)
+    return f.local(bound, value.name_hint or hint) if bound.reads or len(bound.text) > _LONGEST else bound
+
+
+def _loop_type(bounds: Sequence[Expr], value: SSAValue) -> str:
+    if not is_index(value.type):
+        return scalar_type(value.type)
+    lower, upper, step = bounds
+    last = upper.bounds[1] + step.bounds[1] - 1
+    steps_fit = step.literal == 1 or last <= int_range(32)[1]
+    return INT if steps_fit and common(lower.type, upper.type, step.type) == INT else LONG
+
+
+def _head(f: FunctionEmitter, variable: SSAValue, bounds: tuple[SSAValue, SSAValue, SSAValue]) -> tuple[str, Expr]:
+    """The head of a loop, and its variable as an expression. Must be called where the loop is written: inside of it
+    the variable has its name."""
+    lower, upper, step = f.operand(bounds[0]), _bound(f, bounds[1], "end"), _bound(f, bounds[2], "step")
+    type = _loop_type((lower, upper, step), bounds[0])
+    low = lower.bounds[0]
+    new = f.names.fresh(variable.name_hint or "i")
+    index = name(new, type, (low, max(low, upper.bounds[1] - 1)), gcd(lower.multiple, step.multiple))
+    following = f"++{new}" if step.literal == 1 else f"{new} += {step.at(3)}"
+    head = f"for ({type} {new} = {lower.text}; {new} < {upper.at(11)}; {following})"
+    return head, replace(index, range=_not_constant(index.range))
+
+
+def _not_constant(range: tuple[int, int] | None) -> tuple[int, int] | None:
+    """A loop variable keeps its name in the text even if only one value is possible."""
+    return None if range is None else (range[0], max(range[1], range[0] + 1))
+
+
+def _for(f: FunctionEmitter, op: scf.ForOp) -> None:
+    variable, *arguments = op.body.block.args
+    carried = _carry(f, arguments, op.iter_args, op.res)
+    if has_effects(op):
+        f.flush()
+    with f.names.scope():
+        head, index = _head(f, variable, (op.lb, op.ub, op.step))
+        with f.block(head):
+            f.bind(variable, index)
+            _bind_all(f, arguments, carried)
+            f.walk(op.body.block)
+            _assign(f, carried, _yielded(f, op.body.block))
+    _bind_all(f, op.res, carried)
+
+
+def _carry(
+    f: FunctionEmitter, arguments: Sequence[BlockArgument], initial: Sequence[SSAValue], results: Sequence[SSAValue]
+) -> list[list[Expr]]:
+    """A variable for each component of what a loop carries."""
+    carried: list[list[Expr]] = []
+    for argument, start, result in zip(arguments, initial, results, strict=True):
+        parts = [part.wide or part for part in f.components(start)]
+        named = argument if argument.name_hint is not None else result
+        types = f.component_types(start.type)
+        carried.append(
+            [f.declare(*each) for each in zip(types, f.result_names(named), parts, strict=True)]
+        )  # fmt: skip
+    return carried
+
+
+def _bind_all(f: FunctionEmitter, values: Sequence[SSAValue], parts: Sequence[Sequence[Expr]]) -> None:
+    for value, components in zip(values, parts, strict=True):
+        f.bind(value, f.assemble(value.type, components))
+
+
+def _yielded(f: FunctionEmitter, block: Block) -> list[Expr]:
+    """What the terminator of `block` gives, as components."""
+    assert block.last_op is not None
+    return f.all_components(block.last_op.operands)
+
+
+def _assign(f: FunctionEmitter, carried: Sequence[Sequence[Expr]], values: Sequence[Expr]) -> None:
+    """Assign all variables at once: a value that is computed of a variable assigned before it gets one of its own."""
+    variables = [variable for parts in carried for variable in parts]
+    values = [
+        value.wide or value if variable.type == LONG else value
+        for variable, value in zip(variables, values, strict=True)
+    ]
+    for n, value in enumerate(values):
+        if any(_mentions(value, variable) for variable in variables[:n]):
+            values[n] = f.local(value, "next")
+    for variable, value in zip(variables, values, strict=True):
+        if variable.text != value.text:
+            f.line(f"{variable.text} = {value.text};")
+
+
+def _mentions(value: Expr, variable: Expr) -> bool:
+    return re.search(rf"\b{re.escape(variable.text)}\b", value.text) is not None
+
+
+def _parallel(f: FunctionEmitter, op: scf.ParallelOp) -> None:
+    if op.initVals:
+        raise unsupported(op, "reductions are not supported, use loop-carried values")
+    if has_effects(op):
+        f.flush()
+    bounds = list(zip(op.lowerBound, op.upperBound, op.step, strict=True))
+    _nest(f, op, bounds, 0)
+
+
+def _nest(f: FunctionEmitter, op: scf.ParallelOp, bounds: list[tuple[SSAValue, SSAValue, SSAValue]], axis: int) -> None:
+    if axis == len(bounds):
+        f.walk(op.body.block)
+        return
+    with f.names.scope():
+        head, index = _head(f, op.body.block.args[axis], bounds[axis])
+        with f.block(head):
+            f.bind(op.body.block.args[axis], index)
+            _nest(f, op, bounds, axis + 1)
+
+
+def _if(f: FunctionEmitter, op: scf.IfOp) -> None:
+    condition = f.operand(op.cond)
+    if has_effects(op):
+        if condition.reads:
+            condition = f.local(condition, op.cond.name_hint or "condition")
+        f.flush()
+    names = [f.result_names(result) for result in op.output]
+    branches: list[tuple[list[str], list[Expr]]] = []
+    for block in (op.true_region.block, *op.false_region.blocks):
+        with f.captured() as lines:
+            f.walk(block)
+            branches.append((lines, _yielded(f, block)))
+    if len(branches) == 2 and not any(lines for lines, _ in branches) and len(branches[0][1]) == 1:
+        f.names.release(names[0][0])
+        _conditional(f, op.output[0], condition, branches[0][1][0], branches[1][1][0])
+    else:
+        _branches(f, op, condition, names, branches)
+
+
+def _conditional(f: FunctionEmitter, result: SSAValue, condition: Expr, then: Expr, otherwise: Expr) -> None:
+    chosen = select(condition, then, otherwise)
+    if isinstance(result.type, MemRefType):
+        f.bind(result, f.assemble(result.type, [f.local(chosen, result.name_hint)]))
+    elif lanes(result.type) is not None:
+        f.define_lanes(result, [chosen])
+    else:
+        f.define(result, chosen)
+
+
+def _branches(
+    f: FunctionEmitter,
+    op: scf.IfOp,
+    condition: Expr,
+    names: Sequence[Sequence[str]],
+    branches: Sequence[tuple[list[str], list[Expr]]],
+) -> None:
+    yielded = iter(list(zip(*(parts for _, parts in branches), strict=True)))
+    results: list[list[Expr]] = []
+    for result, texts in zip(op.output, names, strict=True):
+        types = [
+            common(*(part.type for part in next(yielded))) if is_index(result.type) else (next(yielded), type)[1]
+            for type in f.component_types(result.type)
+        ]
+        results.append([f.declare(type, text) for type, text in zip(types, texts, strict=True)])
+    for n, (lines, parts) in enumerate(branches):
+        if n == 1 and not lines and not parts:
+            break
+        f.line(f"if ({condition.text}) {{" if n == 0 else "} else {")
+        f.lines += lines
+        with f.inside():
+            _assign(f, results, parts)
+    f.line("}")
+    _bind_all(f, op.output, results)
+
+
+def _while(f: FunctionEmitter, op: scf.WhileOp) -> None:
+    before, after = op.before_region.block, op.after_region.block
+    test = before.last_op
+    assert isinstance(test, scf.ConditionOp)
+    carried = _carry(f, before.args, op.arguments, before.args)
+    if has_effects(op):
+        f.flush()
+    results = [
+        [f.declare(*each) for each in zip(f.component_types(result.type), f.result_names(result), strict=True)]
+        for result in _new_results(op, test)
+    ]
+    _bind_all(f, before.args, carried)
+    with f.captured() as lines:
+        f.walk(before)
+        condition = f.operand(test.condition)
+        passed = [f.components(value) for value in test.args]
+        simple = not f.lines and not results and not condition.reads
+        if not simple:
+            _assign(f, results, [part for value, parts in zip(test.args, passed, strict=True)
+                                 if _is_new(op, value) for part in parts])  # fmt: skip
+            f.line(f"if ({negation(condition).text}) {{")
+            f.line("  break;")
+            f.line("}")
+        found = iter(results)
+        passed = [next(found) if _is_new(op, value) else parts for value, parts in zip(test.args, passed, strict=True)]
+        _bind_all(f, after.args, passed)
+        f.walk(after)
+        _assign(f, carried, _yielded(f, after))
+    f.line(f"while ({condition.text}) {{" if simple else "while (true) {")
+    f.lines += lines
+    f.line("}")
+    _bind_all(f, op.res, passed)
+
+
+def _is_new(op: scf.WhileOp, value: SSAValue) -> bool:
+    """Whether what a loop gives is computed in its test, not one of the variables it carries."""
+    return not (isinstance(value, BlockArgument) and value.owner is op.before_region.block)
+
+
+def _new_results(op: scf.WhileOp, test: scf.ConditionOp) -> list[SSAValue]:
+    return [result for result, value in zip(op.res, test.args, strict=True) if _is_new(op, value)]
+
+
+def _assert(f: FunctionEmitter, op: cf.AssertOp) -> None:
+    condition = f.operand(op.arg)
+    f.flush()
+    with f.block(f"if ({negation(condition).text})"):
+        f.line("__trap();")
+
+
+def _nothing(f: FunctionEmitter, op: object) -> None:
+    """A terminator: the operation around it reads its operands."""
+
+
+LOWERINGS: Lowerings = {
+    scf.ForOp: _for,
+    scf.IfOp: _if,
+    scf.WhileOp: _while,
+    scf.ParallelOp: _parallel,
+    scf.YieldOp: _nothing,
+    scf.ConditionOp: _nothing,
+    scf.ReduceOp: _nothing,
+    cf.AssertOp: _assert,
+}

@@ -1,0 +1,401 @@
+"""Upstream MLIR to CUDA C++ text, in one walk: every operation is written by the function its class has in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+from xdsl.dialects import arith as arith_ops
+from xdsl.dialects import func, gpu, memref, vector
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from ....core.diagnostics import did_you_mean
+from ....core.dtypes import dtype_of, numpy_dtype
+from ....core.errors import UnsupportedError
+from ....transforms.lowering.module import NAME, NOALIAS, PACKED
+from ...llvm.function import unsupported
+from ...llvm.types import byte_size, dense_bytes, is_half, lanes, layout_of
+from . import arith, control, math
+from . import gpu as threads
+from . import memref as buffers
+from . import vector as vectors
+from .expression import LONG, PRIMARY, UNSIGNED, Expr
+from .function import Buffer, FunctionEmitter, Lowering, Lowerings
+from .helpers import helper_text
+from .memref import ALIGNMENT
+from .names import PREFIX, Names, legal
+from .types import HEADERS, decimal, memory_type, scalar_type
+
+LOWERINGS: Lowerings = {
+    **arith.LOWERINGS,
+    **math.LOWERINGS,
+    **buffers.LOWERINGS,
+    **vectors.LOWERINGS,
+    **control.LOWERINGS,
+    **threads.LOWERINGS,
+}
+"""Every operation that can be written, and what writes it."""
+
+NVRTC_OPTIONS: tuple[str, ...] = ("-std=c++17", "-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true")
+"""What the text must be compiled with to mean what it says: no product and sum become one operation, subnormal numbers
+stay, and quotients and roots are rounded correctly."""
+
+
+@dataclass(frozen=True)
+class KernelParameter:
+    """One parameter of a kernel. An argument of the `gpu.func` is one or, if it is a memref that leaves parts of its
+    layout open, several: the pointer, then each open size, each open stride of a strided layout, and the offset if it
+    is open, all `long long`. Offsets and strides count elements; the pointer is what they count from.
+
+    `argument`: the number of the argument. `role`: pointer, scalar, size, stride or offset; `axis` of a size or stride.
+    `ctype`: the type in the text. `dtype`: the data type of the scalar or of the elements, None for a bare pointer.
+    `writes`: whether the kernel may write through the pointer. `alignment`: bytes that must divide the pointer.
+    """
+
+    name: str
+    ctype: str
+    argument: int
+    role: str
+    dtype: str | None = None
+    axis: int | None = None
+    writes: bool = False
+    alignment: int = 1
+
+
+@dataclass(frozen=True)
+class EmittedKernel:
+    """One kernel: the name of its `gpu.func`, its `symbol` in the text (`extern "C"`), and what a launch must know.
+
+    `block_size`: the only one it may be launched with, if one is known. `shared_bytes`: of static shared memory.
+    `dynamic_shared_bytes`: what the launch must give.
+    """
+
+    name: str
+    symbol: str
+    parameters: tuple[KernelParameter, ...]
+    block_size: tuple[int, int, int] | None
+    shared_bytes: int
+    dynamic_shared_bytes: int
+
+
+@dataclass(frozen=True)
+class EmittedCuda:
+    """CUDA C++ text and the kernels in it, in order."""
+
+    source: str
+    kernels: tuple[EmittedKernel, ...]
+
+
+def emit_cuda(module: ModuleOp | gpu.ModuleOp) -> EmittedCuda:
+    """CUDA C++ for the one `gpu.module` of a module in the upstream subset, half floats legalized.
+
+    Raises UnsupportedError for what cannot be written.
+    """
+    if isinstance(module, gpu.ModuleOp):
+        return _ModuleEmitter(module).emit()
+    found = [op for op in module.ops if isinstance(op, gpu.ModuleOp)]
+    if len(found) != 1:
+        raise UnsupportedError(f"expected one gpu.module, got {len(found)}")
+    return _ModuleEmitter(found[0]).emit()
+
+
+class _ModuleEmitter:
+    """The module being written; `function.Module` says what functions ask of it."""
+
+    def __init__(self, module: gpu.ModuleOp) -> None:
+        ops = list(module.body.block.ops)
+        self._functions = {op.sym_name.data: op for op in ops if isinstance(op, gpu.FuncOp)}
+        self._external = {op.sym_name.data: op for op in ops if isinstance(op, func.FuncOp) and op.is_declaration}
+        self._globals = {op.sym_name.data: op for op in _globals_around(module)}
+        for op in ops:
+            if not isinstance(op, gpu.FuncOp | memref.GlobalOp) and op not in self._external.values():
+                raise unsupported(op, "no CUDA lowering in a gpu.module")
+        self._names = Names(legal(name) for name in self._external)
+        self._symbols = {name: self._names.fresh(name) for name in self._functions}
+        self._headers: list[str] = []
+        self._structs: dict[str, str] = {}
+        self._helpers: dict[str, str] = {}
+        self._arrays: dict[str, tuple[str, str, bool]] = {}
+        self._declared: list[str] = []
+        self._writing: dict[SSAValue, bool] = {}
+
+    def emit(self) -> EmittedCuda:
+        emitted: list[EmittedKernel] = []
+        texts: list[str] = []
+        shared: dict[str, int] = {}
+        for op in _callees_first(self._functions):
+            text, kernel, shared_bytes = self._function(op, shared)
+            shared[op.sym_name.data] = shared_bytes
+            texts.append(text)
+            if kernel is not None:
+                emitted.append(kernel)
+        includes = "\n".join(f"#include <{header}>" for header in self._headers)
+        parts = [includes, *self._structs.values(), *self._helpers.values(), "\n".join(self._declared), *texts]
+        order = list(self._functions)
+        emitted.sort(key=lambda kernel: order.index(kernel.name))
+        return EmittedCuda("\n\n".join(filter(None, parts)) + "\n", tuple(emitted))
+
+    # what functions ask for
+
+    def helper(self, name: str) -> str:
+        if name not in self._helpers:
+            text, needed = helper_text(name)
+            for each in needed:
+                self.helper(each)
+            self._helpers[name] = text
+        return PREFIX + name
+
+    def use_type(self, type: str) -> str:
+        for known, header in HEADERS.items():
+            if known in type and header not in self._headers:
+                self._headers.append(header)
+        return type
+
+    def aligned_struct(self, element: str, count: int) -> str:
+        name = f"{PREFIX}{element.strip('_').replace(' ', '_')}_{count}"
+        size = count * {"unsigned char": 1, "signed char": 1, "short": 2, "__half": 2, "__nv_bfloat16": 2}[element]
+        self._structs[name] = f"struct __align__({size}) {name} {{\n  {self.use_type(element)} lane[{count}];\n}};"
+        return name
+
+    def global_buffer(self, op: memref.GetGlobalOp) -> tuple[str, str, bool]:
+        name = op.name_.string_value()
+        if name not in self._arrays:
+            if name not in self._globals:
+                raise unsupported(op, f"no memref.global called {name!r}{did_you_mean(name, self._globals)}")
+            self._arrays[name] = self._declare(self._globals[name])
+        return self._arrays[name]
+
+    def _declare(self, op: memref.GlobalOp) -> tuple[str, str, bool]:
+        """A static array: its name, the type of its elements in the text, whether it is constant. Numbers that have no
+        decimal literal are declared as their bits."""
+        if None in layout_of(op.type).shape:
+            raise unsupported(op, f"a global needs a static shape, got {op.type}")
+        new = self._names.fresh(op.sym_name.data)
+        count, kind, const = (
+            max(prod(op.type.get_shape()), 1),
+            memory_type(op.type.element_type),
+            op.constant is not None,
+        )
+        values = ""
+        if not isinstance(op.initial_value, UnitAttr):
+            literals, kind = _literals(dense_bytes(op.initial_value, op.type), op.type.element_type, kind)
+            values = f" = {{{', '.join(literals)}}}" if literals else ""
+        qualifier = "static __device__ const " if const else "static __device__ "
+        self._declared.append(f"{qualifier}__align__({ALIGNMENT}) {self.use_type(kind)} {new}[{count}]{values};")
+        return new, kind, const
+
+    def callee(self, op: func.CallOp) -> tuple[str, gpu.FuncOp | None]:
+        name = op.callee.string_value()
+        if name in self._functions:
+            function = self._functions[name]
+            if function.kernel is not None:
+                raise unsupported(op, f"{name} is a kernel, which is launched, not called")
+            return self._symbols[name], function
+        if name not in self._external:
+            raise unsupported(op, f"no function called {name!r} on the device{did_you_mean(name, self._functions)}")
+        if PACKED in self._external[name].attributes:
+            raise unsupported(op, f"{name} is a function of Python, which the device cannot call")
+        return name, None
+
+    def writes(self, value: SSAValue) -> bool:
+        if value not in self._writing:
+            self._writing[value] = True  # what a recursive function does while it is not known
+            self._writing[value] = any(self._writes_through(use.operation, use.index) for use in value.uses)
+        return self._writing[value]
+
+    def _writes_through(self, op: Operation, operand: int) -> bool:
+        """Whether `op` may write through its operand of that number, or hide where it goes."""
+        match op:
+            case memref.LoadOp() | vector.LoadOp() | vector.MaskedLoadOp() | memref.DimOp() | memref.RankOp():
+                return False
+            case (
+                memref.CastOp()
+                | memref.MemorySpaceCastOp()
+                | memref.SubviewOp()
+                | memref.ReinterpretCastOp()
+                | memref.ViewOp()
+                | arith_ops.BitcastOp()
+            ):
+                return self.writes(op.results[0])
+            case memref.ExtractStridedMetaDataOp():
+                return self.writes(op.base_buffer)
+            case func.CallOp() if (callee := self._functions.get(op.callee.string_value())) is not None:
+                return self.writes(callee.body.block.args[operand])
+            case _:
+                return True
+
+    def lowering(self, op: Operation) -> Lowering:
+        found = LOWERINGS.get(type(op))
+        if found is None:
+            raise unsupported(op, "no CUDA lowering")
+        return found
+
+    # functions
+
+    def _function(self, op: gpu.FuncOp, shared: dict[str, int]) -> tuple[str, EmittedKernel | None, int]:
+        """The text of a function, what a launch must know of it if it is a kernel, and its static shared memory with
+        that of the functions it calls."""
+        if len(op.body.blocks) != 1:
+            raise unsupported(op, f"{op.sym_name.data} must be structured, got {len(op.body.blocks)} blocks")
+        with self._names.scope():
+            f = FunctionEmitter(self, self._names, op)
+            parameters = [
+                p for n, argument in enumerate(op.body.block.args) for p in self._parameter(f, op, n, argument)
+            ]
+            f.walk(op.body.block)
+        called = {each.callee.string_value() for each in op.walk() if isinstance(each, func.CallOp)}
+        shared_bytes = f.shared_bytes + sum(shared.get(name, 0) for name in called)
+        symbol = self._symbols[op.sym_name.data]
+        listed = ", ".join(f"{p.ctype} {p.name}" for p in parameters)
+        text = "\n".join([f"{_head(op, f.block_size)} {symbol}({listed}) {{", *f.lines, "}"])
+        if op.kernel is None:
+            return text, None, shared_bytes
+        aligned = tuple(replace(p, alignment=max(p.alignment, f.alignments.get(p.name, 1))) for p in parameters)
+        size = None if f.block_size is None else _three(f.block_size)
+        kernel = EmittedKernel(op.sym_name.data, symbol, aligned, size, shared_bytes, f.dynamic_shared_bytes)
+        return text, kernel, shared_bytes
+
+    def _parameter(
+        self, f: FunctionEmitter, op: gpu.FuncOp, number: int, argument: BlockArgument
+    ) -> Iterator[KernelParameter]:
+        """The parameters that carry an argument, which is bound to them."""
+        hint = _given_name(op, number) or argument.name_hint or f"arg{number}"
+        type = argument.type
+        if not isinstance(type, MemRefType):
+            yield from self._scalars(f, number, argument, hint)
+            return
+        layout = layout_of(type)
+        const = not self.writes(argument)
+        kind = self.use_type(memory_type(type.element_type))
+        pointer = self._names.fresh(hint)
+        restrict = " __restrict__" if _is_alone(op, number) else ""
+        ctype = f"{'const ' if const else ''}{kind}*"
+        dtype = dtype_of(type.element_type).name
+        yield KernelParameter(
+            pointer, ctype + restrict, number, "pointer", dtype, None, not const, byte_size(type.element_type)
+        )
+        parts = [Expr(pointer, PRIMARY, ctype)]
+        open_parts: list[tuple[str, int | None]] = [
+            ("size", axis) for axis, extent in enumerate(layout.shape) if extent is None
+        ]
+        if not layout.identity:
+            open_parts += [("stride", axis) for axis, stride in enumerate(layout.strides) if stride is None]
+        if layout.offset is None:
+            open_parts.append(("offset", None))
+        for role, axis in open_parts:
+            name = self._names.fresh(f"{pointer}_{role}{'' if axis is None else axis}")
+            least = 0 if role == "size" else -(2**63)
+            parts.append(Expr(name, PRIMARY, LONG, (least, 2**63 - 1)))
+            yield KernelParameter(name, LONG, number, role, axis=axis)
+        buffer = f.assemble(type, parts)
+        assert isinstance(buffer, Buffer)
+        alignment = ALIGNMENT if f.is_kernel else byte_size(type.element_type)
+        f.bind(
+            argument,
+            replace(buffer, const=const, alignment=alignment, parameter=pointer if f.is_kernel else None),
+        )
+
+    def _scalars(
+        self, f: FunctionEmitter, number: int, argument: BlockArgument, hint: str
+    ) -> Iterator[KernelParameter]:
+        type, count = scalar_type(argument.type), lanes(argument.type)
+        if count is not None and f.is_kernel:
+            raise UnsupportedError(f"a kernel cannot have a vector as its parameter {hint}")
+        dtype = None if type == "void*" else dtype_of(argument.type).scalar.name
+        hints = [hint] if count is None else [f"{hint}_{lane}" for lane in range(count)]
+        parts = [Expr(self._names.fresh(each), PRIMARY, self.use_type(type)) for each in hints]
+        f.bind(argument, parts[0] if count is None else tuple(parts))
+        for part in parts:
+            yield KernelParameter(part.text, type, number, "pointer" if dtype is None else "scalar", dtype)
+
+
+def _three(sizes: tuple[int, ...]) -> tuple[int, int, int]:
+    x, y, z, *_ = (*sizes, 1, 1)
+    return x, y, z
+
+
+def _globals_around(module: gpu.ModuleOp) -> Iterator[memref.GlobalOp]:
+    """The globals that a function of the module can name: those beside the module, hidden by those in it."""
+    outer = module.parent_op()
+    if isinstance(outer, ModuleOp):
+        yield from (op for op in outer.ops if isinstance(op, memref.GlobalOp))
+    yield from (op for op in module.body.block.ops if isinstance(op, memref.GlobalOp))
+
+
+def _callees_first(functions: dict[str, gpu.FuncOp]) -> Iterator[gpu.FuncOp]:
+    """Each function behind those that it calls."""
+    done: dict[str, bool] = {}
+
+    def visit(name: str) -> Iterator[gpu.FuncOp]:
+        if name in done:
+            if not done[name]:
+                raise unsupported(functions[name], f"{name} calls itself")
+            return
+        done[name] = False
+        for op in functions[name].walk():
+            if isinstance(op, func.CallOp) and op.callee.string_value() in functions:
+                yield from visit(op.callee.string_value())
+        done[name] = True
+        yield functions[name]
+
+    for name in functions:
+        yield from visit(name)
+
+
+def _head(op: gpu.FuncOp, block_size: tuple[int, ...] | None) -> str:
+    """What stands before the name of a function."""
+    outputs = op.function_type.outputs.data
+    if op.kernel is not None:
+        bounds = "" if block_size is None else f" __launch_bounds__({prod(block_size)})"
+        return f'extern "C" __global__ void{bounds}'
+    if len(outputs) > 1 or any(isinstance(type, MemRefType) or lanes(type) is not None for type in outputs):
+        raise unsupported(op, "a function on the device gives one scalar")
+    return f"static __device__ {scalar_type(outputs[0]) if outputs else 'void'}"
+
+
+def _argument_attributes(op: gpu.FuncOp, number: int) -> dict[str, Attribute]:
+    listed = op.attributes.get("arg_attrs")
+    if not isinstance(listed, ArrayAttr):
+        return {}
+    found = listed.data[number]
+    return dict(found.data) if isinstance(found, DictionaryAttr) else {}
+
+
+def _given_name(op: gpu.FuncOp, number: int) -> str | None:
+    name = _argument_attributes(op, number).get(NAME)
+    return name.data if isinstance(name, StringAttr) else None
+
+
+def _is_alone(op: gpu.FuncOp, number: int) -> bool:
+    """Whether nothing else points where an argument does."""
+    return NOALIAS in op.attributes or NOALIAS in _argument_attributes(op, number)
+
+
+def _literals(data: bytes, type: Attribute, kind: str) -> tuple[list[str], str]:
+    """The elements of an array, and the type that they are written in."""
+    dtype = dtype_of(type)
+    values = np.frombuffer(data, numpy_dtype(dtype))
+    if dtype.is_float:
+        texts = [None if is_half(type) else decimal(value.item(), type) for value in values]
+        known = [text for text in texts if text is not None]
+        if len(known) == len(texts):
+            return known, kind
+        bits = values.view(f"u{values.itemsize}")
+        return [f"0x{value:x}" + ("ull" if values.itemsize == 8 else "u") for value in bits.tolist()], UNSIGNED[
+            dtype.bits
+        ]
+    if dtype.is_bool:
+        return [str(int(value)) for value in values], kind
+    suffix = "LL" if dtype.bits == 64 else ""
+    low = -(2 ** (dtype.bits - 1))
+    return [f"{low + 1}{suffix} - 1" if v == low else f"{v}{suffix}" for v in values.tolist()], kind

@@ -1,0 +1,265 @@
+"""C++ expressions: text, how tightly it binds, and what is known of an integer's value.
+
+What is known decides three things: that an operation cannot overflow and so needs no detour through unsigned numbers,
+whether an `index` fits `int`, and whether an address is aligned.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import gcd
+
+PRIMARY, UNARY, MULTIPLY, ADD, SHIFT, COMPARE, EQUAL, CONDITIONAL, SPACED = 16, 15, 13, 12, 11, 10, 9, 3, 15
+"""Levels of precedence. An operand of a shift or a bit operation has parentheses unless it is a unary one."""
+
+_LEVELS = {
+    "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY, "+": ADD, "-": ADD, "<<": SHIFT, ">>": SHIFT, "<": COMPARE,
+    "<=": COMPARE, ">": COMPARE, ">=": COMPARE, "==": EQUAL, "!=": EQUAL, "&": 8, "^": 7, "|": 6, "&&": 5, "||": 4,
+}  # fmt: skip
+_OPERANDS = {
+    **dict.fromkeys(("<<", ">>", "&", "^", "|"), (SPACED, SPACED)),
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), (SHIFT, SHIFT)),
+    "&&": (5, 6),
+    "||": (EQUAL, EQUAL),
+}
+"""The levels of both operands, where they are not those of the operator."""
+
+WIDTHS = {"bool": 1, "signed char": 8, "short": 16, "int": 32, "long long": 64}
+"""The integer types of values, and their bits."""
+
+INTEGERS = {bits: name for name, bits in WIDTHS.items()}
+UNSIGNED = {8: "unsigned char", 16: "unsigned short", 32: "unsigned", 64: "unsigned long long"}
+
+INT, LONG = "int", "long long"
+
+_SIMPLE = re.compile(r"-?[\w.]+")
+
+Range = tuple[int, int]
+
+
+def int_range(bits: int) -> Range:
+    """The smallest and the largest signed number of a width."""
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+def wrap(value: int, bits: int) -> int:
+    """The signed number of a width that has the last bits of `value`."""
+    low, _ = int_range(bits)
+    return (value - low) % 2**bits + low
+
+
+@dataclass(frozen=True)
+class Expr:
+    """A C++ expression without effects. `type`: what a variable that holds it is declared as."""
+
+    text: str
+    level: int
+    type: str
+    range: Range | None = None
+    """Bounds of an integer, both included."""
+    multiple: int = 1
+    """A number that divides an integer; 0 if it is 0."""
+    reads: bool = False
+    """Whether it reads memory: then it must be computed before the next write."""
+    unsigned: Expr | None = None
+    """The same bits as an unsigned number, if the value was computed as one."""
+    wide: Expr | None = None
+    """The number in 64 bits, of an `index` that fits `int` only because it came from i32."""
+
+    @cached_property
+    def simple(self) -> bool:
+        """Whether it is a name or a literal, as good as a variable."""
+        return _SIMPLE.fullmatch(self.text) is not None
+
+    @property
+    def literal(self) -> int | None:
+        """The value of an integer that is known."""
+        return self.range[0] if self.range is not None and self.range[0] == self.range[1] else None
+
+    @property
+    def bounds(self) -> Range:
+        """The range of an integer, that of its type if nothing else is known."""
+        return self.range if self.range is not None else int_range(WIDTHS[self.type])
+
+    @property
+    def is_natural(self) -> bool:
+        """Whether an integer is known not to be negative."""
+        return self.bounds[0] >= 0
+
+    def at(self, level: int) -> str:
+        """The text as an operand that must bind at least as tightly as `level`."""
+        return self.text if self.level >= level else f"({self.text})"
+
+    def named(self, name: str) -> Expr:
+        """A variable that holds the value."""
+        return replace(self, text=name, level=PRIMARY, reads=False, unsigned=None, wide=None)
+
+
+def name(text: str, type: str, range: Range | None = None, multiple: int = 1) -> Expr:
+    """A variable."""
+    return Expr(text, PRIMARY, type, range, multiple)
+
+
+def number(value: int, type: str | None = None) -> Expr:
+    """An integer literal; without a type, an `index` of the narrowest type."""
+    if type == "bool":
+        return Expr("true" if value & 1 else "false", PRIMARY, type)
+    low, high = int_range(32)
+    fits = low <= value <= high
+    suffix = "" if fits and type != LONG else "LL"
+    lowest = -(2**63) if suffix else low
+    text = f"({lowest + 1}{suffix} - 1)" if value == lowest else f"{value}{suffix}"
+    level = UNARY if value < 0 and value != lowest else PRIMARY
+    return Expr(text, level, type or (INT if fits else LONG), (value, value), abs(value))
+
+
+def binary(symbol: str, lhs: Expr, rhs: Expr, type: str, *, flat: bool = False) -> Expr:
+    """`lhs symbol rhs` with no more parentheses than needed; flat: none around a sum on the right of a sum."""
+    level = _LEVELS[symbol]
+    left, right = _OPERANDS.get(symbol, (level, level if flat else level + 1))
+    if symbol in "&|^" and f" {symbol} " in lhs.text and lhs.level == level:
+        left = level
+    return Expr(
+        f"{lhs.at(left)} {symbol} {rhs.at(right)}",
+        level,
+        type,
+        (0, 1) if type == "bool" else None,
+        reads=lhs.reads or rhs.reads,
+    )
+
+
+def cast(type: str, value: Expr, range: Range | None = None) -> Expr:
+    """`(type)value`."""
+    return Expr(f"({type}){value.at(UNARY)}", UNARY, type, range, value.multiple if range else 1, value.reads)
+
+
+def call(function: str, type: str, *arguments: Expr, range: Range | None = None) -> Expr:
+    """`function(arguments)`, of a function without effects."""
+    text = ", ".join(argument.text for argument in arguments)
+    return Expr(f"{function}({text})", PRIMARY, type, range, reads=any(argument.reads for argument in arguments))
+
+
+def negate(value: Expr) -> Expr:
+    """`-value`."""
+    text = f"({value.text})" if value.text.startswith("-") else value.at(UNARY)
+    return Expr(f"-{text}", UNARY, value.type, reads=value.reads)
+
+
+def negation(value: Expr) -> Expr:
+    """`!value`."""
+    return Expr(f"!{value.at(UNARY)}", UNARY, "bool", reads=value.reads)
+
+
+def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+    """`condition ? then : otherwise`."""
+    text = f"{condition.at(4)} ? {then.at(4)} : {otherwise.at(CONDITIONAL)}"
+    type, range = common(then.type, otherwise.type), None
+    if type in WIDTHS and type != "bool":
+        range = min(then.bounds[0], otherwise.bounds[0]), max(then.bounds[1], otherwise.bounds[1])
+    reads = condition.reads or then.reads or otherwise.reads
+    return Expr(text, CONDITIONAL, type, range, gcd(then.multiple, otherwise.multiple), reads)
+
+
+def common(*types: str) -> str:
+    """The type that holds values of all `types`, which differ only where an `index` is `int` or `long long`."""
+    return LONG if LONG in types else types[0]
+
+
+def exact(symbol: str, lhs: Range, rhs: Range) -> Range:
+    """The range of a sum, difference or product that does not wrap."""
+    if symbol == "+":
+        return lhs[0] + rhs[0], lhs[1] + rhs[1]
+    if symbol == "-":
+        return lhs[0] - rhs[1], lhs[1] - rhs[0]
+    products = [a * b for a in lhs for b in rhs]
+    return min(products), max(products)
+
+
+def multiple_of(symbol: str, lhs: Expr, rhs: Expr) -> int:
+    """What divides a sum, difference or product."""
+    return lhs.multiple * rhs.multiple if symbol == "*" else gcd(lhs.multiple, rhs.multiple)
+
+
+def compute(symbol: str, a: int, b: int) -> int:
+    return a * b if symbol == "*" else a + b if symbol == "+" else a - b
+
+
+def plain(symbol: str, lhs: Expr, rhs: Expr, type: str, *, flat: bool = False) -> Expr:
+    """A sum, difference or product in `type`, of which is known that it does not overflow."""
+    range = exact(symbol, lhs.bounds, rhs.bounds)
+    if symbol == "+" and rhs.literal is not None and rhs.literal < 0:
+        symbol, rhs = "-", number(-rhs.literal, type)
+    low, high = int_range(WIDTHS[type])
+    text = binary(symbol, lhs, rhs, type, flat=flat and symbol == "+")
+    return replace(text, range=(max(range[0], low), min(range[1], high)), multiple=multiple_of(symbol, lhs, rhs))
+
+
+def widen(value: Expr) -> Expr:
+    """An `index` in 64 bits."""
+    if value.type == LONG:
+        return value
+    if value.literal is not None:
+        return number(value.literal, LONG)
+    return value.wide or replace(cast(LONG, value, value.bounds), multiple=value.multiple)
+
+
+def index(symbol: str, lhs: Expr, rhs: Expr, *, flat: bool = False) -> Expr:
+    """A sum, difference or product of `index` values. Of two `int` it is `int`: if nothing proves that it fits, because
+    the numbers came from i32; `wide` of the result is then the same in 64 bits. flat: see `binary`."""
+    a, b = lhs.literal, rhs.literal
+    if a is not None and b is not None:
+        return number(wrap(compute(symbol, a, b), 64))
+    if b == (1 if symbol == "*" else 0):
+        return lhs
+    if a == (1 if symbol == "*" else 0) and symbol != "-":
+        return rhs
+    if symbol == "*" and (a == 0 or b == 0):
+        return number(0)
+    range = exact(symbol, lhs.bounds, rhs.bounds)
+    low, high = int_range(32)
+    if LONG in (lhs.type, rhs.type):
+        lhs, rhs = (value.wide or value for value in (lhs, rhs))
+        return plain(symbol, lhs, rhs, LONG, flat=flat)
+    result = plain(symbol, lhs, rhs, INT, flat=flat)
+    if low <= range[0] and range[1] <= high and lhs.wide is None and rhs.wide is None:
+        return result
+    if lhs.wide is not None or lhs.literal is None:
+        wide = plain(symbol, widen(lhs), rhs.wide or rhs, LONG, flat=flat)
+    else:
+        wide = plain(symbol, lhs, widen(rhs), LONG, flat=flat)
+    return replace(result, wide=wide) if range[0] <= high and range[1] >= low else wide
+
+
+def to_unsigned(value: Expr) -> Expr:
+    """The same bits as an unsigned number of the same width."""
+    bits = WIDTHS[value.type]
+    if value.literal is not None:
+        suffix = "ull" if bits == 64 else "u"
+        return Expr(f"{value.literal % 2**bits}{suffix}", PRIMARY, UNSIGNED[bits])
+    return value.unsigned or cast(UNSIGNED[bits], value)
+
+
+def from_unsigned(value: Expr, type: str, range: Range | None = None) -> Expr:
+    """The signed number with the bits of an unsigned one."""
+    return replace(cast(type, value), range=range, unsigned=value)
+
+
+def wrapping(symbol: str, lhs: Expr, rhs: Expr, type: str) -> Expr:
+    """A sum, difference or product of integers that wraps at the width of `type`."""
+    bits = WIDTHS[type]
+    low, high = int_range(bits)
+    a, b = lhs.literal, rhs.literal
+    if a is not None and b is not None:
+        return number(wrap(compute(symbol, a, b), bits), type)
+    range = exact(symbol, lhs.bounds, rhs.bounds)
+    if low <= range[0] and range[1] <= high:
+        return plain(symbol, lhs, rhs, type)
+    if bits < 32:  # computed in `int`, which holds it
+        return cast(type, binary(symbol, lhs, rhs, INT))
+    if symbol == "+" and b is not None and b < 0:
+        symbol, rhs = "-", number(-b, LONG if bits == 64 else INT) if b != low else rhs
+    left = to_unsigned(lhs)
+    right = rhs.unsigned or (to_unsigned(rhs) if rhs.literal is not None else rhs)
+    return from_unsigned(binary(symbol, left, right, UNSIGNED[bits]), type)

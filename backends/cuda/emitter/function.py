@@ -1,0 +1,362 @@
+"""Writing one function: statements, values, and which expressions become variables.
+
+A value that one operation of the same block uses becomes part of that operation's expression, any other a `const`
+variable. What reads memory is written before the next statement that writes any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from xdsl.dialects import cf, func, gpu, memref, vector
+from xdsl.dialects.builtin import MemRefType, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....core.errors import UnsupportedError
+from ...llvm.function import unsupported
+from ...llvm.types import lanes, layout_of
+from .expression import LONG, PRIMARY, Expr, index, name, number
+from .names import Names
+from .types import is_index, memory_type, scalar_type
+
+_LONGEST = 100  # characters of an expression that becomes part of another
+
+_EFFECTS = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp, gpu.BarrierOp, func.CallOp, cf.AssertOp)
+
+BLOCK = "stepwell.block"
+"""The attribute of an operation that names the block which begins there."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A memref value: `offset`, `sizes` and `strides` in elements, constants where the type says so."""
+
+    pointer: Expr
+    offset: Expr
+    sizes: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    const: bool = False
+    alignment: int = 1
+    """Bytes that divide the pointer."""
+    parameter: str | None = None
+    """The kernel parameter that the pointer is: its alignment is what accesses ask for."""
+    small: bool = False
+    """Whether there are fewer than 2**31 elements behind the pointer."""
+
+
+Lanes = tuple[Expr, ...]
+
+Value = Expr | Lanes | Buffer
+"""What an SSA value became: an expression, one for each lane, or a buffer."""
+
+UNKNOWN = Expr("?", PRIMARY, LONG)
+"""A size that nobody knows, of a pointer that became a buffer."""
+
+
+class Module(Protocol):
+    """What a function needs of the module it is written into."""
+
+    def helper(self, name: str) -> str:
+        """Have a helper function in the module, once; returns its name."""
+        ...
+
+    def use_type(self, type: str) -> str:
+        """Have a type in the module, by a header if it needs one; returns it."""
+        ...
+
+    def aligned_struct(self, element: str, count: int) -> str:
+        """Have the type of an access to `count` elements at once in the module; returns its name."""
+        ...
+
+    def global_buffer(self, op: memref.GetGlobalOp) -> tuple[str, str, bool]:
+        """Have a global array in the module: its name, the type of its elements as declared, whether it is constant."""
+        ...
+
+    def callee(self, op: func.CallOp) -> tuple[str, gpu.FuncOp | None]:
+        """The C++ name of a called function, and the function if it is one of the module."""
+        ...
+
+    def writes(self, value: SSAValue) -> bool:
+        """Whether anything may write through a buffer."""
+        ...
+
+    def lowering(self, op: Operation) -> Lowering:
+        """What writes `op`; UnsupportedError if nothing does."""
+        ...
+
+
+Lowering = Callable[["FunctionEmitter", Any], None]
+Lowerings = Mapping[type[Operation], Lowering]
+
+
+def has_effects(op: Operation) -> bool:
+    """Whether anything inside of `op` writes memory or waits for other threads."""
+    return any(isinstance(inner, _EFFECTS) for inner in op.walk())
+
+
+class FunctionEmitter:
+    """One function being written. Lowerings call `operand`/`lanes`/`buffer`, then `define` or `bind`."""
+
+    def __init__(self, module: Module, names: Names, function: gpu.FuncOp) -> None:
+        self.module = module
+        self.names = names
+        self.is_kernel = function.kernel is not None
+        self.shared_bytes = 0
+        """Bytes of static shared memory."""
+        self.dynamic_shared_bytes = 0
+        self.alignments: dict[str, int] = {}
+        """The alignment that accesses ask of pointer parameters, by name."""
+        self.vector_types: dict[str, str] = {}
+        """The types of variables that hold what one access read, by name."""
+        self.block_size: tuple[int, ...] | None = _sizes(function.known_block_size)
+        self.grid_size: tuple[int, ...] | None = _sizes(function.known_grid_size)
+        self.lines: list[str] = []
+        self._depth = 1
+        self._values: dict[SSAValue, Value] = {}
+        self._pending: dict[SSAValue, None] = {}
+
+    # text
+
+    def line(self, text: str) -> None:
+        """Append one line."""
+        self.lines.append("  " * self._depth + text)
+
+    @contextmanager
+    def block(self, head: str) -> Generator[None]:
+        """`head {`, what is written inside, `}`."""
+        self.line(f"{head} {{")
+        with self.inside():
+            yield
+        self.line("}")
+
+    @contextmanager
+    def inside(self) -> Generator[None]:
+        """Deeper by one level, with names of its own."""
+        self._depth += 1
+        with self.names.scope():
+            yield
+        self._depth -= 1
+
+    @contextmanager
+    def captured(self) -> Generator[list[str]]:
+        """Inside of a block whose head is not known yet: its lines, for whoever writes the head."""
+        outer, self.lines = self.lines, []
+        with self.inside():
+            yield self.lines
+        self.lines = outer
+
+    def statement(self, text: str) -> None:
+        """Append a statement with an effect, behind what must be read before it."""
+        self.flush()
+        self.line(text)
+
+    def flush(self) -> None:
+        """Read now what is used later: memory is going to change."""
+        for value in list(self._pending):
+            expression = self._values[value]
+            assert isinstance(expression, Expr)
+            self.bind(value, self.local(expression, value.name_hint))
+        self._pending.clear()
+
+    # values
+
+    def bind(self, value: SSAValue, to: Value) -> None:
+        self._values[value] = to
+
+    def value(self, value: SSAValue) -> Value:
+        self._pending.pop(value, None)
+        return self._values[value]
+
+    def operand(self, value: SSAValue) -> Expr:
+        """The expression that a scalar or pointer became."""
+        found = self.value(value)
+        if not isinstance(found, Expr):
+            raise UnsupportedError(f"expected a scalar, got a value of type {value.type}")
+        return found
+
+    def operands(self, values: Iterable[SSAValue]) -> list[Expr]:
+        return [self.operand(value) for value in values]
+
+    def lanes(self, value: SSAValue) -> Lanes:
+        """The expressions that a vector became, one for each lane."""
+        found = self.value(value)
+        if not isinstance(found, tuple):
+            raise UnsupportedError(f"expected a vector, got a value of type {value.type}")
+        return found
+
+    def buffer(self, value: SSAValue) -> Buffer:
+        """The buffer that a memref became."""
+        found = self.value(value)
+        if not isinstance(found, Buffer):
+            raise UnsupportedError(f"expected a buffer, got a value of type {value.type}")
+        return found
+
+    def define(self, value: SSAValue, expression: Expr) -> None:
+        """`value` is `expression`: as part of the one expression that uses it, or as a variable."""
+        uses = list(value.uses)
+        if expression.simple or not uses:
+            self.bind(value, expression)
+        elif len(uses) == 1 and _is_beside(value, uses[0].operation) and len(expression.text) <= _LONGEST:
+            self.bind(value, expression)
+            if expression.reads:
+                self._pending[value] = None
+        else:
+            self.bind(value, self.local(expression, value.name_hint))
+
+    def define_lanes(self, value: SSAValue, lanes: Sequence[Expr]) -> None:
+        """`value` is the vector of `lanes`: as parts of expressions, or as variables."""
+        uses = list(value.uses)
+        inline = len(uses) == 1 and _is_beside(value, uses[0].operation)
+
+        def settle(lane: int, expression: Expr) -> Expr:
+            if expression.simple or not uses or (inline and not expression.reads and len(expression.text) <= _LONGEST):
+                return expression
+            return self.local(expression, f"{value.name_hint or 't'}_{lane}")
+
+        self.bind(value, tuple(settle(lane, expression) for lane, expression in enumerate(lanes)))
+
+    def define_effect(self, value: SSAValue, expression: Expr) -> None:
+        """`value` is what a call with effects gives."""
+        self.flush()
+        self.bind(value, self.local(expression, value.name_hint))
+
+    def local(self, expression: Expr, hint: str | None) -> Expr:
+        """A `const` variable that holds the value of `expression`."""
+        new = self.names.fresh(hint)
+        self.line(f"{constant(self.module.use_type(expression.type))}{new} = {expression.text};")
+        return expression.named(new)
+
+    def once(self, expression: Expr, hint: str | None = None) -> Expr:
+        """`expression` as something that may be written several times."""
+        return expression if expression.simple else self.local(expression, hint)
+
+    def declare(self, type: str, new: str, initial: Expr | None = None) -> Expr:
+        """A variable of a name that was chosen before."""
+        start = "" if initial is None else f" = {initial.text}"
+        space = "" if type.endswith("*") else " "
+        self.line(f"{self.module.use_type(type)}{space}{new}{start};")
+        return name(new, type)
+
+    def helper(self, function: str) -> str:
+        return self.module.helper(function)
+
+    # composite values: what a variable of a loop or a branch, a parameter or an argument carries of a value
+
+    def component_types(self, type: Attribute) -> list[str]:
+        """The C++ types that carry a value of `type`: itself, each lane, or pointer and the open sizes, strides,
+        offset."""
+        if not isinstance(type, MemRefType):
+            return [scalar_type(type)] * (lanes(type) or 1)
+        layout = layout_of(type)
+        return [f"{memory_type(type.element_type)}*"] + [LONG] * (
+            layout.shape.count(None) + layout.open_strides + (layout.offset is None)
+        )
+
+    def components(self, value: SSAValue) -> list[Expr]:
+        """The expressions that carry `value`, as `component_types` of its type."""
+        match self.value(value):
+            case Expr() as scalar:
+                return [scalar]
+            case Buffer() as buffer:
+                layout = layout_of(value.type)  # pyright: ignore[reportArgumentType]
+                parts = [unqualified(buffer), *_open(buffer.sizes, layout.shape)]
+                if not layout.identity:
+                    parts += _open(buffer.strides, layout.strides)
+                return parts + ([buffer.offset] if layout.offset is None else [])
+            case vector:
+                return list(vector)
+
+    def assemble(self, type: Attribute, parts: Sequence[Expr]) -> Value:
+        """The value of `type` that `parts` carry."""
+        if not isinstance(type, MemRefType):
+            return parts[0] if lanes(type) is None else tuple(parts)
+        layout, rest = layout_of(type), iter(parts)
+        pointer = next(rest)
+        sizes = _close(layout.shape, rest)
+        strides = contiguous_strides(sizes) if layout.identity else _close(layout.strides, rest)
+        offset = next(rest) if layout.offset is None else number(layout.offset)
+        span = extent(sizes, strides, offset)
+        return Buffer(pointer, offset, sizes, strides, small=span is not None and span < 2**31)
+
+    def all_components(self, values: Iterable[SSAValue]) -> list[Expr]:
+        return [part for value in values for part in self.components(value)]
+
+    def component_hints(self, value: SSAValue) -> list[str | None]:
+        """What the components of `value` would be called."""
+        count = len(self.component_types(value.type))
+        return [value.name_hint] if count == 1 else [f"{value.name_hint or 't'}_{n}" for n in range(count)]
+
+    def result_names(self, value: SSAValue) -> list[str]:
+        """Names for the components of `value`."""
+        return [self.names.fresh(hint) for hint in self.component_hints(value)]
+
+    # walking
+
+    def walk(self, block: Block) -> None:
+        """Write every operation of `block`."""
+        for op in block.ops:
+            label = op.attributes.get(BLOCK)
+            if isinstance(label, StringAttr):
+                self.line(f"// {' '.join(label.data.split())}")
+            try:
+                self.module.lowering(op)(self, op)
+            except UnsupportedError as error:
+                if error.args and op.name in str(error.args[0]):
+                    raise
+                raise unsupported(op, str(error)) from error
+
+
+def _is_beside(value: SSAValue, user: Operation) -> bool:
+    owner = value.owner
+    return user.parent is (owner if isinstance(owner, Block) else owner.parent)
+
+
+def _sizes(attribute: Any) -> tuple[int, ...] | None:
+    return None if attribute is None else tuple(attribute.get_values())
+
+
+def constant(type: str) -> str:
+    """What declares a variable of a type that is not assigned again."""
+    return f"{type} const " if type.endswith("*") else f"const {type} "
+
+
+def unqualified(buffer: Buffer) -> Expr:
+    """The pointer of a buffer as one that may be written through."""
+    if not buffer.const:
+        return buffer.pointer
+    type = buffer.pointer.type.removeprefix("const ")
+    return Expr(f"const_cast<{type}>({buffer.pointer.text})", PRIMARY, type)
+
+
+def contiguous_strides(sizes: Sequence[Expr]) -> tuple[Expr, ...]:
+    """The strides of a C-contiguous buffer."""
+    strides = [number(1)]
+    for size in reversed(sizes[1:]):
+        strides.insert(0, UNKNOWN if UNKNOWN in (size, strides[0]) else index("*", strides[0], size))
+    return tuple(strides[: len(sizes)])
+
+
+def extent(sizes: Sequence[Expr], strides: Sequence[Expr], offset: Expr) -> int | None:
+    """How many elements a buffer spans, its offset included; None if that is not known."""
+    total = offset.literal
+    for size, stride in zip(sizes, strides, strict=True):
+        if total is None or size.literal is None or stride.literal is None:
+            return None
+        total += max(size.literal - 1, 0) * abs(stride.literal)
+    return None if total is None else total + 1
+
+
+def _open(parts: Sequence[Expr], statics: Sequence[int | None]) -> list[Expr]:
+    return [part for part, static in zip(parts, statics, strict=True) if static is None]
+
+
+def _close(statics: Sequence[int | None], rest: Iterator[Expr]) -> tuple[Expr, ...]:
+    return tuple(next(rest) if static is None else number(static) for static in statics)
+
+
+def as_parameter(value: Expr, type: Attribute) -> Expr:
+    """An expression as an argument or the initial value of a variable of the type that carries `type`."""
+    return replace(value, type=LONG) if is_index(type) else value

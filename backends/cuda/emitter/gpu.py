@@ -1,0 +1,103 @@
+"""The `gpu` dialect: where a thread is, barriers, returns; and calls of `func`."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func, gpu
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from ...llvm.types import lanes
+from .arith import type_of
+from .expression import INT, PRIMARY, Expr, index
+from .function import FunctionEmitter, Lowerings, unsupported
+from .memref import address_of
+from .types import scalar_type
+
+_BUILTINS = {
+    gpu.ThreadIdOp: ("threadIdx", "t"),
+    gpu.BlockIdOp: ("blockIdx", "b"),
+    gpu.BlockDimOp: ("blockDim", "size"),
+    gpu.GridDimOp: ("gridDim", "blocks"),
+}
+
+# Limits of CUDA for all devices of compute capability 3.0 and later (CUDA C++ Programming Guide, "Technical
+# Specifications per Compute Capability").
+_MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
+_MOST_BLOCKS = {"x": 2**31 - 1, "y": 65535, "z": 65535}
+
+
+def _size(f: FunctionEmitter, axis: str, *, of_grid: bool) -> tuple[int, int]:
+    """The bounds of the number of threads in a block, or of blocks."""
+    known = f.grid_size if of_grid else f.block_size
+    n = "xyz".index(axis)
+    if known is not None and n < len(known):
+        return known[n], known[n]
+    return 1, (_MOST_BLOCKS if of_grid else _MOST_THREADS)[axis]
+
+
+def _place(f: FunctionEmitter, op: gpu.ThreadIdOp) -> None:
+    """A variable, because the built-in one is unsigned."""
+    if not op.result.uses:
+        return
+    builtin, letter = _BUILTINS[type_of(op)]
+    axis = str(op.dimension.data)
+    value = _builtin(f, builtin, axis)
+    f.bind(op.result, f.local(value, op.result.name_hint or f"{letter}{axis}"))
+
+
+def _builtin(f: FunctionEmitter, builtin: str, axis: str) -> Expr:
+    least, most = _size(f, axis, of_grid=builtin in ("blockIdx", "gridDim"))
+    range = (0, max(most - 1, 1)) if builtin.endswith("Idx") else (least, most)
+    return Expr(f"{builtin}.{axis}", PRIMARY, INT, range)
+
+
+def _global_id(f: FunctionEmitter, op: gpu.GlobalIdOp) -> None:
+    axis = str(op.dimension.data)
+    block, size, thread = (
+        f.local(_builtin(f, builtin, axis), f"{hint}{axis}")
+        for builtin, hint in (("blockIdx", "b"), ("blockDim", "size"), ("threadIdx", "t"))
+    )
+    f.define(op.result, index("+", index("*", block, size), thread))
+
+
+def _barrier(f: FunctionEmitter, op: gpu.BarrierOp) -> None:
+    f.statement("__syncthreads();")
+
+
+def _return(f: FunctionEmitter, op: gpu.ReturnOp) -> None:
+    if op.args:
+        f.line(f"return {f.operand(op.args[0]).text};")
+
+
+def _call(f: FunctionEmitter, op: func.CallOp) -> None:
+    callee, function = f.module.callee(op)
+    if len(op.res) > 1 or any(isinstance(r.type, MemRefType) or lanes(r.type) is not None for r in op.res):
+        raise unsupported(op, "a function on the device gives one scalar")
+    if function is None:
+        arguments = [part for value in op.arguments for part in _external(f, op, value)]
+    else:
+        arguments = [part.wide or part for value in op.arguments for part in f.components(value)]
+    text = f"{callee}({', '.join(part.text for part in arguments)})"
+    if not op.res:
+        f.statement(f"{text};")
+        return
+    f.define_effect(op.res[0], Expr(text, PRIMARY, scalar_type(op.res[0].type)))
+
+
+def _external(f: FunctionEmitter, op: Operation, value: SSAValue) -> list[Expr]:
+    """An argument of a function that CUDA has: a buffer is the address of its first element."""
+    if isinstance(value.type, MemRefType):
+        buffer = f.buffer(value)
+        return [address_of(buffer, buffer.offset)]
+    if lanes(value.type) is not None:
+        raise unsupported(op, "a vector cannot be passed to an external function")
+    return [f.operand(value)]
+
+
+LOWERINGS: Lowerings = {
+    **dict.fromkeys(_BUILTINS, _place),
+    gpu.GlobalIdOp: _global_id,
+    gpu.BarrierOp: _barrier,
+    gpu.ReturnOp: _return,
+    func.CallOp: _call,
+}

@@ -1,0 +1,118 @@
+"""Helper functions in CUDA C++ for what the language does not define. A module holds those that it calls.
+
+`NAME_TYPE`: the types are i8 .. i64, f32 and f64. All are defined for every argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ....core.errors import UnsupportedError
+from .expression import INTEGERS, UNSIGNED, int_range, number
+from .names import PREFIX
+
+_HEAD = "static __device__ __forceinline__ "
+
+
+_BODIES: Mapping[str, str] = {
+    "div": "({t} a, {t} b) {{\n  return b == 0 ? 0 : b == -1 ? ({t})(0 - ({u})a) : ({t})(a / b);\n}}",
+    "rem": "({t} a, {t} b) {{\n  return b == 0 || b == -1 ? 0 : ({t})(a % b);\n}}",
+    "divu": "({t} a, {t} b) {{\n  return b == 0 ? 0 : ({t})(({u})a / ({u})b);\n}}",
+    "remu": "({t} a, {t} b) {{\n  return b == 0 ? 0 : ({t})(({u})a % ({u})b);\n}}",
+    "floordiv": """({t} a, {t} b) {{
+  const {t} q = {p}div_i{n}(a, b), r = {p}rem_i{n}(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? ({t})(q - 1) : q;
+}}""",
+    "ceildiv": """({t} a, {t} b) {{
+  const {t} q = {p}div_i{n}(a, b), r = {p}rem_i{n}(a, b);
+  return r != 0 && (r < 0) == (b < 0) ? ({t})(q + 1) : q;
+}}""",
+    "ceildivu": """({t} a, {t} b) {{
+  return b == 0 ? 0 : ({t})(({u})a / ({u})b + (({u})a % ({u})b != 0 ? 1 : 0));
+}}""",
+    "shl": "({t} a, {t} b) {{\n  return ({u})b < {n} ? ({t})(({u})a << b) : 0;\n}}",
+    "shru": "({t} a, {t} b) {{\n  return ({u})b < {n} ? ({t})(({u})a >> b) : 0;\n}}",
+    "shrs": "({t} a, {t} b) {{\n  return ({t})(a >> (({u})b < {n} ? b : {n} - 1));\n}}",
+    "abs": "({t} a) {{\n  return a < 0 ? ({t})(0 - ({u})a) : a;\n}}",
+    "cttz": "({t} a) {{\n  return a == 0 ? {n} : ({t})(__ffsll(({u})a) - 1);\n}}",
+    "powi": """({t} base, {t} power) {{
+  if (power < 0) {{
+    return base == 1 ? 1 : base == -1 ? ((power & 1) != 0 ? -1 : 1) : 0;
+  }}
+  unsigned long long square = base, result = 1;
+  for ({u} rest = power; rest != 0; rest >>= 1) {{
+    if ((rest & 1) != 0) {{
+      result *= square;
+    }}
+    square *= square;
+  }}
+  return ({t})result;
+}}""",
+}
+"""Functions of integers. `{t}` is their type, `{u}` the same without a sign, `{n}` their bits."""
+
+_NEEDS = {"floordiv": ("div", "rem"), "ceildiv": ("div", "rem")}
+
+
+def _integer(operation: str, bits: int) -> str:
+    body = _BODIES[operation].format(t=INTEGERS[bits], u=UNSIGNED[bits], n=bits, p=PREFIX)
+    return f"{_HEAD}{INTEGERS[bits]} {PREFIX}{operation}_i{bits}{body}"
+
+
+_FLOATS = {"f32": ("float", "int", "__float_as_int", "__int_as_float"),
+           "f64": ("double", "long long", "__double_as_longlong", "__longlong_as_double")}  # fmt: skip
+
+
+def _extreme(name: str, kind: str) -> str:
+    """Equal numbers are the same bits, or zeros: `&` of both is +0 unless both are -0, `|` -0 unless both are +0."""
+    t, _, bits, value = _FLOATS[kind]
+    larger = name.startswith("max")
+    compare, join = (">", "&") if larger else ("<", "|")
+    nan = ("a", "b") if name.endswith("imum") else ("b", "a")
+    return (
+        f"{_HEAD}{t} {PREFIX}{name}_{kind}({t} a, {t} b) {{\n"
+        f"  return a != a ? {nan[0]} : b != b ? {nan[1]} : a {compare} b ? a : b {compare} a ? b : "
+        f"{value}({bits}(a) {join} {bits}(b));\n}}"
+    )
+
+
+def _to_integer(name: str, kind: str) -> str:
+    """Comparisons with powers of two, which are exact in every float."""
+    signed, bits = name[3] == "s", int(name[4:])
+    t, (float_type, *_) = INTEGERS[bits], _FLOATS[kind]
+    suffix = "f" if kind == "f32" else ""
+    low, high = int_range(bits) if signed else (0, 2**bits - 1)
+    least = number(low, t).text
+    most = number(high if signed else -1, t).text
+    above = f"{float(high + 1)!r}{suffix}"
+    unsigned = f"({UNSIGNED[bits]})" if not signed else ""
+    below = f"x <= {float(low)!r}{suffix}"
+    return (
+        f"{_HEAD}{t} {PREFIX}{name}_{kind}({float_type} x) {{\n"
+        f"  return x != x ? 0 : {below} ? {least} : x >= {above} ? {most} : ({t}){unsigned}x;\n}}"
+    )
+
+
+_ROUND_TO_ODD = f"""{_HEAD}float {PREFIX}round_to_odd(double x) {{
+  const float near = (float)x;
+  const double back = near;
+  if (back == x || x != x) {{
+    return near;
+  }}
+  const int bits = __float_as_int(near);
+  return __int_as_float((fabs(back) > fabs(x) ? bits - 1 : bits) | 1);
+}}"""
+
+
+def helper_text(name: str) -> tuple[str, tuple[str, ...]]:
+    """The definition of the helper function `name`, and the names of those that it calls."""
+    if name == "round_to_odd":
+        return _ROUND_TO_ODD, ()
+    operation, _, kind = name.rpartition("_")
+    if operation in _BODIES:
+        return _integer(operation, int(kind[1:])), tuple(f"{needed}_{kind}" for needed in _NEEDS.get(operation, ()))
+    if operation.startswith("to_"):
+        return _to_integer(operation, kind), ()
+    if operation in ("maximum", "minimum", "maxnum", "minnum"):
+        return _extreme(operation, kind), ()
+    raise UnsupportedError(f"no helper function {name}")

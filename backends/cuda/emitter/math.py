@@ -1,0 +1,170 @@
+"""The `math` dialect: functions of CUDA's math library, lane by lane on vectors.
+
+NaN, infinities and arguments out of domain give what libm gives. Of f32 it is the function whose name ends in `f`,
+never a fast one. `ipowi` wraps and `fpowi` is `pow` in f64, as in `backends.llvm.math`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.dialects import math
+from xdsl.dialects.builtin import Float32Type
+from xdsl.ir import Operation
+
+from ...llvm.arith import refuse_half
+from ...llvm.types import element_type, is_half
+from .arith import elementwise, half_bits, half_of_bits, integer_kind, type_of
+from .expression import INT, WIDTHS, Expr, binary, call, cast, number, select, to_unsigned, widen
+from .function import FunctionEmitter, Lowerings, unsupported
+from .types import float_literal, is_index, scalar_type
+
+FUNCTIONS: dict[type[Operation], str] = {
+    math.AbsFOp: "fabs",
+    math.AcosOp: "acos",
+    math.AcoshOp: "acosh",
+    math.AsinOp: "asin",
+    math.AsinhOp: "asinh",
+    math.Atan2Op: "atan2",
+    math.AtanOp: "atan",
+    math.AtanhOp: "atanh",
+    math.CbrtOp: "cbrt",
+    math.CeilOp: "ceil",
+    math.CopySignOp: "copysign",
+    math.CosOp: "cos",
+    math.CoshOp: "cosh",
+    math.ErfOp: "erf",
+    math.Exp2Op: "exp2",
+    math.ExpM1Op: "expm1",
+    math.ExpOp: "exp",
+    math.FloorOp: "floor",
+    math.FmaOp: "fma",
+    math.Log10Op: "log10",
+    math.Log1pOp: "log1p",
+    math.Log2Op: "log2",
+    math.LogOp: "log",
+    math.PowFOp: "pow",
+    math.RoundEvenOp: "rint",
+    math.RoundOp: "round",
+    math.SinOp: "sin",
+    math.SinhOp: "sinh",
+    math.SqrtOp: "sqrt",
+    math.TanOp: "tan",
+    math.TanhOp: "tanh",
+    math.TruncOp: "trunc",
+}
+"""The function of f64 for each operation; that of f32 has an `f` behind its name."""
+
+
+def function(name: str, *arguments: Expr) -> Expr:
+    """A call of the math library."""
+    type = arguments[0].type
+    return call(f"{name}f" if type == "float" else name, type, *arguments)
+
+
+def _function(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+    refuse_half(op)
+    return function(FUNCTIONS[type_of(op)], *values)
+
+
+def _absf(f: FunctionEmitter, op: math.AbsFOp, values: list[Expr]) -> Expr:
+    if not is_half(op.result.type):
+        return _function(f, op, values)
+    (value,) = values
+    return half_of_bits(_masked(value, 0x7FFF), value.type)
+
+
+def _masked(value: Expr, mask: int) -> Expr:
+    return binary("&", half_bits(value), Expr(f"0x{mask:04x}", 16, INT), INT)
+
+
+def _copysign(f: FunctionEmitter, op: math.CopySignOp, values: list[Expr]) -> Expr:
+    if not is_half(op.result.type):
+        return _function(f, op, values)
+    magnitude, sign = values
+    return half_of_bits(binary("|", _masked(magnitude, 0x7FFF), _masked(sign, 0x8000), INT), magnitude.type)
+
+
+def _rsqrt(f: FunctionEmitter, op: math.RsqrtOp, values: list[Expr]) -> Expr:
+    refuse_half(op)
+    return binary("/", float_literal(1.0, op.result.type), function("sqrt", *values), values[0].type)
+
+
+def _fpowi(f: FunctionEmitter, op: math.FPowIOp, values: list[Expr]) -> Expr:
+    refuse_half(op)
+    base, power = values
+    if power.type == "bool":
+        power = select(power, number(-1, INT), number(0, INT))
+    result = function("pow", cast("double", base) if base.type == "float" else base, cast("double", power))
+    return cast("float", result) if isinstance(element_type(op.result.type), Float32Type) else result
+
+
+# integers
+
+
+def _whole(op: Operation, value: Expr) -> Expr:
+    """An operand with all the bits of its type."""
+    if value.type == "bool":
+        raise unsupported(op, "not on bools")
+    return widen(value) if is_index(op.results[0].type) else value
+
+
+def _absi(f: FunctionEmitter, op: math.AbsIOp, values: list[Expr]) -> Expr:
+    value = _whole(op, values[0])
+    if value.is_natural:
+        return value
+    low, high = value.bounds
+    return call(f.helper(f"abs_{integer_kind(value)}"), value.type, value, range=_absolute(value, low, high))
+
+
+def _absolute(value: Expr, low: int, high: int) -> tuple[int, int] | None:
+    smallest = -(2 ** (WIDTHS[value.type] - 1))
+    return (0, max(-low, high)) if low > smallest else None
+
+
+def _leading_zeros(f: FunctionEmitter, op: math.CountLeadingZerosOp, values: list[Expr]) -> Expr:
+    value = _whole(op, values[0])
+    bits = WIDTHS[value.type]
+    if bits == 64:
+        return _counted(call("__clzll", INT, value), op, 64)
+    if bits == 32:
+        return call("__clz", INT, value, range=(0, 32))
+    zeros = call("__clz", INT, to_unsigned(value))
+    return replace(binary("-", zeros, number(32 - bits), INT), type=value.type, range=(0, bits))
+
+
+def _counted(count: Expr, op: Operation, bits: int) -> Expr:
+    """A number of bits as a number of the type it was counted in."""
+    return cast(scalar_type(op.results[0].type), count, (0, bits))
+
+
+def _trailing_zeros(f: FunctionEmitter, op: math.CountTrailingZerosOp, values: list[Expr]) -> Expr:
+    value = _whole(op, values[0])
+    return call(f.helper(f"cttz_{integer_kind(value)}"), value.type, value, range=(0, WIDTHS[value.type]))
+
+
+def _ones(f: FunctionEmitter, op: math.CtPopOp, values: list[Expr]) -> Expr:
+    value = _whole(op, values[0])
+    bits = WIDTHS[value.type]
+    if bits == 64:
+        return _counted(call("__popcll", INT, value), op, 64)
+    return call("__popc", value.type, to_unsigned(value) if bits < 32 else value, range=(0, bits))
+
+
+def _ipowi(f: FunctionEmitter, op: math.IPowIOp, values: list[Expr]) -> Expr:
+    base, power = (_whole(op, value) for value in values)
+    return call(f.helper(f"powi_{integer_kind(base)}"), base.type, base, power)
+
+
+LOWERINGS: Lowerings = {
+    **dict.fromkeys(FUNCTIONS, elementwise(_function)),
+    math.AbsFOp: elementwise(_absf),
+    math.CopySignOp: elementwise(_copysign),
+    math.RsqrtOp: elementwise(_rsqrt),
+    math.FPowIOp: elementwise(_fpowi),
+    math.AbsIOp: elementwise(_absi),
+    math.CountLeadingZerosOp: elementwise(_leading_zeros),
+    math.CountTrailingZerosOp: elementwise(_trailing_zeros),
+    math.CtPopOp: elementwise(_ones),
+    math.IPowIOp: elementwise(_ipowi),
+}

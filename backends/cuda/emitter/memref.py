@@ -1,0 +1,362 @@
+"""The `memref` dialect: buffers as (pointer, offset, sizes, strides), accesses as `pointer[offset + index * stride]`.
+
+The linear index is `int` if the memory behind the pointer is known to have fewer than 2**31 elements, else it is
+computed in `long long`. Memory of a block is `__shared__`, of a thread an array in the function. What is allocated at
+"shared.dyn" lies in the one array `shared_dyn`, whose size the launch gives, one buffer behind the other at multiples
+of 16 bytes. Sizes of allocations are static, and there is no heap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import gcd, prod
+from typing import Any, cast
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    MemRefType,
+    NoneAttr,
+    StringAttr,
+    UnrealizedConversionCastOp,
+)
+from xdsl.dialects.llvm import IntToPtrOp, LLVMPointerType, PtrToIntOp, ZeroOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....core.errors import UnsupportedError
+from ...llvm.types import byte_size, is_bool, layout_of
+from .arith import narrow, pointer_to
+from .expression import LONG, PRIMARY, UNARY, Expr, binary, index, number, select, to_unsigned
+from .expression import cast as cast_to
+from .function import UNKNOWN, Buffer, FunctionEmitter, Lowerings, contiguous_strides, unsupported
+from .types import memory_type, scalar_type
+
+ALIGNMENT = 16
+"""Bytes: the widest access, and how the arguments of kernels and what is allocated is aligned."""
+
+SHARED_DYNAMIC = "shared_dyn"
+"""The name of the array of dynamic shared memory."""
+
+
+def _type(value: SSAValue) -> MemRefType:
+    return cast(MemRefType, value.type)
+
+
+def element(value: SSAValue) -> Attribute:
+    """The element type of a buffer."""
+    return _type(value).element_type
+
+
+def position(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
+    """The position of an element, in elements from the pointer."""
+    total = buffer.offset
+    for each, stride in zip(indices, buffer.strides, strict=True):
+        if UNKNOWN in (stride, total):
+            raise unsupported_size()
+        total = index("+", total, index("*", each, stride), flat=True)
+    return total if buffer.small or total.wide is None else total.wide
+
+
+def unsupported_size() -> UnsupportedError:
+    """The error of an access to a buffer whose sizes nobody knows."""
+    return UnsupportedError("only memref.reinterpret_cast knows the sizes of a buffer that was a pointer")
+
+
+def at(buffer: Buffer, where: Expr) -> Expr:
+    """An element of a buffer, as what may be assigned."""
+    return Expr(f"{buffer.pointer.at(PRIMARY)}[{where.text}]", PRIMARY, buffer.pointer.type.rstrip("*"))
+
+
+def address_of(buffer: Buffer, where: Expr) -> Expr:
+    """A pointer to an element of a buffer."""
+    if where.literal == 0:
+        return buffer.pointer
+    return Expr(f"&{at(buffer, where).text}", UNARY, buffer.pointer.type, reads=where.reads)
+
+
+def loaded(element: Expr, type: Attribute, where: Expr) -> Expr:
+    """The value in an element of memory; any byte but 0 is a true i1."""
+    value = Expr(element.text, PRIMARY, scalar_type(type), reads=True)
+    return binary("!=", value, number(0), "bool") if is_bool(type) else value
+
+
+def _load(f: FunctionEmitter, op: memref.LoadOp) -> None:
+    buffer = f.buffer(op.memref)
+    where = position(buffer, f.operands(op.indices))
+    f.module.use_type(scalar_type(op.res.type))
+    f.define(op.res, loaded(at(buffer, where), op.res.type, where))
+
+
+def _store(f: FunctionEmitter, op: memref.StoreOp) -> None:
+    value, buffer = f.operand(op.value), f.buffer(op.memref)
+    where = position(buffer, f.operands(op.indices))
+    f.statement(f"{at(buffer, where).text} = {stored(value, op.value.type)};")
+
+
+def stored(value: Expr, type: Attribute) -> str:
+    """A value as it is assigned to an element of memory: an `index` has 64 bits there."""
+    return value.wide.text if value.wide is not None else value.text
+
+
+# making buffers
+
+
+def _alloca(f: FunctionEmitter, op: memref.AllocaOp) -> None:
+    if not op.memref.uses:
+        return
+    type = _type(op.memref)
+    layout = layout_of(type)
+    if not layout.identity:
+        raise unsupported(op, f"a new buffer must be contiguous, got {type}")
+    if None in layout.shape:
+        raise unsupported(op, f"memory on the device needs a static shape, got {type}")
+    count = prod(extent for extent in layout.shape if extent is not None)
+    space = type.memory_space
+    scope = "local" if isinstance(space, NoneAttr) else space.data if isinstance(space, StringAttr) else str(space)
+    if scope not in _SCOPES:
+        raise unsupported(op, f"no memory called {scope!r} on the device, only {', '.join(_SCOPES)}")
+    pointer, alignment = _SCOPES[scope](f, op, memory_type(type.element_type), max(count, 1))
+    f.bind(op.memref, _whole(pointer, layout.shape, alignment))
+
+
+def _alignment(op: memref.AllocaOp, size: int) -> int:
+    """At least what the widest access asks for, if the buffer is that large."""
+    asked = 1 if op.alignment is None else op.alignment.value.data
+    return max(asked, ALIGNMENT if size >= ALIGNMENT else 1)
+
+
+def _array(f: FunctionEmitter, op: memref.AllocaOp, kind: str, count: int, prefix: str) -> tuple[Expr, int]:
+    alignment = _alignment(op, count * byte_size(element(op.memref)))
+    aligned = f"__align__({alignment}) " if alignment > 1 else ""
+    new = f.names.fresh(op.memref.name_hint or "buffer")
+    f.line(f"{prefix}{aligned}{f.module.use_type(kind)} {new}[{count}];")
+    return Expr(new, PRIMARY, f"{kind}*"), max(alignment, byte_size(element(op.memref)))
+
+
+def _local(f: FunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[Expr, int]:
+    return _array(f, op, kind, count, "")
+
+
+def _shared(f: FunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[Expr, int]:
+    f.shared_bytes = _up(f.shared_bytes, _alignment(op, ALIGNMENT)) + count * byte_size(element(op.memref))
+    return _array(f, op, kind, count, "__shared__ ")
+
+
+def _up(size: int, alignment: int) -> int:
+    return -(-size // alignment) * alignment
+
+
+def _dynamic_shared(f: FunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[Expr, int]:
+    if not f.is_kernel:
+        raise unsupported(op, "dynamic shared memory belongs to a kernel")
+    if not f.dynamic_shared_bytes:
+        f.line(f"extern __shared__ __align__({ALIGNMENT}) unsigned char {SHARED_DYNAMIC}[];")
+    start = _up(f.dynamic_shared_bytes, ALIGNMENT)
+    f.dynamic_shared_bytes = start + count * byte_size(element(op.memref))
+    base = Expr(SHARED_DYNAMIC if start == 0 else f"{SHARED_DYNAMIC} + {start}", PRIMARY, "unsigned char*")
+    return f.local(pointer_to(f, base, kind, False), op.memref.name_hint or "buffer"), ALIGNMENT
+
+
+_SCOPES = {"local": _local, "shared": _shared, "shared.dyn": _dynamic_shared}
+
+
+def _whole(pointer: Expr, shape: Sequence[int | None], alignment: int, const: bool = False) -> Buffer:
+    """The contiguous buffer of a static shape behind a pointer."""
+    sizes = tuple(number(extent or 0) for extent in shape)
+    small = prod(extent or 0 for extent in shape) < 2**31
+    return Buffer(pointer, number(0), sizes, contiguous_strides(sizes), const, alignment, small=small)
+
+
+def _get_global(f: FunctionEmitter, op: memref.GetGlobalOp) -> None:
+    array, declared, const = f.module.global_buffer(op)
+    kind = memory_type(element(op.memref))
+    pointer = Expr(array, PRIMARY, f"{'const ' if const else ''}{declared}*")
+    if declared != kind:
+        pointer = f.local(pointer_to(f, pointer, kind, const), op.memref.name_hint or array)
+    f.bind(op.memref, _whole(pointer, layout_of(_type(op.memref)).shape, ALIGNMENT, const))
+
+
+# looking at buffers
+
+
+def _known_size(size: Expr) -> Expr:
+    if size == UNKNOWN:
+        raise unsupported_size()
+    return size
+
+
+def _dim(f: FunctionEmitter, op: memref.DimOp) -> None:
+    sizes, axis = f.buffer(op.source).sizes, f.operand(op.index)
+    if axis.literal is not None:
+        if not 0 <= axis.literal < len(sizes):
+            raise unsupported(op, f"dimension {axis.literal} of a buffer of rank {len(sizes)}")
+        f.bind(op.result, _known_size(sizes[axis.literal]))
+        return
+    axis = f.once(axis)
+    chosen = sizes[-1] if sizes else number(0)
+    for n, size in reversed(list(enumerate(sizes[:-1]))):
+        chosen = select(binary("==", axis, number(n), "bool"), _known_size(size), chosen)
+    f.define(op.result, chosen)
+
+
+def _rank(f: FunctionEmitter, op: memref.RankOp) -> None:
+    f.bind(op.rank, number(len(f.buffer(op.source).sizes)))
+
+
+def _extract_pointer(f: FunctionEmitter, op: memref.ExtractAlignedPointerAsIndexOp) -> None:
+    f.define(op.aligned_pointer, cast_to(LONG, f.buffer(op.source).pointer))
+
+
+def _extract_metadata(f: FunctionEmitter, op: memref.ExtractStridedMetaDataOp) -> None:
+    source = f.buffer(op.source)
+    f.bind(op.base_buffer, replace(source, offset=number(0), sizes=(), strides=()))
+    f.bind(op.offset, source.offset)
+    for result, part in zip((*op.sizes, *op.strides), source.sizes + source.strides, strict=True):
+        f.bind(result, _known_size(part))
+
+
+# other views of the same bytes
+
+
+def _known(statics: Sequence[int | None], parts: Sequence[Expr]) -> tuple[Expr, ...]:
+    """`parts`, constants where a type knows better."""
+    return tuple(part if static is None else number(static) for static, part in zip(statics, parts, strict=True))
+
+
+def as_type(buffer: Buffer, type: MemRefType) -> Buffer:
+    """`buffer` with the sizes, strides and offset that `type` knows."""
+    layout = layout_of(type)
+    offset = buffer.offset if layout.offset is None else number(layout.offset)
+    strides = buffer.strides if layout.identity else _known(layout.strides, buffer.strides)
+    return replace(buffer, offset=offset, sizes=_known(layout.shape, buffer.sizes), strides=strides)
+
+
+def _cast(f: FunctionEmitter, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
+    if not isinstance(op.dest.type, MemRefType):
+        raise unsupported(op, f"cannot cast to {op.dest.type}")
+    f.bind(op.dest, as_type(f.buffer(op.source), op.dest.type))
+
+
+def _mixed(f: FunctionEmitter, statics: DenseArrayBase[Any], operands: Sequence[SSAValue]) -> list[Expr]:
+    """MLIR's mixed list: the static numbers, and operands for the dynamic ones. They may be written several times."""
+    dynamic = iter([f.once(f.operand(operand), operand.name_hint) for operand in operands])
+    return [next(dynamic) if value == DYNAMIC_INDEX else number(value) for value in statics.get_values()]
+
+
+def _subview(f: FunctionEmitter, op: memref.SubviewOp) -> None:
+    source, type = f.buffer(op.source), op.result.type
+    offsets = _mixed(f, op.static_offsets, op.offsets)
+    sizes = _mixed(f, op.static_sizes, op.sizes)
+    steps = _mixed(f, op.static_strides, op.strides)
+    strides = [f.once(index("*", a, b), "stride") for a, b in zip(steps, source.strides, strict=True)]
+    kept = _kept_dimensions(sizes, type.get_shape())
+    start = f.once(position(source, offsets), f"{op.result.name_hint or 'view'}_offset")
+    view = replace(source, offset=start, sizes=tuple(sizes[d] for d in kept), strides=tuple(strides[d] for d in kept))
+    f.bind(op.result, as_type(view, type))
+
+
+def _kept_dimensions(sizes: Sequence[Expr], shape: Sequence[int]) -> list[int]:
+    """Which dimensions of a subview its result keeps: it may drop dimensions of size 1."""
+    kept: list[int] = []
+    spare = len(sizes) - len(shape)
+    for axis, size in enumerate(sizes):
+        wanted = shape[len(kept)] if len(kept) < len(shape) else None
+        if spare and (wanted is None or (size.literal == 1 and wanted != 1)):
+            spare -= 1
+        else:
+            kept.append(axis)
+    return kept
+
+
+def _reinterpret_cast(f: FunctionEmitter, op: memref.ReinterpretCastOp) -> None:
+    source = f.buffer(op.source)
+    offset = _mixed(f, op.static_offsets, op.offsets)[0]
+    sizes = _mixed(f, op.static_sizes, op.sizes)
+    strides = _mixed(f, op.static_strides, op.strides)
+    view = replace(source, offset=offset, sizes=tuple(sizes), strides=tuple(strides))
+    f.bind(op.result, as_type(view, op.result.type))
+
+
+def _view(f: FunctionEmitter, op: memref.ViewOp) -> None:
+    source, shift = f.buffer(op.source), f.operand(op.byte_shift)
+    where = position(replace(source, strides=(number(1),)), [shift])
+    kind, shape = memory_type(element(op.result)), layout_of(_type(op.result)).shape
+    dynamic = iter([f.once(size) for size in f.operands(op.sizes)])
+    sizes = tuple(next(dynamic) if extent is None else number(extent) for extent in shape)
+    pointer = f.local(pointer_to(f, address_of(source, where), kind, source.const), op.result.name_hint or "view")
+    alignment = gcd(source.alignment, where.multiple)
+    f.bind(
+        op.result,
+        replace(source, pointer=pointer, offset=number(0), sizes=sizes, strides=contiguous_strides(sizes),
+                alignment=alignment),
+    )  # fmt: skip
+
+
+# pointers
+
+
+def _conversion_cast(f: FunctionEmitter, op: UnrealizedConversionCastOp) -> None:
+    if len(op.operands) != 1 or len(op.results) != 1:
+        raise unsupported(op, "only one value can be turned into one")
+    (source,), (result,) = op.operands, op.results
+    if isinstance(source.type, MemRefType) and isinstance(result.type, LLVMPointerType):
+        buffer = f.buffer(source)
+        f.define(result, cast_to("void*", address_of(buffer, _known_size(buffer.offset))))
+    elif isinstance(source.type, LLVMPointerType) and isinstance(result.type, MemRefType):
+        f.bind(result, _behind_pointer(f, op, f.operand(source), result))
+    elif not isinstance(source.type, MemRefType) and scalar_type(source.type) == scalar_type(result.type):
+        f.bind(result, f.value(source))
+    else:
+        raise unsupported(op, f"cannot turn {source.type} into {result.type}")
+
+
+def _behind_pointer(f: FunctionEmitter, op: Operation, pointer: Expr, result: SSAValue) -> Buffer:
+    layout = layout_of(_type(result))
+    if not layout.identity:
+        raise unsupported(op, f"a pointer can become a contiguous buffer only, got {result.type}")
+    kind = memory_type(element(result))
+    typed = f.local(cast_to(f"{f.module.use_type(kind)}*", pointer), result.name_hint or "pointer")
+    # A size nobody knows: only a memref.reinterpret_cast, which brings its own, may use the buffer.
+    sizes = tuple(UNKNOWN if extent is None else number(extent) for extent in layout.shape)
+    small = None not in layout.shape and prod(extent or 0 for extent in layout.shape) < 2**31
+    strides = contiguous_strides(sizes)
+    return Buffer(typed, number(0), sizes, strides, alignment=byte_size(element(result)), small=small)
+
+
+def _int_to_ptr(f: FunctionEmitter, op: IntToPtrOp) -> None:
+    value = f.operand(op.input)
+    number_ = value if value.type == LONG else cast_to(LONG, to_unsigned(value) if value.type != "bool" else value)
+    f.define(op.output, cast_to("void*", number_))
+
+
+def _ptr_to_int(f: FunctionEmitter, op: PtrToIntOp) -> None:
+    f.define(op.output, narrow(cast_to(LONG, f.operand(op.input)), scalar_type(op.output.type)))
+
+
+def _null(f: FunctionEmitter, op: ZeroOp) -> None:
+    if not isinstance(op.res.type, LLVMPointerType):
+        raise unsupported(op, f"only of pointers, got {op.res.type}")
+    f.bind(op.res, Expr("nullptr", PRIMARY, "void*"))
+
+
+LOWERINGS: Lowerings = {
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.AllocaOp: _alloca,
+    memref.GetGlobalOp: _get_global,
+    memref.DimOp: _dim,
+    memref.RankOp: _rank,
+    memref.ExtractAlignedPointerAsIndexOp: _extract_pointer,
+    memref.ExtractStridedMetaDataOp: _extract_metadata,
+    memref.CastOp: _cast,
+    memref.MemorySpaceCastOp: _cast,
+    memref.SubviewOp: _subview,
+    memref.ReinterpretCastOp: _reinterpret_cast,
+    memref.ViewOp: _view,
+    UnrealizedConversionCastOp: _conversion_cast,
+    IntToPtrOp: _int_to_ptr,
+    PtrToIntOp: _ptr_to_int,
+    ZeroOp: _null,
+}

@@ -1,0 +1,80 @@
+"""Names that are legal in CUDA C++ and mean one thing each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+
+PREFIX = "sw_"
+"""What the names of helper functions begin with, and no other name."""
+
+_WORDS = """
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
+co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do
+double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace
+new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires return
+short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef
+typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+"""
+
+_BUILTINS = """
+threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 half half2 nv_bfloat16 nv_bfloat162 size_t ptrdiff_t clock_t
+cudaError_t cudaStream_t NULL INFINITY NAN main std min max abs labs llabs div ldiv lldiv printf assert malloc free
+memcpy memset memmove clock clock64 linux unix i386 isnan isinf isfinite signbit
+acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh cospi cyl_bessel_i0 cyl_bessel_i1 erf erfc erfcinv
+erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp lgamma
+llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter norm norm3d norm4d normcdf
+normcdfinv pow rcbrt remainder remquo rhypot rint rnorm rnorm3d rnorm4d round rsqrt scalbln scalbn sin sincos sincospi
+sinh sinpi sqrt tan tanh tgamma trunc y0 y1 yn gamma
+"""
+
+
+def _vector_types() -> Iterable[str]:
+    for scalar in ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float",
+                   "double"):  # fmt: skip
+        yield from (f"{scalar}{count}" for count in (1, 2, 3, 4))
+        yield from (f"make_{scalar}{count}" for count in (1, 2, 3, 4))
+
+
+_MATH = _BUILTINS.split("acos acosh", 1)[1].split()
+RESERVED = frozenset(
+    [*_WORDS.split(), *_BUILTINS.split(), *(f"{word}f" for word in ["acos", *_MATH]), *_vector_types()]
+)
+"""Keywords of C++, and what CUDA declares without being asked."""
+
+_ILLEGAL = re.compile(r"\W|[^\x00-\x7F]")
+
+
+def legal(name: str) -> str:
+    """`name` with what C++ does not allow in names replaced."""
+    text = re.sub(r"__+", "_", _ILLEGAL.sub("_", name)).lstrip("_")
+    return f"v{text}" if not text or text[0].isdigit() or text.startswith(PREFIX) else text
+
+
+class Names:
+    """Names in nested scopes: none hides another, and those of scopes that have ended can be used again."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._scopes: list[set[str]] = [set(taken)]
+
+    def fresh(self, hint: str | None) -> str:
+        """A name like `hint` that nothing visible has."""
+        base = legal(hint or "t")
+        name, n = base, 0
+        while name in RESERVED or any(name in scope for scope in self._scopes):
+            n += 1
+            name = f"{base}_{n}"
+        self._scopes[-1].add(name)
+        return name
+
+    def release(self, name: str) -> None:
+        """Give back a name of the innermost scope that was not needed."""
+        self._scopes[-1].discard(name)
+
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """A block: names made inside end with it."""
+        self._scopes.append(set())
+        yield
+        self._scopes.pop()

@@ -1,0 +1,126 @@
+"""MLIR types and constants as C++ text."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+)
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute
+
+from ....core.dtypes import dtype_of, numpy_dtype, wrap_int
+from ....core.errors import UnsupportedError
+from ...llvm.types import element_type, is_bool, is_half, lanes
+from .expression import INTEGERS, LONG, PRIMARY, UNARY, Expr, number
+
+HALF, BFLOAT = "__half", "__nv_bfloat16"
+
+HEADERS = {HALF: "cuda_fp16.h", BFLOAT: "cuda_bf16.h"}
+"""The types that need a header."""
+
+
+@cache
+def scalar_type(type: Attribute) -> str:
+    """The C++ type of a scalar value, or of a lane of a vector. An `index` is this wide where nothing else is known."""
+    match element_type(type):
+        case IndexType():
+            return LONG
+        case IntegerType() as integer if integer.signedness.data is Signedness.SIGNLESS:
+            if integer.width.data in INTEGERS:
+                return INTEGERS[integer.width.data]
+        case Float16Type():
+            return HALF
+        case BFloat16Type():
+            return BFLOAT
+        case Float32Type():
+            return "float"
+        case Float64Type():
+            return "double"
+        case LLVMPointerType():
+            return "void*"
+        case _:
+            pass
+    raise UnsupportedError(f"type {type} has no CUDA equivalent here")
+
+
+def memory_type(type: Attribute) -> str:
+    """The C++ type of an element in memory: as `scalar_type`, but a bool is a byte."""
+    return "unsigned char" if is_bool(type) else scalar_type(type)
+
+
+def is_index(type: Attribute) -> bool:
+    """Whether a scalar or the lanes of a vector are `index`."""
+    return isinstance(element_type(type), IndexType)
+
+
+def _bits(value: float, type: Attribute) -> int:
+    dtype = numpy_dtype(dtype_of(element_type(type)))
+    with np.errstate(over="ignore"):
+        return int(np.array(value, dtype).view(f"u{dtype.itemsize}"))
+
+
+_FROM_BITS = {"float": "__int_as_float", "double": "__longlong_as_double", HALF: "__ushort_as_half",
+              BFLOAT: "__ushort_as_bfloat16"}  # fmt: skip
+
+
+def decimal(value: float, type: Attribute) -> str | None:
+    """The shortest decimal literal of exactly this f32 or f64; None for infinities, NaN and subnormal numbers."""
+    dtype = numpy_dtype(dtype_of(element_type(type)))
+    with np.errstate(over="ignore"):
+        rounded = dtype.type(value)
+    if is_half(type) or not np.isfinite(rounded) or 0 < abs(rounded) < np.finfo(dtype).tiny:
+        return None
+    text = repr(rounded.item()) if dtype.itemsize == 8 else str(rounded)
+    text = text if any(c in text for c in ".e") else text + ".0"
+    return text + ("f" if dtype.itemsize == 4 else "")
+
+
+def float_literal(value: float, type: Attribute) -> Expr:
+    """A float constant, exactly: by its bits where a decimal number does not say them."""
+    kind, text = scalar_type(type), decimal(value, type)
+    if text is not None:
+        return Expr(text, UNARY if math.copysign(1, value) < 0 else PRIMARY, kind)
+    bits = _bits(value, type)
+    digits = {"float": 8, "double": 16}.get(kind, 4)
+    return Expr(f"{_FROM_BITS[kind]}(0x{bits:0{digits}x}{'ll' if digits == 16 else ''})", PRIMARY, kind)
+
+
+def int_literal(value: int, type: Attribute) -> Expr:
+    """An integer constant, wrapped to its width. An `index` is `int` if it fits."""
+    if is_bool(type):
+        return number(value & 1, "bool")
+    return number(wrap_int(value, dtype_of(element_type(type))), None if is_index(type) else scalar_type(type))
+
+
+def literal(value: Any, type: Attribute) -> Expr:
+    """A constant of a scalar type."""
+    return float_literal(value, type) if dtype_of(type).is_float else int_literal(int(value), type)
+
+
+def constant_literals(value: Attribute) -> Expr | list[Expr]:
+    """The value of an `arith.constant`: of a scalar, or of each lane."""
+    match value:
+        case IntegerAttr():
+            return int_literal(value.value.data, value.type)
+        case FloatAttr():
+            return float_literal(value.value.data, value.type)
+        case DenseIntOrFPElementsAttr():
+            scalar, count = value.get_element_type(), lanes(value.type) or 1
+            values = [literal(element, scalar) for element in value.get_values()]
+            return values * count if value.is_splat() and len(values) == 1 else values
+        case _:
+            raise UnsupportedError(f"constant {value} has no CUDA equivalent here")

@@ -1,0 +1,350 @@
+"""The `vector` dialect, one-dimensional: a vector is its lanes, each a scalar expression.
+
+A load or store of up to 16 neighbouring bytes is one access if the buffer is known to start at a multiple of its size
+and so is the index (`Expr.multiple`), else one access for each lane. The arguments of a kernel are taken to start at
+multiples of 16 bytes; `KernelParameter.alignment` says where that is relied on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, VectorType
+from xdsl.dialects.vector import CombiningKindFlag as Kind
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...llvm.arith import refuse_half
+from ...llvm.types import bit_width, byte_size, lanes
+from .arith import bitcast, elementwise, extreme, kind_of
+from .expression import (
+    UNSIGNED,
+    WIDTHS,
+    Expr,
+    binary,
+    call,
+    from_unsigned,
+    index,
+    name,
+    number,
+    select,
+    to_unsigned,
+    wrapping,
+)
+from .expression import cast as cast_to
+from .function import Buffer, FunctionEmitter, Lowerings, unsupported
+from .math import function
+from .memref import at, loaded, position, stored
+from .types import memory_type, scalar_type
+
+WIDEST = 16
+"""Bytes of the widest access."""
+
+VECTOR_TYPES = {
+    ("unsigned char", 2): "uchar2", ("unsigned char", 4): "uchar4", ("signed char", 2): "char2",
+    ("signed char", 4): "char4", ("short", 2): "short2", ("short", 4): "short4", ("int", 2): "int2",
+    ("int", 4): "int4", ("long long", 2): "longlong2", ("float", 2): "float2", ("float", 4): "float4",
+    ("double", 2): "double2", ("__half", 2): "__half2", ("__nv_bfloat16", 2): "__nv_bfloat162",
+}  # fmt: skip
+"""What CUDA calls several elements that are read or written at once. Other numbers of them are structs of ours."""
+
+MEMBERS = "xyzw"
+
+
+def _vector_of(op: Operation) -> VectorType:
+    values = (*op.results, *op.operands)
+    return next(value.type for value in values if isinstance(value.type, VectorType) and not _is_mask(op, value))
+
+
+def _is_mask(op: Operation, value: SSAValue) -> bool:
+    return isinstance(op, vector.MaskedLoadOp | vector.MaskedStoreOp) and value is op.mask
+
+
+def _place(f: FunctionEmitter, op: Operation, base: SSAValue, indices: Sequence[SSAValue]) -> tuple[Buffer, Expr]:
+    """The buffer, and where the first lane is."""
+    buffer = f.buffer(base)
+    if buffer.strides and buffer.strides[-1].literal != 1:
+        raise unsupported(op, f"the last dimension of the buffer must have stride 1, got {base.type}")
+    if not buffer.strides and lanes(_vector_of(op)) != 1:
+        raise unsupported(op, f"a buffer of rank 0 has one element, got {base.type}")
+    return buffer, position(buffer, f.operands(indices))
+
+
+def _lane(buffer: Buffer, where: Expr, lane: int) -> Expr:
+    return at(buffer, index("+", where, number(lane), flat=True))
+
+
+def _access_type(f: FunctionEmitter, type: Attribute, buffer: Buffer, where: Expr) -> str | None:
+    """The type of one access to all lanes; None if it may not be aligned, or too wide."""
+    count, size = lanes(type) or 1, byte_size(type)
+    whole = count * size
+    if count == 1 or whole > WIDEST or whole & (whole - 1) or where.multiple % count:
+        return None
+    if buffer.alignment % whole:
+        return None
+    if buffer.parameter is not None:
+        f.alignments[buffer.parameter] = max(f.alignments.get(buffer.parameter, 1), whole)
+    kind = memory_type(type)
+    known = VECTOR_TYPES.get((kind, count))
+    return f.module.use_type(known) if known is not None else f.module.aligned_struct(kind, count)
+
+
+def _member(vector: str, kind: str, lane: int, count: int) -> Expr:
+    member = MEMBERS[lane] if (kind, count) in VECTOR_TYPES else f"lane[{lane}]"
+    return name(f"{vector}.{member}", kind)
+
+
+def _load(f: FunctionEmitter, op: vector.LoadOp) -> None:
+    type = op.result.type
+    buffer, where = _place(f, op, op.base, op.indices)
+    access = _access_type(f, type, buffer, where)
+    f.module.use_type(scalar_type(type))
+    if access is None:
+        where = f.once(where)
+        read = [loaded(_lane(buffer, where, lane), type, where) for lane in range(lanes(type) or 1)]
+        f.define_lanes(op.result, read)
+        return
+    new = f.names.fresh(op.result.name_hint)
+    f.vector_types[new] = access
+    f.line(f"const {access} {new} = *reinterpret_cast<const {access}*>(&{at(buffer, where).text});")
+    kind, count = memory_type(type), lanes(type) or 1
+    parts = [loaded(_member(new, kind, lane, count), type, where) for lane in range(count)]
+    f.define_lanes(op.result, [replace(part, reads=False) for part in parts])
+
+
+def _store(f: FunctionEmitter, op: vector.StoreOp) -> None:
+    type, values = op.vector.type, f.lanes(op.vector)
+    buffer, where = _place(f, op, op.base, op.indices)
+    access = _access_type(f, type, buffer, where)
+    if access is not None:
+        text = _together(f, access, values, type)
+        f.statement(f"*reinterpret_cast<{access}*>(&{at(buffer, where).text}) = {text};")
+        return
+    where = f.once(where)
+    values = [f.once(value) if value.reads else value for value in values]
+    for lane, value in enumerate(values):
+        f.statement(f"{_lane(buffer, where, lane).text} = {stored(value, type)};")
+
+
+def _together(f: FunctionEmitter, access: str, values: Sequence[Expr], type: Attribute) -> str:
+    """All lanes as one value: what they were loaded as, if it is that."""
+    whole = values[0].text.partition(".")[0]
+    kind, count = memory_type(type), len(values)
+    same = [_member(whole, kind, lane, count).text for lane in range(count)]
+    if [value.text for value in values] == same and f.vector_types.get(whole) == access:
+        return whole
+    parts = ", ".join(stored(value, type) for value in values)
+    if (kind, count) not in VECTOR_TYPES:
+        return f"{access}{{{{{parts}}}}}"
+    if access.startswith("__"):
+        return f"{access}({parts})"
+    return f"make_{access}({parts})"
+
+
+def _masked_load(f: FunctionEmitter, op: vector.MaskedLoadOp) -> None:
+    type = op.result.type
+    buffer, where = _place(f, op, op.base, op.indices)
+    where = f.once(where)
+    f.module.use_type(scalar_type(type))
+    rows = zip(f.lanes(op.mask), f.lanes(op.pass_thru), strict=True)
+    f.define_lanes(
+        op.result,
+        [
+            select(mask, loaded(_lane(buffer, where, lane), type, where), other)
+            for lane, (mask, other) in enumerate(rows)
+        ],
+    )
+
+
+def _masked_store(f: FunctionEmitter, op: vector.MaskedStoreOp) -> None:
+    type = op.value_to_store.type
+    buffer, where = _place(f, op, op.base, op.indices)
+    where = f.once(where)
+    masks, values = f.lanes(op.mask), f.lanes(op.value_to_store)
+    f.flush()
+    for lane, (mask, value) in enumerate(zip(masks, values, strict=True)):
+        with f.block(f"if ({mask.text})"):
+            f.line(f"{_lane(buffer, where, lane).text} = {stored(value, type)};")
+
+
+def _create_mask(f: FunctionEmitter, op: vector.CreateMaskOp) -> None:
+    limit = f.once(f.operand(op.mask_dim_sizes[0]))
+    count = lanes(op.mask_vector.type) or 0
+    f.define_lanes(op.mask_vector, [binary(">", limit, number(lane), "bool") for lane in range(count)])
+
+
+def _broadcast(f: FunctionEmitter, op: vector.BroadcastOp) -> None:
+    count = lanes(op.vector.type) or 1
+    if not isinstance(op.source.type, VectorType):
+        f.bind(op.vector, (f.once(f.operand(op.source), op.vector.name_hint),) * count)
+        return
+    values = f.lanes(op.source)
+    f.bind(op.vector, values if len(values) == count else (f.once(values[0], op.vector.name_hint),) * count)
+
+
+def _position(f: FunctionEmitter, statics: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> Expr | None:
+    """The lane that an extract or insert names, None if it means the whole vector."""
+    values = statics.get_values()
+    if not values:
+        return None
+    return f.once(f.operand(dynamic[0])) if values[0] == DYNAMIC_INDEX else number(values[0])
+
+
+def _extract(f: FunctionEmitter, op: vector.ExtractOp) -> None:
+    lane, values = _position(f, op.static_position, op.dynamic_position), f.lanes(op.vector)
+    if lane is None:
+        f.bind(op.result, values)
+    elif lane.literal is not None:
+        f.define(op.result, values[lane.literal % len(values)])
+    else:
+        chosen = values[-1]
+        for n, value in reversed(list(enumerate(values[:-1]))):
+            chosen = select(binary("==", lane, number(n), "bool"), value, chosen)
+        f.define(op.result, chosen)
+
+
+def _insert(f: FunctionEmitter, op: vector.InsertOp) -> None:
+    lane = _position(f, op.static_position, op.dynamic_position)
+    if lane is None:
+        f.bind(op.result, f.value(op.source))
+        return
+    values, source = list(f.lanes(op.dest)), f.operand(op.source)
+    if lane.literal is not None:
+        values[lane.literal % len(values)] = f.local(source, op.source.name_hint) if source.reads else source
+    else:
+        source = f.once(source)
+        values = [select(binary("==", lane, number(n), "bool"), source, value) for n, value in enumerate(values)]
+    f.define_lanes(op.result, values)
+
+
+def _shuffle(f: FunctionEmitter, op: vector.ShuffleOp) -> None:
+    """A lane that the mask leaves open is any."""
+    both = [f.once(value) for source in (op.v1, op.v2) for value in f.lanes(source)]
+    f.bind(op.result, tuple(both[max(lane, 0)] for lane in op.mask.get_values()))
+
+
+def _fma(f: FunctionEmitter, op: vector.FMAOp, values: list[Expr]) -> Expr:
+    refuse_half(op)
+    return function("fma", *values)
+
+
+# reductions
+
+
+def _reduction(f: FunctionEmitter, op: vector.ReductionOp) -> None:
+    """From the first lane on; the accumulator of a float sum or product comes before it, any other behind the last."""
+    refuse_half(op)
+    values, kind = list(f.lanes(op.vector)), op.kind.data
+    combine = _combiner(f, op)
+    first = op.acc is not None and kind in (Kind.ADD, Kind.MUL)
+    if op.acc is not None:
+        values.insert(0 if first else len(values), f.operand(op.acc))
+    result = values[0]
+    for value in values[1:]:
+        result = combine(f.once(result) if len(result.text) > _LONG else result, value)
+    f.define(op.dest, result)
+
+
+_LONG = 80  # characters of a reduction before it is cut
+
+
+_FLOAT_EXTREMES = {
+    Kind.MINNUMF: "minnum", Kind.MAXNUMF: "maxnum", Kind.MINIMUMF: "minimum", Kind.MAXIMUMF: "maximum",
+}  # fmt: skip
+_INTEGER_SYMBOLS = {Kind.ADD: "+", Kind.MUL: "*"}
+_BIT_SYMBOLS = {Kind.AND: "&", Kind.OR: "|", Kind.XOR: "^"}
+_BOOL_SYMBOLS = {Kind.ADD: "!=", Kind.MUL: "&&", Kind.AND: "&&", Kind.OR: "||", Kind.XOR: "!=", Kind.MINSI: "||",
+                 Kind.MAXSI: "&&", Kind.MINUI: "&&", Kind.MAXUI: "||"}  # fmt: skip
+_SIGNED = {Kind.MINSI: "min", Kind.MAXSI: "max"}
+_UNSIGNED = {Kind.MINUI: "min", Kind.MAXUI: "max"}
+
+
+def _combiner(f: FunctionEmitter, op: vector.ReductionOp) -> Callable[[Expr, Expr], Expr]:
+    kind, type = op.kind.data, scalar_type(op.dest.type)
+    if type in ("float", "double"):
+        if kind in _INTEGER_SYMBOLS:
+            return lambda a, b: binary(_INTEGER_SYMBOLS[kind], a, b, type)
+        if kind in _FLOAT_EXTREMES:
+            helper = f.helper(f"{_FLOAT_EXTREMES[kind]}_{kind_of(op.dest.type)}")
+            return lambda a, b: call(helper, type, a, b)
+        raise unsupported(op, f"{kind} of floats")
+    if type == "bool" and kind in _BOOL_SYMBOLS:
+        return lambda a, b: binary(_BOOL_SYMBOLS[kind], a, b, type)
+    if kind in _INTEGER_SYMBOLS:
+        return lambda a, b: wrapping(_INTEGER_SYMBOLS[kind], a, b, type)
+    if kind in _BIT_SYMBOLS:
+        return lambda a, b: binary(_BIT_SYMBOLS[kind], a, b, type)
+    if kind in _SIGNED:
+        return lambda a, b: extreme(_SIGNED[kind], a, b)
+    if kind in _UNSIGNED:
+        return lambda a, b: _unsigned_extreme(_UNSIGNED[kind], a, b)
+    raise unsupported(op, f"{kind} of integers")
+
+
+def _unsigned_extreme(function: str, lhs: Expr, rhs: Expr) -> Expr:
+    bits = UNSIGNED[max(WIDTHS[lhs.type], 32)]
+    operands = [cast_to(bits, to_unsigned(value)) for value in (lhs, rhs)]
+    return from_unsigned(call(function, bits, *operands), lhs.type)
+
+
+# bits
+
+
+def _bitcast(f: FunctionEmitter, op: vector.BitcastOp) -> None:
+    """Lane by lane where the widths are the same, else through the bits of the narrower lanes."""
+    source, target = op.source.type, op.result.type
+    widths = bit_width(source), bit_width(target)
+    values = f.lanes(op.source)
+    if widths[0] == widths[1]:
+        f.define_lanes(op.result, [bitcast(value, scalar_type(target)) for value in values])
+        return
+    if 1 in widths:
+        raise unsupported(op, f"bools to other bits, {source} to {target}")
+    integers = [bitcast(f.once(value), _integer(widths[0])) for value in values]
+    if widths[0] < widths[1]:
+        parts = _joined(integers, widths[1] // widths[0], widths[0], widths[1])
+    else:
+        parts = [part for value in integers for part in _split(f.once(value), widths[0] // widths[1], widths[1])]
+    f.define_lanes(op.result, [bitcast(part, scalar_type(target)) for part in parts])
+
+
+def _integer(bits: int) -> str:
+    return {8: "signed char", 16: "short", 32: "int", 64: "long long"}[bits]
+
+
+def _joined(values: Sequence[Expr], count: int, bits: int, wide: int) -> list[Expr]:
+    """Each `count` integers as one, the first in the lowest bits."""
+    result: list[Expr] = []
+    for start in range(0, len(values), count):
+        total: Expr | None = None
+        for n, value in enumerate(values[start : start + count]):
+            part = cast_to(UNSIGNED[wide], to_unsigned(value))
+            part = part if n == 0 else binary("<<", part, number(n * bits), UNSIGNED[wide])
+            total = part if total is None else binary("|", total, part, UNSIGNED[wide])
+        assert total is not None
+        result.append(from_unsigned(total, _integer(wide)))
+    return result
+
+
+def _split(value: Expr, count: int, bits: int) -> list[Expr]:
+    """An integer as `count` narrower ones, the lowest bits first."""
+    shifts = [value if n == 0 else binary(">>", value, number(n * bits), value.type) for n in range(count)]
+    return [cast_to(_integer(bits), shifted) for shifted in shifts]
+
+
+LOWERINGS: Lowerings = {
+    vector.LoadOp: _load,
+    vector.StoreOp: _store,
+    vector.MaskedLoadOp: _masked_load,
+    vector.MaskedStoreOp: _masked_store,
+    vector.CreateMaskOp: _create_mask,
+    vector.BroadcastOp: _broadcast,
+    vector.ExtractOp: _extract,
+    vector.InsertOp: _insert,
+    vector.ShuffleOp: _shuffle,
+    vector.FMAOp: elementwise(_fma),
+    vector.ReductionOp: _reduction,
+    vector.BitcastOp: _bitcast,
+}

@@ -1,0 +1,176 @@
+"""MLIR text to CUDA C++, that compiled for the host by g++ and called, and by NVRTC for what a GPU reads."""
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import arith, func, gpu, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, StringAttr, UnitAttr
+from xdsl.ir import SSAValue
+
+from stepwell.backends.cuda.emitter import NVRTC_OPTIONS, EmittedCuda, EmittedKernel, KernelParameter, emit_cuda
+from stepwell.core.dtypes import numpy_dtype
+from stepwell.transforms.legalize_half_floats import LegalizeHalfFloatsPass
+
+HOST = Path(__file__).with_name("host.h")
+# `-Wall` warns of parentheses that mislead, variables that are not set, numbers that do not fit.
+FLAGS = ("-O1", "-std=c++17", "-shared", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-Wall", "-Werror",
+         "-Wno-unused-function", "-Wno-unused-variable", "-Wno-unknown-pragmas")  # fmt: skip
+
+
+def _on_device(module: ModuleOp) -> gpu.ModuleOp:
+    """The functions of a module as functions of a `gpu.module`: public ones kernels, whose result is stored through a
+    last argument."""
+    block = module.body.block
+    new = gpu.ModuleOp.create(properties={"sym_name": StringAttr("device")}, regions=[module.regions[0].clone()])
+    block = new.body.block
+    for op in [op for op in block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]:
+        kernel = op.sym_visibility is None
+        made = _device_function(op, kernel)
+        block.insert_op_before(made, op)
+        op.detach()
+        op.erase(safe_erase=False)
+    return new
+
+
+def _device_function(op: func.FuncOp, kernel: bool) -> gpu.FuncOp:
+    region = op.body
+    body = region.block
+    outputs = list(op.function_type.outputs)
+    last = body.last_op
+    assert isinstance(last, func.ReturnOp)
+    results: list[SSAValue] = list(last.arguments)
+    if kernel and outputs:
+        out = body.insert_arg(MemRefType(outputs[0], [1]), len(body.args))
+        out.name_hint = "result"
+        zero = arith.ConstantOp(IntegerAttr(0, IndexType()))
+        body.insert_ops_before([zero, memref.StoreOp.get(results[0], out, [zero.result])], last)
+        outputs, results = [], []
+    body.insert_op_before(gpu.ReturnOp(results), last)
+    last.detach()
+    last.erase()
+    types = [argument.type for argument in body.args]
+    made = gpu.FuncOp(op.sym_name.data, (types, outputs), region.clone(), kernel)
+    made.attributes.update({name: value for name, value in op.attributes.items() if name != "sym_name"})
+    made.properties.pop("kernel", None)
+    if kernel:
+        made.properties["kernel"] = UnitAttr()
+    return made
+
+
+class HostKernel:
+    """A kernel as a function of arrays and numbers."""
+
+    def __init__(self, kernel: EmittedKernel, library: ctypes.CDLL, source: str) -> None:
+        self.kernel, self.source = kernel, source
+        self._library = library
+        self._function = library[kernel.symbol]
+        self._function.restype = None
+        self._function.argtypes = [_c_type(parameter) for parameter in kernel.parameters]
+
+    def __call__(self, *arguments: Any) -> None:
+        values = [_passed(parameter, arguments[parameter.argument]) for parameter in self.kernel.parameters]
+        self._function(*values)
+
+    @property
+    def trapped(self) -> bool:
+        """Whether an assertion failed since this was last asked."""
+        flag = ctypes.c_int.in_dll(self._library, "trapped")
+        failed, flag.value = bool(flag.value), 0
+        return failed
+
+
+def _c_type(parameter: KernelParameter) -> Any:
+    if parameter.role == "pointer":
+        return ctypes.c_void_p
+    if parameter.role != "scalar":
+        return ctypes.c_longlong
+    assert parameter.dtype is not None
+    if parameter.dtype in ("float16", "bfloat16"):
+        pytest.skip("the host passes half floats in another way")
+    return np.ctypeslib.as_ctypes_type(numpy_dtype(parameter.dtype))
+
+
+def _passed(parameter: KernelParameter, value: Any) -> Any:
+    match parameter.role:
+        case "pointer":
+            return value.ctypes.data if isinstance(value, np.ndarray) else value
+        case "size":
+            return value.shape[parameter.axis]
+        case "stride":
+            return value.strides[parameter.axis] // value.itemsize
+        case "offset":
+            return 0
+        case _:
+            return value
+
+
+def _emit(module: ModuleOp | str, parse: Callable[[str], ModuleOp]) -> EmittedCuda:
+    module = parse(module) if isinstance(module, str) else module
+    LegalizeHalfFloatsPass().apply(Context(), module)
+    if any(isinstance(op, gpu.ModuleOp) for op in module.ops):
+        return emit_cuda(module)
+    return emit_cuda(_on_device(module))
+
+
+@pytest.fixture(scope="session")
+def emit_text(parse_upstream) -> Callable[..., EmittedCuda]:
+    """A module, or its text, as CUDA C++. Functions that are not in a `gpu.module` become kernels."""
+    return lambda module: _emit(module, parse_upstream)
+
+
+@pytest.fixture(scope="session")
+def on_host(emit_text, tmp_path_factory) -> Callable[..., dict[str, HostKernel]]:
+    """`on_host(module)`: the kernels of a module (or of its text) as functions, by name."""
+    if shutil.which("g++") is None:
+        pytest.skip("no g++ to compile with")
+    folder = tmp_path_factory.mktemp("cuda")
+
+    def compile_all(module: ModuleOp | str) -> dict[str, HostKernel]:
+        emitted = emit_text(module)
+        stem = f"m{len(list(folder.glob('*.so')))}"
+        lines = [line for line in emitted.source.splitlines() if not line.startswith("#include")]
+        (folder / f"{stem}.cpp").write_text("\n".join([f'#include "{HOST}"', *lines, ""]))
+        command = ["g++", *FLAGS, str(folder / f"{stem}.cpp"), "-o", str(folder / f"{stem}.so")]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[:4000] + emitted.source[:4000]
+        library = ctypes.CDLL(str(folder / f"{stem}.so"))
+        return {kernel.name: HostKernel(kernel, library, emitted.source) for kernel in emitted.kernels}
+
+    return compile_all
+
+
+@pytest.fixture(scope="session")
+def nvrtc() -> Callable[..., None]:
+    """`nvrtc(source)`: compile CUDA C++ for two generations of GPUs, without a warning."""
+    binding = pytest.importorskip("cuda.bindings.nvrtc")
+    runtime = pytest.importorskip("nvidia.cu13")
+    include = next(
+        (Path(path) / "include" for path in runtime.__path__ if (Path(path) / "include/cuda_fp16.h").exists()), None
+    )
+    if include is None:
+        pytest.skip("no CUDA headers")
+
+    def compile_for(source: str, architecture: str) -> None:
+        options = [f"--gpu-architecture={architecture}", f"-I{include}", *NVRTC_OPTIONS]
+        error, program = binding.nvrtcCreateProgram(source.encode(), b"kernels.cu", 0, [], [])
+        assert error == binding.nvrtcResult.NVRTC_SUCCESS
+        (error,) = binding.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
+        _, size = binding.nvrtcGetProgramLogSize(program)
+        log = b" " * size
+        binding.nvrtcGetProgramLog(program, log)
+        text = log.decode().strip("\0 \n")
+        assert error == binding.nvrtcResult.NVRTC_SUCCESS, text[:3000] + source[:3000]
+        assert text == ""
+
+    def compile_both(source: str) -> None:
+        for architecture in ("sm_80", "sm_90"):
+            compile_for(source, architecture)
+
+    return compile_both
