@@ -27,10 +27,10 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes as get_upstream_passes
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
-from ..core.errors import OptionError, PassError, StepwellError
+from ..core.errors import OptionError, PassError, StepwellError, UnsupportedError
 from ..core.plugins import installed_universe
 from ..dialects import mlir_context
-from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, MatchRegionOp
+from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, LaunchThreadOp, LoadOp, MatchRegionOp, StoreOp
 from ..module import Module
 from . import get_all_passes
 from .convert_te_to_tir import ConvertTeToTirPass
@@ -183,9 +183,27 @@ def lower_launches(mod: Module, after: AfterPass | None = None) -> Module:
         _apply(mod, relay_to_tir(), after)
     _apply(mod, resolve_tir(), after)
     _apply(mod, launch_tir(), after)
+    _check_launched(mod.op)
     _apply(mod, [ConvertTirToScfPass(launches=True), GpuOutlineKernelsPass()], after)
     _apply(mod, clean_upstream(), after)
     return mod
+
+
+def _check_launched(module: ModuleOp) -> None:
+    """UnsupportedError for elements of memory of the device that the host would touch."""
+    for op in module.walk():
+        if isinstance(op, LoadOp | StoreOp) and not _is_launched(op):
+            verb = "loaded" if isinstance(op, LoadOp) else "stored"
+            raise UnsupportedError(
+                f"{where(op)}an element is {verb} outside of loops bound to blockIdx or threadIdx, by the host, which "
+                "does not reach the memory of a GPU: did you forget to bind?"
+            )
+
+
+def _is_launched(op: Operation | None) -> bool:
+    while op is not None and not isinstance(op, LaunchThreadOp):
+        op = op.parent_op()
+    return op is not None
 
 
 def has_graphs(module: ModuleOp) -> bool:

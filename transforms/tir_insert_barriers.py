@@ -12,13 +12,16 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ..core.errors import UnsupportedError
 from ..dialects.tir import AttrOp, CallIntrinOp, ConstOp, ForOp, FuncOp, IfOp, LaunchThreadOp, TirBuilder
 from .analysis.dependence.affine import DIM
 from .analysis.dependence.model import Region
 from .analysis.dependence.statements import Accesses, Statement
+from .analysis.names import memory_name
 from .analysis.threads import BLOCK_AXES, THREAD_AXES, axis_of, is_thread_loop, outermost, thread_axes_of
 from .analysis.tree import is_expression
 from .lowering.launches import SYNC, start_of
+from .lowering.types import where
 
 
 class TirInsertBarriersPass(ModulePass):
@@ -49,6 +52,8 @@ class TirInsertBarriersPass(ModulePass):
     Must hold before: kernels are launches of blocks (`tir-launch-blocks`), statements have their own loops over threads
     (`tir-distribute-threads`).
 
+    UnsupportedError for a statement in which threads read or add to what others write: no barrier can be inside.
+
     Gone after: nothing.
     """
 
@@ -67,6 +72,7 @@ class _Touch:
     statement: Statement
     relation: isl.Map
     is_write: bool
+    is_read: bool
 
 
 @dataclass
@@ -113,6 +119,7 @@ class _Kernel:
             elif isinstance(op, IfOp | AttrOp) and any(is_thread_loop(i) for i in op.walk()):
                 part = self._branches(op)
             else:
+                self._check_races(op, inside)
                 part = _Walked(inside, inside, False)
             if not walked.has_barrier:
                 walked.first = walked.first + part.first
@@ -143,6 +150,27 @@ class _Kernel:
 
     # Dependences
 
+    def _check_races(self, op: Operation, inside: Sequence[Statement]) -> None:
+        """UnsupportedError if threads need what others do in the same statement, where no barrier can be.
+
+        That several threads write an element is allowed: what they write is the same (docs/semantics.md).
+        """
+        for n, a in enumerate(inside):
+            for b in inside[n:]:
+                for memory in self._shared(a, b):
+                    pairs = [(x, y) for x in _touches(a, memory) for y in _touches(b, memory)]
+                    needed = [(x, y) for x, y in pairs if (x.is_write and y.is_read) or (x.is_read and y.is_write)]
+                    if any(self._meet(x, y, None) for x, y in needed):
+                        name = memory_name(memory)
+                        raise UnsupportedError(
+                            f"{where(op)}a thread reads or adds to {name} what another one writes in one statement; a "
+                            "reduction over threads needs rfactor, by which each has its own part"
+                        )
+
+    def _shared(self, a: Statement, b: Statement) -> list[SSAValue | None]:
+        """The memory that two statements touch and several threads see."""
+        return [m for m in a.accesses if m in b.accesses and not thread_axes_of(m)]
+
     def _crosses(self, a: Statement, b: Statement, loop: ForOp | None = None) -> bool:
         """Whether a thread touches in `b` what another one has touched in `a`, one of them writing it.
 
@@ -150,7 +178,7 @@ class _Kernel:
         """
         key = (id(a), id(b), loop is not None)
         if key not in self._known:
-            memories = [m for m in a.accesses if m in b.accesses and not thread_axes_of(m)]
+            memories = self._shared(a, b)
             self._known[key] = any(
                 self._meet(x, y, loop)
                 for m in memories
@@ -195,7 +223,7 @@ def _touches(statement: Statement, memory: SSAValue | None) -> Iterable[_Touch]:
     access: Accesses = statement.accesses[memory]
     for relation, is_write in ((access.reads, False), (access.writes, True), (access.updates, True)):
         if relation is not None:
-            yield _Touch(statement, relation, is_write)
+            yield _Touch(statement, relation, is_write, relation is not access.writes)
 
 
 def _only_launch(block: Block) -> Operation | None:

@@ -1,0 +1,169 @@
+"""Programs from TVMScript to CUDA kernels that run emulated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stepwell import Schedule, build
+from stepwell.backends.cuda.emulation import EmulationError, compiler
+from stepwell.core.errors import ArgumentError, UnsupportedError
+from stepwell.frontends import tvm
+from stepwell.frontends.tvm import te
+from stepwell.frontends.tvmscript import parse_tvmscript
+
+pytestmark = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
+
+VECTOR_ADD = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    T.func_attr({"tir.noalias": True})
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] + 1.0
+"""
+
+
+def both(module: Any, *arrays: np.ndarray[Any, Any]) -> None:
+    """The emulated GPU computes what the oracle does."""
+    ours, expected = ([a.copy() for a in arrays] for _ in range(2))
+    build(module, target="cuda-emulated")(*ours)
+    build(module, target="python")(*expected)
+    for a, b in zip(ours, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_the_first_article() -> None:
+    sch = tvm.tir.Schedule(parse_tvmscript(VECTOR_ADD))
+    block = sch.get_block("B")
+    (i,) = sch.get_loops(block)
+    i_0, i_1, i_2 = sch.split(i, factors=[2, 2, 2])
+    sch.reorder(i_0, i_2, i_1)
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_2, "threadIdx.x")
+    lib = build(sch.mod, target="cuda-emulated")
+    source = lib.source("cuda")
+    assert 'extern "C" __global__ void __launch_bounds__(2) main_kernel(' in source
+    assert "blockIdx.x" in source
+    a, b = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    lib(a, b)
+    np.testing.assert_array_equal(b, a + 1)
+
+
+def gemm(size: int, *, vector: bool = False) -> Any:
+    """A matrix product with tiles in shared memory and registers, scheduled by hand."""
+    a = te.placeholder((size, size), "float32", name="A")
+    b = te.placeholder((size, size), "float32", name="B")
+    k = te.reduce_axis((0, size), "k")
+    c = te.compute((size, size), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    sch = tvm.tir.Schedule(te.create_prim_func([a, b, c]))
+    block = sch.get_block("C")
+    i, j, kk = sch.get_loops(block)
+    by, ty, iy = sch.split(i, [None, 4, 2])
+    bx, tx, jx = sch.split(j, [None, 4, 2])
+    ko, ki = sch.split(kk, [None, 8])
+    sch.reorder(by, bx, ty, tx, ko, ki, iy, jx)
+    for loop, axis in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y"), (tx, "threadIdx.x")):
+        sch.bind(loop, axis)
+    sch.reverse_compute_at(sch.cache_write(block, 0, "local"), tx)
+    for n in (0, 1):
+        shared = sch.cache_read(block, n, "shared")
+        sch.compute_at(shared, ko)
+        fused = sch.fuse(*sch.get_loops(shared)[-2:])
+        _, y, x, *lanes = sch.split(fused, [None, 4, 4, 4] if vector else [None, 4, 4])
+        sch.bind(y, "threadIdx.y")
+        sch.bind(x, "threadIdx.x")
+        if vector:
+            sch.vectorize(lanes[0])
+    sch.decompose_reduction(block, ko)
+    return sch.mod
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_a_matrix_product_in_shared_memory(vector: bool) -> None:
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.random((16, 16), np.float32) for _ in range(3))
+    lib = build(gemm(16, vector=vector), target="cuda-emulated")
+    lib(a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5)
+    source = lib.source("cuda")
+    assert source.count("__syncthreads();") == 2
+    assert "__shared__ __align__(16) float A_shared[64];" in source
+    assert ("float4" in source) == vector
+
+
+MEAN = """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    T.func_attr({{"tir.noalias": True}})
+    n = T.int32()
+    A = T.match_buffer(a, (n, {columns}), "{dtype}")
+    B = T.match_buffer(b, (n,), "{dtype}")
+    T_1 = T.alloc_buffer((n,), "{dtype}")
+    for i in range(n):
+        for k in range({columns}):
+            with T.block("T"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    T_1[vi] = T.Cast("{dtype}", 0)
+                T_1[vi] = T_1[vi] + A[vi, vk]
+    for i in range(n):
+        with T.block("B"):
+            vi = T.axis.spatial(n, i)
+            B[vi] = T_1[vi] * T.Cast("{dtype}", 2)
+"""
+
+
+@given(
+    rows=st.sampled_from([0, 1, 2, 7, 33]),
+    columns=st.sampled_from([1, 3, 8]),
+    threads=st.sampled_from([1, 4, 32]),
+    dtype=st.sampled_from(["float32", "float16", "float64", "int8", "int32", "uint16", "int64"]),
+)
+def test_two_kernels_of_symbolic_sizes(rows: int, columns: int, threads: int, dtype: str) -> None:
+    sch = Schedule(parse_tvmscript(MEAN.format(columns=columns, dtype=dtype)))
+    for name in ("T", "B"):
+        outer, inner = sch.split(sch.get_loops(sch.get_block(name))[0], [None, threads])
+        sch.bind(outer, "blockIdx.x")
+        sch.bind(inner, "threadIdx.x")
+    a = np.random.default_rng(0).integers(0, 5, (rows, columns)).astype(dtype)
+    if rows:
+        both(sch.mod, a, np.zeros(rows, dtype))
+
+
+def test_what_no_thread_does_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="did you forget to bind"):
+        build(parse_tvmscript(VECTOR_ADD), target="cuda-emulated")
+
+
+def test_a_reduction_over_threads_is_refused() -> None:
+    sch = Schedule(parse_tvmscript(MEAN.format(columns=8, dtype="float32")))
+    i, k = sch.get_loops(sch.get_block("T"))
+    sch.bind(i, "blockIdx.x")
+    sch.bind(k, "threadIdx.x")
+    sch.bind(sch.get_loops(sch.get_block("B"))[0], "blockIdx.x")
+    with pytest.raises(UnsupportedError, match="a reduction over threads needs rfactor"):
+        build(sch.mod, target="cuda-emulated")
+
+
+def test_too_many_threads_are_refused_by_the_launch() -> None:
+    sch = Schedule(parse_tvmscript(VECTOR_ADD.replace("8", "2048")))
+    sch.bind(sch.get_loops(sch.get_block("B"))[0], "threadIdx.x")
+    lib = build(sch.mod, target="cuda-emulated")
+    with pytest.raises(EmulationError, match="1024"):
+        lib(np.zeros(2048, np.float32), np.zeros(2048, np.float32))
+
+
+def test_arguments_are_checked_before_anything_runs() -> None:
+    sch = Schedule(parse_tvmscript(VECTOR_ADD))
+    sch.bind(sch.get_loops(sch.get_block("B"))[0], "threadIdx.x")
+    lib = build(sch.mod, target="cuda-emulated")
+    with pytest.raises(ArgumentError, match="A"):
+        lib(np.zeros(9, np.float32), np.zeros(8, np.float32))
+    with pytest.raises(ArgumentError, match="contiguous"):
+        lib(np.zeros(16, np.float32)[::2], np.zeros(8, np.float32))
