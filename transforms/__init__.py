@@ -16,7 +16,7 @@ PASSES: dict[str, str] = {
     "convert-relay-to-tir": "ConvertRelayToTirPass",
     "convert-te-to-tir": "ConvertTeToTirPass",
     "convert-tir-to-scf": "ConvertTirToScfPass",
-    "legalize-half-floats": "LegalizeHalfFloatsPass",
+    "legalize-small-floats": "LegalizeSmallFloatsPass",
     "relay-eliminate-dead-code": "RelayEliminateDeadCodePass",
     "relay-fold-constants": "RelayFoldConstantsPass",
     "relay-fold-scale-axis": "RelayFoldScaleAxisPass",

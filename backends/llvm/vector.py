@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, VectorType
 from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from .arith import fast_math, refuse_half
+from .arith import fast_math, refuse_small_float
 from .function import FunctionEmitter, Lowerings, unsupported
 from .memref import access, address, read, to_memory, write
 from .types import byte_size, constant, element_type, is_bool, lanes, memory_type, register_type
@@ -162,13 +162,13 @@ def _widen(f: FunctionEmitter, value: SSAValue, width: int) -> str:
 
 
 def _fma(f: FunctionEmitter, op: vector.FMAOp) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     kind = register_type(op.res.type)
     f.define(op.res, f.intrinsic("fma", kind, [(kind, operand) for operand in f.operands(op.operands)]))
 
 
 def _reduction(f: FunctionEmitter, op: vector.ReductionOp) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     kind, scalar = op.kind.data, register_type(op.dest.type)
     if scalar in ("float", "double"):
         if kind in _FLOAT_SUMS:

@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from ...core.dtypes import DType, numpy_dtype
 from ...dialects.tir import LoadOp, Mixed, StoreOp
 from .expressions import PRODUCT, SUM, Expr, infix
+from .numerics import short_name
 from .ranges import Interval, Ranges
 from .writer import Writer
 
@@ -184,8 +185,8 @@ class Accesses:
                     self.writer.line(f"uninitialized({buffer.name!r}, {_tuple(exprs)})")
             self._record(buffer, at, exprs, "read")
         text = f"{buffer.data}[{at.text}]"
-        table = {"float16": "F16", "bfloat16": "BF16"}.get(buffer.dtype.name)
-        return Expr(text if table is None else f"{table}[{text}]")
+        short = short_name(buffer.dtype.name)
+        return Expr(text if short is None else f"{short.upper()}[{text}]")
 
     def _assign(self, buffer: Buffer, index: list[_Index], value: Expr) -> None:
         w = self.writer
@@ -196,8 +197,8 @@ class Accesses:
                 return
             self._record(buffer, at, exprs, "write")
         exact = value.unrounded or value
-        bits = {"float16": "f16_bits", "bfloat16": "bf16_bits"}.get(buffer.dtype.name)
-        w.line(f"{buffer.data}[{at.text}] = {exact.text if bits is None else f'{bits}({exact.text})'}")
+        short = short_name(buffer.dtype.name)
+        w.line(f"{buffer.data}[{at.text}] = {exact.text if short is None else f'{short}_bits({exact.text})'}")
         if self.check and buffer.written is not None:
             ones = "1" if buffer.entries == 1 else repr(b"\1" * buffer.entries)
             w.line(f"{_span(buffer.written, at, buffer.entries)} = {ones}")

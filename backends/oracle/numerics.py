@@ -1,7 +1,8 @@
 """Arithmetic that Python lacks, on the numbers that generated code holds.
 
 A value of any float type is a Python float that the type can represent; integers are Python integers in the range of
-their type; bools are Python bools. Rounding goes through `f32(x).value`, `f16(x)` and `bf16(x)`.
+their type; bools are Python bools. Rounding goes through `f32(x).value`, `f16(x)`, `bf16(x)`, `f8e4m3fn(x)`, ...; bits
+are had by `f16_bits(x)`, and what they stand for is `F16[bits]`.
 """
 
 from __future__ import annotations
@@ -16,14 +17,21 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...core.dtypes import DType, numpy_dtype, parse_dtype
+from ...core.dtypes import FLOAT_FORMATS, SMALL_FLOATS, DType, numpy_dtype, parse_dtype
 
 _DOUBLE, _QUAD = struct.Struct("=f"), struct.Struct("=I")
 _HALF, _BITS = struct.Struct("=e"), struct.Struct("=H")
 
 
-def _decoded(dtype: type) -> list[float]:
-    return np.arange(65536, dtype=np.uint16).view(dtype).astype(np.float64).tolist()
+def short_name(dtype: str) -> str | None:
+    """What a float type of at most 16 bits is called here, as in MLIR but in small letters; None for any other type."""
+    known = FLOAT_FORMATS.get(dtype)
+    return known.type.name.lower() if known is not None and known.bits <= 16 else None
+
+
+def _decoded(dtype: Any) -> list[float]:
+    bits = f"u{np.dtype(dtype).itemsize}"
+    return np.arange(np.iinfo(bits).max + 1, dtype=bits).view(dtype).astype(np.float64).tolist()
 
 
 with np.errstate(all="ignore"):
@@ -70,6 +78,31 @@ def _f32(x: float) -> float:
 
 
 _ROUND: dict[str, Callable[[float], float]] = {"float16": f16, "bfloat16": bf16, "float32": _f32, "float64": float}
+
+DECODE: dict[str, list[float]] = {"float16": F16, "bfloat16": BF16}
+"""The value of each bit pattern of a float type of at most 16 bits."""
+
+ENCODE: dict[str, Callable[[float], int]] = {"float16": f16_bits, "bfloat16": bf16_bits}
+"""The bits of the number of such a type nearest to another."""
+
+
+def _add_small_float(name: str) -> None:
+    dtype = numpy_dtype(name)
+
+    def nearest(x: float) -> float:
+        return float(dtype.type(x))
+
+    def bits(x: float) -> int:
+        return int(np.asarray(dtype.type(x)).view(np.uint8))
+
+    _ROUND[name], DECODE[name], ENCODE[name] = nearest, _decoded(dtype), bits
+    short = short_name(name) or name
+    globals().update({short: nearest, f"{short}_bits": bits, short.upper(): DECODE[name]})
+
+
+with np.errstate(all="ignore"):
+    for _name in SMALL_FLOATS:
+        _add_small_float(_name)
 
 
 def round_to(dtype: DType, x: float) -> float:

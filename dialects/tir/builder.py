@@ -64,10 +64,9 @@ def _as_float(value: int | float, dtype: DType) -> float:
 def _constant_attr(value: int | float, zero_sign: bool, dtype: DType) -> Attribute:
     type = type_of(dtype)
     if dtype.is_float:
-        try:
-            return FloatAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        except OverflowError:
-            raise ValueError(f"{value} does not fit {dtype}") from None
+        if dtypes.nearest_float(value, dtype) is None:
+            raise ValueError(f"{value} does not fit {dtype}")
+        return FloatAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return IntegerAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
