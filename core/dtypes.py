@@ -158,7 +158,7 @@ def is_small_float(type: Attribute) -> bool:
     return known is not None and known.bits <= 16
 
 
-_INT_BITS = (8, 16, 32, 64)
+_INT_BITS = (2, 4, 8, 16, 32, 64)
 
 SCALAR_DTYPES: tuple[str, ...] = (
     "bool",
@@ -194,6 +194,11 @@ class DType:
     @property
     def scalar(self) -> DType:
         return DType(self.kind, self.bits)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in memory of one lane: what has less than one takes one."""
+        return (self.bits + 7) // 8
 
     @property
     def is_float(self) -> bool:

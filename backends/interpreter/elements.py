@@ -41,7 +41,7 @@ class Buffer(View):
 
     @cached_property
     def elements(self) -> memoryview:
-        """All elements of the memory; floats of at most 16 bits as their bits."""
+        """All elements of the memory; those of `DECODE` as their bits."""
         return self.memory.elements(self.dtype)
 
     @cached_property

@@ -17,7 +17,7 @@ from . import small_floats
 from .function import FunctionEmitter, Lowerings, Module, call, symbol, unsupported
 from .memref import read, start, to_memory, write
 from .signatures import argument_dtype
-from .types import bit_width, byte_size, is_bool, layout_of, memory_type, register_type
+from .types import bit_width, byte_size, is_bool, is_part_of_byte, layout_of, memory_type, register_type
 
 CALL_PACKED = "stepwell_call_packed"
 """The symbol through which native code calls Python: `i32 (i32 number, ptr slots)`, the result in the last slot."""
@@ -173,6 +173,8 @@ def _c_type(type: Attribute, dtype: str | None, function: str) -> str:
             raise UnsupportedError(f"{function}: C has no type for {type}")
         return native
     kind = register_type(type)
+    if is_part_of_byte(type) and not is_bool(type):
+        raise UnsupportedError(f"{function}: C has no type for {type}")
     if kind.startswith("i") and bit_width(type) < 32:
         unsigned = is_bool(type) or (dtype or "").startswith(("uint", "bool"))
         return f"{kind} {'zeroext' if unsigned else 'signext'}"

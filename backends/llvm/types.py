@@ -1,7 +1,7 @@
 """MLIR types and constants as LLVM IR text.
 
-In registers `index` is i64, and floats of up to 16 bits are their bits, an i8 or i16: LLVM then never needs a run-time
-library to move, load or store one. In memory an i1 takes a byte.
+In registers `index` is i64, and floats of up to 16 bits are their bits, an i16 or less: LLVM then never needs a
+run-time library to move, load or store one. In memory what has less than a byte takes one, the rest of which is 0.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def register_type(type: Attribute) -> str:
 
 @cache
 def memory_type(type: Attribute) -> str:
-    """The LLVM type that holds such a value in memory: as `register_type`, but i1 takes a byte."""
-    return _spell(type, lambda scalar: "i8" if is_bool(scalar) else _register_scalar(scalar))
+    """The LLVM type that holds such a value in memory: as `register_type`, but what has less than a byte takes one."""
+    return _spell(type, lambda scalar: "i8" if is_part_of_byte(scalar) else _register_scalar(scalar))
 
 
 def _spell(type: Attribute, scalar: Any) -> str:
@@ -84,7 +84,7 @@ def _register_scalar(type: Attribute) -> str:
         case IntegerType() if type.signedness.data is Signedness.SIGNLESS:
             return f"i{type.width.data}"
         case _ if is_small_float(type):
-            return f"i{8 * byte_size(type)}"
+            return f"i{bit_width(type)}"
         case LLVMPointerType():
             return "ptr"
         case Float32Type():
@@ -99,6 +99,11 @@ def is_bool(type: Attribute) -> bool:
     """Whether the elements are i1."""
     scalar = element_type(type)
     return isinstance(scalar, IntegerType) and scalar.width.data == 1
+
+
+def is_part_of_byte(type: Attribute) -> bool:
+    """Whether the elements are of less than 8 bits."""
+    return not isinstance(element_type(type), LLVMPointerType) and bit_width(type) < 8
 
 
 def byte_size(type: Attribute) -> int:

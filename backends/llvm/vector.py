@@ -16,8 +16,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from .arith import fast_math, refuse_small_float
 from .function import FunctionEmitter, Lowerings, unsupported
-from .memref import access, address, read, to_memory, write
-from .types import byte_size, constant, element_type, is_bool, lanes, memory_type, register_type
+from .memref import access, address, from_memory, read, to_memory, write
+from .types import byte_size, constant, element_type, lanes, memory_type, register_type
 
 _INSTRUCTIONS = {Kind.ADD: "add", Kind.MUL: "mul", Kind.AND: "and", Kind.OR: "or", Kind.XOR: "xor"}
 _EXTREMES = {Kind.MINSI: "smin", Kind.MAXSI: "smax", Kind.MINUI: "umin", Kind.MAXUI: "umax"}
@@ -62,7 +62,7 @@ def _masked_load(f: FunctionEmitter, op: vector.MaskedLoadOp) -> None:
     other = to_memory(f, type, f.operand(op.pass_thru))
     arguments = [(f"ptr align {byte_size(type)}", pointer), _mask(f, op.mask), (kind, other)]
     value = f.op(f.intrinsic("masked.load", kind, arguments, overloads=[kind, "ptr"]))
-    f.bind(op.result, f.op(f"icmp ne {kind} {value}, zeroinitializer") if is_bool(type) else value)
+    f.bind(op.result, from_memory(f, type, value))
 
 
 def _masked_store(f: FunctionEmitter, op: vector.MaskedStoreOp) -> None:

@@ -46,7 +46,7 @@ class Memory:
         return len(self.raw)
 
     def elements(self, dtype: str) -> memoryview:
-        """All of it as elements of a type; floats of at most 16 bits as their bits."""
+        """All of it as elements of a type; what has a short name as its bits."""
         step = numpy_dtype(dtype).itemsize
         whole = self.raw[: self.size // step * step]
         return memoryview(cast(Any, whole.view(f"u{step}" if short_name(dtype) else dtype)))

@@ -17,16 +17,27 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...core.dtypes import FLOAT_FORMATS, SMALL_FLOATS, DType, numpy_dtype, parse_dtype
+from ...core.dtypes import (
+    FLOAT_FORMATS,
+    SCALAR_DTYPES,
+    SMALL_FLOATS,
+    DType,
+    numpy_dtype,
+    parse_dtype,
+    type_of,
+    wrap_int,
+)
 
 _DOUBLE, _QUAD = struct.Struct("=f"), struct.Struct("=I")
 _HALF, _BITS = struct.Struct("=e"), struct.Struct("=H")
 
 
 def short_name(dtype: str) -> str | None:
-    """What a float type of at most 16 bits is called here, as in MLIR but in small letters; None for any other type."""
-    known = FLOAT_FORMATS.get(dtype)
-    return known.type.name.lower() if known is not None and known.bits <= 16 else None
+    """What a type is called here whose values are not what memory holds: as in MLIR, in small letters. Those are floats
+    of at most 16 bits and integers of less than 8; None for any other type."""
+    kind = parse_dtype(dtype)
+    is_decoded = kind.bits <= 16 if kind.is_float else kind.bits < 8 and kind.is_int
+    return str(type_of(kind)).lower() if is_decoded else None
 
 
 def _decoded(dtype: Any) -> list[float]:
@@ -79,30 +90,42 @@ def _f32(x: float) -> float:
 
 _ROUND: dict[str, Callable[[float], float]] = {"float16": f16, "bfloat16": bf16, "float32": _f32, "float64": float}
 
-DECODE: dict[str, list[float]] = {"float16": F16, "bfloat16": BF16}
-"""The value of each bit pattern of a float type of at most 16 bits."""
+DECODE: dict[str, list[Any]] = {"float16": F16, "bfloat16": BF16}
+"""The value of each bit pattern of a type that has a short name."""
 
-ENCODE: dict[str, Callable[[float], int]] = {"float16": f16_bits, "bfloat16": bf16_bits}
+ENCODE: dict[str, Callable[[Any], int]] = {"float16": f16_bits, "bfloat16": bf16_bits}
 """The bits of the number of such a type nearest to another."""
 
 
 def _add_small_float(name: str) -> None:
     dtype = numpy_dtype(name)
+    # What is computed in f32 may be 0 there. Where there is a 0, rounding once gives it as well.
+    exact = float if FLOAT_FORMATS[name].semantics.has_zero else _f32
 
     def nearest(x: float) -> float:
-        return float(dtype.type(x))
+        return float(dtype.type(exact(x)))
 
     def bits(x: float) -> int:
-        return int(np.asarray(dtype.type(x)).view(np.uint8))
+        return int(np.asarray(dtype.type(exact(x))).view(np.uint8))
 
     _ROUND[name], DECODE[name], ENCODE[name] = nearest, _decoded(dtype), bits
-    short = short_name(name) or name
-    globals().update({short: nearest, f"{short}_bits": bits, short.upper(): DECODE[name]})
+    globals()[short_name(name) or name] = nearest
+
+
+def _add_small_integer(name: str) -> None:
+    dtype = parse_dtype(name)
+    DECODE[name] = [wrap_int(byte, dtype) for byte in range(256)]
+    ENCODE[name] = lambda x: x % 2**dtype.bits
 
 
 with np.errstate(all="ignore"):
-    for _name in SMALL_FLOATS:
-        _add_small_float(_name)
+    for _name in SCALAR_DTYPES:
+        if _name in SMALL_FLOATS:
+            _add_small_float(_name)
+        elif short_name(_name) and _name not in FLOAT_FORMATS:
+            _add_small_integer(_name)
+        if short := short_name(_name):
+            globals().update({f"{short}_bits": ENCODE[_name], short.upper(): DECODE[_name]})
 
 
 def round_to(dtype: DType, x: float) -> float:

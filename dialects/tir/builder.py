@@ -280,6 +280,9 @@ class TirBuilder:
         """A function of `FLOAT_UNARY` or `INT_UNARY`; an integer is converted to float32 where only floats go."""
         value = self.value(value)
         dtype = dtype_of(value.type)
+        if name == "clz" and dtype.is_int and dtype.bits < 4:  # int2 does not have the number 2
+            bits = self.cast(self.cast(value, DType("uint", dtype.bits, dtype.lanes)), DType("int", 8, dtype.lanes))
+            return self.sub(self.unary(name, bits), 8 - dtype.bits)
         if name in INT_UNARY and dtype.kind == "uint":
             # math's integer functions take signless operands; the bits are the same.
             if name == "abs":
