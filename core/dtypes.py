@@ -205,6 +205,11 @@ class DType:
         return self.kind in _FLOAT_KINDS
 
     @property
+    def is_small_float(self) -> bool:
+        """A float of at most 16 bits, which is computed with in float32."""
+        return self.is_float and self.bits <= 16
+
+    @property
     def format(self) -> FloatFormat:
         """How a float type writes numbers."""
         return FLOAT_FORMATS[self.scalar.name]
