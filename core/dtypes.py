@@ -6,6 +6,7 @@ oracle, the runtime and every DSL ask here.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -15,9 +16,24 @@ import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
+    Float8E3M4Type,
+    Float8E4M3B11FNUZType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E4M3Type,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
+    FloatAttr,
+    FloatNanEncoding,
+    FloatNonfiniteBehavior,
+    FloatSemantics,
     IndexType,
     IntegerType,
     Signedness,
@@ -25,28 +41,145 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-_FLOATS: dict[str, type[Attribute]] = {
-    "float16": Float16Type,
-    "bfloat16": BFloat16Type,
-    "float32": Float32Type,
-    "float64": Float64Type,
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """How a float type writes numbers.
+
+    type: its MLIR type.  semantics: bits of exponent and mantissa, bias, and what stands for infinities, NaN and -0.
+    """
+
+    type: type[Attribute]
+    semantics: FloatSemantics
+
+    @property
+    def bits(self) -> int:
+        return self.semantics.bitwidth
+
+    @property
+    def has_infinity(self) -> bool:
+        return self.semantics.nonfinite is FloatNonfiniteBehavior.IEEE
+
+    @property
+    def has_nan(self) -> bool:
+        return self.semantics.nonfinite is not FloatNonfiniteBehavior.FINITE_ONLY
+
+    @property
+    def has_negative_zero(self) -> bool:
+        """Whether the sign is a bit of its own, apart from all others."""
+        return self.semantics.has_sign and not (
+            self.has_nan and self.semantics.nan_encoding is FloatNanEncoding.NEGATIVE_ZERO
+        )
+
+    @property
+    def largest(self) -> int:
+        """The bits of the largest finite value."""
+        top = 2 ** (self.semantics.exponent_bits + self.semantics.mantissa_bits)
+        if self.has_infinity:
+            return top - 2**self.semantics.mantissa_bits - 1
+        return top - (2 if self.has_nan and self.semantics.nan_encoding is FloatNanEncoding.ALL_ONES else 1)
+
+    @property
+    def max(self) -> float:
+        """The largest finite value."""
+        known = self.semantics
+        exponent, mantissa = divmod(self.largest, 2**known.mantissa_bits)
+        return math.ldexp(2**known.mantissa_bits + mantissa, exponent - known.exponent_bias - known.mantissa_bits)
+
+    @property
+    def min(self) -> float:
+        """The most negative finite value; without a sign the least."""
+        return -self.max if self.semantics.has_sign else math.ldexp(1, -self.semantics.exponent_bias)
+
+    @property
+    def nan(self) -> int:
+        """The bits of the quiet NaN that has no sign; those of -0 where there is no NaN, for which it then stands."""
+        semantics = self.semantics
+        if not self.has_nan or semantics.nan_encoding is FloatNanEncoding.NEGATIVE_ZERO:
+            return 2**semantics.sign_shift
+        if semantics.nan_encoding is FloatNanEncoding.ALL_ONES:
+            return 2**semantics.sign_shift - 1
+        return self.largest + 1 + 2 ** (semantics.mantissa_bits - 1)
+
+    def holds(self, other: FloatFormat) -> bool:
+        """Whether this type has every value of another one."""
+        mine, its = self.semantics, other.semantics
+        return (
+            mine.mantissa_bits >= its.mantissa_bits
+            and mine.exponent_bias + mine.mantissa_bits >= its.exponent_bias + its.mantissa_bits
+            and self.max >= other.max
+            and all(
+                getattr(self, what) or not getattr(other, what)
+                for what in ("has_infinity", "has_nan", "has_negative_zero")
+            )
+            and (mine.has_sign or not its.has_sign)
+            and (mine.has_zero or not its.has_zero)
+        )
+
+
+def _small(type: Any) -> FloatFormat:
+    return FloatFormat(type, type.SEMANTICS)
+
+
+FLOAT_FORMATS: dict[str, FloatFormat] = {
+    "float4_e2m1fn": _small(Float4E2M1FNType),
+    "float6_e2m3fn": _small(Float6E2M3FNType),
+    "float6_e3m2fn": _small(Float6E3M2FNType),
+    "float8_e3m4": _small(Float8E3M4Type),
+    "float8_e4m3": _small(Float8E4M3Type),
+    "float8_e4m3b11fnuz": _small(Float8E4M3B11FNUZType),
+    "float8_e4m3fn": _small(Float8E4M3FNType),
+    "float8_e4m3fnuz": _small(Float8E4M3FNUZType),
+    "float8_e5m2": _small(Float8E5M2Type),
+    "float8_e5m2fnuz": _small(Float8E5M2FNUZType),
+    "float8_e8m0fnu": _small(Float8E8M0FNUType),
+    "float16": FloatFormat(Float16Type, FloatSemantics(5, 10, 15)),
+    "bfloat16": FloatFormat(BFloat16Type, FloatSemantics(8, 7, 127)),
+    "float32": FloatFormat(Float32Type, FloatSemantics(8, 23, 127)),
+    "float64": FloatFormat(Float64Type, FloatSemantics(11, 52, 1023)),
 }
-_INT_BITS = (8, 16, 32, 64)
+"""Every float type, in promotion order. Those of less than a byte take one in memory."""
+
+SMALL_FLOATS: tuple[str, ...] = tuple(name for name, known in FLOAT_FORMATS.items() if known.bits < 16)
+"""The float types that only ml_dtypes gives to numpy, bfloat16 apart. Their kind is their name."""
+
+_FLOAT_OF_TYPE = {known.type: name for name, known in FLOAT_FORMATS.items()}
+
+
+def float_format(type: Attribute) -> FloatFormat | None:
+    """How an MLIR float type, or vector of such, writes numbers. None for types of anything else."""
+    element: Attribute = type.element_type if isinstance(type, VectorType) else type
+    return FLOAT_FORMATS.get(_FLOAT_OF_TYPE.get(element.__class__, ""))
+
+
+def is_small_float(type: Attribute) -> bool:
+    """Whether an MLIR type is a float of at most 16 bits, or a vector of such."""
+    known = float_format(type)
+    return known is not None and known.bits <= 16
+
+
+_INT_BITS = (2, 4, 8, 16, 32, 64)
 
 SCALAR_DTYPES: tuple[str, ...] = (
     "bool",
     *(f"int{b}" for b in _INT_BITS),
     *(f"uint{b}" for b in _INT_BITS),
-    *_FLOATS,
+    *FLOAT_FORMATS,
 )
 """Every scalar data type of a buffer element, in promotion order within its kind."""
 
-_NAME = re.compile(r"(bool|bfloat16|(?:int|uint|float)(?:\d+))(?:x(\d+))?")
+_NAME = re.compile(r"(\w+?)(?:x(\d+))?")
+_OLD_NAMES = {"boolean": "bool", "e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"}  # TVM 0.13 to 0.19
+
+
+_NAMES_WITHOUT_BITS = frozenset({"bool", *SMALL_FLOATS})
+_FLOAT_KINDS = frozenset({"float", "bfloat", *SMALL_FLOATS})
 
 
 @dataclass(frozen=True)
 class DType:
-    """A scalar or vector data type: `kind` one of bool, int, uint, float, bfloat; `bits` per lane; `lanes`."""
+    """A scalar or vector data type: `kind` one of bool, int, uint, float, bfloat and the names of `SMALL_FLOATS`;
+    `bits` per lane; `lanes`."""
 
     kind: str
     bits: int
@@ -55,7 +188,7 @@ class DType:
     @property
     def name(self) -> str:
         """The name as TVM and numpy write it: `float32`, `int8x4`, `bool`."""
-        scalar = "bool" if self.kind == "bool" else f"{self.kind}{self.bits}"
+        scalar = self.kind if self.kind in _NAMES_WITHOUT_BITS else f"{self.kind}{self.bits}"
         return scalar if self.lanes == 1 else f"{scalar}x{self.lanes}"
 
     @property
@@ -63,8 +196,23 @@ class DType:
         return DType(self.kind, self.bits)
 
     @property
+    def bytes(self) -> int:
+        """Bytes in memory of one lane: what has less than one takes one."""
+        return (self.bits + 7) // 8
+
+    @property
     def is_float(self) -> bool:
-        return self.kind in ("float", "bfloat")
+        return self.kind in _FLOAT_KINDS
+
+    @property
+    def is_small_float(self) -> bool:
+        """A float of at most 16 bits, which is computed with in float32."""
+        return self.is_float and self.bits <= 16
+
+    @property
+    def format(self) -> FloatFormat:
+        """How a float type writes numbers."""
+        return FLOAT_FORMATS[self.scalar.name]
 
     @property
     def is_int(self) -> bool:
@@ -84,15 +232,14 @@ class DType:
 
 @cache
 def parse_dtype(name: str) -> DType:
-    """The data type called `name`; ValueError if there is none. `boolean` is the old spelling of `bool`."""
-    match = _NAME.fullmatch("bool" if name == "boolean" else name)
-    if match is None:
-        raise ValueError(f"unknown dtype {name!r}")
-    scalar, lanes = match[1], int(match[2] or 1)
+    """The data type called `name`; ValueError if there is none. Old spellings are read: `boolean`, `e4m3_float8`."""
+    match = _NAME.fullmatch(name)
+    scalar = "" if match is None else _OLD_NAMES.get(match[1], match[1])
+    lanes = int(match[2] or 1) if match is not None else 1
     if scalar not in SCALAR_DTYPES or lanes < 1:
         raise ValueError(f"unknown dtype {name!r}")
-    if scalar == "bool":
-        return DType("bool", 1, lanes)
+    if scalar in _NAMES_WITHOUT_BITS:
+        return DType(scalar, 1 if scalar == "bool" else FLOAT_FORMATS[scalar].bits, lanes)
     kind = scalar.rstrip("0123456789")
     return DType(kind, int(scalar[len(kind) :]), lanes)
 
@@ -105,7 +252,7 @@ def type_of(dtype: DType | str) -> Attribute:
     if dtype.lanes != 1:
         return VectorType(type_of(dtype.scalar), [dtype.lanes])
     if dtype.is_float:
-        return _FLOATS[dtype.name]()
+        return dtype.format.type()
     if dtype.kind == "uint":
         return IntegerType(dtype.bits, Signedness.UNSIGNED)
     return IntegerType(dtype.bits)
@@ -125,20 +272,26 @@ def dtype_of(type: Attribute) -> DType:
             return DType("bool", 1) if bits == 1 else DType("int", bits)
         case IndexType():
             return DType("int", 64)
+        case _ if (name := _FLOAT_OF_TYPE.get(type.__class__)) is not None:
+            return parse_dtype(name)
         case _:
-            for name, cls in _FLOATS.items():
-                if isinstance(type, cls):
-                    return parse_dtype(name)
+            pass
     raise ValueError(f"{type} is not a scalar or vector type")
 
 
 @cache
 def numpy_dtype(dtype: DType | str) -> np.dtype[Any]:
-    """The numpy dtype of one lane (bfloat16 through ml_dtypes)."""
+    """The numpy dtype of one lane (what numpy does not have through ml_dtypes)."""
     if isinstance(dtype, str):
         dtype = parse_dtype(dtype)
     name = dtype.scalar.name
-    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def carrier_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A numpy dtype of as many bytes that numpy itself has: unsigned integers for one of ml_dtypes, which numpy cannot
+    always make from its type string (that of float8_e5m2 is that of no type)."""
+    return np.dtype(f"u{dtype.itemsize}") if dtype.isbuiltin == 2 else dtype
 
 
 def dtype_of_numpy(dtype: np.dtype[Any]) -> DType:
@@ -150,7 +303,8 @@ def promote(lhs: DType, rhs: DType) -> DType:
     """The common type of two operands, as TVM's BinaryOpMatchTypes finds it.
 
     A scalar takes the other's lanes. Float beats integer, integer beats bool, wider beats narrower; of int and uint
-    of one width it is uint, of float16 and bfloat16 it is float16. ValueError if the lanes differ and neither is 1.
+    of one width it is uint, of float16 and bfloat16 it is float16. ValueError if the lanes differ and neither is 1, and
+    for two floats of 8 bits, or of 6, neither of which is more than the other.
     """
     if lhs.lanes != rhs.lanes and 1 not in (lhs.lanes, rhs.lanes):
         raise ValueError(f"cannot combine {lhs} and {rhs}: {lhs.lanes} lanes against {rhs.lanes}")
@@ -164,6 +318,8 @@ def promote(lhs: DType, rhs: DType) -> DType:
         if not a.is_float:
             return b.with_lanes(lanes)
         if a.bits == b.bits:
+            if a.bits < 16:
+                raise ValueError(f"cannot combine {lhs} and {rhs}: convert one of them to the type of the other")
             return DType("float", 16, lanes)
         return (a if a.bits > b.bits else b).with_lanes(lanes)
     if a.is_bool or b.is_bool:
@@ -208,13 +364,11 @@ def int_fits(value: int, dtype: DType) -> bool:
     return lo <= value <= hi
 
 
-_MANTISSA_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-
-
 def holds_int(dtype: DType, number: int) -> bool:
-    """Whether casting an integer to a type leaves the number as it is."""
+    """Whether casting an integer to a type leaves the number, and all that are nearer to zero, as they are."""
     if dtype.is_float:
-        return abs(number) <= 2 ** _MANTISSA_BITS[dtype.scalar.name]
+        known = dtype.format.semantics
+        return known.has_zero and abs(number) <= min(2 ** (known.mantissa_bits + 1), dtype.format.max)
     return dtype.is_bool or int_fits(number, dtype)
 
 
@@ -224,15 +378,30 @@ def wrap_int(value: int, dtype: DType) -> int:
     return (value - lo) % 2**dtype.bits + lo
 
 
-def _finfo(dtype: DType) -> Any:
-    return (ml_dtypes.finfo if dtype.kind == "bfloat" else np.finfo)(numpy_dtype(dtype))
-
-
 def min_value(dtype: DType) -> int | float:
-    """The most negative finite value of a scalar type."""
-    return float(_finfo(dtype).min) if dtype.is_float else int_range(dtype)[0]
+    """The most negative finite value of a scalar type; of one without a sign the least."""
+    return dtype.format.min if dtype.is_float else int_range(dtype)[0]
 
 
 def max_value(dtype: DType) -> int | float:
     """The largest finite value of a scalar type."""
-    return float(_finfo(dtype).max) if dtype.is_float else int_range(dtype)[1]
+    return dtype.format.max if dtype.is_float else int_range(dtype)[1]
+
+
+def nearest_float(value: float, dtype: DType) -> float | None:
+    """The number of a float type that `value` is rounded to. None where it would be something else: an infinity or NaN
+    for a finite number, a NaN for an infinity, anything but 0 for 0."""
+    try:
+        attr = FloatAttr(value, dtype.format.type())  # pyright: ignore[reportArgumentType, reportCallIssue]
+    except (OverflowError, ValueError):  # of a negative number without a sign
+        return None
+    number = attr.value.data
+    is_kept = (math.isfinite(number), math.isnan(number)) == (math.isfinite(value), math.isnan(value))
+    return number if is_kept and (value != 0 or number == 0) else None
+
+
+def extremes(dtype: DType) -> tuple[int | float, int | float]:
+    """What no number of a scalar type is less than, and greater than: the infinities where there are some."""
+    if dtype.is_float and dtype.format.has_infinity:
+        return -math.inf, math.inf
+    return min_value(dtype), max_value(dtype)

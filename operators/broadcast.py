@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtypes import dtype_of_numpy
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, binary, match
@@ -38,7 +39,7 @@ def _quiet(function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _is_float(a: Array) -> bool:
-    return a.dtype.kind == "f"
+    return dtype_of_numpy(a.dtype).is_float
 
 
 def _truncated(a: Array, b: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dtypes import DType, int_range, numpy_dtype, parse_dtype
+from ..core.dtypes import DType, dtype_of_numpy, int_range, numpy_dtype, parse_dtype
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import Not, PrimExpr, Select, as_expr, cast, const
@@ -30,11 +30,13 @@ def unary(name: str, function: Callable[[Any], Any], reference: Callable[[Array]
 
 
 def _rounded(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """A function on floats of 16 bits as it is computed: in 32 bits, and rounded."""
+    """A function on floats of at most 16 bits as it is computed: in 32 bits, and rounded."""
 
     def computed(x: Array) -> Array:
         with np.errstate(all="ignore"):
-            return np.asarray(function(x.astype("float32"))).astype(x.dtype) if x.dtype.itemsize == 2 else function(x)
+            if dtype_of_numpy(x.dtype).is_small_float:
+                return np.asarray(function(x.astype("float32"))).astype(x.dtype)
+            return function(x)
 
     return computed
 
@@ -115,7 +117,7 @@ trunc = unary("trunc", scalar.trunc, np.trunc, "x rounded towards zero")
 
 def _cast_reference(data: Array, dtype: str) -> Array:
     kind, target = parse_dtype(dtype), numpy_dtype(dtype)
-    if data.dtype.kind != "f" or kind.is_float or kind.is_bool:
+    if not dtype_of_numpy(data.dtype).is_float or kind.is_float or kind.is_bool:
         with np.errstate(all="ignore"):
             return data.astype(target)
     return _saturated(data, kind)

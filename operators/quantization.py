@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtypes import int_range, numpy_dtype, parse_dtype
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, cast
@@ -17,7 +18,7 @@ from .rounding import fitting
 
 Array = Any
 
-_INTEGERS = ("int8", "uint8", "int16", "uint16", "int32")
+_INTEGERS = ("int4", "uint4", "int8", "uint8", "int16", "uint16", "int32")
 _FLOATS = ("float16", "float32", "float64")
 
 
@@ -51,8 +52,8 @@ def _quantize_reference(
     scale, zero = (_along(each, data.ndim, axis) for each in (output_scale, output_zero_point))
     with np.errstate(all="ignore"):
         whole = np.rint(data / scale).astype("float64") + zero.astype("float64")
-    bounds = np.iinfo(out_dtype)
-    return np.clip(np.where(np.isnan(whole), bounds.min, whole), bounds.min, bounds.max).astype(out_dtype)
+    least, most = int_range(parse_dtype(out_dtype))
+    return np.clip(np.where(np.isnan(whole), least, whole), least, most).astype(numpy_dtype(out_dtype))
 
 
 @operator("qnn.quantize", Pattern.ELEMWISE, _quantize_reference)
@@ -62,8 +63,8 @@ def quantize(
     """Each element x as the integer `round(x / scale) + zero_point`.
 
     Halves are rounded to the even integer; what is beyond the integers of out_dtype is the nearest of them, and a NaN
-    is the least.  output_scale, output_zero_point: one for all, or one for each number of an axis.  out_dtype: int8,
-    uint8, int16, uint16 or int32.
+    is the least.  output_scale, output_zero_point: one for all, or one for each number of an axis.  out_dtype: int4,
+    uint4, int8, uint8, int16, uint16 or int32.
     """
     require_floats(data, "qnn.quantize")
     require_one_of(out_dtype, _INTEGERS, "qnn.quantize: out_dtype")

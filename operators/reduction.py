@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dtypes import parse_dtype
+from ..core.dtypes import extremes, parse_dtype
 from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
@@ -49,13 +49,13 @@ def _reduced(
 
 
 def lowest(dtype: str) -> PrimExpr:
-    """What every number of a data type is greater than, or equal to: minus infinity for floats."""
-    return const(-math.inf, dtype) if parse_dtype(dtype).is_float else scalar.min_value(dtype)
+    """What every number of a data type is greater than, or equal to: minus infinity for floats that have it."""
+    return const(extremes(parse_dtype(dtype))[0], dtype)
 
 
 def highest(dtype: str) -> PrimExpr:
-    """What every number of a data type is less than, or equal to: infinity for floats."""
-    return const(math.inf, dtype) if parse_dtype(dtype).is_float else scalar.max_value(dtype)
+    """What every number of a data type is less than, or equal to: infinity for floats that have it."""
+    return const(extremes(parse_dtype(dtype))[1], dtype)
 
 
 greatest = comm_reducer(Max, lowest, name="max")

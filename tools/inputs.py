@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..backends.runtime.memory import strided
 from ..core.dtypes import DType, dtype_of, numpy_dtype
 from ..core.errors import UnsupportedError
 from ..dialects.tir import (
@@ -134,7 +135,7 @@ def strided_copy(array: np.ndarray[Any, Any], strides: Sequence[int]) -> np.ndar
     """A copy of `array` over memory of its own in which it has the given strides, in elements and not negative."""
     length = 1 + sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True)) if array.size else 0
     memory = np.zeros(length, array.dtype)
-    copy = np.lib.stride_tricks.as_strided(memory, array.shape, [s * array.itemsize for s in strides])
+    copy = strided(memory, array.shape, [s * array.itemsize for s in strides])
     copy[...] = array
     return copy
 

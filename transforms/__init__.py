@@ -17,7 +17,7 @@ PASSES: dict[str, str] = {
     "convert-te-to-tir": "ConvertTeToTirPass",
     "convert-tir-to-scf": "ConvertTirToScfPass",
     "gpu-outline-kernels": "GpuOutlineKernelsPass",
-    "legalize-half-floats": "LegalizeHalfFloatsPass",
+    "legalize-small-floats": "LegalizeSmallFloatsPass",
     "relay-eliminate-dead-code": "RelayEliminateDeadCodePass",
     "relay-fold-constants": "RelayFoldConstantsPass",
     "relay-fold-scale-axis": "RelayFoldScaleAxisPass",

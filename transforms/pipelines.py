@@ -35,7 +35,7 @@ from ..module import Module
 from . import get_all_passes
 from .convert_te_to_tir import ConvertTeToTirPass
 from .convert_tir_to_scf import ConvertTirToScfPass
-from .legalize_half_floats import LegalizeHalfFloatsPass
+from .legalize_small_floats import LegalizeSmallFloatsPass
 from .lowering.module import KERNEL
 from .lowering.types import where
 from .tir_lower_match_buffers import TirLowerMatchBuffersPass
@@ -142,7 +142,7 @@ def tir_to_upstream() -> list[ModulePass]:
 
 def clean_upstream() -> list[ModulePass]:
     """What the LLVM emitter asks for beyond plain MLIR."""
-    return [LegalizeHalfFloatsPass()]
+    return [LegalizeSmallFloatsPass()]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ..core.dtypes import parse_dtype
+from ..core.dtypes import holds_int, int_range, parse_dtype
 from ..dialects.relay import ConstantOp, FuncOp, OperatorOp, RelayBuilder, Size, dtype_of_tensor, shape_of
 from ..expressions.errors import TeError
 from ..operators.windows import paddings
@@ -134,19 +134,15 @@ def _relu_of_clip(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
 # Data types
 
 
-_DIGITS = {"float16": (11, 5), "bfloat16": (8, 8), "float32": (24, 8), "float64": (53, 11)}
-"""Binary digits and bits of the exponent."""
-
-
 def _holds(wide: str, narrow: str) -> bool:
     """Whether a data type has all numbers of another one."""
     a, b = parse_dtype(wide), parse_dtype(narrow)
     if wide == narrow or b.is_bool:
         return True
     if a.is_float and b.is_float:
-        return all(x >= y for x, y in zip(_DIGITS[wide], _DIGITS[narrow], strict=True))
+        return a.format.holds(b.format)
     if a.is_float:
-        return b.is_int and _DIGITS[wide][0] >= b.bits
+        return b.is_int and all(holds_int(a, bound) for bound in int_range(b))
     return a.is_int and b.is_int and (a.bits > b.bits and (a.kind == "int" or b.kind == "uint"))
 
 

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ..core.dtypes import parse_dtype
 from ..dialects.relay import OperatorOp, RelayBuilder, dtype_of_tensor, shape_of
 from .analysis.graphs import graphs, replace
 
@@ -82,4 +83,4 @@ def _normalized(op: OperatorOp) -> Sequence[SSAValue]:
 def _wide(value: SSAValue) -> str:
     """The data type that is computed with."""
     dtype = dtype_of_tensor(value)
-    return "float32" if dtype in ("float16", "bfloat16") else dtype
+    return "float32" if parse_dtype(dtype).is_small_float else dtype

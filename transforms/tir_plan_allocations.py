@@ -91,8 +91,8 @@ def _byte_size(alloc: AllocBufferOp | AllocateOp) -> int | None:
         elements = _span(alloc)
     if elements is None:
         return None
-    bits = 64 if isinstance(element, HandleType) else dtype_of(element).bits * dtype_of(element).lanes
-    return max(elements, 0) * ((bits + 7) // 8)
+    size = 8 if isinstance(element, HandleType) else dtype_of(element).bytes * dtype_of(element).lanes
+    return max(elements, 0) * size
 
 
 def _span(alloc: AllocBufferOp) -> int | None:

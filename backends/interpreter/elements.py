@@ -16,14 +16,11 @@ from xdsl.ir import Attribute, Operation
 from ...core.dtypes import dtype_of, numpy_dtype
 from ..oracle.checks import out_of_bounds, uninitialized, write_to_constant
 from ..oracle.memory import View, allocate, compact_strides
-from ..oracle.numerics import BF16, F16, bf16_bits, f16_bits
+from ..oracle.numerics import DECODE, ENCODE
 from ..oracle.program import unsupported
 
 UNIT = 1
 """Bytes per entry of the record of what was written."""
-
-_DECODE = {"float16": F16, "bfloat16": BF16}
-_ENCODE = {"float16": f16_bits, "bfloat16": bf16_bits}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +41,7 @@ class Buffer(View):
 
     @cached_property
     def elements(self) -> memoryview:
-        """All elements of the memory; float16 and bfloat16 as their bits."""
+        """All elements of the memory; those of `DECODE` as their bits."""
         return self.memory.elements(self.dtype)
 
     @cached_property
@@ -82,7 +79,7 @@ def load(buffer: Buffer, index: Sequence[int]) -> Any:
     if 0 in buffer.memory.written[k * size : k * size + size]:
         uninitialized(buffer.name, index)
     value = buffer.elements[k]
-    return _DECODE[buffer.dtype][value] if buffer.dtype in _DECODE else value
+    return DECODE[buffer.dtype][value] if buffer.dtype in DECODE else value
 
 
 def store(buffer: Buffer, index: Sequence[int], value: Any) -> None:
@@ -90,7 +87,7 @@ def store(buffer: Buffer, index: Sequence[int], value: Any) -> None:
     k = _place(buffer, index)
     if buffer.memory.constant:
         write_to_constant(buffer.name)
-    buffer.elements[k] = _ENCODE[buffer.dtype](value) if buffer.dtype in _ENCODE else value
+    buffer.elements[k] = ENCODE[buffer.dtype](value) if buffer.dtype in ENCODE else value
     size = buffer.itemsize
     buffer.memory.written[k * size : k * size + size] = b"\1" * size
 

@@ -15,7 +15,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
-from . import halves
+from ...core.dtypes import dtype_of, is_small_float
+from . import small_floats
 from .function import FunctionEmitter, Lowerings, unsupported
 from .types import (
     bit_width,
@@ -24,7 +25,6 @@ from .types import (
     constant_literal,
     int_literal,
     is_bool,
-    is_half,
     register_type,
     splat_int,
 )
@@ -76,10 +76,19 @@ def fast_math(op: Operation) -> str:
     return " ".join(sorted(flag.value for flag in flags.data)) if isinstance(flags, arith.FastMathFlagsAttr) else ""
 
 
-def refuse_half(op: Operation) -> None:
-    """UnsupportedError if `op` computes on f16 or bf16."""
-    if any(is_half(value.type) for value in (*op.operands, *op.results)):
-        raise unsupported(op, "arithmetic on f16 or bf16 must be rewritten first, by legalize-half-floats")
+def refuse_small_float(op: Operation) -> None:
+    """UnsupportedError if `op` computes on floats of at most 16 bits."""
+    small = [value.type for value in (*op.operands, *op.results) if is_small_float(value.type)]
+    if small:
+        raise unsupported(op, f"arithmetic on {small[0]} must be rewritten first, by legalize-small-floats")
+
+
+def sign_bit(op: Operation) -> int:
+    """The sign in the bits of the small floats that `op` gives. UnsupportedError if it is no bit of its own."""
+    known = dtype_of(op.results[0].type).format
+    if not known.has_negative_zero:
+        refuse_small_float(op)
+    return 1 << known.semantics.sign_shift
 
 
 def _constant(f: FunctionEmitter, op: arith.ConstantOp) -> None:
@@ -101,7 +110,7 @@ def _binary(f: FunctionEmitter, op: Operation, instruction: str) -> None:
 
 
 def _float(f: FunctionEmitter, op: arith.AddfOp) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     _binary(f, op, f"{_FLOAT[type(op)]} {fast_math(op)}".rstrip())
 
 
@@ -116,14 +125,14 @@ def _integer_extreme(f: FunctionEmitter, op: arith.MinSIOp) -> None:
 
 
 def _float_extreme(f: FunctionEmitter, op: arith.MaximumfOp) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     _extreme(f, op, _FLOAT_EXTREMES[type(op)])
 
 
 def _negf(f: FunctionEmitter, op: arith.NegfOp) -> None:
     kind, value = register_type(op.result.type), f.operand(op.operand)
-    if is_half(op.result.type):
-        f.define(op.result, f"xor {kind} {value}, {splat_int(-0x8000, kind)}")
+    if is_small_float(op.result.type):
+        f.define(op.result, f"xor {kind} {value}, {splat_int(sign_bit(op), kind)}")
     else:
         f.define(op.result, f"fneg {fast_math(op)} {kind} {value}")
 
@@ -133,7 +142,7 @@ def _cmpi(f: FunctionEmitter, op: arith.CmpiOp) -> None:
 
 
 def _cmpf(f: FunctionEmitter, op: arith.CmpfOp) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     _binary_compare(f, op, f"fcmp {fast_math(op)}".rstrip(), _FCMP[op.predicate.value.data])
 
 
@@ -154,7 +163,7 @@ def _select(f: FunctionEmitter, op: arith.SelectOp) -> None:
 
 
 def _resize(f: FunctionEmitter, op: arith.ExtSIOp) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     _cast(f, op, _RESIZES[type(op)])
 
 
@@ -176,7 +185,7 @@ def _index_cast(f: FunctionEmitter, op: arith.IndexCastOp) -> None:
 
 
 def _saturating(f: FunctionEmitter, op: arith.FPToSIOp) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     kinds = register_type(op.result.type), register_type(op.input.type)
     f.define(
         op.result, f.intrinsic(_SATURATING[type(op)], kinds[0], [(kinds[1], f.operand(op.input))], overloads=kinds)
@@ -184,15 +193,15 @@ def _saturating(f: FunctionEmitter, op: arith.FPToSIOp) -> None:
 
 
 def _extf(f: FunctionEmitter, op: arith.ExtFOp) -> None:
-    if is_half(op.input.type):
-        f.bind(op.result, halves.extend(f, f.operand(op.input), op.input.type, op.result.type))
+    if is_small_float(op.input.type):
+        f.bind(op.result, small_floats.extend(f, f.operand(op.input), op.input.type, op.result.type))
     else:
         _cast(f, op, "fpext")
 
 
 def _truncf(f: FunctionEmitter, op: arith.TruncFOp) -> None:
-    if is_half(op.result.type):
-        f.bind(op.result, halves.truncate(f, f.operand(op.input), op.input.type, op.result.type))
+    if is_small_float(op.result.type):
+        f.bind(op.result, small_floats.truncate(f, f.operand(op.input), op.input.type, op.result.type))
     else:
         _cast(f, op, "fptrunc")
 

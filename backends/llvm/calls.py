@@ -10,13 +10,14 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Attribute, SSAValue
 
+from ...core.dtypes import is_small_float
 from ...core.errors import UnsupportedError
 from ...transforms.lowering.module import NOALIAS, NOINLINE, PACKED
-from . import halves
+from . import small_floats
 from .function import FunctionEmitter, Lowerings, Module, call, symbol, unsupported
 from .memref import read, start, to_memory, write
 from .signatures import argument_dtype
-from .types import bit_width, byte_size, is_bool, is_half, layout_of, memory_type, register_type
+from .types import bit_width, byte_size, is_bool, is_part_of_byte, layout_of, memory_type, register_type
 
 CALL_PACKED = "stepwell_call_packed"
 """The symbol through which native code calls Python: `i32 (i32 number, ptr slots)`, the result in the last slot."""
@@ -155,8 +156,8 @@ def _call_external(f: FunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> 
     text = call(external, result, arguments)
     if not results:
         f.emit(text)
-    elif is_half(results[0]):
-        f.define(op.res[0], f"bitcast {result} {f.op(text)} to i16")
+    elif is_small_float(results[0]):
+        f.define(op.res[0], f"bitcast {result} {f.op(text)} to {register_type(results[0])}")
     else:
         f.define(op.res[0], text)
 
@@ -167,9 +168,13 @@ def _c_type(type: Attribute, dtype: str | None, function: str) -> str:
         return "ptr"
     if isinstance(type, VectorType):
         raise UnsupportedError(f"{function}: a vector cannot be passed to C, got {type}")
-    if is_half(type):
-        return halves.native_type(type)
+    if is_small_float(type):
+        if (native := small_floats.native_type(type)) is None:
+            raise UnsupportedError(f"{function}: C has no type for {type}")
+        return native
     kind = register_type(type)
+    if is_part_of_byte(type) and not is_bool(type):
+        raise UnsupportedError(f"{function}: C has no type for {type}")
     if kind.startswith("i") and bit_width(type) < 32:
         unsigned = is_bool(type) or (dtype or "").startswith(("uint", "bool"))
         return f"{kind} {'zeroext' if unsigned else 'signext'}"
@@ -180,7 +185,8 @@ def _to_c(f: FunctionEmitter, value: SSAValue) -> str:
     if isinstance(value.type, MemRefType):
         return start(f, value)
     operand = f.operand(value)
-    return f.op(f"bitcast i16 {operand} to {halves.native_type(value.type)}") if is_half(value.type) else operand
+    native = small_floats.native_type(value.type)
+    return operand if native is None else f.op(f"bitcast i16 {operand} to {native}")
 
 
 LOWERINGS: Lowerings = {

@@ -12,9 +12,10 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import Float32Type, IndexType, i64
 from xdsl.ir import Attribute, Operation
 
-from .arith import fast_math, refuse_half
+from ...core.dtypes import is_small_float
+from .arith import fast_math, refuse_small_float, sign_bit
 from .function import FunctionEmitter, Lowerings, call
-from .types import element_type, is_half, lanes, register_type, splat, splat_int
+from .types import element_type, lanes, register_type, splat, splat_int
 
 _INTRINSICS: dict[type[Operation], str] = {
     math.AbsFOp: "fabs",
@@ -64,14 +65,14 @@ _ZERO_COUNTS: dict[type[Operation], str] = {math.CountLeadingZerosOp: "ctlz", ma
 
 
 def _intrinsic(f: FunctionEmitter, op: Operation) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     kind = register_type(op.results[0].type)
     arguments = [(kind, operand) for operand in f.operands(op.operands)]
     f.define(op.results[0], f.intrinsic(_INTRINSICS[type(op)], kind, arguments, fast_math(op)))
 
 
 def _libm(f: FunctionEmitter, op: Operation) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     type_ = op.results[0].type
     scalar = register_type(element_type(type_))
     name = _LIBM[type(op)] + ("f" if scalar == "float" else "")
@@ -97,20 +98,20 @@ def by_lane(f: FunctionEmitter, op: Operation, instruction: Callable[..., str]) 
 
 def _absf(f: FunctionEmitter, op: math.AbsFOp) -> None:
     kind = register_type(op.result.type)
-    if is_half(op.result.type):
-        f.define(op.result, f"and {kind} {f.operand(op.operand)}, {splat_int(0x7FFF, kind)}")
+    if is_small_float(op.result.type):
+        f.define(op.result, f"and {kind} {f.operand(op.operand)}, {splat_int(sign_bit(op) - 1, kind)}")
     else:
         _intrinsic(f, op)
 
 
 def _copysign(f: FunctionEmitter, op: math.CopySignOp) -> None:
-    if not is_half(op.result.type):
+    if not is_small_float(op.result.type):
         _intrinsic(f, op)
         return
-    kind = register_type(op.result.type)
+    kind, bit = register_type(op.result.type), sign_bit(op)
     magnitude, sign = f.operands(op.operands)
-    magnitude = f.op(f"and {kind} {magnitude}, {splat_int(0x7FFF, kind)}")
-    sign = f.op(f"and {kind} {sign}, {splat_int(-0x8000, kind)}")
+    magnitude = f.op(f"and {kind} {magnitude}, {splat_int(bit - 1, kind)}")
+    sign = f.op(f"and {kind} {sign}, {splat_int(bit, kind)}")
     f.define(op.result, f"or {kind} {magnitude}, {sign}")
 
 
@@ -134,14 +135,14 @@ def _count_bits(f: FunctionEmitter, op: math.CtPopOp) -> None:
 
 
 def _rsqrt(f: FunctionEmitter, op: math.RsqrtOp) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     kind, flags = register_type(op.result.type), fast_math(op)
     root = f.op(f.intrinsic("sqrt", kind, [(kind, f.operand(op.operand))], flags))
     f.define(op.result, f"fdiv {flags + ' ' if flags else ''}{kind} {splat(_ONE, op.result.type)}, {root}")
 
 
 def _fpowi(f: FunctionEmitter, op: math.FPowIOp) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     count, kind = lanes(op.result.type), register_type(op.result.type)
     wide = "double" if count is None else f"<{count} x double>"
     power = f.op(f"sitofp {register_type(op.rhs.type)} {f.operand(op.rhs)} to {wide}")

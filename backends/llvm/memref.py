@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ..runtime.signature import Failure
 from .control import loop
 from .function import FREE, FunctionEmitter, Lowerings, MemRef, symbol, unsupported
-from .types import byte_size, constant, is_bool, layout_of, memory_type, register_type
+from .types import byte_size, constant, is_bool, is_part_of_byte, layout_of, memory_type, register_type
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 _OUT_OF_MEMORY = Failure("out of memory")
@@ -69,20 +69,26 @@ def access(op: Operation, type: Attribute) -> str:
 
 
 def read(f: FunctionEmitter, type: Attribute, pointer: str, suffix: str, hint: str | None = None) -> str:
-    """Load a value of `type`; any byte but 0 is a true i1."""
-    kind = memory_type(type)
-    value = f.op(f"load {kind}, ptr {pointer}{suffix}", hint)
-    return f.op(f"icmp ne {kind} {value}, {_zero(kind)}", hint) if is_bool(type) else value
+    """Load a value of `type`."""
+    return from_memory(f, type, f.op(f"load {memory_type(type)}, ptr {pointer}{suffix}", hint), hint)
 
 
 def write(f: FunctionEmitter, type: Attribute, value: str, pointer: str, suffix: str) -> None:
-    """Store a value of `type`; an i1 as a byte 0 or 1."""
+    """Store a value of `type`."""
     f.emit(f"store {memory_type(type)} {to_memory(f, type, value)}, ptr {pointer}{suffix}")
 
 
 def to_memory(f: FunctionEmitter, type: Attribute, value: str) -> str:
     """A value as it lies in memory."""
-    return f.op(f"zext {register_type(type)} {value} to {memory_type(type)}") if is_bool(type) else value
+    return f.op(f"zext {register_type(type)} {value} to {memory_type(type)}") if is_part_of_byte(type) else value
+
+
+def from_memory(f: FunctionEmitter, type: Attribute, value: str, hint: str | None = None) -> str:
+    """A value that lay in memory; any byte but 0 is a true i1."""
+    kind = memory_type(type)
+    if is_bool(type):
+        return f.op(f"icmp ne {kind} {value}, {_zero(kind)}", hint)
+    return f.op(f"trunc {kind} {value} to {register_type(type)}", hint) if is_part_of_byte(type) else value
 
 
 def _zero(kind: str) -> str:

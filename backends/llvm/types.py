@@ -1,7 +1,7 @@
 """MLIR types and constants as LLVM IR text.
 
-In registers `index` is i64, and f16 and bf16 are their bits, an i16: LLVM then never needs a run-time library to
-move, load or store one. In memory an i1 takes a byte.
+In registers `index` is i64, and floats of up to 16 bits are their bits, an i16 or less: LLVM then never needs a
+run-time library to move, load or store one. In memory what has less than a byte takes one, the rest of which is 0.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BFloat16Type,
     DenseIntOrFPElementsAttr,
-    Float16Type,
     Float32Type,
     Float64Type,
     FloatAttr,
@@ -33,15 +31,10 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute
 
-from ...core.dtypes import dtype_of, numpy_dtype, wrap_int
+from ...core.dtypes import dtype_of, is_small_float, numpy_dtype, wrap_int
 from ...core.errors import UnsupportedError
 
 _CONSTANT = re.compile(r"(-?\d+)|splat \(i\d+ (-?\d+)\)")
-
-
-def is_half(type: Attribute) -> bool:
-    """Whether a scalar or vector type has f16 or bf16 elements."""
-    return isinstance(element_type(type), Float16Type | BFloat16Type)
 
 
 def element_type(type: Attribute) -> Attribute:
@@ -74,8 +67,8 @@ def register_type(type: Attribute) -> str:
 
 @cache
 def memory_type(type: Attribute) -> str:
-    """The LLVM type that holds such a value in memory: as `register_type`, but i1 takes a byte."""
-    return _spell(type, lambda scalar: "i8" if is_bool(scalar) else _register_scalar(scalar))
+    """The LLVM type that holds such a value in memory: as `register_type`, but what has less than a byte takes one."""
+    return _spell(type, lambda scalar: "i8" if is_part_of_byte(scalar) else _register_scalar(scalar))
 
 
 def _spell(type: Attribute, scalar: Any) -> str:
@@ -90,8 +83,8 @@ def _register_scalar(type: Attribute) -> str:
             return "i64"
         case IntegerType() if type.signedness.data is Signedness.SIGNLESS:
             return f"i{type.width.data}"
-        case Float16Type() | BFloat16Type():
-            return "i16"
+        case _ if is_small_float(type):
+            return f"i{bit_width(type)}"
         case LLVMPointerType():
             return "ptr"
         case Float32Type():
@@ -106,6 +99,11 @@ def is_bool(type: Attribute) -> bool:
     """Whether the elements are i1."""
     scalar = element_type(type)
     return isinstance(scalar, IntegerType) and scalar.width.data == 1
+
+
+def is_part_of_byte(type: Attribute) -> bool:
+    """Whether the elements are of less than 8 bits."""
+    return not isinstance(element_type(type), LLVMPointerType) and bit_width(type) < 8
 
 
 def byte_size(type: Attribute) -> int:
@@ -156,10 +154,10 @@ def int_literal(value: int, type: Attribute) -> str:
 
 def float_literal(value: float, type: Attribute) -> str:
     """A float constant, exactly: LLVM writes an f32 as the bits of the f64 of the same value."""
-    if is_half(type):
-        with np.errstate(over="ignore"):
-            bits = np.array(value, numpy_dtype(dtype_of(element_type(type)))).view(np.int16)
-        return str(int(bits))
+    if is_small_float(type):
+        with np.errstate(all="ignore"):
+            bits = np.array(value, numpy_dtype(dtype_of(type)))
+        return str(int(bits.view(f"i{bits.itemsize}")))
     if isinstance(type, Float32Type):
         with np.errstate(over="ignore"):
             value = float(np.float32(value))

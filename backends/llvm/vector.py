@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, VectorType
 from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from .arith import fast_math, refuse_half
+from .arith import fast_math, refuse_small_float
 from .function import FunctionEmitter, Lowerings, unsupported
-from .memref import access, address, read, to_memory, write
-from .types import byte_size, constant, element_type, is_bool, lanes, memory_type, register_type
+from .memref import access, address, from_memory, read, to_memory, write
+from .types import byte_size, constant, element_type, lanes, memory_type, register_type
 
 _INSTRUCTIONS = {Kind.ADD: "add", Kind.MUL: "mul", Kind.AND: "and", Kind.OR: "or", Kind.XOR: "xor"}
 _EXTREMES = {Kind.MINSI: "smin", Kind.MAXSI: "smax", Kind.MINUI: "umin", Kind.MAXUI: "umax"}
@@ -62,7 +62,7 @@ def _masked_load(f: FunctionEmitter, op: vector.MaskedLoadOp) -> None:
     other = to_memory(f, type, f.operand(op.pass_thru))
     arguments = [(f"ptr align {byte_size(type)}", pointer), _mask(f, op.mask), (kind, other)]
     value = f.op(f.intrinsic("masked.load", kind, arguments, overloads=[kind, "ptr"]))
-    f.bind(op.result, f.op(f"icmp ne {kind} {value}, zeroinitializer") if is_bool(type) else value)
+    f.bind(op.result, from_memory(f, type, value))
 
 
 def _masked_store(f: FunctionEmitter, op: vector.MaskedStoreOp) -> None:
@@ -162,13 +162,13 @@ def _widen(f: FunctionEmitter, value: SSAValue, width: int) -> str:
 
 
 def _fma(f: FunctionEmitter, op: vector.FMAOp) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     kind = register_type(op.res.type)
     f.define(op.res, f.intrinsic("fma", kind, [(kind, operand) for operand in f.operands(op.operands)]))
 
 
 def _reduction(f: FunctionEmitter, op: vector.ReductionOp) -> None:
-    refuse_half(op)
+    refuse_small_float(op)
     kind, scalar = op.kind.data, register_type(op.dest.type)
     if scalar in ("float", "double"):
         if kind in _FLOAT_SUMS:

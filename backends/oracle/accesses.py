@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from ...core.dtypes import DType, numpy_dtype
 from ...dialects.tir import LoadOp, Mixed, StoreOp
 from .expressions import PRODUCT, SUM, Expr, infix
+from .numerics import short_name
 from .ranges import Interval, Ranges
 from .writer import Writer
 
@@ -186,15 +187,15 @@ class Accesses:
                     self.writer.line(f"uninitialized({buffer.name!r}, {_tuple(exprs)})")
             self._record(buffer, at, exprs, "read")
         text = f"{buffer.data}[{at.text}]"
-        table = {"float16": "F16", "bfloat16": "BF16"}.get(buffer.dtype.name)
-        return Expr(text if table is None else f"{table}[{text}]")
+        short = short_name(buffer.dtype.name)
+        return Expr(text if short is None else f"{short.upper()}[{text}]")
 
     def _assign(self, buffer: Buffer, index: list[_Index], value: Expr) -> None:
         w = self.writer
         at, exprs = self._checked(buffer, index)
         exact = value.unrounded or value
-        bits = {"float16": "f16_bits", "bfloat16": "bf16_bits"}.get(buffer.dtype.name)
-        new = exact if bits is None else Expr(f"{bits}({exact.text})")
+        short = short_name(buffer.dtype.name)
+        new = exact if short is None else Expr(f"{short}_bits({exact.text})")
         if self.check:
             if buffer.constant:
                 w.line(f"write_to_constant({buffer.name!r})")

@@ -108,15 +108,12 @@ def rounded(exact: Expr, dtype: DType) -> Expr:
         case "float32":
             return Expr(f"f32({exact.text}).value", ATOM, exact)
         case name:
-            return Expr(f"{_SHORT[name]}({exact.text})", ATOM, exact)
-
-
-_SHORT = {"float16": "f16", "bfloat16": "bf16"}
+            return Expr(f"{numerics.short_name(name)}({exact.text})", ATOM, exact)
 
 
 def by_way_of_f32(exact: Expr, dtype: DType) -> Expr:
     """A float computed in f32 (f64 for f64) and rounded to `dtype`."""
-    if dtype.bits == 16:
+    if dtype.bits <= 16:
         return rounded(Expr(f"f32({exact.text}).value"), dtype)
     return rounded(exact, dtype)
 
@@ -274,13 +271,13 @@ def convert(value: Expr, source: DType, target: DType, fits: bool) -> Expr:
         return call("to_int", value, str(low), str(high))
     if not source.is_float:
         return _int_to_float(value, source, target)
-    if source.bits < target.bits:
+    if target.format.holds(source.format):
         return value
-    return by_way_of_f32(value, target) if source.bits == 64 else rounded(value, target)
+    return rounded(value, target) if source.bits < 64 or target.kind == "float" else by_way_of_f32(value, target)
 
 
 def _int_to_float(value: Expr, source: DType, target: DType) -> Expr:
-    """Once to f64 and f32; to f16 and bf16 by way of f32."""
+    """Once to f64 and f32; to smaller types by way of f32."""
     if target.bits == 64:
         return call("float", value)
     single = call("int_to_f32", value) if source.bits == 64 else Expr(f"f32({value.text}).value")

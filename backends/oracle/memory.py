@@ -11,8 +11,9 @@ from typing import Any, cast
 import numpy as np
 
 from ...core.dtypes import numpy_dtype
+from ..runtime.memory import strided
+from .numerics import short_name
 
-_BITS_FORMAT = {"float16": "uint16", "bfloat16": "uint16"}
 _GARBAGE = 0xA5
 
 
@@ -45,10 +46,10 @@ class Memory:
         return len(self.raw)
 
     def elements(self, dtype: str) -> memoryview:
-        """All of it as elements of a type; float16 and bfloat16 as their bits."""
+        """All of it as elements of a type; what has a short name as its bits."""
         step = numpy_dtype(dtype).itemsize
         whole = self.raw[: self.size // step * step]
-        return memoryview(cast(Any, whole.view(_BITS_FORMAT.get(dtype, dtype))))
+        return memoryview(cast(Any, whole.view(f"u{step}" if short_name(dtype) else dtype)))
 
     def track(self) -> list[int]:
         """The writers, recorded from the first call on."""
@@ -112,7 +113,7 @@ class View:
         if prod(self.shape) == 0:
             return whole[:0].reshape(self.shape)
         strides = [s * step for s in self.strides]
-        return np.lib.stride_tricks.as_strided(whole[self.offset :], self.shape, strides)
+        return strided(whole[self.offset :], self.shape, strides)
 
     def entries(self) -> Iterator[int]:
         """The entries of the memory's record that its elements cover."""
@@ -140,7 +141,7 @@ def view_of_array(name: str, array: np.ndarray[Any, Any], dtype: str, unit: int,
     step = array.itemsize
     strides = tuple(s // step for s in array.strides)
     extent = sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True)) + 1 if array.size else 0
-    flat = np.lib.stride_tricks.as_strided(array, (extent,), (step,), writeable=array.flags.writeable)
+    flat = strided(array, (extent,), (step,), array.flags.writeable)
     raw = flat.view(np.uint8) if extent else np.zeros(0, np.uint8)
     mask = bytearray((b"\1" if written else b"\0") * (-(-len(raw) // unit)))
     memory = Memory(name, raw, unit, mask, constant=not array.flags.writeable)

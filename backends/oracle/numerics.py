@@ -1,7 +1,8 @@
 """Arithmetic that Python lacks, on the numbers that generated code holds.
 
 A value of any float type is a Python float that the type can represent; integers are Python integers in the range of
-their type; bools are Python bools. Rounding goes through `f32(x).value`, `f16(x)` and `bf16(x)`.
+their type; bools are Python bools. Rounding goes through `f32(x).value`, `f16(x)`, `bf16(x)`, `f8e4m3fn(x)`, ...; bits
+are had by `f16_bits(x)`, and what they stand for is `F16[bits]`.
 """
 
 from __future__ import annotations
@@ -16,14 +17,32 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...core.dtypes import DType, numpy_dtype, parse_dtype
+from ...core.dtypes import (
+    FLOAT_FORMATS,
+    SCALAR_DTYPES,
+    SMALL_FLOATS,
+    DType,
+    numpy_dtype,
+    parse_dtype,
+    type_of,
+    wrap_int,
+)
 
 _DOUBLE, _QUAD = struct.Struct("=f"), struct.Struct("=I")
 _HALF, _BITS = struct.Struct("=e"), struct.Struct("=H")
 
 
-def _decoded(dtype: type) -> list[float]:
-    return np.arange(65536, dtype=np.uint16).view(dtype).astype(np.float64).tolist()
+def short_name(dtype: str) -> str | None:
+    """What a type is called here whose values are not what memory holds: as in MLIR, in small letters. Those are floats
+    of at most 16 bits and integers of less than 8; None for any other type."""
+    kind = parse_dtype(dtype)
+    is_decoded = kind.bits <= 16 if kind.is_float else kind.bits < 8 and kind.is_int
+    return str(type_of(kind)).lower() if is_decoded else None
+
+
+def _decoded(dtype: Any) -> list[float]:
+    bits = f"u{np.dtype(dtype).itemsize}"
+    return np.arange(np.iinfo(bits).max + 1, dtype=bits).view(dtype).astype(np.float64).tolist()
 
 
 with np.errstate(all="ignore"):
@@ -70,6 +89,43 @@ def _f32(x: float) -> float:
 
 
 _ROUND: dict[str, Callable[[float], float]] = {"float16": f16, "bfloat16": bf16, "float32": _f32, "float64": float}
+
+DECODE: dict[str, list[Any]] = {"float16": F16, "bfloat16": BF16}
+"""The value of each bit pattern of a type that has a short name."""
+
+ENCODE: dict[str, Callable[[Any], int]] = {"float16": f16_bits, "bfloat16": bf16_bits}
+"""The bits of the number of such a type nearest to another."""
+
+
+def _add_small_float(name: str) -> None:
+    dtype = numpy_dtype(name)
+    # What is computed in f32 may be 0 there. Where there is a 0, rounding once gives it as well.
+    exact = float if FLOAT_FORMATS[name].semantics.has_zero else _f32
+
+    def nearest(x: float) -> float:
+        return float(dtype.type(exact(x)))
+
+    def bits(x: float) -> int:
+        return int(np.asarray(dtype.type(exact(x))).view(np.uint8))
+
+    _ROUND[name], DECODE[name], ENCODE[name] = nearest, _decoded(dtype), bits
+    globals()[short_name(name) or name] = nearest
+
+
+def _add_small_integer(name: str) -> None:
+    dtype = parse_dtype(name)
+    DECODE[name] = [wrap_int(byte, dtype) for byte in range(256)]
+    ENCODE[name] = lambda x: x % 2**dtype.bits
+
+
+with np.errstate(all="ignore"):
+    for _name in SCALAR_DTYPES:
+        if _name in SMALL_FLOATS:
+            _add_small_float(_name)
+        elif short_name(_name) and _name not in FLOAT_FORMATS:
+            _add_small_integer(_name)
+        if short := short_name(_name):
+            globals().update({f"{short}_bits": ENCODE[_name], short.upper(): DECODE[_name]})
 
 
 def round_to(dtype: DType, x: float) -> float:

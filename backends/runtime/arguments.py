@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...core.dtypes import DType, int_range, numpy_dtype, parse_dtype
+from ...core.dtypes import DType, dtype_of_numpy, int_range, nearest_float, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError
 from .dlpack import from_dlpack
 from .signature import BufferParameter, FunctionSignature, HandleParameter, Parameter, ScalarParameter
@@ -100,8 +100,9 @@ def _scalar_pack(where: str, parameter: ScalarParameter) -> Pack:
 
 
 def _int_bits(where: str, dtype: DType, value: Any) -> int:
+    is_foreign = isinstance(value, np.generic) and (value.dtype.isbuiltin == 2 or value.dtype == np.bool_)
     try:
-        number = int(value) if isinstance(value, np.bool_) else operator.index(value)
+        number = operator.index(value.item() if is_foreign else value)
     except TypeError:
         raise ArgumentError(f"{where}: expected {dtype}, got {describe(value)}") from None
     low, high = int_range(dtype)
@@ -117,18 +118,20 @@ def _float_bits(where: str, dtype: DType, value: Any) -> int:
         number = float(value)
     except OverflowError:
         number = math.inf
-    with np.errstate(over="ignore"):
-        stored = np.array(number, numpy_dtype(dtype))
-    if math.isinf(float(stored)) and (isinstance(value, int) or not math.isinf(number)):
+    if nearest_float(number, dtype) is None or (isinstance(value, int) and math.isinf(number)):
         raise ArgumentError(f"{where}: expected {dtype}, got {value}, which is out of its range")
-    return int.from_bytes(stored.tobytes(), "little")
+    return int.from_bytes(np.array(number, numpy_dtype(dtype)).tobytes(), "little")
 
 
 def _is_real(value: Any) -> bool:
-    """Whether `value` is one number of numpy's, bfloat16 included."""
+    """Whether `value` is one number of numpy's or ml_dtypes'."""
     if not isinstance(value, np.generic | np.ndarray) or value.shape != ():
         return False
-    return value.dtype.kind in "fiub" or value.dtype == numpy_dtype("bfloat16")
+    try:
+        dtype_of_numpy(value.dtype)
+    except ValueError:
+        return False
+    return True
 
 
 # handles

@@ -1,6 +1,7 @@
 """Arrays of other libraries as numpy arrays without a copy, through DLPack.
 
-numpy's own `from_dlpack` knows no bfloat16 and makes some producers' arrays read-only, so the capsule is read here.
+numpy's own `from_dlpack` knows no bfloat16 or float8 and makes some producers' arrays read-only, so the capsule is read
+here.
 """
 
 from __future__ import annotations
@@ -18,6 +19,18 @@ from .memory import array_at
 _CPU_DEVICES = {1, 3, 11}  # kDLCPU, and host memory that CUDA or ROCm pinned
 _DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA managed memory", 14: "oneAPI"}
 _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
+# https://github.com/dmlc/dlpack/blob/v1.1/include/dlpack/dlpack.h: one code for each type of less than 16 bits. Those
+# of less than a byte are packed, which numpy cannot show.
+_OF_A_BYTE = {
+    7: "float8_e3m4",
+    8: "float8_e4m3",
+    9: "float8_e4m3b11fnuz",
+    10: "float8_e4m3fn",
+    11: "float8_e4m3fnuz",
+    12: "float8_e5m2",
+    13: "float8_e5m2fnuz",
+    14: "float8_e8m0fnu",
+}
 _READ_ONLY = 1
 
 
@@ -95,9 +108,9 @@ def _array(tensor: _Tensor, read_only: bool, capsule: object) -> np.ndarray[Any,
 
 def _dtype(tensor: _Tensor) -> np.dtype[Any]:
     kind = _KINDS.get(tensor.code)
-    name = "bool" if kind == "bool" else f"{kind}{tensor.bits}"
+    name = _OF_A_BYTE.get(tensor.code, "bool" if kind == "bool" else f"{kind}{tensor.bits}")
     try:
-        if kind is not None and tensor.lanes == 1:
+        if tensor.lanes == 1 and tensor.bits >= 8:
             return numpy_dtype(name)
     except ValueError:
         pass

@@ -93,7 +93,7 @@ def _result_reader(signature: FunctionSignature) -> Callable[[Any], Any] | None:
 
     def read(slots: Any) -> Any:
         value = np.frombuffer(slots, dtype, 1, position)[0]
-        return float(value) if dtype.kind == "V" else value.item()
+        return value.item()
 
     return read
 

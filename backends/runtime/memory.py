@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from ...core.dtypes import carrier_dtype
 
 
 class _Exporter:
@@ -27,8 +30,15 @@ def array_at(
     """The array of `dtype` at `address`; `strides` in elements, None for C-contiguous. `owner` lives as long as it."""
     if 0 in shape:
         return np.empty(shape, dtype)  # there is nothing behind the address, which may be null
-    # Types that only ml_dtypes has go as integers of their size: their own type strings are ambiguous.
-    carrier = dtype if dtype.kind != "V" else np.dtype(f"u{dtype.itemsize}")
     bytes_ = None if strides is None else tuple(stride * dtype.itemsize for stride in strides)
-    interface = {"data": (address, read_only), "shape": shape, "strides": bytes_, "typestr": carrier.str, "version": 3}
+    typestr = carrier_dtype(dtype).str
+    interface = {"data": (address, read_only), "shape": shape, "strides": bytes_, "typestr": typestr, "version": 3}
     return np.asarray(_Exporter(owner, interface)).view(dtype)
+
+
+def strided(
+    array: np.ndarray[Any, Any], shape: Sequence[int], strides: Sequence[int], writeable: bool = True
+) -> np.ndarray[Any, Any]:
+    """numpy's `as_strided`, of any data type. strides: in bytes."""
+    carried = array.view(carrier_dtype(array.dtype))
+    return np.lib.stride_tricks.as_strided(carried, shape, strides, writeable=writeable).view(array.dtype)

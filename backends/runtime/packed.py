@@ -125,7 +125,7 @@ def _scalar_field(dtype: np.dtype[Any]) -> Field:
     def read(address: int) -> tuple[Any, int]:
         bytes_ = ctypes.string_at(address, dtype.itemsize)
         value = np.frombuffer(bytes_, dtype)[0]
-        return (float(value) if dtype.kind == "V" else value.item()), address + 8
+        return value.item(), address + 8
 
     return read
 

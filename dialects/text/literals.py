@@ -42,7 +42,7 @@ def quoted(text: str) -> str:
 
 def _as_written(value: float, dtype: DType) -> float:
     """The short decimal number that was rounded to `value`, if there is one: 1e-05 for 9.99999974737875e-06."""
-    if value.is_integer() and dtype.bits == 16:
+    if value.is_integer() and dtype.bits <= 16:
         return value
     rounded = numpy_dtype(dtype).type
     with np.errstate(over="ignore"):  # of the largest values the next decimal number up

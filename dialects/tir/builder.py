@@ -64,10 +64,9 @@ def _as_float(value: int | float, dtype: DType) -> float:
 def _constant_attr(value: int | float, zero_sign: bool, dtype: DType) -> Attribute:
     type = type_of(dtype)
     if dtype.is_float:
-        try:
-            return FloatAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
-        except OverflowError:
-            raise ValueError(f"{value} does not fit {dtype}") from None
+        if dtypes.nearest_float(value, dtype) is None:
+            raise ValueError(f"{value} does not fit {dtype}")
+        return FloatAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return IntegerAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
@@ -281,6 +280,9 @@ class TirBuilder:
         """A function of `FLOAT_UNARY` or `INT_UNARY`; an integer is converted to float32 where only floats go."""
         value = self.value(value)
         dtype = dtype_of(value.type)
+        if name == "clz" and dtype.is_int and dtype.bits < 4:  # int2 does not have the number 2
+            bits = self.cast(self.cast(value, DType("uint", dtype.bits, dtype.lanes)), DType("int", 8, dtype.lanes))
+            return self.sub(self.unary(name, bits), 8 - dtype.bits)
         if name in INT_UNARY and dtype.kind == "uint":
             # math's integer functions take signless operands; the bits are the same.
             if name == "abs":

@@ -255,7 +255,8 @@ class ReinterpretOp(TirOp):
     """The same bits as another type.
 
     Constraints
-        (C1) both types have the same number of bits (a handle has 64).
+        (C1) both types have the same number of bits (a handle has 64), and where that of one lane is less than a byte,
+        each lane of both.
 
     Example
         %y = tir.reinterpret %x : f32 -> i32
@@ -275,14 +276,15 @@ class ReinterpretOp(TirOp):
         super().__init__(operands=[value], result_types=[type])
 
     def verify_(self) -> None:
-        def bits(type: Attribute) -> int:
+        def bits(type: Attribute) -> tuple[int, int]:
             if isinstance(type, HandleType):
-                return 64
+                return 64, 1
             dtype = _verified_dtype(type, "(C1)")
-            return dtype.bits * dtype.lanes
+            return dtype.bits, dtype.lanes
 
-        have, want = bits(self.value.type), bits(self.result.type)
-        require(have == want, f"(C1) {have} bits as {want} bits")
+        (have, n), (want, m) = bits(self.value.type), bits(self.result.type)
+        require(have * n == want * m, f"(C1) {have * n} bits as {want * m} bits")
+        require(have == want or min(have, want) >= 8, f"(C1) {n} times {have} bits as {m} times {want}")
 
 
 @irdl_op_definition

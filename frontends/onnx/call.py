@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.dtypes import parse_dtype
 from .building import Builder
 from .errors import OnnxError, OnnxUnsupportedError
 from .graph import Array, OnnxGraph, OnnxNode
@@ -157,8 +158,8 @@ class Call:
         return of_array(np.asarray(array) if dtype is None else np.asarray(array).astype(dtype))
 
     def widened(self, data: Tensor) -> Tensor:
-        """Floats of 16 bits as float32, others as they are."""
-        return self.cast(data, "float32") if data.dtype in ("float16", "bfloat16") else data
+        """Floats of at most 16 bits as float32, others as they are."""
+        return self.cast(data, "float32") if parse_dtype(require_dtype(data.dtype)).is_small_float else data
 
     def again(self, op_type: str, *inputs: Item, **attributes: Any) -> Any:
         """What another operator of ONNX gives, of the same version."""

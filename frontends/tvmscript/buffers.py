@@ -696,8 +696,7 @@ def _known_product(extents: Sequence[Mixed], span: Span) -> int:
 
 
 def _scaled(count: int, have: DType, want: DType, span: Span) -> int:
-    bits = count * have.bits * have.lanes
-    return bits // want.bits
+    return count * have.bytes * have.lanes // want.bytes
 
 
 @word("load")

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.diagnostics import Span, did_you_mean
-from ...core.dtypes import parse_dtype
+from ...core.dtypes import SCALAR_DTYPES, parse_dtype
 from ...core.errors import ParseError
 from .values import Value, Word
 
@@ -92,8 +92,6 @@ _UNSUPPORTED_PREFIXES = (
     "tvm_bmma",
     "nvshmem",
     "hexagon",
-    "float8",
-    "e4m3",
 )
 
 
@@ -115,8 +113,7 @@ def is_prefix(word: Word) -> bool:
 
 @cache
 def _all_names() -> tuple[str, ...]:
-    dtypes = ("bool", "handle", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
-    return (*WORDS, *FORMS, *CONSTANTS, *dtypes)
+    return (*WORDS, *FORMS, *CONSTANTS, "handle", *SCALAR_DTYPES)
 
 
 # ---- arguments

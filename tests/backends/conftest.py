@@ -16,7 +16,7 @@ from stepwell.backends.runtime import Library
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.transforms.legalize_half_floats import LegalizeHalfFloatsPass
+from stepwell.transforms.legalize_small_floats import LegalizeSmallFloatsPass
 
 
 def _parse(text: str) -> ModuleOp:
@@ -28,7 +28,7 @@ def _parse(text: str) -> ModuleOp:
 
 def _compile(text: str, **options: Any) -> Library:
     module = _parse(text)
-    LegalizeHalfFloatsPass().apply(Context(), module)
+    LegalizeSmallFloatsPass().apply(Context(), module)
     return compile_module(module, **options)
 
 

@@ -1,15 +1,26 @@
 """Data types: names, promotion and the types of literals, as TVM 0.27 has them."""
 
+import itertools
+import math
+
+import ml_dtypes
+import numpy as np
 import pytest
 
 from stepwell.core.dtypes import (
+    FLOAT_FORMATS,
     SCALAR_DTYPES,
     DType,
     dtype_of,
+    dtype_of_numpy,
+    extremes,
+    holds_int,
     int_fits,
     literal_dtype,
     max_value,
     min_value,
+    nearest_float,
+    numpy_dtype,
     parse_dtype,
     promote,
     type_of,
@@ -22,6 +33,78 @@ def test_every_name_is_a_type_and_back(name: str):
     dtype = parse_dtype(name)
     assert dtype.name == name
     assert dtype_of(type_of(dtype)) == dtype
+
+
+@pytest.mark.parametrize(
+    ("old", "name"),
+    [("boolean", "bool"), ("e4m3_float8", "float8_e4m3fn"), ("e5m2_float8x4", "float8_e5m2x4")],
+)
+def test_old_names_are_read(old: str, name: str):
+    assert parse_dtype(old).name == name
+
+
+@pytest.mark.parametrize("name", SCALAR_DTYPES)
+def test_names_and_limits_are_those_of_numpy(name: str):
+    kind, dtype = parse_dtype(name), numpy_dtype(name)
+    assert dtype.name == name
+    assert dtype_of_numpy(dtype) == kind
+    assert kind.bytes == dtype.itemsize
+    if not kind.is_bool:
+        limits = (ml_dtypes.finfo if kind.is_float else ml_dtypes.iinfo)(dtype)
+        assert (min_value(kind), max_value(kind)) == (limits.min, limits.max)
+
+
+def values_of(name: str) -> set[str]:
+    dtype = numpy_dtype(name)
+    bits = np.arange(2 ** FLOAT_FORMATS[name].bits, dtype=f"u{dtype.itemsize}")
+    with np.errstate(invalid="ignore"):
+        return {repr(number) for number in bits.view(dtype).astype("float64").tolist()}
+
+
+def test_a_format_holds_another_one_if_it_has_all_of_its_values():
+    known = {name: values_of(name) for name, known in FLOAT_FORMATS.items() if known.bits <= 16}
+    for wide, narrow in itertools.product(known, repeat=2):
+        assert FLOAT_FORMATS[wide].holds(FLOAT_FORMATS[narrow]) == (known[narrow] <= known[wide]), (wide, narrow)
+
+
+@pytest.mark.parametrize("name", [name for name, known in FLOAT_FORMATS.items() if known.bits <= 16])
+def test_integers_that_a_type_holds_are_exact(name: str):
+    with np.errstate(all="ignore"):
+        wrong = [n for n in range(600) if any(float(numpy_dtype(name).type(m)) != m for m in (n, -n))]
+    held = [n for n in range(-600, 600) if holds_int(parse_dtype(name), n)]
+    assert all(abs(number) < min(wrong, default=600) for number in held)
+    assert holds_int(parse_dtype(name), 0) == FLOAT_FORMATS[name].semantics.has_zero
+
+
+def test_extremes_are_the_infinities_where_there_are_some():
+    assert extremes(parse_dtype("float8_e5m2")) == (-math.inf, math.inf)
+    assert extremes(parse_dtype("float8_e4m3fn")) == (-448.0, 448.0)
+    assert extremes(parse_dtype("uint4")) == (0, 15)
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "expected"),
+    [
+        (0.3, "float8_e5m2", 0.3125),
+        (464.0, "float8_e4m3fn", 448.0),
+        (465.0, "float8_e4m3fn", None),
+        (math.inf, "float8_e4m3fn", None),
+        (math.inf, "float8_e5m2", math.inf),
+        (0.0, "float8_e8m0fnu", None),
+        (-1.0, "float8_e8m0fnu", None),
+        (math.nan, "float4_e2m1fn", None),
+        (1e9, "float4_e2m1fn", 6.0),
+        (65520.0, "float16", None),
+        (3.4e38, "bfloat16", None),
+    ],
+)
+def test_a_number_has_a_nearest_one_or_is_out_of_range(value: float, name: str, expected: float | None):
+    assert nearest_float(value, parse_dtype(name)) == expected
+
+
+def test_floats_of_one_width_do_not_meet():
+    with pytest.raises(ValueError, match="cannot combine float8_e4m3fn and float8_e5m2: convert one of them"):
+        promote(parse_dtype("float8_e4m3fn"), parse_dtype("float8_e5m2"))
 
 
 @pytest.mark.parametrize("name", ["float8", "int", "uint128", "int32x0", "float32x", "", "handle"])
@@ -49,6 +132,12 @@ def test_an_unknown_name_is_refused(name: str):
         ("float16", "bfloat16", "float16"),
         ("bfloat16", "float32", "float32"),
         ("float32", "float64", "float64"),
+        ("int32", "float8_e5m2", "float8_e5m2"),
+        ("float8_e5m2", "bfloat16", "bfloat16"),
+        ("float4_e2m1fn", "float8_e4m3fn", "float8_e4m3fn"),
+        ("int4", "int8", "int8"),
+        ("int4", "uint4", "uint4"),
+        ("bool", "uint2", "uint2"),
         ("int32", "int64x4", "int64x4"),
         ("int32x4", "float32", "float32x4"),
         ("int32x4", "float32x4", "float32x4"),
@@ -89,6 +178,9 @@ def test_a_literal_alone_is_an_int32_or_float32(value: bool | int | float, expec
         (1.5, "int64", "float32"),
         (1.5, "bool", "float32"),
         (1.5, "float16", "float32"),
+        (2, "float8_e4m3fn", "float8_e4m3fn"),
+        (1.5, "float8_e4m3fn", "float32"),
+        (2, "int4", "int32"),
         (1.5, "bfloat16", "float32"),
         (0.1, "float64", "float64"),
         (True, "int8", "int8"),

@@ -34,6 +34,11 @@ class Features:
         "float16",
         "bfloat16",
         "float64",
+        "int4",
+        "uint4",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "float8_e4m3fnuz",
     )
     blocks: bool = True
     symbols: bool = True

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from xdsl.ir import SSAValue
 
-from ...core.dtypes import DType, dtype_of, int_range, parse_dtype, type_of
+from ...core.dtypes import DType, dtype_of, int_range, nearest_float, parse_dtype, type_of
 from ...dialects.tir import COMPARISONS, Mixed, ShuffleOp, TirBuilder
 from .choices import Choices, flag, pick
 from .environment import Environment, Features, Number, Slot
@@ -52,7 +52,8 @@ class Expressions:
 
     def _constant(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
         if dtype.is_float:
-            return self.builder.const(pick(self.choices, _FLOAT_CONSTANTS), dtype)
+            fitting = [number for number in _FLOAT_CONSTANTS if nearest_float(number, dtype.scalar) is not None]
+            return self.builder.const(pick(self.choices, fitting), dtype)
         if dtype.is_bool:
             return self.builder.const(flag(self.choices), dtype)
         low, high = int_range(dtype)

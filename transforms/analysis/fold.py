@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ...core.dtypes import DType, dtype_of, int_range, max_value, wrap_int
+from ...core.dtypes import DType, dtype_of, int_range, nearest_float, wrap_int
 from ...dialects.tir import (
     BINARY_NAMES,
     INT_BINARY,
@@ -78,7 +78,7 @@ def _fold_floats(op: Operation, a: float, b: float) -> float | None:
 
 
 def _finite(number: float, dtype: DType) -> float | None:
-    return number if math.isfinite(number) and abs(number) <= max_value(dtype) else None
+    return number if math.isfinite(number) and nearest_float(number, dtype) is not None else None
 
 
 def _fold_comparison(op: arith.CmpiOp | arith.CmpfOp, a: float, b: float) -> bool | None:
@@ -99,11 +99,11 @@ def _fold_cast(op: CastOp, number: float) -> float | bool | None:
     if not target.is_float:
         return wrap_int(number, target)
     # Exact in the type the conversion starts from, so that there is one rounding.
-    return _finite(float(number), target) if abs(number) <= 2 ** (24 if target.bits == 16 else 53) else None
+    return _finite(float(number), target) if abs(number) <= 2 ** (24 if target.bits <= 16 else 53) else None
 
 
 def _round(number: float, source: DType, target: DType) -> float | None:
-    through_f32 = source.bits == 64 and target.bits == 16  # which would be two roundings
+    through_f32 = source.bits == 64 and target.bits <= 16  # which would be two roundings
     return None if through_f32 else _finite(number, target)
 
 

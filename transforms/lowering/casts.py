@@ -36,6 +36,8 @@ def convert(w: Writer, value: SSAValue, have: DType, want: DType) -> SSAValue:
 def _nonzero(w: Writer, value: SSAValue, have: DType) -> SSAValue:
     """Bools say whether a number differs from zero; NaN does."""
     if have.is_float:
+        if not have.format.semantics.has_zero:
+            return w.constant(1, type_of(DType("bool", 1, have.lanes)))
         return compare(w, "une", value, w.constant(0.0, value.type))
     return compare(w, "ne", value, w.constant(0, value.type))
 
@@ -47,11 +49,13 @@ def compare(w: Writer, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue
 
 
 def _resize_float(w: Writer, value: SSAValue, have: DType, want: DType, type: Attribute) -> SSAValue:
-    if have.bits < want.bits:
-        return w.op(arith.ExtFOp, value, type=type)
-    if have.bits == want.bits:  # float16 and bfloat16
-        value = w.op(arith.ExtFOp, value, type=type_of(DType("float", 32, have.lanes)))
-    return w.op(arith.TruncFOp, value, type=type)
+    """As numpy and ml_dtypes do: from f64 to what only ml_dtypes knows, and between small types, by way of f32."""
+    single = type_of(DType("float", 32, have.lanes))
+    if have.bits < 32 and want.bits < 32:
+        value = w.op(arith.ExtFOp, value, type=single)
+    elif have.bits == 64 and want.bits < 32 and want.kind != "float":
+        value = w.op(arith.TruncFOp, value, type=single)
+    return w.op(arith.ExtFOp if have.bits < want.bits and want.bits >= 32 else arith.TruncFOp, value, type=type)
 
 
 def lower_cast(w: Writer, op: CastOp) -> None:

@@ -23,7 +23,7 @@ from ...dialects.tir import (
 )
 from . import casts, indices
 from .casts import compare, convert, lane, reinterpret
-from .types import I64, lower_type
+from .types import I64, lower_type, unsupported
 from .writer import Handlers, Writer
 
 _F32 = DType("float", 32)
@@ -151,9 +151,9 @@ def _in(w: Writer, op: IntrinsicOp, dtype: DType, build: Callable[[list[SSAValue
 
 
 def _compute_dtype(op: IntrinsicOp, half: DType) -> DType:
-    """The precision to compute in: the type's own, `half` for types of 16 bits."""
+    """The precision to compute in: the type's own, `half` for types of at most 16 bits."""
     scalar = dtype_of(op.args[0].type).scalar
-    return half if scalar.bits == 16 else scalar
+    return half if scalar.bits <= 16 else scalar
 
 
 def _sigmoid(w: Writer, op: IntrinsicOp) -> SSAValue:
@@ -211,6 +211,8 @@ def _nextafter(w: Writer, op: IntrinsicOp) -> SSAValue:
     """The bits of `x` one up or down: floats are ordered as their bits are, apart from the sign."""
     x, y = (w.value(a) for a in op.args)
     dtype = dtype_of(x.type)
+    if dtype.bits < 16:
+        raise unsupported(op, f"nextafter of {dtype}")
     bits_type = type_of(DType("int", dtype.bits, dtype.lanes))
     zero, one = w.constant(0.0, x.type), w.constant(1, bits_type)
     bits = reinterpret(w, x, bits_type)
@@ -225,8 +227,11 @@ def _nextafter(w: Writer, op: IntrinsicOp) -> SSAValue:
 def _is_special(w: Writer, op: IntrinsicOp) -> SSAValue:
     """isnan, isinf, isfinite; integers are finite."""
     name, value = op.intrinsic.data, w.value(op.args[0])
-    if not dtype_of(value.type).is_float:
+    dtype = dtype_of(value.type)
+    if not dtype.is_float:
         return w.constant(int(name == "isfinite"), lower_type(op.result.type))
+    if not dtype.format.has_infinity:
+        value = convert(w, value, dtype, _F32.with_lanes(dtype.lanes))
     if name == "isnan":
         return compare(w, "uno", value, value)
     magnitude = w.op(math.AbsFOp, value)

@@ -43,8 +43,8 @@ def dtype_name(type: Attribute) -> str:
 
 
 def byte_size(type: Attribute) -> int:
-    """Bytes of one element in memory; a bool takes one."""
-    return (dtype_of(type).bits + 7) // 8
+    """Bytes of one element in memory; what has less than one takes one."""
+    return dtype_of(type).bytes
 
 
 def where(op: Operation) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ....core.dtypes import int_range, numpy_dtype, parse_dtype
+from ....core.dtypes import extremes, max_value, min_value, numpy_dtype, parse_dtype
 from ..call import Call
-from ..errors import OnnxUnsupportedError
+from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import Array, dtype_name
 from ..registry import Results, importer
 from ..symbols import NotKnownError, greatest, least
@@ -176,14 +176,49 @@ def dtype_of_code(code: int) -> str:
 
 
 def converted(call: Call, data: Tensor, dtype: str) -> Tensor:
+    """In another data type, as `Cast` says with its attributes."""
     if data.sizes is not None and dtype in ("int32", "int64"):
         return of_symbols(data.sizes, dtype)
-    if data.array is not None and data.dtype not in ("string", dtype) and call.builder.fold and data.array.size <= 4096:
-        kind = data.array.dtype.kind
-        if kind == "V":  # of ml_dtypes: by way of a type that holds each of them
-            return call.cast(call.constant(data.array.astype("float32")), dtype)
     require_dtype(data.dtype)
-    return call.cast(data, dtype)
+    if data.is_float and parse_dtype(dtype).is_int and parse_dtype(dtype).bits < 8:
+        return call.cast(call.cast(data, "int32"), dtype)  # out of range ONNX's cases expect that it wraps
+    if data.dtype == dtype or not dtype.startswith("float8"):
+        return call.cast(data, dtype)
+    if dtype == "float8_e8m0fnu":
+        return _power_of_two(call, data)
+    return call.cast(_saturated(call, data, dtype) if call.integer("saturate", 1) else data, dtype)
+
+
+def _saturated(call: Call, data: Tensor, dtype: str) -> Tensor:
+    """What is beyond the finite numbers of a float type as the last of them; a NaN stays one."""
+    wide = data if data.dtype in ("float16", "bfloat16", "float32", "float64") else call.cast(data, "float32")
+    low, high = (call.builder.number(bound(parse_dtype(dtype)), wide.dtype) for bound in (min_value, max_value))
+    return extreme_of(call, "Min", extreme_of(call, "Max", wide, low), high)
+
+
+# What a number is multiplied with before it becomes the nearest power of two, and below which number it is the least of
+# them, 2**-127. The first is less than 1.5 by one unit of float32, so that 1 goes to 1, and what is next to it to 2.
+_POWERS = {"up": (1.5 - 2.0**-23, 2.0**-127 + 2.0**-149), "down": (0.75, 2.0**-126), "nearest": (1.0, 1.5 * 2.0**-127)}
+
+
+def _power_of_two(call: Call, data: Tensor) -> Tensor:
+    """As float8_e8m0fnu, which has powers of two and NaN."""
+    mode, least = call.text("round_mode", "up"), 2.0**-127
+    if mode not in _POWERS:
+        raise OnnxError(f"round_mode '{mode}', expected one of {', '.join(_POWERS)}")
+    factor, second = _POWERS[mode]
+    wide = call.cast(call.cast(data, "float32"), "float64")
+    if call.integer("saturate", 1):
+        wide = _saturated(call, wide, "float8_e8m0fnu")
+    else:
+        wide = call.op("where", call.scalar("less", wide, least), call.builder.number(np.nan, "float64"), wide)
+    number = call.op(
+        "where",
+        call.scalar("less", wide, second),
+        call.builder.number(least, "float64"),
+        call.scalar("multiply", wide, factor),
+    )
+    return call.cast(number, "float8_e8m0fnu")
 
 
 @importer("Cast")
@@ -353,8 +388,6 @@ def where(call: Call) -> Tensor:
 def lowest_of(dtype: str) -> Array:
     """The least number of a data type."""
     kind = parse_dtype(dtype)
-    if kind.is_float:
-        return np.asarray(-np.inf, numpy_dtype(dtype))
     if kind.is_bool:
         raise OnnxUnsupportedError("the least of bool")
-    return np.asarray(int_range(kind)[0], numpy_dtype(dtype))
+    return np.asarray(extremes(kind)[0], numpy_dtype(dtype))

@@ -1,4 +1,4 @@
-"""Integers that stand for floats."""
+"""Integers, and small floats, that stand for floats."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..call import Call, axis_in
 from ..errors import OnnxError
 from ..registry import importer
 from ..values import Tensor, known_numbers, require_dtype
-from .elementwise import dtype_of_code, extreme_of
+from .elementwise import converted, dtype_of_code, extreme_of
 from .images import convolved
 from .nn import product
 
@@ -34,6 +34,9 @@ def _placed(call: Call, number: Tensor, rank: int, axis: int) -> Tensor:
 def quantized(call: Call, x: Tensor, scale: Tensor, zero: Tensor, dtype: str) -> Tensor:
     """`round(x / scale) + zero`, the nearest number of a data type. scale, zero: in shapes that go together with x."""
     ratio = call.op("divide", x, scale)
+    if parse_dtype(dtype).is_float:
+        wide = call.widened(ratio)
+        return converted(call, call.op("add", wide, call.cast(zero, wide.dtype)), dtype)
     wide = call.cast(ratio, "float64") if dtype in ("int32", "uint32") else call.widened(ratio)
     rounded = call.op("add", call.op("round", wide), call.cast(zero, wide.dtype))
     low, high = int_range(parse_dtype(dtype))
@@ -46,7 +49,7 @@ def quantized(call: Call, x: Tensor, scale: Tensor, zero: Tensor, dtype: str) ->
 
 def dequantized(call: Call, x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
     """`(x - zero) * scale`, in the data type of scale."""
-    wide = call.cast(x, "int64" if x.dtype in ("int32", "uint32") else "int32")
+    wide = call.cast(x, "float32" if x.is_float else "int64" if x.dtype in ("int32", "uint32") else "int32")
     if zero is not None:
         wide = call.op("subtract", wide, call.cast(zero, wide.dtype))
     return call.cast(call.op("multiply", call.cast(wide, "float32"), call.widened(scale)), scale.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....core.dtypes import int_range, numpy_dtype, parse_dtype
+from ....core.dtypes import extremes, numpy_dtype, parse_dtype
 from ..call import Call, axis_in
 from ..errors import OnnxError
 from ..graph import Array
@@ -94,8 +94,7 @@ def _of_nothing(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Te
 
 
 def _highest_of(dtype: str) -> Array:
-    kind = parse_dtype(dtype)
-    return np.asarray(np.inf if kind.is_float else int_range(kind)[1], numpy_dtype(dtype))
+    return np.asarray(extremes(parse_dtype(dtype))[1], numpy_dtype(dtype))
 
 
 def _log_sum_exp(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:

@@ -3,7 +3,6 @@
 import itertools
 import math
 import operator
-import re
 
 import ml_dtypes
 import numpy as np
@@ -319,111 +318,6 @@ def test_flags_on_operations_reach_llvm(compile_text) -> None:
     assert "fmul contract nnan float" in text
     assert "add nsw nuw i32" in text
     assert "= add i32" in text
-
-
-# half floats
-
-
-@pytest.fixture(params=["host", "plain"])
-def options(request: pytest.FixtureRequest, plain_target) -> dict:
-    return {} if request.param == "host" else {"target": plain_target}
-
-
-@pytest.mark.parametrize("kind", ["f16", "bf16"])
-@pytest.mark.parametrize("wide", ["f32", "f64"])
-@pytest.mark.parametrize("lanes", [1, 8])
-def test_every_half_float_extends_exactly(elementwise, options, kind: str, wide: str, lanes: int) -> None:
-    dtype = np.float16 if kind == "f16" else BF16
-    a = np.arange(65536, dtype=np.uint16).view(dtype)
-    out = np.empty(a.shape, FLOATS[wide])
-    types = (kind, wide) if lanes == 1 else (f"vector<8x{kind}>", f"vector<8x{wide}>")
-    run = elementwise(f"%r = arith.extf %x0 : {types[0]} to {types[1]}", [kind], wide, lanes=lanes, **options)
-    run(a, out)
-    with np.errstate(invalid="ignore"):
-        assert_same(out, a.astype(FLOATS[wide]))
-
-
-def around_half_floats(dtype) -> np.ndarray:
-    """Every finite half float, the points midway to the next one, and their neighbours, in f64."""
-    with np.errstate(invalid="ignore"):
-        values = np.arange(65536, dtype=np.uint16).view(dtype).astype(np.float64)
-    values = np.sort(values[np.isfinite(values)])
-    middle = (values[:-1] + values[1:]) / 2
-    points = [values, middle, np.nextafter(middle, np.inf), np.nextafter(middle, -np.inf)]
-    return np.concatenate([*points, np.array([np.inf, -np.inf, np.nan, 1e300, -1e300, 1e-320, 65519.999, 65520.0])])
-
-
-def nearest(values: np.ndarray, dtype) -> np.ndarray:
-    """The half floats nearest to f64 values, ties to even, found by comparing distances."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        near = values.astype(np.float32).astype(dtype)
-        bits = near.view(np.uint16).astype(np.int32)
-        best, distance = near.copy(), np.abs(near.astype(np.float64) - values)
-        largest = float(ml_dtypes.finfo(dtype).max)
-        for step in (-1, 1):
-            other = np.clip(bits + step, 0, 65535).astype(np.uint16)
-            other_value = other.view(dtype)
-            gap = np.abs(other_value.astype(np.float64) - values)
-            even = (gap == distance) & (other & 1 == 0) & np.isfinite(other_value)
-            best = np.where((gap < distance) | even, other_value, best)
-            distance = np.fmin(gap, distance)
-    # What rounds to infinity: from half a unit above the largest on.
-    unit = largest - float(np.nextafter(np.array(largest, dtype), np.array(0, dtype)))
-    best = np.where(np.abs(values) >= largest + unit / 2, np.copysign(np.inf, values).astype(dtype), best)
-    inside = (np.abs(values) < largest + unit / 2) & np.isinf(best)
-    best = np.where(inside, np.copysign(largest, values).astype(dtype), best)
-    return np.where(np.isnan(values), np.array(np.nan, dtype), best).astype(dtype)
-
-
-@pytest.mark.parametrize("kind", ["f16", "bf16"])
-@pytest.mark.parametrize("wide", ["f32", "f64"])
-def test_truncation_rounds_once_to_nearest_even(elementwise, options, kind: str, wide: str) -> None:
-    dtype = np.float16 if kind == "f16" else BF16
-    with np.errstate(over="ignore"):
-        a = around_half_floats(dtype).astype(FLOATS[wide])
-    out = np.empty(a.shape, dtype)
-    elementwise(f"%r = arith.truncf %x0 : {wide} to {kind}", [wide], kind, **options)(a, out)
-    expected = nearest(a.astype(np.float64), dtype)
-    wrong = ~((out == expected) | (np.isnan(out) & np.isnan(expected)))
-    assert not wrong.any(), (a[wrong][:5], out[wrong][:5], expected[wrong][:5])
-    np.testing.assert_array_equal(np.signbit(out[~np.isnan(a)]), np.signbit(a[~np.isnan(a)]))
-
-
-@pytest.mark.parametrize("lanes", [1, 8])
-def test_truncation_of_f32_matches_numpy_in_every_lane(elementwise, options, lanes: int) -> None:
-    a = np.random.default_rng(0).integers(0, 2**32, 80000, dtype=np.uint32).view(np.float32)
-    for kind, dtype in (("f16", np.float16), ("bf16", BF16)):
-        out = np.empty(a.shape, dtype)
-        types = ("f32", kind) if lanes == 1 else ("vector<8xf32>", f"vector<8x{kind}>")
-        elementwise(f"%r = arith.truncf %x0 : {types[0]} to {types[1]}", ["f32"], kind, lanes=lanes, **options)(a, out)
-        with np.errstate(over="ignore", invalid="ignore"):
-            assert_same(out, a.astype(dtype))
-
-
-def test_fused_multiply_add_of_f16_rounds_once(elementwise, options) -> None:
-    rng = np.random.default_rng(1)
-    a, b, c = (rng.integers(0, 65536, 20000).astype(np.uint16).view(np.float16) for _ in range(3))
-    out = np.empty_like(a)
-    elementwise("%r = math.fma %x0, %x1, %x2 : f16", ["f16"] * 3, "f16", **options)(a, b, c, out)
-    with np.errstate(all="ignore"):
-        exact = a.astype(np.longdouble) * b.astype(np.longdouble) + c.astype(np.longdouble)
-        expected = exact.astype(np.float64).astype(np.float16)
-    np.testing.assert_array_equal(out, expected)
-
-
-def test_half_floats_never_call_the_compiler_runtime(elementwise, plain_target) -> None:
-    for kind in ("f16", "bf16"):
-        lib = elementwise(f"%r = arith.mulf %x0, %x1 : {kind}", [kind] * 2, kind, target=plain_target)
-        assert not re.search(r"__(trunc|extend)\w+", lib.source("asm"))
-
-
-def test_arithmetic_on_half_floats_asks_for_the_pass(parse_upstream) -> None:
-    from stepwell.backends.llvm import compile_module
-    from stepwell.core.errors import UnsupportedError
-
-    module = parse_upstream("func.func @f(%a: f16) -> f16 { %r = arith.addf %a, %a : f16\n func.return %r : f16 }")
-    with pytest.raises(UnsupportedError, match=r"arith\.addf.*legalize-half-floats"):
-        compile_module(module)
 
 
 # constants

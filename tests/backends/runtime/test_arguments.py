@@ -291,7 +291,18 @@ def test_other_addresses_are_refused(address) -> None:
 # half floats and booleans as arrays
 
 
-@pytest.mark.parametrize(("kind", "dtype"), [("bf16", ml_dtypes.bfloat16), ("f16", np.float16), ("i1", np.bool_)])
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [
+        ("bf16", ml_dtypes.bfloat16),
+        ("f16", np.float16),
+        ("i1", np.bool_),
+        ("f8E5M2", ml_dtypes.float8_e5m2),
+        ("f8E4M3FN", ml_dtypes.float8_e4m3fn),
+        ("f4E2M1FN", ml_dtypes.float4_e2m1fn),
+        ("i4", ml_dtypes.int4),
+    ],
+)
 def test_arrays_of_special_types(compile_text, kind: str, dtype) -> None:
     lib = compile_text(f"""func.func @main(%a: memref<?x{kind}> {{stepwell.name = "A"}}, %b: memref<?x{kind}>) {{
       "memref.copy"(%a, %b) : (memref<?x{kind}>, memref<?x{kind}>) -> ()

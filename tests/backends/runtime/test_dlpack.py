@@ -29,11 +29,13 @@ class Tensor:
         major: int = 1,
         code: int | None = None,
         lanes: int = 1,
+        bits: int | None = None,
         strides: bool = True,
         name: bytes | None = None,
     ) -> None:
         self.array, self.versioned, self.device, self.flags, self.major = array, versioned, device, flags, major
         self.code, self.lanes, self.strides, self.name = code, lanes, strides, name
+        self.bits = 8 * array.itemsize if bits is None else bits
         self.deleted = 0
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -52,7 +54,7 @@ class Tensor:
         tensor.data, tensor.byte_offset = array.ctypes.data - 64, 64
         tensor.device_type, tensor.ndim = self.device, array.ndim
         tensor.code = CODES[array.dtype.kind] if self.code is None else self.code
-        tensor.bits, tensor.lanes = 8 * array.itemsize, self.lanes
+        tensor.bits, tensor.lanes = self.bits, self.lanes
         tensor.shape = self.shape
         if self.strides:
             tensor.strides = self.steps
@@ -74,6 +76,23 @@ class Tensor:
 
 
 DTYPES = [np.bool_, np.int8, np.uint16, np.int64, np.float16, np.float32, np.float64, ml_dtypes.bfloat16]
+
+
+FLOAT8 = ["e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu"]
+
+
+@pytest.mark.parametrize(("code", "name"), list(enumerate(FLOAT8, 7)))
+def test_float8_has_a_code_for_each_type(code: int, name: str) -> None:
+    array = np.array([1, 2, 4]).astype(getattr(ml_dtypes, f"float8_{name}"))
+    seen = from_dlpack(Tensor(array, code=code))
+    assert seen.dtype == array.dtype
+    np.testing.assert_array_equal(seen, array)
+
+
+def test_what_is_packed_is_refused() -> None:
+    for code, bits in ((0, 4), (1, 2), (15, 6), (17, 4)):
+        with pytest.raises(ArgumentError, match=f"type code {code}, {bits} bits, 1 lanes"):
+            from_dlpack(Tensor(np.zeros(3, np.uint8), code=code, bits=bits))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -9,7 +9,7 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from stepwell.backends.oracle import run_oracle
-from stepwell.core.dtypes import SCALAR_DTYPES, dtype_of
+from stepwell.core.dtypes import dtype_of
 from stepwell.dialects.tir import AXIS_KINDS, FOR_KINDS, BlockOp, ForOp, FuncOp
 from stepwell.module import Module
 from stepwell.tools.testing.choices import Seeded
@@ -71,7 +71,7 @@ def test_blocks_have_all_kinds_of_axes(many: list[Module]) -> None:
 
 def test_values_have_all_data_types(many: list[Module]) -> None:
     loads = [op for module in many for op in module.op.walk() if op.name == "tir.load"]
-    assert {dtype_of(op.results[0].type).scalar.name for op in loads} == set(SCALAR_DTYPES)
+    assert {dtype_of(op.results[0].type).scalar.name for op in loads} == set(Features().dtypes)
     assert any(dtype_of(op.results[0].type).lanes > 1 for op in loads)
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from .sampling import ALL, FLOATS, INTEGERS, NUMBERS, SHAPES, SIGNED, Draw, Sample, numbers, of_one, of_two
+from .sampling import ALL, FLOATS, INTEGERS, NUMBERS, SHAPES, SIGNED, SMALL, Draw, Sample, numbers, of_one, of_two
 
 
 @st.composite
 def casts(draw: Draw) -> Sample:
-    data = numbers(draw, draw(SHAPES), draw(st.sampled_from(ALL)), -300, 300)
-    return Sample([data], {"dtype": draw(st.sampled_from(ALL))})
+    data = numbers(draw, draw(SHAPES), draw(st.sampled_from((*ALL, *SMALL))), -300, 300)
+    return Sample([data], {"dtype": draw(st.sampled_from((*ALL, *SMALL)))})
 
 
 @st.composite

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from .sampling import FLOATS, SHAPES, Array, Draw, Sample, any_axis, infinities, numbers
 
-INTEGERS = ("int8", "uint8", "int16", "uint16", "int32")
+INTEGERS = ("int4", "uint4", "int8", "uint8", "int16", "uint16", "int32")
 
 
 def _parameters(draw: Draw, data: Array, axis: int, dtype: str, zero: str) -> list[Array]:

@@ -21,6 +21,7 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = (*SIGNED, *UNSIGNED)
 NUMBERS = (*FLOATS, *INTEGERS)
 ALL = ("bool", *NUMBERS)
+SMALL = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float4_e2m1fn", "int4", "uint4", "uint2")
 
 EXTENTS = st.sampled_from((0, 1, 2, 3, 5, 7))
 SHAPES = st.lists(EXTENTS, max_size=3).map(tuple)
@@ -104,7 +105,7 @@ def moved(
     said: Callable[[Draw, Array], dict[str, Any]],
     shapes: st.SearchStrategy[tuple[int, ...]] = SHAPES,
     rank: int = 0,
-    dtypes: Sequence[str] = ALL,
+    dtypes: Sequence[str] = (*ALL, *SMALL),
 ) -> Sample:
     """One tensor, and what `said` says about it. rank: how many dimensions it has at least."""
     data = numbers(draw, draw(shapes.filter(lambda shape: len(shape) >= rank)), draw(st.sampled_from(dtypes)))

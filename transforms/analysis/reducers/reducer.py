@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from ....core.dtypes import DType, dtype_of, int_range, max_value, min_value
+from ....core.dtypes import DType, dtype_of, extremes, int_range, max_value, min_value
 from ....dialects.text import expression_text
 from ....dialects.text.names import source_name
 from ....dialects.tir import BlockOp, LoadOp, StoreOp, TirBuilder, constant_value
@@ -100,7 +100,8 @@ class Reducer:
     def identity(self) -> list[Number]:
         """For each accumulator the value that changes nothing when it is combined with another.
 
-        Infinite for the min and max of floats. The values that an argmax carries beside its key are 0.
+        Infinite for the min and max of floats that have infinities. The values that an argmax carries beside its key
+        are 0.
         """
         if self.choice is None:
             return [_IDENTITY[a.kind](a.dtype) for a in self.accumulators]
@@ -113,13 +114,7 @@ class Reducer:
 
 
 def _extreme(sign: int) -> Callable[[DType], Number]:
-    def number(dtype: DType) -> Number:
-        if dtype.is_float:
-            return sign * math.inf
-        low, high = int_range(dtype)
-        return high if sign > 0 else low
-
-    return number
+    return lambda dtype: extremes(dtype)[sign > 0]
 
 
 def _all_bits(dtype: DType) -> Number:

@@ -7,7 +7,7 @@ from xdsl.dialects.arith import ExtFOp, TruncFOp
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.parser import Parser
 
-from stepwell.transforms.legalize_half_floats import LegalizeHalfFloatsPass
+from stepwell.transforms.legalize_small_floats import LegalizeSmallFloatsPass
 
 
 def legalize(text: str) -> ModuleOp:
@@ -17,7 +17,7 @@ def legalize(text: str) -> ModuleOp:
     module = Parser(ctx, text).parse_module()
     for op in module.walk():
         op.location = FileLineColLoc(StringAttr("k.py"), IntAttr(3), IntAttr(5))
-    LegalizeHalfFloatsPass().apply(ctx, module)
+    LegalizeSmallFloatsPass().apply(ctx, module)
     module.verify()
     return module
 
@@ -62,7 +62,7 @@ def test_flags_and_attributes_stay() -> None:
 def test_running_it_again_changes_nothing() -> None:
     module = legalize("func.func @f(%a: bf16) -> bf16 { %r = math.sqrt %a : bf16\n func.return %r : bf16 }")
     before = str(module)
-    LegalizeHalfFloatsPass().apply(Context(), module)
+    LegalizeSmallFloatsPass().apply(Context(), module)
     assert str(module) == before
 
 

@@ -1,17 +1,16 @@
-"""`legalize-half-floats`."""
+"""`legalize-small-floats`."""
 
 from __future__ import annotations
 
-from typing import cast
-
 from xdsl.context import Context
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, ModuleOp, VectorType
+from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-# Moves, selects and changes of sign are not here: they are exact on the bits. Neither are extf and truncf, which are
-# what is left to do.
+from ..core.dtypes import float_format, is_small_float
+
+# Moves and selects are not here: they are exact on the bits. Neither are extf and truncf, which are what is left to do.
 _IN_F32: tuple[type[Operation], ...] = (
     arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp,
     arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp,
@@ -22,21 +21,24 @@ _IN_F32: tuple[type[Operation], ...] = (
     math.RsqrtOp, math.SinOp, math.SinhOp, math.SqrtOp, math.TanOp, math.TanhOp, math.TruncOp,
     vector.ReductionOp,
 )  # fmt: skip
+# Exact on the bits where the sign is one of them, apart from all others.
+_OF_SIGNS: tuple[type[Operation], ...] = (arith.NegfOp, math.AbsFOp, math.CopySignOp)
 _IN_F64: tuple[type[Operation], ...] = (math.FmaOp, vector.FMAOp)
 
 _WIDE: dict[type[Operation], Attribute] = {
-    **dict.fromkeys(_IN_F32, Float32Type()),
+    **dict.fromkeys((*_IN_F32, *_OF_SIGNS), Float32Type()),
     **dict.fromkeys(_IN_F64, Float64Type()),
 }
 
 
-class LegalizeHalfFloatsPass(ModulePass):
-    """Compute in f32 what is written on f16 or bf16, and round after each operation.
+class LegalizeSmallFloatsPass(ModulePass):
+    """Compute in f32 what is written on floats of at most 16 bits (f16, bf16, f8E4M3FN, ...), and round after each
+    operation.
 
     The result is the correctly rounded one for `+ - * /`, square root, comparisons, minimum and maximum, and rounding
     to integers: f32 has more than twice the bits. A fused multiply-add needs more and is computed in f64, which is
-    exact for f16; for bf16 an addend below 2**-37 of the product may be lost in a tie. An integer becomes a half float
-    by way of f32, so one of more than 24 bits may round twice. A reduction rounds once, at its end.
+    exact for all but bf16, where an addend below 2**-37 of the product may be lost in a tie. An integer becomes a small
+    float by way of f32, so one of more than 24 bits may round twice. A reduction rounds once, at its end.
 
     Before
         %c = arith.addf %a, %b : f16
@@ -49,21 +51,25 @@ class LegalizeHalfFloatsPass(ModulePass):
 
     Must hold before: nothing.
 
-    Gone after: every operation of arith, math and vector on f16 or bf16 except constants, select, negf, absf, copysign,
-    extf, truncf, bitcasts, and what only moves elements.
+    Gone after: every operation of arith, math and vector on such floats except constants, select, extf, truncf,
+    bitcasts, what only moves elements, and negf, absf and copysign where the sign is a bit of its own.
     """
 
-    name = "legalize-half-floats"
+    name = "legalize-small-floats"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in [inner for inner in op.walk() if type(inner) in _WIDE]:
-            if any(_is_half(value.type) for value in (*inner.operands, *inner.results)):
+            if any(map(is_small_float, _types(inner))) and not _is_exact_on_bits(inner):
                 _widen(inner, _WIDE[type(inner)])
 
 
-def _is_half(type: Attribute) -> bool:
-    element = cast(Attribute, type.element_type) if isinstance(type, VectorType) else type
-    return isinstance(element, Float16Type | BFloat16Type)
+def _types(op: Operation) -> list[Attribute]:
+    return [value.type for value in (*op.operands, *op.results)]
+
+
+def _is_exact_on_bits(op: Operation) -> bool:
+    known = float_format(op.results[0].type)
+    return type(op) in _OF_SIGNS and known is not None and known.has_negative_zero
 
 
 def _widened(type: Attribute, wide: Attribute) -> Attribute:
@@ -80,11 +86,11 @@ def _widen(op: Operation, wide: Attribute) -> None:
         return new
 
     def extend(value: SSAValue) -> SSAValue:
-        if not _is_half(value.type):
+        if not is_small_float(value.type):
             return value
         return insert(arith.ExtFOp(value, _widened(value.type, wide))).results[0]
 
-    types = [_widened(result.type, wide) if _is_half(result.type) else result.type for result in op.results]
+    types = [_widened(result.type, wide) if is_small_float(result.type) else result.type for result in op.results]
     new = insert(
         op.create(
             operands=[extend(operand) for operand in op.operands],

@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p legalize-half-floats | filecheck %s
+// RUN: stepwell-opt %s -p legalize-small-floats | filecheck %s
 
 // Arithmetic is done in f32 and rounded after each operation.
 // CHECK-LABEL: @scalars

@@ -1,0 +1,306 @@
+"""Programs on floats and integers of at most a byte: native code, the oracle and the interpreter give the same."""
+
+import itertools
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from stepwell import build
+from stepwell.backends.interpreter import interpret
+from stepwell.backends.oracle import run_oracle
+from stepwell.core.dtypes import FLOAT_FORMATS, SMALL_FLOATS, int_range, numpy_dtype, parse_dtype, wrap_int
+from stepwell.core.errors import ArgumentError, UnsupportedError
+from stepwell.frontends import te
+from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.tools.testing.comparison import same
+
+SMALL_INTEGERS = ("int2", "uint2", "int4", "uint4")
+RUNNERS = {"oracle": run_oracle, "interpreter": interpret, "native": lambda mod, name, args: build(mod)[name](*args)}
+
+
+def elementwise(inputs: list[str], output: str, expression: str, vectorized: bool = False) -> Any:
+    """`OUT[k] = expression`, of `A[k]`, `B[k]`, ...; which are `$a`, `$b` there."""
+    names = [*"ABC"[: len(inputs)], "OUT"]
+    buffers = zip(names, (*inputs, output), strict=True)
+    for name in names[:-1]:
+        expression = expression.replace(f"${name.lower()}", f"{name}[i, j]")
+    loop = "T.vectorized" if vectorized else "T.serial"
+    lines = [
+        "@T.prim_func",
+        f"def main({', '.join(f'{n.lower()}: T.handle' for n in names)}):",
+        "    n = T.int32()",
+        *(f"    {name} = T.match_buffer({name.lower()}, (n, 8), {dtype!r})" for name, dtype in buffers),
+        "    for i in range(n):",
+        f"        for j in {loop}(8):",
+        f"            OUT[i, j] = {expression}",
+    ]
+    return parse_tvmscript("\n".join(lines) + "\n")
+
+
+def results(mod: Any, arrays: list[np.ndarray], dtype: str) -> dict[str, np.ndarray]:
+    """What each way to run a program gives, for arrays of one length."""
+    length = -len(arrays[0]) % 8
+    padded = [np.concatenate([array, np.repeat(array[-1:], length)]) for array in arrays]
+    found = {}
+    for name, run in RUNNERS.items():
+        if name == "interpreter" and len(padded[0]) > 64:
+            continue  # it is slow
+        out = np.zeros(len(padded[0]), numpy_dtype(dtype))
+        run(mod, "main", [array.reshape(-1, 8) for array in (*padded, out)])
+        found[name] = out[: len(arrays[0])]
+    return found
+
+
+def every(name: str) -> np.ndarray:
+    dtype = numpy_dtype(name)
+    return np.arange(2 ** parse_dtype(name).bits, dtype=f"u{dtype.itemsize}").view(dtype)
+
+
+def pairs(name: str) -> list[np.ndarray]:
+    return [part.ravel().copy() for part in np.meshgrid(every(name), every(name))]
+
+
+# Floats
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn"])
+def test_casts_to_and_from_small_floats_are_those_of_ml_dtypes(name: str, vectorized: bool) -> None:
+    rng = np.random.default_rng(0)
+    with np.errstate(all="ignore"):
+        wide = np.concatenate([rng.standard_normal(150) * 2.0 ** rng.integers(-20, 20, 150), every(name).astype("f8")])
+        for other in ("float16", "bfloat16", "float32", "float64", "int32"):
+            values = np.nan_to_num(wide, posinf=0, neginf=0) if other == "int32" else wide
+            a = (
+                np.clip(values, -(2**24), 2**24).astype(numpy_dtype(other))
+                if other == "int32"
+                else values.astype(numpy_dtype(other))
+            )
+            mod = elementwise([other], name, f'T.Cast("{name}", $a)', vectorized)
+            for got in results(mod, [a], name).values():
+                np.testing.assert_array_equal(got.view("u1"), a.astype(numpy_dtype(name)).view("u1"))
+            if other == "int32":
+                continue
+            mod = elementwise([name], other, f'T.Cast("{other}", $a)', vectorized)
+            for got in results(mod, [every(name)], other).values():
+                assert same(got, every(name).astype(numpy_dtype(other)))
+
+
+@pytest.mark.parametrize("target", ["float16", "bfloat16", *SMALL_FLOATS])
+def test_float64_is_rounded_as_numpy_rounds_it(target: str) -> None:
+    """Once to float16, and by way of float32 to what only ml_dtypes has."""
+    values = every(target)
+    with np.errstate(invalid="ignore"):
+        values = np.unique(values.astype("f8"))
+    values = values[np.isfinite(values)]
+    middle = (values[1:] + values[:-1]) / 2
+    a = np.concatenate([middle * (1 + sign * 2.0**-e) for sign in (-1, 1) for e in (20, 30, 40)])[:4096]
+    mod = elementwise(["float64"], target, f'T.Cast("{target}", $a)')
+    with np.errstate(all="ignore"):
+        expected = a.astype(numpy_dtype(target))
+    for got in results(mod, [a], target).values():
+        assert same(got, expected)
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL_FLOATS if FLOAT_FORMATS[name].has_nan])
+@pytest.mark.parametrize("expression", ["$a + $b", "$a * $b", "$a / $b", "T.max($a, $b)", "T.min($a - $b, $a)"])
+def test_operators_are_rounded_after_each(name: str, expression: str) -> None:
+    a, b = pairs(name)
+    found = results(elementwise([name, name], name, expression), [a, b], name)
+    assert same(found["native"], found["oracle"])
+
+
+@pytest.mark.parametrize("name", SMALL_FLOATS)
+def test_classification_knows_what_a_type_does_not_have(name: str) -> None:
+    a = every(name)
+    wide = a.astype("f4")
+    for function in ("isnan", "isinf", "isfinite"):
+        for got in results(elementwise([name], "bool", f"T.{function}($a)"), [a], "bool").values():
+            np.testing.assert_array_equal(got, getattr(np, function)(wide))
+    for got in results(elementwise([name], "bool", 'T.Cast("bool", $a)'), [a], "bool").values():
+        np.testing.assert_array_equal(got, wide != 0)
+    for got in results(elementwise([name], "int32", 'T.Cast("int32", $a)'), [a], "int32").values():
+        expected = [0 if x != x else int(np.clip(x, -(2.0**31), 2.0**31 - 1)) for x in wide.astype("f8")]
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_neighbours_are_refused_where_bits_have_gaps() -> None:
+    mod = elementwise(["float8_e4m3fnuz"] * 2, "float8_e4m3fnuz", "T.nextafter($a, $b)")
+    with pytest.raises(UnsupportedError, match="nextafter of float8_e4m3fnuz"):
+        build(mod)
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float6_e3m2fn", "float4_e2m1fn"])
+def test_reductions_of_tensors(name: str) -> None:
+    A = te.placeholder((8, 16), dtype=name, name="A")
+    k, m = te.reduce_axis((0, 16), name="k"), te.reduce_axis((0, 16), name="m")
+    S = te.compute((8,), lambda i: te.sum(A[i, k].astype("float32"), axis=k), name="S")
+    M = te.compute((8,), lambda i: te.max(A[i, m], axis=m), name="M")
+    mod = te.create_prim_func([A, S, M])
+    a = np.random.default_rng(0).standard_normal((8, 16)).astype(numpy_dtype(name))
+    s, most = np.zeros(8, "f4"), np.zeros(8, numpy_dtype(name))
+    build(mod)["main"](a, s, most)
+    np.testing.assert_allclose(s, a.astype("f4").sum(1), rtol=1e-5)
+    np.testing.assert_array_equal(most.astype("f4"), a.astype("f4").max(1))
+
+
+def test_a_matrix_product_of_float8_in_float32() -> None:
+    name = "float8_e4m3fn"
+    A, B = te.placeholder((5, 7), dtype=name, name="A"), te.placeholder((7, 3), dtype=name, name="B")
+    k = te.reduce_axis((0, 7), name="k")
+    C = te.compute((5, 3), lambda i, j: te.sum(A[i, k].astype("float32") * B[k, j].astype("float32"), axis=k), name="C")
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((5, 7)).astype(numpy_dtype(name)), rng.standard_normal((7, 3)).astype(numpy_dtype(name))
+    c = np.zeros((5, 3), "f4")
+    build(te.create_prim_func([A, B, C]))["main"](a, b, c)
+    np.testing.assert_allclose(c, a.astype("f4") @ b.astype("f4"), rtol=1e-5)
+
+
+# Integers
+
+COMPARISONS = {"<": np.less, "<=": np.less_equal, "==": np.equal, "!=": np.not_equal, ">": np.greater}
+BINARY = {
+    "$a + $b": lambda a, b, n: a + b,
+    "$a - $b": lambda a, b, n: a - b,
+    "$a * $b": lambda a, b, n: a * b,
+    "$a & $b": lambda a, b, n: a & b,
+    "$a ^ $b": lambda a, b, n: a ^ b,
+    "T.max($a, $b)": lambda a, b, n: max(a, b),
+    "T.min($a, $b)": lambda a, b, n: min(a, b),
+    "$a // $b": lambda a, b, n: a // b,
+    "$a % $b": lambda a, b, n: a % b,
+    "T.truncdiv($a, $b)": lambda a, b, n: int(a / b),
+    "T.shift_left($a, $b)": lambda a, b, n: a << b,
+    "T.shift_right($a, $b)": lambda a, b, n: a >> b,
+}
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+@pytest.mark.parametrize("name", SMALL_INTEGERS)
+def test_arithmetic_wraps_at_the_width(name: str, vectorized: bool) -> None:
+    dtype = parse_dtype(name)
+    low, high = int_range(dtype)
+    for expression, function in BINARY.items():
+        shifts, divides = "shift" in expression, any(op in expression for op in ("//", "%", "truncdiv"))
+        numbers = [
+            (a, b)
+            for a, b in itertools.product(range(low, high + 1), repeat=2)
+            if not (divides and b == 0) and not (shifts and not 0 <= b < dtype.bits)
+        ]
+        a, b = (np.array(column, numpy_dtype(name)) for column in zip(*numbers, strict=True))
+        expected = [wrap_int(function(x, y, dtype.bits), dtype) for x, y in numbers]
+        for got in results(elementwise([name, name], name, expression, vectorized), [a, b], name).values():
+            np.testing.assert_array_equal(got.astype("i4"), expected, err_msg=expression)
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+@pytest.mark.parametrize("name", SMALL_INTEGERS)
+def test_casts_extend_by_the_sign_and_wrap(name: str, vectorized: bool) -> None:
+    a = every(name)
+    for other in ("int8", "uint8", "int32", "int64", "uint64", "float32", "float16", "bool"):
+        mod = elementwise([name], other, f'T.Cast("{other}", $a)', vectorized)
+        for got in results(mod, [a], other).values():
+            np.testing.assert_array_equal(got, a.astype("i8").astype(other))
+    for other in ("int8", "uint8", "int32", "int64", "bool"):
+        wide = np.arange(-128, 128).astype(other)
+        mod = elementwise([other], name, f'T.Cast("{name}", $a)', vectorized)
+        for got in results(mod, [wide], name).values():
+            np.testing.assert_array_equal(got.astype("i4"), [wrap_int(int(x), parse_dtype(name)) for x in wide])
+    wide = np.array([-1e9, -9, -8.5, -8, -2.5, -1, -0.5, 0, 0.5, 1.5, 3, 7, 7.9, 8, 15, 16, 1e9, np.nan, np.inf], "f4")
+    low, high = int_range(parse_dtype(name))
+    expected = [0 if x != x else int(min(max(float(x), low), high)) for x in wide]
+    for got in results(elementwise(["float32"], name, f'T.Cast("{name}", $a)', vectorized), [wide], name).values():
+        np.testing.assert_array_equal(got.astype("i4"), expected)
+
+
+@pytest.mark.parametrize("name", SMALL_INTEGERS)
+def test_comparisons_and_bits(name: str) -> None:
+    a, b = pairs(name)
+    x, y = a.astype("i4"), b.astype("i4")
+    for sign, function in COMPARISONS.items():
+        mod = elementwise([name, name], "bool", f"$a {sign} $b")
+        for got in results(mod, [a, b], "bool").values():
+            np.testing.assert_array_equal(got, function(x, y))
+    bits = parse_dtype(name).bits
+    for got in results(elementwise([name], name, "T.popcount($a)"), [a], name).values():
+        expected = [wrap_int((v % 2**bits).bit_count(), parse_dtype(name)) for v in x.tolist()]
+        np.testing.assert_array_equal(got.astype("i4"), expected)
+    for got in results(elementwise([name], "int32", "T.clz($a)"), [a], "int32").values():
+        np.testing.assert_array_equal(got, [bits - (v % 2**bits).bit_length() for v in x.tolist()])
+
+
+def test_memory_holds_what_ml_dtypes_puts_there() -> None:
+    """The low bits of a byte, and zeros above them, for negative numbers as well."""
+    mod = elementwise(["int4", "int4"], "int4", "$a * $b")
+    a, b = np.array([-1, 7, -8], ml_dtypes.int4), np.array([3, 3, 1], ml_dtypes.int4)
+    for got in results(mod, [a, b], "int4").values():
+        assert got.view("u1").tolist() == [13, 5, 8] == (a * b).view("u1").tolist()
+
+
+def test_bytes_are_read_whatever_lies_above() -> None:
+    a = np.array([0xF3, 0x1F, 0x88, 0x07, 0, 0, 0, 0], np.uint8)
+    mod = elementwise(["int4"], "int32", 'T.Cast("int32", $a)')
+    for got in results(mod, [a.view(ml_dtypes.int4)], "int32").values():
+        assert got[:4].tolist() == [3, -1, -8, 7]
+
+
+def test_numbers_index_and_are_passed_and_come_back() -> None:
+    mod = parse_tvmscript(
+        """
+@T.prim_func
+def main(A: T.Buffer((8,), "float8_e5m2"), I: T.Buffer((4,), "uint4"), s: T.int4, B: T.Buffer((4,), "float8_e5m2")):
+    for i in range(4):
+        B[i] = A[T.Cast("int32", I[i])] * T.Cast("float8_e5m2", s)
+"""
+    )
+    a = np.arange(8).astype(ml_dtypes.float8_e5m2)
+    index = np.array([7, 0, 3, 2], ml_dtypes.uint4)
+    for run in RUNNERS.values():
+        b = np.zeros(4, a.dtype)
+        run(mod, "main", [a, index, -2, b])
+        assert b.astype("f4").tolist() == [-14, 0, -6, -4]
+    with pytest.raises(ArgumentError, match="argument s: expected int4, from -8 to 7, got 8"):
+        build(mod)["main"](a, index, 8, b)
+    with pytest.raises(ArgumentError, match="argument I: expected elements of type uint4, got uint8"):
+        build(mod)["main"](a, index.astype("uint8"), 1, b)
+
+
+def test_functions_in_python_get_and_give_small_numbers() -> None:
+    import stepwell
+
+    mod = parse_tvmscript(
+        """
+@T.prim_func
+def main(A: T.Buffer((1,), "float8_e4m3fn"), B: T.Buffer((2,), "int4")):
+    T.evaluate(T.call_packed("small.seen", A[0], B[1], A, B))
+"""
+    )
+    seen: list[Any] = []
+
+    def see(x: float, y: int, a: Any, b: Any) -> None:
+        seen.append((x, y))
+        a[0], b[1] = 1.5, b[0]
+
+    stepwell.register_func("small.seen", see, override=True)
+    for run in (RUNNERS["native"], RUNNERS["oracle"]):
+        a, b = np.array([3], ml_dtypes.float8_e4m3fn), np.array([-3, 2], ml_dtypes.int4)
+        run(mod, "main", [a, b])
+        assert (float(a[0]), b.astype("i4").tolist()) == (1.5, [-3, -3])
+    assert seen == [(3.0, 2)] * 2
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(1000.0, "float8_e4m3fn"), (-1.0, "float8_e8m0fnu"), (0.0, "float8_e8m0fnu"), (7.5, "float4_e2m1fn")],
+)
+def test_arguments_out_of_range_are_refused(value: float, dtype: str) -> None:
+    mod = parse_tvmscript(f"@T.prim_func\ndef main(x: T.{dtype}, A: T.Buffer((1,), '{dtype}')):\n    A[0] = x\n")
+    a = np.zeros(1, numpy_dtype(dtype))
+    if value == 7.5:  # there is a nearest number: that of a type without infinities
+        build(mod)["main"](value, a)
+        assert float(a[0]) == 6.0
+        return
+    with pytest.raises(ArgumentError, match=f"argument x: expected {dtype}, got {value}, which is out of its range"):
+        build(mod)["main"](value, a)
