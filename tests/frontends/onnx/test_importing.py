@@ -470,3 +470,14 @@ def test_what_goes_through_comes_out() -> None:
     nodes = [node("Identity", ["x"], ["y"]), node("Identity", ["w"], ["z"]), node("Dropout", ["x"], ["v", "m"])]
     proto = model(nodes, [value("x", (2, 3))], ["y", "z", "v", "m"], {"w": random(5)}, opset=13)
     check(proto, random(2, 3))
+
+
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
+def test_softmax_of_float16_is_rounded_where_its_definition_rounds(op_type: str) -> None:
+    x = (4 * random(5, 6)).astype("float16")
+    proto = model([node(op_type, ["x"], ["y"])], [value("x", (5, 6), TensorProto.FLOAT16)], ["y"])
+    left = x - x.max(-1, keepdims=True)
+    powers = np.exp(left.astype("float32")).astype("float16")
+    total = powers.astype("float32").sum(-1, keepdims=True).astype("float16")
+    expected = powers / total if op_type == "Softmax" else left - np.log(total)
+    np.testing.assert_array_equal(run(proto, x)[0], expected)
