@@ -196,6 +196,17 @@ def cast_like(call: Call) -> Tensor:
     return converted(call, call.tensor(0), require_dtype(call.tensor(1).dtype))
 
 
+@importer("BitCast")
+def bit_cast(call: Call) -> Tensor:
+    data, dtype = call.tensor(), dtype_of_code(call.integer("to"))
+    if data.dtype == dtype:
+        return data
+    if data.dtype == "bool":  # a byte that is 0 or 1
+        data = call.cast(data, "uint8")
+    call.refuse(dtype == "bool", f"{data.dtype} as bool")
+    return call.op("reinterpret", data, dtype=dtype)
+
+
 # Of two tensors
 
 BINARY = {

@@ -481,3 +481,14 @@ def test_softmax_of_float16_is_rounded_where_its_definition_rounds(op_type: str)
     total = powers.astype("float32").sum(-1, keepdims=True).astype("float16")
     expected = powers / total if op_type == "Softmax" else left - np.log(total)
     np.testing.assert_array_equal(run(proto, x)[0], expected)
+
+
+def test_bits_are_read_as_other_numbers() -> None:
+    x = np.array([1.5, -0.0, np.inf], "float32")
+    to_int = model([node("BitCast", ["x"], ["y"], to=TensorProto.UINT32)], [value("x", (3,))], ["y"], opset=26)
+    np.testing.assert_array_equal(run(to_int, x)[0], x.view("uint32"))
+    to_bool = model(
+        [node("BitCast", ["x"], ["y"], to=TensorProto.BOOL)], [value("x", (3,), TensorProto.UINT8)], ["y"], opset=26
+    )
+    with pytest.raises(OnnxUnsupportedError, match="BitCast: uint8 as bool is not supported"):
+        from_onnx(to_bool)
