@@ -112,17 +112,8 @@ def _pool(kind: str, rank: int) -> Any:
 
         return compute(extents, average, "pool_avg", "elemwise", varargs_names=names)
 
-    def reference(
-        data: Array,
-        pool_size: Window,
-        strides: Window = 1,
-        dilation: Window = 1,
-        padding: Window = 0,
-        layout: str = default,
-        ceil_mode: bool = False,
-        count_include_pad: bool = False,
-    ) -> Array:
-        parts, counts = settings(data.shape, pool_size, strides, dilation, padding, layout, ceil_mode)
+    def reference(data: Array, count_include_pad: bool, **attributes: Any) -> Array:
+        parts, counts = settings(data.shape, **attributes)
         shape = list(data.shape)
         for (d, *_), count in zip(parts, counts, strict=True):
             shape[d] = count
@@ -218,8 +209,8 @@ def _adaptive(kind: str, rank: int) -> Any:
 
         return compute(shape, average, "adaptive_pool_avg", "elemwise", varargs_names=names)
 
-    def reference(data: Array, output_size: Window | None = None, layout: str = default) -> Array:
-        parts = settings(data.shape, output_size, layout)
+    def reference(data: Array, **attributes: Any) -> Array:
+        parts = settings(data.shape, **attributes)
         axes = tuple(d for d, _ in parts)
         is_float = data.dtype.kind == "f"
         made = np.zeros([dict(parts).get(d, n) for d, n in enumerate(data.shape)], "float64" if is_float else "int64")
@@ -287,7 +278,7 @@ def _global(kind: str, rank: int) -> Any:
         reducer = reduction.max if kind == "max" else reduction.mean
         return reducer(data, tuple(order_of(layout, default, name)[2:]), True)
 
-    def reference(data: Array, layout: str = default) -> Array:
+    def reference(data: Array, layout: str) -> Array:
         axes = tuple(order_of(layout, default, name)[2:])
         if kind == "max":
             return np.max(data, axis=axes, keepdims=True)

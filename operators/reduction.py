@@ -76,7 +76,7 @@ def reduction(
             return elementwise(lambda x: x, [data], f"T_{name}")
         return _reduced(data, along, keepdims, lambda at, over, index: reducer(at(index), axis=over), f"T_{name}")
 
-    def computed(data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Array:
+    def computed(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
         found = reference(data, axis=_reduced_axes(data, axis, exclude, name), keepdims=keepdims)
         return np.asarray(found).astype(data.dtype)
 
@@ -103,7 +103,7 @@ def _count(data: Tensor, along: Sequence[int]) -> PrimExpr:
     return const(product.value, data.dtype) if isinstance(product, IntImm) else cast(data.dtype, product)
 
 
-def _mean_reference(data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Array:
+def _mean_reference(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
     found = np.mean(data.astype("float64"), axis=_reduced_axes(data, axis, exclude, "mean"), keepdims=keepdims)
     return np.asarray(found).astype(data.dtype)
 
@@ -119,9 +119,7 @@ def mean(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool 
     return elementwise(lambda x: x / count, [sum(data, axis, keepdims, exclude)], "T_divide")
 
 
-def _variance_reference(
-    data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
-) -> Array:
+def _variance_reference(data: Array, axis: Axes, keepdims: bool, exclude: bool, unbiased: bool) -> Array:
     along = _reduced_axes(data, axis, exclude, "variance")
     wide = data.astype("float64")
     squares = np.sum((wide - np.mean(wide, axis=along, keepdims=True)) ** 2, axis=along, keepdims=keepdims)
@@ -195,10 +193,10 @@ def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
 
     def computed(
         data: Array,
-        axis: Axes = None,
-        keepdims: bool = False,
-        exclude: bool = False,
-        select_last_index: bool = False,
+        axis: Axes,
+        keepdims: bool,
+        exclude: bool,
+        select_last_index: bool,
     ) -> Array:
         along = _reduced_axes(data, axis, exclude, name)
         if not along:
