@@ -13,7 +13,7 @@ from ....core.dtypes import numpy_dtype
 from ..call import Call, axis_in
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import Array
-from ..registry import importer
+from ..registry import Results, importer
 from ..symbols import Symbol
 from ..values import Tensor, known_numbers
 from .nn import powers_of, root_of
@@ -145,39 +145,67 @@ def _transposed_pads(
 # Pools
 
 
+def _pool_said(call: Call, x: Tensor, rank: int) -> dict[str, Any]:
+    """What a node says of windows, as attributes of pools."""
+    said = windows_of(call, x, call.integers("kernel_shape") or (), rank)
+    return {
+        "pool_size": said.sizes,
+        "strides": said.strides,
+        "dilation": said.dilations,
+        "padding": said.flat_pads,
+        "ceil_mode": call.integer("ceil_mode") == 1 and call.text("auto_pad", "NOTSET") == "NOTSET",
+    }
+
+
 @importer("MaxPool")
-def max_pool(call: Call) -> Tensor:
-    call.refuse(call.asked > 1, "the places of the greatest elements")
+def max_pool(call: Call) -> Results:
     x = call.tensor()
     rank = rank_of(call, x)
+    said = _pool_said(call, x, rank)
+    if call.asked < 2:
+        return Results([call.op(f"nn.max_pool{rank}d", x, **said)])
+    made, places = call.ops(f"nn.max_pool{rank}d_with_places", x, **said)
+    return Results([made, _places_in_all(call, call.cast(places, "int64"), x)])
+
+
+def _places_in_all(call: Call, places: Tensor, x: Tensor) -> Tensor:
+    """Places in each channel, counted row by row, as places among all elements, counted as `storage_order` says."""
+    batch, channels, *image = x.extents
+    if call.integer("storage_order"):
+        left, weights = places, np.cumprod([1, *known_numbers(image, "MaxPool by columns of extents")])
+        places = call.constant(0, "int64")
+        for extent, weight in reversed(list(zip(image, weights, strict=False))):
+            own = call.scalar("multiply", call.scalar("floor_mod", left, extent), int(weight))
+            places, left = call.op("add", places, own), call.scalar("floor_divide", left, extent)
+    first = call.op("expand_dims", call.builder.places(batch), axis=1, num_newaxis=len(image) + 1)
+    second = call.op("expand_dims", call.builder.places(channels), axis=1, num_newaxis=len(image))
+    channel = call.op("add", call.op("multiply", first, call.builder.size_value(channels)), second)
+    return call.op("add", places, call.op("multiply", channel, call.builder.size_value(math.prod(image))))
+
+
+@importer("MaxUnpool")
+def max_unpool(call: Call) -> Tensor:
+    """Zeros, and elements at the places that `MaxPool` gives; more zeros behind make the shape that is asked for."""
+    x, places = call.tensor(0), call.tensor(1)
+    rank = rank_of(call, x)
     said = windows_of(call, x, call.integers("kernel_shape") or (), rank)
-    made = call.op(
-        f"nn.max_pool{rank}d",
-        x,
-        pool_size=said.sizes,
-        strides=said.strides,
-        dilation=said.dilations,
-        padding=said.flat_pads,
-        ceil_mode=call.integer("ceil_mode") == 1 and call.text("auto_pad", "NOTSET") == "NOTSET",
-    )
-    return made
+    parts = zip(x.numbers[2:], said.strides, said.sizes, said.pads, strict=True)
+    shape = [*x.numbers[:2], *((n - 1) * stride + size - sum(pads) for n, stride, size, pads in parts)]
+    wanted = call.numbers(2, "output_shape") or shape
+    if len(wanted) != len(shape) or any(n < least for n, least in zip(wanted, shape, strict=True)):
+        raise OnnxError(f"MaxUnpool to output_shape {list(wanted)}, expected {shape} at least")
+    zeros = call.builder.full([math.prod(shape)], np.zeros((), numpy_dtype(x.dtype)))
+    flat = [call.builder.reshape(each, [math.prod(x.numbers)]) for each in (places, x)]
+    made = call.builder.reshape(call.op("scatter_elements", zeros, *flat, axis=0), shape)
+    return padded(call, made, [(0, n - least) for n, least in zip(wanted, shape, strict=True)], "constant")
 
 
 @importer("AveragePool")
 def average_pool(call: Call) -> Tensor:
     x = call.tensor()
     rank = rank_of(call, x)
-    said = windows_of(call, x, call.integers("kernel_shape") or (), rank)
-    made = call.op(
-        f"nn.avg_pool{rank}d",
-        call.widened(x),
-        pool_size=said.sizes,
-        strides=said.strides,
-        dilation=said.dilations,
-        padding=said.flat_pads,
-        ceil_mode=call.integer("ceil_mode") == 1 and call.text("auto_pad", "NOTSET") == "NOTSET",
-        count_include_pad=call.integer("count_include_pad") == 1,
-    )
+    include = call.integer("count_include_pad") == 1
+    made = call.op(f"nn.avg_pool{rank}d", call.widened(x), **_pool_said(call, x, rank), count_include_pad=include)
     return call.cast(made, x.dtype)
 
 

@@ -492,3 +492,42 @@ def test_bits_are_read_as_other_numbers() -> None:
     )
     with pytest.raises(OnnxUnsupportedError, match="BitCast: uint8 as bool is not supported"):
         from_onnx(to_bool)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_places_of_the_greatest_are_those_among_all_elements(order: int) -> None:
+    said: Any = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1], "storage_order": order}
+    proto = model([node("MaxPool", ["x"], ["y", "p"], **said)], [value("x", ("n", 3, 5, 4))], ["y", "p"])
+    check(proto, random(2, 3, 5, 4))
+
+
+def test_places_of_the_greatest_are_those_of_the_first_of_them() -> None:
+    proto = model([node("MaxPool", ["x"], ["y", "p"], kernel_shape=[3])], [value("x", (1, 1, 5))], ["y", "p"])
+    y, places = run(proto, np.array([[[1, 2, 2, -np.inf, 2]]], "float32"))
+    assert y.tolist() == [[[2, 2, 2]]]
+    assert places.tolist() == [[[1, 1, 2]]]
+
+
+def test_a_pool_is_undone_by_its_places() -> None:
+    nodes = [
+        node("MaxPool", ["x"], ["y", "p"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("MaxUnpool", ["y", "p", "s"], ["z"], kernel_shape=[2, 2], strides=[2, 2]),
+    ]
+    for shape in ([2, 3, 4, 6], [2, 3, 5, 6]):
+        check(model(nodes, [value("x", (2, 3, 4, 6))], ["z"], {"s": np.array(shape)}), random(2, 3, 4, 6))
+    small = model(nodes, [value("x", (2, 3, 4, 6))], ["z"], {"s": np.array([2, 3, 4, 5])})
+    with pytest.raises(OnnxError, match=r"output_shape \[2, 3, 4, 5\], expected \[2, 3, 4, 6\] at least"):
+        from_onnx(small)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 2, 2), (2, 2, 5, 5), (7, 7)])
+def test_determinants(shape: tuple[int, ...]) -> None:
+    check(model([node("Det", ["x"], ["y"])], [value("x", shape)], ["y"]), random(*shape, seed=3))
+
+
+def test_determinants_of_matrices_without_inverses_are_zero() -> None:
+    x = np.array([[[0, 1], [0, 2]], [[0, 2], [3, 0]], [[1, 1], [1, 1]]], "float32")
+    (got,) = run(model([node("Det", ["x"], ["y"])], [value("x", ("n", 2, 2))], ["y"]), x)
+    np.testing.assert_array_equal(got, [0, -6, 0])
+    with pytest.raises(OnnxError, match="Det of a matrix of 2 by 3, expected as many rows as columns"):
+        from_onnx(model([node("Det", ["x"], ["y"])], [value("x", (2, 3))], ["y"]))
