@@ -76,8 +76,7 @@ def _imported(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: bool, n
     results = [_returned(builder, scope.find(output.name), output.name) for output in graph.outputs]
     builder.relay.insert(ReturnOp([value for values in results for value in values]))
     if builder.limits:
-        limits = [f"{size} <= {limit}" for size, limit in builder.limits.items()]
-        func.func_attrs = DictionaryAttr({SIZE_LIMITS: strings(limits)})
+        func.func_attrs = DictionaryAttr({SIZE_LIMITS: strings(builder.size_limits)})
     names_of = (op.array_name for op in func.walk() if isinstance(op, ConstantOp))
     used = {name.data for name in names_of if name is not None}
     return Module(ModuleOp([func]), {key: array for key, array in constants.items() if key in used})

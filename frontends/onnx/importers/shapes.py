@@ -331,7 +331,9 @@ def _sliced_symbolic(call: Call, data: Tensor, axis: int, extent: Any, start: An
     if step == -1 and not isinstance(start, Symbol) and start == -1 and _is_far_below(end):
         return call.op("reverse", data, axis=axis)
     first, last = _place(start, extent), _place(end, extent)
-    if step == 1 and not isinstance(last - first, Symbol) and last - first == 1:  # there is one, or the model is wrong
+    if step == 1 and not isinstance(last - first, Symbol) and last - first == 1:
+        call.builder.require_at_least(0, first)
+        call.builder.require_at_least(0, extent - last)
         index = call.op("expand_dims", call.builder.size_value(first), axis=0)
         return call.op("take", data, index, axis=axis)
     if step == 1 and not isinstance(extent, Symbol) and isinstance(last, Symbol) and is_from(0, first):

@@ -10,7 +10,7 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from stepwell import ArgumentError, UnsupportedError  # noqa: E402
+from stepwell import ArgumentError, UnsupportedError, build  # noqa: E402
 from stepwell.backends.graph import GraphExecutor, build_graph  # noqa: E402
 from stepwell.dialects.relay import OperatorOp, shape_of  # noqa: E402
 from stepwell.frontends.onnx import OnnxError, OnnxUnsupportedError, from_onnx, load_model  # noqa: E402
@@ -365,6 +365,15 @@ def test_slices_and_expansions_of_open_sizes() -> None:
     check(model(nodes, [value("x", ("n", "m"))], ["d", "y"], arrays), random(3, 4))
 
 
+def call_compiled(proto: Any, *arrays: Any) -> None:
+    """Call the function of a model as `build` gives it: with inputs, constants, results and a workspace."""
+    module = from_onnx(proto)
+    made = build_graph(module)
+    given = [*arrays[: len(made.inputs)], *made.constants.values(), *arrays[len(made.inputs) :]]
+    workspace = [np.zeros(made.workspace, "uint8")] if made.workspace else []
+    build(module)["main"](*given, *workspace)
+
+
 def test_parts_of_constants_as_long_as_an_input() -> None:
     nodes = [
         node("Shape", ["x"], ["s"]),
@@ -378,6 +387,21 @@ def test_parts_of_constants_as_long_as_an_input() -> None:
     check(proto, random(3, 6))
     with pytest.raises(ArgumentError, match="size m is 7, expected at most 6"):
         run(proto, random(3, 7))
+    with pytest.raises(ArgumentError, match="size m: expected at most 6"):
+        call_compiled(proto, random(3, 7), np.zeros((3, 7), "float32"))
+
+
+@pytest.mark.parametrize(("start", "end", "least"), [(-1, 2**31, 1), (0, 1, 1), (-3, -2, 3), (2, 3, 3)])
+def test_one_element_of_an_open_size_must_be_there(start: int, end: int, least: int) -> None:
+    weights = {"start": np.array([start]), "end": np.array([end]), "one": np.array([1])}
+    nodes = [node("Slice", ["x", "start", "end", "one"], ["y"])]
+    proto = model(nodes, [value("x", (2, "n"))], ["y"], weights)
+    check(proto, random(2, least))
+    check(proto, random(2, least + 4))
+    with pytest.raises(ArgumentError, match=f"size n is {least - 1}, expected at least {least}"):
+        run(proto, random(2, least - 1))
+    with pytest.raises(ArgumentError, match=f"size n: expected at least {least}"):
+        call_compiled(proto, random(2, least - 1), np.zeros((2, 1), "float32"))
 
 
 def test_images_and_networks_of_any_batch() -> None:
