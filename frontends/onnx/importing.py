@@ -195,8 +195,8 @@ class Scope:
             raise OnnxUnsupportedError(
                 f"what {node.op_type} does hangs on sizes that are known when the model runs"
             ) from error
-        except (TeError, StepwellError) as error:
-            raise OnnxUnsupportedError(str(error)) from error
+        except StepwellError as error:
+            raise OnnxUnsupportedError(error.what if isinstance(error, TeError) else str(error)) from error
         return made if isinstance(made, Results) else [made]
 
     def _expanded(self, node: OnnxNode, inputs: Sequence[Item]) -> Sequence[Item]:

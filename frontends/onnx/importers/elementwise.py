@@ -164,7 +164,8 @@ def dropout(call: Call) -> Any:
     data = call.tensor()
     if call.asked < 2:
         return data
-    return Results([data, call.builder.full(data.extents, np.array(True))])
+    kind = "bool" if call.version >= 10 else data.dtype  # of the mask
+    return Results([data, call.builder.full(data.extents, np.ones((), numpy_dtype(kind)))])
 
 
 # Data types
@@ -288,7 +289,7 @@ def remainder(call: Call, a: Tensor, b: Tensor) -> Tensor:
 
 @importer("BitShift")
 def bit_shift(call: Call) -> Tensor:
-    return call.op("left_shift" if call.text("direction") == "LEFT" else "right_shift", *call.tensors)
+    return call.op(f"{call.choice('direction', 'LEFT', 'RIGHT').lower()}_shift", *call.tensors)
 
 
 @importer("Pow")

@@ -38,18 +38,26 @@ class Windows:
 
 def windows_of(call: Call, data: Tensor, sizes: Sequence[int], rank: int) -> Windows:
     """The windows of a convolution or a pool."""
-    strides = list(call.integers("strides") or [1] * rank)
-    dilations = list(call.integers("dilations") or [1] * rank)
-    if len(sizes) != rank or len(strides) != rank or len(dilations) != rank:
-        raise OnnxError(f"{call.op_type}: windows {list(sizes)}, strides {strides}, expected {rank} numbers each")
-    auto = call.text("auto_pad", "NOTSET")
+    if len(sizes) != rank:
+        raise OnnxError(f"{call.op_type}: windows of {list(sizes)}, expected {rank} numbers")
+    strides, dilations = (call.each(name, rank, 1, 1) for name in ("strides", "dilations"))
+    auto = _auto_pad(call)
     if auto in ("SAME_UPPER", "SAME_LOWER"):
         extents = known_numbers(data.shape[2:], f"{auto} of an image of extents")
         pads = [_same(*each, auto) for each in zip(extents, sizes, strides, dilations, strict=True)]
     else:
-        flat = [0] * (2 * rank) if auto == "VALID" else list(call.integers("pads") or [0] * (2 * rank))
-        pads = list(zip(flat[:rank], flat[rank:], strict=True))
+        pads = _pads(call, rank, auto)
     return Windows(list(sizes), strides, dilations, pads)
+
+
+def _auto_pad(call: Call) -> str:
+    return call.choice("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+
+
+def _pads(call: Call, rank: int, auto: str) -> list[tuple[int, int]]:
+    """What a node says is in front of and behind each dimension."""
+    flat = [0] * (2 * rank) if auto == "VALID" else call.each("pads", 2 * rank, 0, -(2**31))
+    return list(zip(flat[:rank], flat[rank:], strict=True))
 
 
 def _same(extent: int, size: int, stride: int, dilation: int, auto: str) -> tuple[int, int]:
@@ -103,9 +111,8 @@ def conv_transpose(call: Call) -> Tensor:
     x, w = call.widened(call.tensor(0)), call.widened(call.tensor(1))
     rank = rank_of(call, x)
     sizes = list(call.integers("kernel_shape") or w.numbers[2:])
-    strides = list(call.integers("strides") or [1] * rank)
-    dilations = list(call.integers("dilations") or [1] * rank)
-    more = list(call.integers("output_padding") or [0] * rank)
+    strides, dilations = (call.each(name, rank, 1, 1) for name in ("strides", "dilations"))
+    more = call.each("output_padding", rank, 0, 0)
     pads = _transposed_pads(call, x, sizes, strides, dilations, more)
     cropped = [(max(front, 0), max(behind, 0)) for front, behind in pads]
     made = call.op(
@@ -127,11 +134,10 @@ def _transposed_pads(
     call: Call, x: Tensor, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], more: Sequence[int]
 ) -> list[tuple[int, int]]:
     """What is cut off in front and behind; less than 0 where something is added."""
-    rank, wanted, auto = len(sizes), call.integers("output_shape"), call.text("auto_pad", "NOTSET")
+    rank, wanted, auto = len(sizes), call.integers("output_shape"), _auto_pad(call)
     same = auto in ("SAME_UPPER", "SAME_LOWER")
     if wanted is None and not same:
-        flat = [0] * (2 * rank) if auto == "VALID" else list(call.integers("pads") or [0] * (2 * rank))
-        return list(zip(flat[:rank], flat[rank:], strict=True))
+        return _pads(call, rank, auto)
     extents = known_numbers(x.shape[2:], "ConvTranspose to a shape from extents")
     target = wanted[-rank:] if wanted is not None else [n * stride for n, stride in zip(extents, strides, strict=True)]
     found: list[tuple[int, int]] = []
@@ -153,7 +159,7 @@ def _pool_said(call: Call, x: Tensor, rank: int) -> dict[str, Any]:
         "strides": said.strides,
         "dilation": said.dilations,
         "padding": said.flat_pads,
-        "ceil_mode": call.integer("ceil_mode") == 1 and call.text("auto_pad", "NOTSET") == "NOTSET",
+        "ceil_mode": call.integer("ceil_mode") == 1 and _auto_pad(call) == "NOTSET",
     }
 
 
@@ -254,14 +260,14 @@ def global_max_pool(call: Call) -> Tensor:
 
 @importer("DepthToSpace")
 def depth_to_space(call: Call) -> Tensor:
-    mode = call.text("mode", "DCR")
+    mode = call.choice("mode", "DCR", "CRD")
     return call.op("nn.depth_to_space", call.tensor(), block_size=call.integer("blocksize"), mode=mode)
 
 
 @importer("SpaceToDepth")
 def space_to_depth(call: Call) -> Tensor:
     x, size = call.tensor(), call.integer("blocksize")
-    if call.text("mode", "DCR") == "DCR":
+    if call.choice("mode", "DCR", "CRD") == "DCR":
         return call.op("nn.space_to_depth", x, block_size=size)
     batch, channels, height, width = x.extents
     rows, columns = (known_numbers([n], "SpaceToDepth of")[0] // size for n in (height, width))
@@ -318,7 +324,7 @@ def _extents(x: Tensor, axes: Sequence[int]) -> tuple[int, ...]:
 
 def _kept_ratio(call: Call, extents: Sequence[int], sizes: Sequence[int]) -> tuple[list[int], list[float]]:
     """Sizes, and how many times they are what was there, by the policy about their ratio."""
-    policy = call.text("keep_aspect_ratio_policy", "stretch")
+    policy = call.choice("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
     ratios = [size / n for size, n in zip(sizes, extents, strict=True)]
     if policy == "stretch":
         return list(sizes), ratios

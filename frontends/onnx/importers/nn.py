@@ -193,7 +193,7 @@ def rms_norm(call: Call) -> Tensor:
 def group_norm(call: Call) -> Tensor:
     x, scale, bias = (call.widened(each) for each in call.tensors)
     groups, channels = call.integer("num_groups"), x.shape[1]
-    if not isinstance(channels, int) or channels % groups:
+    if not isinstance(channels, int) or groups < 1 or channels % groups:
         raise OnnxError(f"GroupNormalization: {groups} groups of {channels} channels")
     if call.version < 21:  # a number for each group
         scale, bias = (call.op("repeat", each, repeats=channels // groups, axis=0) for each in (scale, bias))
@@ -218,7 +218,10 @@ def lp_normalization(call: Call) -> Tensor:
     x = call.tensor()
     axis = axis_in(call.integer("axis", -1), x.rank)
     wide = call.widened(x)
-    if call.integer("p", 2) == 1:
+    p = call.integer("p", 2)
+    if p not in (1, 2):
+        raise OnnxError(f"attribute 'p': expected 1 or 2, got {p}")
+    if p == 1:
         norm = reduce_along(call, "sum", call.op("abs", wide), [axis], True)
     else:
         norm = call.op("sqrt", reduce_along(call, "sum", call.op("multiply", wide, wide), [axis], True))

@@ -439,13 +439,13 @@ def test_names_of_sizes_that_are_no_names() -> None:
 def test_operators_that_are_not_there_are_named_at_once() -> None:
     inner = graph("t", [node("NonMaxSuppression", ["x", "x"], ["a"])], [], [value("a", (3,))])
     nodes = [
-        node("Det", ["x"], ["d"]),
+        node("STFT", ["x", "x"], ["d"]),
         node("If", ["c"], ["y"], then_branch=inner, else_branch=inner),
         node("Unique", ["x"], ["u"]),
         node("Relu", ["x"], ["r"]),
     ]
     proto = model(nodes, [value("x", (3, 3)), value("c", (), TensorProto.BOOL)], ["d", "y", "u", "r"])
-    with pytest.raises(UnsupportedError, match="operators that are not supported: Det, NonMaxSuppression, Unique"):
+    with pytest.raises(UnsupportedError, match="operators that are not supported: NonMaxSuppression, STFT, Unique"):
         from_onnx(proto)
 
 
@@ -555,3 +555,62 @@ def test_determinants_of_matrices_without_inverses_are_zero() -> None:
     np.testing.assert_array_equal(got, [0, -6, 0])
     with pytest.raises(OnnxError, match="Det of a matrix of 2 by 3, expected as many rows as columns"):
         from_onnx(model([node("Det", ["x"], ["y"])], [value("x", (2, 3))], ["y"]))
+
+
+IMAGE = value("x", (1, 4, 5, 5))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        (
+            node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], auto_pad="SAME"),
+            "'auto_pad': expected NOTSET, SAME_UPPER, SAME_LOWER or VALID, got 'SAME'",
+        ),
+        (
+            node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[1, 0]),
+            "'strides': expected 2 numbers from 1 on, got [1, 0]",
+        ),
+        (node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], pads=[1, 1, 1]), "'pads': expected 4 numbers"),
+        (node("ConvTranspose", ["x", "w"], ["y"], strides=[2]), "'strides': expected 2 numbers from 1 on, got [2]"),
+        (node("DepthToSpace", ["x"], ["y"], blocksize=2, mode="CDR"), "'mode': expected DCR or CRD, got 'CDR'"),
+        (
+            node("ScatterND", ["x", "i", "u"], ["y"], reduction="sum"),
+            "'reduction': expected none, add, mul, min or",
+        ),
+        (node("Flatten", ["x"], ["y"], axis=5), "axis 5 of 4 dimensions"),
+        (node("LpNormalization", ["x"], ["y"], p=3), "'p': expected 1 or 2, got 3"),
+        (
+            node("GroupNormalization", ["x", "s", "s"], ["y"], num_groups=0),
+            "0 groups of 4 channels",
+        ),
+        (node("Range", ["zero", "two", "zero"], ["y"]), "Range with a delta of 0"),
+        (node("Pad", ["x", "ends"], ["y"]), "Pad: 2 pads, expected 8"),
+        (node("Slice", ["x", "ends", "two"], ["y"]), "Slice by 2 starts, 1 ends, 2 axes and steps [1, 1]"),
+        (node("Slice", ["x", "two", "two", "two", "none"], ["y"]), "and no step of 0"),
+        (
+            node("RNN", ["q", "a", "a"], ["y"], hidden_size=2, direction="both"),
+            "'direction': expected forward,",
+        ),
+        (node("RNN", ["q", "a", "a"], ["y"], direction="bidirectional"), "RNN: weights of 1 directions, expected 2"),
+        (node("MatMul", ["x", "s"], ["y"]), "(MatMul): nn.dense: data"),
+    ],
+)
+def test_what_a_node_says_wrong_is_an_error_that_says_what_was_expected(nodes: Any, message: str) -> None:
+    weights = {
+        "w": random(4, 3, 2, 2),
+        "i": np.zeros((1, 4), "int64"),
+        "u": random(1),
+        "s": random(4),
+        "zero": np.array(0),
+        "two": np.array([2]),
+        "ends": np.array([1, 1]),
+        "none": np.array([0]),
+        "q": random(3, 1, 2),
+        "a": random(1, 2, 2),
+    }
+    weights |= {"two": np.array(2)} if nodes.op_type == "Range" else {}
+    with pytest.raises(OnnxError) as raised:
+        from_onnx(model([nodes], [IMAGE], ["y"], weights))
+    assert message in str(raised.value)
+    assert __file__ not in str(raised.value)
