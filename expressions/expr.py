@@ -508,7 +508,7 @@ def const(value: Number, dtype: str | None = None) -> PrimExpr:
     """A number as an expression; without a type it is a bool, an int32 (int64 if it does not fit), or a float32."""
     if not isinstance(value, bool | int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TeError(f"const of {value!r}, expected a number")
-    return _const(value, dtypes.literal_dtype(value) if dtype is None else _dtype(dtype))
+    return _const(value, dtypes.literal_dtype(value) if dtype is None else as_dtype(dtype))
 
 
 def _const(value: Number, dtype: DType) -> PrimExpr:
@@ -521,7 +521,8 @@ def _const(value: Number, dtype: DType) -> PrimExpr:
     return IntImm(dtype.name, bool(value) if dtype.is_bool else value)
 
 
-def _dtype(name: str) -> DType:
+def as_dtype(name: str) -> DType:
+    """A data type by its name. TeError if there is none."""
     try:
         return parse_dtype(name)
     except ValueError as error:
@@ -571,7 +572,7 @@ def match(a: Any, b: Any, *, bitwise: bool = False) -> tuple[PrimExpr, PrimExpr]
 
 def cast(dtype: str, value: Any) -> PrimExpr:
     """A value converted to a data type; a number that is known is converted at once."""
-    wanted, expr = _dtype(dtype), as_expr(value)
+    wanted, expr = as_dtype(dtype), as_expr(value)
     if expr.data_type == wanted:
         return expr
     if isinstance(expr, IntImm) and dtypes.holds_int(wanted, expr.value):

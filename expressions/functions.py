@@ -22,6 +22,7 @@ from .expr import (
     Or,
     PrimExpr,
     as_condition,
+    as_dtype,
     as_expr,
     binary,
     cast,
@@ -123,6 +124,15 @@ hypot = _of_two_floats("hypot")
 atan2 = _of_two_floats("atan2")
 copysign = _of_two_floats("copysign")
 nextafter = _of_two_floats("nextafter")
+
+
+def reinterpret(dtype: str, value: Any, span: None = None) -> PrimExpr:
+    """The bits of a number as one of another data type of as many. TeError for one of others, and for bools."""
+    expr, wanted = as_expr(value), as_dtype(dtype)
+    have = expr.data_type
+    if have.is_bool or wanted.is_bool or (have.bits, have.lanes) != (wanted.bits, wanted.lanes):
+        raise TeError(f"reinterpret of {have} as {wanted}, expected as many bits, and no bool")
+    return expr if have == wanted else Call(wanted.name, "reinterpret", (expr,))
 
 
 def div(a: Any, b: Any) -> PrimExpr:

@@ -128,6 +128,8 @@ class Writer:
         return self.tensors[tensor]
 
     def _call(self, expr: Call, args: Sequence[SSAValue]) -> SSAValue:
+        if expr.op == "reinterpret":
+            return self.builder.reinterpret(args[0], type_of(expr.data_type))
         if expr.op in INTRINSICS:
             return self.builder.intrinsic(expr.op, *args)
         if len(args) == 1:

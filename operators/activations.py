@@ -63,7 +63,7 @@ def _relu(x: Any) -> PrimExpr:
 relu = unary("nn.relu", _relu, lambda x: np.where(x > 0, x, np.zeros_like(x)), "`max(x, 0)`")
 
 
-def _leaky_reference(data: Array, alpha: float = 0.01) -> Array:
+def _leaky_reference(data: Array, alpha: float) -> Array:
     with np.errstate(all="ignore"):
         return np.where(data > 0, data, data * data.dtype.type(alpha)).astype(data.dtype)
 
@@ -76,7 +76,7 @@ def leaky_relu(data: Tensor, alpha: float = 0.01) -> Tensor:
     return elementwise(lambda x: Select(x > const(0, data.dtype), x, x * slope), [data], "T_leaky_relu")
 
 
-def _prelu_reference(data: Array, alpha: Array, axis: int = 1) -> Array:
+def _prelu_reference(data: Array, alpha: Array, axis: int) -> Array:
     shape = [1] * data.ndim
     shape[axis_of(axis, data.ndim, "nn.prelu")] = -1
     return np.where(data > 0, data, data * alpha.reshape(shape)).astype(data.dtype)
@@ -163,7 +163,7 @@ softplus = _simple("nn.softplus", _softplus, lambda x: np.logaddexp(0, x), "`log
 # Gates: x times how far it is let through
 
 
-def _gelu_reference(data: Array, approximate: str = "none") -> Array:
+def _gelu_reference(data: Array, approximate: str) -> Array:
     if approximate == "tanh":
         return data * 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * (data + 0.044715 * data**3)))
     return data * 0.5 * np.vectorize(lambda x: math.erfc(-x / math.sqrt(2)), otypes=["float64"])(data)
@@ -229,7 +229,7 @@ hard_swish = _simple(
 # For training
 
 
-@operator("nn.dropout", Pattern.ELEMWISE, lambda data, rate=0.5: np.copy(data))
+@operator("nn.dropout", Pattern.ELEMWISE, lambda data: np.copy(data))
 def dropout(data: Tensor, rate: float = 0.5) -> Tensor:
     """The elements as they are: elements are dropped in training only. rate: how many of them, from 0 to 1."""
     if not 0 <= rate <= 1:

@@ -140,16 +140,14 @@ def _convolution(rank: int) -> Any:
     def reference(
         data: Array,
         weight: Array,
-        strides: Window = 1,
-        padding: Window = 0,
-        dilation: Window = 1,
-        groups: int = 1,
-        channels: int | None = None,
-        kernel_size: Window | None = None,
-        data_layout: str = default,
-        kernel_layout: str = kernel_default,
-        out_layout: str = "",
-        out_dtype: str = "",
+        strides: Window,
+        padding: Window,
+        dilation: Window,
+        groups: int,
+        data_layout: str,
+        kernel_layout: str,
+        out_layout: str,
+        out_dtype: str,
     ) -> Array:
         layouts = _layouts(name, image, data_layout, kernel_layout, out_layout)
         kind, wide = _wide(data, out_dtype)
@@ -252,17 +250,15 @@ def _transposed_convolution(rank: int) -> Any:
     def reference(
         data: Array,
         weight: Array,
-        strides: Window = 1,
-        padding: Window = 0,
-        dilation: Window = 1,
-        channels: int | None = None,
-        kernel_size: Window | None = None,
-        groups: int = 1,
-        data_layout: str = default,
-        kernel_layout: str = kernel_default,
-        out_layout: str = "",
-        output_padding: Window = 0,
-        out_dtype: str = "",
+        strides: Window,
+        padding: Window,
+        dilation: Window,
+        groups: int,
+        data_layout: str,
+        kernel_layout: str,
+        out_layout: str,
+        output_padding: Window,
+        out_dtype: str,
     ) -> Array:
         layouts = _layouts(name, image, data_layout, kernel_layout, out_layout)
         kind, wide = _wide(data, out_dtype)

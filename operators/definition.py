@@ -100,6 +100,7 @@ def operator(name: str, pattern: Pattern, reference: Callable[..., Any]) -> Call
         @operator("nn.leaky_relu", Pattern.ELEMWISE, lambda data, alpha: np.where(data > 0, data, data * alpha))
         def leaky_relu(data: Tensor, alpha: float = 0.01) -> Tensor: ...
 
+    The reference is given the attributes that it has parameters for, those that are not said as the formula has them.
     ValueError for a name that is taken.
     """
 
@@ -115,10 +116,27 @@ def operator(name: str, pattern: Pattern, reference: Callable[..., Any]) -> Call
                 variadic |= parameter.kind is parameter.VAR_POSITIONAL
             else:
                 attributes.append(Attribute(parameter.name, str(parameter.annotation), parameter.default))
-        OPERATORS[name] = Operator(name, pattern, formula, reference, tuple(operands), variadic, tuple(attributes))
+        completed = _completed(formula, reference, {each.name for each in attributes})
+        OPERATORS[name] = Operator(name, pattern, formula, completed, tuple(operands), variadic, tuple(attributes))
         return formula
 
     return register
+
+
+def _completed(formula: Callable[..., Any], reference: Callable[..., Any], attributes: set[str]) -> Callable[..., Any]:
+    """A reference that takes what the formula takes, with the same defaults."""
+    if not attributes:
+        return reference
+    signature, own = inspect.signature(formula), inspect.signature(reference).parameters
+    takes_all = any(each.kind is each.VAR_KEYWORD for each in own.values())
+    taken = attributes if takes_all else attributes & set(own)
+
+    def completed(*arrays: Array, **said: Any) -> Any:
+        bound = signature.bind(*arrays, **said)
+        bound.apply_defaults()
+        return reference(*arrays, **{key: bound.arguments[key] for key in taken})
+
+    return completed
 
 
 def operator_of(name: str) -> Operator:

@@ -80,9 +80,7 @@ def _steps(start: float, stop: float | None, step: float | None) -> tuple[float,
     return first, width, max(0, int(count))
 
 
-def _range_reference(
-    start: float, stop: float | None = None, step: float | None = None, dtype: str = "float32"
-) -> Array:
+def _range_reference(start: float, stop: float | None, step: float | None, dtype: str) -> Array:
     wide = "float64" if np.dtype(dtype).kind == "f" else dtype
     first, end = (0, start) if stop is None else (start, stop)
     return np.arange(first, end, 1 if step is None else step, dtype=wide).astype(dtype)
@@ -115,7 +113,7 @@ def _require_whole(first: float, width: float, count: int, kind: DType) -> None:
         raise TeError(f"arange: from {ends[0]} to {ends[1]}, which are not all of type {kind}")
 
 
-def _eye_reference(rows: int, columns: int | None = None, k: int = 0, dtype: str = "float32") -> Array:
+def _eye_reference(rows: int, columns: int | None, k: int, dtype: str) -> Array:
     return np.eye(rows, columns, k, dtype)
 
 
@@ -134,7 +132,7 @@ def eye(rows: int, columns: int | None = None, k: int = 0, dtype: str = "float32
     return compute([rows, rows if columns is None else columns], fcompute, "T_eye", "injective")
 
 
-def _trilu_reference(data: Array, k: int = 0, upper: bool = True) -> Array:
+def _trilu_reference(data: Array, k: int, upper: bool) -> Array:
     return np.triu(data, k) if upper else np.tril(data, k)
 
 

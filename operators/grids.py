@@ -95,12 +95,7 @@ def _exact_taps(x: float, own: int, method: str, padding_mode: str, align_corner
 
 
 def _grid_sample_reference(
-    data: Array,
-    grid: Array,
-    method: str = "bilinear",
-    layout: str = "NCHW",
-    padding_mode: str = "zeros",
-    align_corners: bool = True,
+    data: Array, grid: Array, method: str, layout: str, padding_mode: str, align_corners: bool
 ) -> Array:
     rank = len(layout) - 2
     order = order_of(layout, f"NC{SPATIAL[3 - rank :]}", "image.grid_sample")
@@ -179,7 +174,7 @@ def _product(weights: Sequence[PrimExpr]) -> PrimExpr:
     return result
 
 
-def _affine_reference(data: Array, target_shape: Sequence[int], align_corners: bool = True) -> Array:
+def _affine_reference(data: Array, target_shape: Sequence[int], align_corners: bool) -> Array:
     rows, columns = (
         (2 * np.arange(n) + 1 - n) / max(n - 1, 1) if align_corners else (2 * np.arange(n) + 1) / n - 1
         for n in target_shape

@@ -331,10 +331,17 @@ def _resize(rank: int) -> Any:
         size: Window,
         roi: Sequence[float] | None,
         layout: str,
+        method: str,
+        coordinate_transformation_mode: str,
+        rounding_method: str,
+        cubic_alpha: float,
+        cubic_exclude: int,
+        extrapolation_value: float,
         scales: Sequence[float] | None,
-        said: Resizing,
-    ) -> dict[int, Along]:
-        """How each dimension changes."""
+    ) -> tuple[dict[int, Along], Resizing]:
+        """How each dimension changes, and how elements are found."""
+        mode = coordinate_transformation_mode
+        said = Resizing(method, mode, rounding_method, cubic_alpha, bool(cubic_exclude), extrapolation_value)
         if len(shape) != rank + 2:
             raise TeError(f"{name}: data of {len(shape)} dimensions, expected {rank + 2}")
         require_one_of(said.method, _METHODS, f"{name}: method")
@@ -351,7 +358,7 @@ def _resize(rank: int) -> Any:
             raise TeError(f"{name}: scales {list(scales)}, expected {rank} numbers above 0")
         factors = [None] * rank if scales is None else scales
         parts = zip(spatial, sizes, factors, part[:rank], part[rank:], strict=True)
-        return {d: Along(shape[d], wanted, factor, start, end) for d, wanted, factor, start, end in parts}
+        return {d: Along(shape[d], wanted, factor, start, end) for d, wanted, factor, start, end in parts}, said
 
     def formula(
         data: Tensor,
@@ -367,31 +374,16 @@ def _resize(rank: int) -> Any:
         out_dtype: str = "",
         scales: Sequence[float] | None = None,
     ) -> Tensor:
-        mode = coordinate_transformation_mode
-        said = Resizing(method, mode, rounding_method, cubic_alpha, bool(cubic_exclude), extrapolation_value)
-        dimensions = settings(data.shape, size, roi, layout, scales, said)
+        mode, outside = coordinate_transformation_mode, extrapolation_value
+        changes, said = settings(
+            data.shape, size, roi, layout, method, mode, rounding_method, cubic_alpha, cubic_exclude, outside, scales
+        )
         if data.data_type.is_bool and method != "nearest_neighbor":
             raise TeError(f"{name}: method {method!r} of bool, expected numbers")
-        return resized(data, dimensions, said, out_dtype or data.dtype)
+        return resized(data, changes, said, out_dtype or data.dtype)
 
-    def reference(
-        data: Array,
-        size: Window,
-        roi: Sequence[float] | None = None,
-        layout: str = default,
-        method: str = "linear",
-        coordinate_transformation_mode: str = "half_pixel",
-        rounding_method: str = "",
-        cubic_alpha: float = -0.75,
-        cubic_exclude: int = 0,
-        extrapolation_value: float = 0.0,
-        out_dtype: str = "",
-        scales: Sequence[float] | None = None,
-    ) -> Array:
-        mode = coordinate_transformation_mode
-        said = Resizing(method, mode, rounding_method, cubic_alpha, bool(cubic_exclude), extrapolation_value)
-        dimensions = settings(data.shape, size, roi, layout, scales, said)
-        return resized_reference(data, dimensions, said, out_dtype or data.dtype.name)
+    def reference(data: Array, out_dtype: str, **attributes: Any) -> Array:
+        return resized_reference(data, *settings(data.shape, **attributes), out_dtype or data.dtype.name)
 
     formula.__name__ = formula.__qualname__ = f"resize{rank}d"
     formula.__doc__ = f"""An image of another size, whose elements are those at places of the image, or between some.
@@ -462,12 +454,7 @@ def _upsampled(data: Tensor, dimensions: dict[int, Along], said: Resizing, scale
 
 
 def _upsampling_reference(
-    data: Array,
-    scale_h: float = 1,
-    scale_w: float = 1,
-    layout: str = "NCHW",
-    method: str = "nearest_neighbor",
-    align_corners: bool = False,
+    data: Array, scale_h: float, scale_w: float, layout: str, method: str, align_corners: bool
 ) -> Array:
     mode = "align_corners" if align_corners else "asymmetric"
     said = _upsampling("nn.upsampling", data.shape, [scale_h, scale_w], layout, method, mode, "bilinear")
@@ -496,12 +483,12 @@ def upsampling(
 
 def _upsampling3d_reference(
     data: Array,
-    scale_d: float = 1,
-    scale_h: float = 1,
-    scale_w: float = 1,
-    layout: str = "NCDHW",
-    method: str = "nearest_neighbor",
-    coordinate_transformation_mode: str = "half_pixel",
+    scale_d: float,
+    scale_h: float,
+    scale_w: float,
+    layout: str,
+    method: str,
+    coordinate_transformation_mode: str,
 ) -> Array:
     scales, mode = [scale_d, scale_h, scale_w], coordinate_transformation_mode
     said = _upsampling("nn.upsampling3d", data.shape, scales, layout, method, mode, "trilinear")
@@ -548,7 +535,7 @@ def _require_blocks(name: str, extent: Extent, size: int, what: str) -> None:
         raise TeError(f"{name}: {known} {what}, expected a multiple of {size}")
 
 
-def _depth_to_space_reference(data: Array, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Array:
+def _depth_to_space_reference(data: Array, block_size: int, layout: str, mode: str) -> Array:
     order = order_of(layout, "NCHW", "nn.depth_to_space")
     n, c, h, w = (data.shape[d] for d in order)
     rest, size = c // block_size**2, block_size
@@ -581,7 +568,7 @@ def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: st
     return compute([shape[d] for d in range(4)], source, "depth_to_space", "injective", varargs_names=names)
 
 
-def _space_to_depth_reference(data: Array, block_size: int, layout: str = "NCHW") -> Array:
+def _space_to_depth_reference(data: Array, block_size: int, layout: str) -> Array:
     order = order_of(layout, "NCHW", "nn.space_to_depth")
     n, c, h, w = (data.shape[d] for d in order)
     x = data.transpose(order).reshape(n, c, h // block_size, block_size, w // block_size, block_size)

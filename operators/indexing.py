@@ -83,7 +83,7 @@ def _tuple_size(name: str, indices: Tensor, most: int) -> int:
     return count
 
 
-def _gather_nd_reference(data: Array, indices: Array, batch_dims: int = 0) -> Array:
+def _gather_nd_reference(data: Array, indices: Array, batch_dims: int) -> Array:
     count = indices.shape[0]
     rest = data.shape[batch_dims + count :]
     found = np.zeros((*indices.shape[1:], *rest), data.dtype)
@@ -133,7 +133,7 @@ def _require_lengths(name: str, lengths: Tensor, data: Tensor, batch: int) -> No
         raise TeError(f"{name}: lengths of shape {shapes}, expected one for each number of axis {batch}")
 
 
-def _reverse_reference(data: Array, seq_lengths: Array, seq_axis: int = 1, batch_axis: int = 0) -> Array:
+def _reverse_reference(data: Array, seq_lengths: Array, seq_axis: int, batch_axis: int) -> Array:
     turned = np.moveaxis(data, (batch_axis, seq_axis), (0, 1)).copy()
     for row, length in zip(turned, seq_lengths, strict=True):
         row[: max(int(length), 0)] = row[: max(int(length), 0)][::-1].copy()
@@ -163,7 +163,7 @@ def reverse_sequence(data: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch
     return computed(data.shape, source, "T_reverse_sequence", "injective")
 
 
-def _mask_reference(data: Array, valid_length: Array, mask_value: float = 0.0, axis: int = 0) -> Array:
+def _mask_reference(data: Array, valid_length: Array, mask_value: float, axis: int) -> Array:
     turned = np.moveaxis(data, axis, 0)
     valid = np.arange(turned.shape[0])[:, None] < valid_length.astype("int64")
     valid = valid.reshape(*valid.shape, *[1] * (data.ndim - 2))
@@ -226,9 +226,7 @@ def _combine_reference(data: Array, pairs: Iterable[tuple[Any, Array]], mode: st
         return np.asarray(wide / counts if mode == "mean" else wide).astype(data.dtype)
 
 
-def _scatter_elements_reference(
-    data: Array, indices: Array, updates: Array, axis: int = 0, reduction: str = "update"
-) -> Array:
+def _scatter_elements_reference(data: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
     extent, place = data.shape[axis], axis % data.ndim
 
     def pairs() -> Iterable[tuple[Any, Array]]:
@@ -267,7 +265,7 @@ def scatter_elements(
     return written(done, reduction)
 
 
-def _scatter_nd_reference(data: Array, indices: Array, updates: Array, mode: str = "update") -> Array:
+def _scatter_nd_reference(data: Array, indices: Array, updates: Array, mode: str) -> Array:
     def pairs() -> Iterable[tuple[Any, Array]]:
         for at in np.ndindex(indices.shape[1:]):
             place = tuple(int(indices[(m, *at)]) for m in range(indices.shape[0]))

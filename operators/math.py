@@ -137,6 +137,12 @@ def cast_to(data: Tensor, dtype: str) -> Tensor:
     return elementwise(lambda x: cast(dtype, x), [data], "T_cast")
 
 
+@operator("reinterpret", Pattern.ELEMWISE, lambda data, dtype: data.view(numpy_dtype(dtype)))
+def reinterpret(data: Tensor, dtype: str) -> Tensor:
+    """The bits of each element as a number of another data type, of as many bits."""
+    return elementwise(lambda x: scalar.reinterpret(dtype, x), [data], "T_reinterpret")
+
+
 def _clip_reference(data: Array, a_min: float, a_max: float) -> Array:
     low, high = data.dtype.type(a_min), data.dtype.type(a_max)
     with np.errstate(all="ignore"):

@@ -37,7 +37,7 @@ def wide_product(formula: str, a: Array, b: Array, out_dtype: str) -> Array:
 @operator(
     "nn.dense",
     Pattern.OUT_FUSABLE,
-    lambda data, weight, units=None, out_dtype="": wide_product("...k,nk->...n", data, weight, out_dtype),
+    lambda data, weight, out_dtype: wide_product("...k,nk->...n", data, weight, out_dtype),
 )
 def dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str = "") -> Tensor:
     """`out[..., n] = sum over k of data[..., k] * weight[n, k]`.
@@ -60,9 +60,7 @@ def dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str
     )
 
 
-def _matmul_reference(
-    tensor_a: Array, tensor_b: Array, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = ""
-) -> Array:
+def _matmul_reference(tensor_a: Array, tensor_b: Array, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Array:
     formula = f"{'km' if transpose_a else 'mk'},{'nk' if transpose_b else 'kn'}->mn"
     return wide_product(formula, tensor_a, tensor_b, out_dtype)
 
@@ -79,9 +77,7 @@ def matmul(
     return _product("nn.matmul", tensor_a, tensor_b, transpose_a, transpose_b, out_dtype, 0)
 
 
-def _batch_reference(
-    tensor_a: Array, tensor_b: Array, transpose_a: bool = False, transpose_b: bool = True, out_dtype: str = ""
-) -> Array:
+def _batch_reference(tensor_a: Array, tensor_b: Array, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Array:
     formula = f"b{'km' if transpose_a else 'mk'},b{'nk' if transpose_b else 'kn'}->bmn"
     batch = max(tensor_a.shape[0], tensor_b.shape[0]) if 0 not in (tensor_a.shape[0], tensor_b.shape[0]) else 0
     a, b = (np.broadcast_to(each, (batch, *each.shape[1:])) for each in (tensor_a, tensor_b))
@@ -128,7 +124,7 @@ def _product(
     return compute([*front, m, n], fcompute, f"T_{name.rpartition('.')[2]}", "matmul", varargs_names=names)
 
 
-def _bias_reference(data: Array, bias: Array, axis: int = 1) -> Array:
+def _bias_reference(data: Array, bias: Array, axis: int) -> Array:
     shape = [1] * data.ndim
     shape[axis_of(axis, data.ndim, "nn.bias_add")] = -1
     return data + bias.reshape(shape)
@@ -148,7 +144,7 @@ def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
 # Softmax
 
 
-def _softmax_reference(data: Array, axis: int = -1) -> Array:
+def _softmax_reference(data: Array, axis: int) -> Array:
     wide = data.astype("float64")
     powers = np.exp(wide - wide.max(axis, keepdims=True))
     return (powers / powers.sum(axis, keepdims=True)).astype(data.dtype)
@@ -165,7 +161,7 @@ def softmax(data: Tensor, axis: int = -1) -> Tensor:
     return elementwise(lambda x, whole: x / whole, [powers, total], "T_softmax_norm")
 
 
-def _log_softmax_reference(data: Array, axis: int = -1) -> Array:
+def _log_softmax_reference(data: Array, axis: int) -> Array:
     wide = data.astype("float64")
     left = wide - wide.max(axis, keepdims=True)
     return (left - np.log(np.exp(left).sum(axis, keepdims=True))).astype(data.dtype)

@@ -161,8 +161,8 @@ def _expected(
 
 
 def _batch_reference(
-    data: Array, gamma: Array, beta: Array, moving_mean: Array, moving_var: Array, axis: int = 1,
-    epsilon: float = 1e-5, center: bool = True, scale: bool = True,
+    data: Array, gamma: Array, beta: Array, moving_mean: Array, moving_var: Array, axis: int, epsilon: float,
+    center: bool, scale: bool,
 ) -> list[Array]:  # fmt: skip
     place = axis_of(axis, data.ndim, "nn.batch_norm")
     factor, more, mean, variance = (
@@ -200,9 +200,8 @@ def batch_norm(
 
 
 def _layer_reference(
-    data: Array, gamma: Array, beta: Array, axis: Axes = -1, epsilon: float = 1e-5, center: bool = True,
-    scale: bool = True,
-) -> Array:  # fmt: skip
+    data: Array, gamma: Array, beta: Array, axis: Axes, epsilon: float, center: bool, scale: bool
+) -> Array:
     axes = axes_of(axis, data.ndim, "nn.layer_norm")
     return _expected(data, gamma, beta, axes, axes, epsilon, center, scale)
 
@@ -228,9 +227,8 @@ def _instance_axes(rank: int, axis: int) -> tuple[int, tuple[int, ...]]:
 
 
 def _instance_reference(
-    data: Array, gamma: Array, beta: Array, axis: int = 1, epsilon: float = 1e-5, center: bool = True,
-    scale: bool = True,
-) -> Array:  # fmt: skip
+    data: Array, gamma: Array, beta: Array, axis: int, epsilon: float, center: bool, scale: bool
+) -> Array:
     channel, along = _instance_axes(data.ndim, axis)
     return _expected(data, gamma, beta, [channel], along, epsilon, center, scale)
 
@@ -253,9 +251,8 @@ def instance_norm(
 
 
 def _group_reference(
-    data: Array, gamma: Array, beta: Array, num_groups: int, axis: int = 1, epsilon: float = 1e-5,
-    center: bool = True, scale: bool = True,
-) -> Array:  # fmt: skip
+    data: Array, gamma: Array, beta: Array, num_groups: int, axis: int, epsilon: float, center: bool, scale: bool
+) -> Array:
     channel = axis_of(axis, data.ndim, "nn.group_norm")
     along = [d for d in range(data.ndim) if d == channel or d]
     sections = zip(
@@ -286,7 +283,7 @@ def group_norm(
 # By sums of squares
 
 
-def _rms_reference(data: Array, weight: Array, axis: Axes = -1, epsilon: float = 1e-5) -> Array:
+def _rms_reference(data: Array, weight: Array, axis: Axes, epsilon: float) -> Array:
     axes = axes_of(axis, data.ndim, "nn.rms_norm")
     wide = data.astype("float64")
     made = wide / np.sqrt(_mean(wide**2, axes) + epsilon) * _beside(weight, axes, data.ndim)
@@ -317,7 +314,7 @@ def rms_norm(data: Tensor, weight: Tensor, axis: Axes = -1, epsilon: float = 1e-
     return compute(data.shape, fcompute, "T_rms_norm", "injective", varargs_names=names)
 
 
-def _l2_reference(data: Array, eps: float, axis: Axes = None) -> Array:
+def _l2_reference(data: Array, eps: float, axis: Axes) -> Array:
     wide = data.astype("float64")
     total = np.sum(wide**2, axes_of(axis, data.ndim, "nn.l2_normalize"), keepdims=True)
     return (wide / np.sqrt(np.maximum(total, eps))).astype(data.dtype)
@@ -337,9 +334,7 @@ def l2_normalize(data: Tensor, eps: float, axis: Axes = None) -> Tensor:
     return elementwise(lambda x, n: cast(data.dtype, cast(kind, x) / n), [data, norm], "T_l2_normalize")
 
 
-def _lrn_reference(
-    data: Array, size: int = 5, axis: int = 1, bias: float = 2, alpha: float = 1e-5, beta: float = 0.75
-) -> Array:
+def _lrn_reference(data: Array, size: int, axis: int, bias: float, alpha: float, beta: float) -> Array:
     place = axis_of(axis, data.ndim, "nn.lrn")
     wide = np.moveaxis(data.astype("float64"), place, -1)
     total = np.zeros_like(wide)

@@ -102,9 +102,7 @@ def _repeated(data: Tensor, widths: Sequence[tuple[int, int]], mode: str, name: 
     return compute(shape, fcompute, block, "injective,pad", varargs_names=names)
 
 
-def _padded_reference(
-    data: Array, pad_width: Sequence[Sequence[int]], pad_value: float = 0.0, pad_mode: str = "constant"
-) -> Array:
+def _padded_reference(data: Array, pad_width: Sequence[Sequence[int]], pad_value: float, pad_mode: str) -> Array:
     cuts = tuple(slice(max(0, -a), n + min(0, b)) for n, (a, b) in zip(data.shape, pad_width, strict=True))
     around = [(max(0, a), max(0, b)) for a, b in pad_width]
     if not data.ndim:
@@ -143,7 +141,7 @@ def surrounded(data: Tensor, pad_width: Sequence[Sequence[int]], pad_value: floa
 _MIRRORS = {"SYMMETRIC": "symmetric", "REFLECT": "reflect"}
 
 
-def _mirrored_reference(data: Array, pad_width: Sequence[Sequence[int]], mode: str = "SYMMETRIC") -> Array:
+def _mirrored_reference(data: Array, pad_width: Sequence[Sequence[int]], mode: str) -> Array:
     widths: Any = pad_width
     kind: Any = _MIRRORS[mode]
     return np.pad(data, widths, kind) if data.ndim else np.copy(data)

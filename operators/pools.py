@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..expressions import functions as scalar
-from ..expressions.axes import reduce_axis
+from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.tensor import Tensor, compute, elementwise
@@ -23,45 +25,219 @@ Array = Any
 # Windows of one size
 
 
-def _pool(kind: str, rank: int) -> Any:
-    """Define the pool of a kind, "max" or "avg", of images of a number of dimensions."""
+@dataclass(frozen=True)
+class _Along:
+    """The windows along one dimension of an image. size, step, far: how large they are, how far from each other, and
+    how far their elements are.  front, behind: the padding.  count: how many there are.  over: how far the last one
+    reaches over the padding behind."""
+
+    axis: int
+    size: int
+    step: int
+    far: int
+    front: int
+    behind: int
+    count: Extent
+    over: int
+
+
+def _windows(
+    name: str,
+    shape: Sequence[Extent],
+    image: str,
+    pool_size: Window,
+    strides: Window,
+    dilation: Window,
+    padding: Window,
+    layout: str,
+    ceil_mode: bool,
+) -> list[_Along]:
+    """The windows of an image, in the order of its dimensions. image: their letters."""
+    rank = len(image)
+    if len(shape) != rank + 2:
+        raise TeError(f"{name}: data of {len(shape)} dimensions, expected {rank + 2}")
+    axes = order_of(layout, f"NC{image}", name)[2:]
+    sizes = each_dimension(pool_size, rank, f"{name}: pool_size")
+    steps = each_dimension(strides, rank, f"{name}: strides")
+    far = each_dimension(dilation, rank, f"{name}: dilation")
+    made: list[_Along] = []
+    for axis, size, step, dilated, around in zip(axes, sizes, steps, far, paddings(padding, rank, name), strict=True):
+        known = known_extent(shape[axis])
+        if ceil_mode and known is None:
+            raise TeError(f"{name}: ceil_mode of an image of shape {list(shape)}, which is not known")
+        extent = shape[axis] if known is None else known
+        count = spread(extent, size, step, dilated, around, ceil_mode)
+        over = 0
+        if ceil_mode:
+            if (count - 1) * step >= extent + around[0]:  # no window begins in the padding behind
+                count -= 1
+            over = max((count - 1) * step + (size - 1) * dilated + 1 - (extent + sum(around)), 0)
+        made.append(_Along(axis, size, step, dilated, *around, count, over))
+    if any((count := known_extent(along.count)) is not None and count < 1 for along in made):
+        raise TeError(f"{name}: a window of {sizes}, dilated {far}, is larger than the image {list(shape)}")
+    return made
+
+
+def _reached(data: Tensor, windows: Sequence[_Along], fill: PrimExpr) -> Tensor:
+    """An image with its padding, and as far behind as the last windows reach."""
+    return padded(data, {along.axis: (along.front, along.behind + along.over) for along in windows}, fill)
+
+
+def _of_windows(
+    data: Tensor,
+    windows: Sequence[_Along],
+    combine: Callable[[list[PrimExpr], list[IterVar]], Any],
+    name: str,
+    tag: str = "pool",
+) -> Any:
+    """A tensor with something of each window. combine: of the place of one of its elements, and the axes along it."""
+    over = [reduce_axis((0, along.size), f"rv{n}") for n, along in enumerate(windows)]
+
+    def window(*axes: PrimExpr) -> Any:
+        at = list(axes)
+        for along, tap in zip(windows, over, strict=True):
+            at[along.axis] = axes[along.axis] * along.step + tap.var * along.far
+        return combine(at, over)
+
+    counts = {along.axis: along.count for along in windows}
+    extents = [counts.get(d, extent) for d, extent in enumerate(data.shape)]
+    return compute(extents, window, name, tag, varargs_names=[f"ax{d}" for d in range(data.ndim)])
+
+
+def _require_numbers(data: Tensor, name: str) -> None:
+    if data.data_type.is_bool:
+        raise TeError(f"{name} of bool, expected numbers")
+
+
+_SAID = """pool_size, strides, dilation: of windows, a number, or one for each of {rank} dimensions.  padding: around
+    the image, one number, one for each dimension, or those in front and then those behind.  layout: the order of axes.
+    ceil_mode: windows may reach over the end, if they begin before it."""
+
+
+def _windows_in_numpy(
+    shape: Sequence[int], windows: Sequence[_Along]
+) -> Iterator[tuple[tuple[slice, ...], list[list[int]], list[int]]]:
+    """For each window where its result goes, which places it has along each dimension, and how many with padding."""
+    for place in product(*(range(along.count) for along in windows)):
+        target, inside, among = [slice(None)] * len(shape), list[list[int]](), list[int]()
+        for along, index in zip(windows, place, strict=True):
+            extent = shape[along.axis]
+            places = [index * along.step - along.front + tap * along.far for tap in range(along.size)]
+            inside.append([p for p in places if 0 <= p < extent])
+            among.append(sum(-along.front <= p < extent + along.behind for p in places))
+            target[along.axis] = slice(index, index + 1)
+        yield tuple(target), inside, among
+
+
+def _elements(data: Array, windows: Sequence[_Along], inside: Sequence[Sequence[int]]) -> Array:
+    """The elements of a window."""
+    for along, places in zip(windows, inside, strict=True):
+        data = np.take(data, places, along.axis)
+    return data
+
+
+def _empty_result(data: Array, windows: Sequence[_Along], dtype: str) -> Array:
+    counts = {along.axis: along.count for along in windows}
+    return np.zeros([counts.get(d, n) for d, n in enumerate(data.shape)], dtype)
+
+
+def _max_pool(rank: int) -> Any:
+    """Define the pool of the greatest elements of images of a number of dimensions."""
     image = SPATIAL[3 - rank :]
-    name, default = f"nn.{kind}_pool{rank}d", f"NC{image}"
-
-    def settings(
-        shape: Sequence[Extent],
-        pool_size: Window,
-        strides: Window,
-        dilation: Window,
-        padding: Window,
-        layout: str,
-        ceil_mode: bool,
-    ) -> Any:
-        """Axes, sizes, steps, distances and paddings of windows, and how many there are, for each dimension."""
-        if len(shape) != rank + 2:
-            raise TeError(f"{name}: data of {len(shape)} dimensions, expected {rank + 2}")
-        spatial = order_of(layout, f"NC{image}", name)[2:]
-        sizes = each_dimension(pool_size, rank, f"{name}: pool_size")
-        steps = each_dimension(strides, rank, f"{name}: strides")
-        far = each_dimension(dilation, rank, f"{name}: dilation")
-        around = paddings(padding, rank, name)
-        parts = list(zip(spatial, sizes, steps, far, around, strict=True))
-        counts = [spread(shape[d], size, step, dilated, pair, ceil_mode) for d, size, step, dilated, pair in parts]
-        if ceil_mode:  # no window begins in the padding behind
-            counts = [
-                count - 1 if isinstance(count, int) and (count - 1) * step >= shape[d] + pair[0] else count
-                for count, (d, _, step, _, pair) in zip(counts, parts, strict=True)
-            ]
-        if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
-            raise TeError(f"{name}: a window of {sizes}, dilated {far}, is larger than the image {list(shape)}")
-        return parts, counts
-
-    def known_shape(data: Tensor) -> list[Extent]:
-        return [extent if (known := known_extent(extent)) is None else known for extent in data.shape]
+    name, default = f"nn.max_pool{rank}d", f"NC{image}"
 
     def formula(
         data: Tensor,
-        pool_size: Window,
+        pool_size: Window = 1,
+        strides: Window = 1,
+        dilation: Window = 1,
+        padding: Window = 0,
+        layout: str = default,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        _require_numbers(data, name)
+        windows = _windows(name, data.shape, image, pool_size, strides, dilation, padding, layout, ceil_mode)
+        source = _reached(data, windows, reduction.lowest(data.dtype))
+        return _of_windows(data, windows, lambda at, over: reduction.greatest(source(*at), axis=over), "pool_max")
+
+    def reference(data: Array, **attributes: Any) -> Array:
+        windows = _windows(name, data.shape, image, **attributes)
+        made = _empty_result(data, windows, data.dtype.name)
+        least = -np.inf if data.dtype.kind == "f" else np.iinfo(data.dtype).min
+        for target, inside, _ in _windows_in_numpy(data.shape, windows):
+            axes = tuple(along.axis for along in windows)
+            made[target] = np.max(_elements(data, windows, inside), axes, keepdims=True, initial=least)
+        return made
+
+    formula.__name__ = formula.__qualname__ = f"max_pool{rank}d"
+    formula.__doc__ = f"""The greatest element in each window of an image.
+
+    {_SAID.format(rank=rank)}
+    """
+    return operator(name, Pattern.OUT_FUSABLE, reference)(formula)
+
+
+def _max_pool_with_places(rank: int) -> Any:
+    """Define the pool of the greatest elements and of their places."""
+    image = SPATIAL[3 - rank :]
+    name, default = f"nn.max_pool{rank}d_with_places", f"NC{image}"
+
+    def formula(
+        data: Tensor,
+        pool_size: Window = 1,
+        strides: Window = 1,
+        dilation: Window = 1,
+        padding: Window = 0,
+        layout: str = default,
+        ceil_mode: bool = False,
+    ) -> list[Tensor]:
+        _require_numbers(data, name)
+        windows = _windows(name, data.shape, image, pool_size, strides, dilation, padding, layout, ceil_mode)
+
+        def greatest(at: list[PrimExpr], over: list[IterVar]) -> Any:
+            own, inside = list(at), list[PrimExpr]()
+            for along in windows:
+                own[along.axis] = at[along.axis] - along.front
+                inside += [own[along.axis] >= 0, own[along.axis] < data.shape[along.axis]]
+            place = reduction.position(data, [along.axis for along in windows], own)
+            return reduction.place_of_greatest((place, data(*own)), axis=over, where=scalar.all(*inside))
+
+        places, values = _of_windows(data, windows, greatest, "pool_max_places")
+        return [values, places]
+
+    def reference(data: Array, **attributes: Any) -> list[Array]:
+        windows = _windows(name, data.shape, image, **attributes)
+        axes = [along.axis for along in windows]
+        extents = [data.shape[axis] for axis in axes]
+        values, places = (_empty_result(data, windows, dtype) for dtype in (data.dtype.name, "int32"))
+        for target, inside, _ in _windows_in_numpy(data.shape, windows):
+            found = np.moveaxis(_elements(data, windows, inside), axes, range(-rank, 0))
+            flat = found.reshape(*found.shape[:-rank], -1)
+            own = np.ravel_multi_index(np.meshgrid(*inside, indexing="ij"), extents).ravel()
+            first = flat.argmax(-1)
+            back = np.expand_dims(first, tuple(range(2, rank + 2)))
+            order = [axis for axis in range(data.ndim) if axis not in axes] + axes
+            places[target] = own[back].transpose(np.argsort(order))
+            values[target] = np.expand_dims(flat.max(-1), tuple(range(2, rank + 2))).transpose(np.argsort(order))
+        return [values, places]
+
+    formula.__name__ = formula.__qualname__ = f"max_pool{rank}d_with_places"
+    formula.__doc__ = f"""The greatest element in each window of an image, and its place in the image, as an int32.
+
+    Places are counted row by row in each channel; of several such elements it is the first one. A window of padding
+    alone has none: 2**31 - 1. NaN is not the greatest.  {_SAID.format(rank=rank)}
+    """
+    return operator(name, Pattern.OPAQUE, reference)(formula)
+
+
+def _avg_pool(rank: int) -> Any:
+    """Define the pool of means of images of a number of dimensions."""
+    image = SPATIAL[3 - rank :]
+    name, default = f"nn.avg_pool{rank}d", f"NC{image}"
+
+    def formula(
+        data: Tensor,
+        pool_size: Window = 1,
         strides: Window = 1,
         dilation: Window = 1,
         padding: Window = 0,
@@ -69,101 +245,51 @@ def _pool(kind: str, rank: int) -> Any:
         ceil_mode: bool = False,
         count_include_pad: bool = False,
     ) -> Tensor:
-        if data.data_type.is_bool:
-            raise TeError(f"{name} of bool, expected numbers")
-        if ceil_mode and None in map(known_extent, data.shape[2:]):
-            raise TeError(f"{name}: ceil_mode of an image of shape {list(data.shape)}, which is not known")
-        sizes = known_shape(data)
-        parts, counts = settings(sizes, pool_size, strides, dilation, padding, layout, ceil_mode)
-        around = dict[int, tuple[int, int]]()
-        for (d, size, step, far, (front, behind)), count in zip(parts, counts, strict=True):
-            more = 0
-            if ceil_mode:  # the last window may reach over the end
-                more = max(0, (count - 1) * step + (size - 1) * far + 1 - (sizes[d] + front + behind))
-            around[d] = front, behind + more
-        fill = reduction.lowest(data.dtype) if kind == "max" else const(0, data.dtype)
-        image_in = padded(data, around, fill)
-        over = [reduce_axis((0, size), f"rv{n}") for n, (_, size, *_) in enumerate(parts)]
-        shape = dict(zip((d for d, *_ in parts), counts, strict=True))
-        names = [f"ax{d}" for d in range(data.ndim)]
-
-        def window(*axes: PrimExpr) -> PrimExpr:
-            at = dict(enumerate(axes))
-            for (d, _, step, far, _), tap in zip(parts, over, strict=True):
-                at[d] = axes[d] * step + tap.var * far
-            reducer = reduction.greatest if kind == "max" else scalar.sum
-            return reducer(image_in(*(at[d] for d in range(data.ndim))), axis=over)
-
-        extents = [shape.get(d, extent) for d, extent in enumerate(data.shape)]
-        made = compute(extents, window, f"pool_{kind}" if kind == "max" else "pool_sum", "pool", varargs_names=names)
-        if kind == "max":
-            return made
+        _require_numbers(data, name)
+        windows = _windows(name, data.shape, image, pool_size, strides, dilation, padding, layout, ceil_mode)
+        source = _reached(data, windows, const(0, data.dtype))
+        total = _of_windows(data, windows, lambda at, over: scalar.sum(source(*at), axis=over), "pool_sum")
 
         def average(*axes: PrimExpr) -> PrimExpr:
             count: PrimExpr = const(1)
-            for d, size, step, far, (front, behind) in parts:
-                first = axes[d] * step - front
-                low, end = (-front, data.shape[d] + behind) if count_include_pad else (0, data.shape[d])
-                skipped = scalar.max(low - first + (far - 1), const(0)) // far
-                taken = scalar.min((end - first + (far - 1)) // far, const(size))
+            for along in windows:
+                extent = data.shape[along.axis]
+                first = axes[along.axis] * along.step - along.front
+                low, end = (-along.front, extent + along.behind) if count_include_pad else (0, extent)
+                skipped = scalar.max(low - first + (along.far - 1), const(0)) // along.far
+                taken = scalar.min((end - first + (along.far - 1)) // along.far, const(along.size))
                 count = count * scalar.max(taken - skipped, const(0))
             divisor = cast(data.dtype, scalar.max(count, const(1)))
-            return scalar.div(made(*axes), divisor)
+            return scalar.div(total(*axes), divisor)
 
-        return compute(extents, average, "pool_avg", "elemwise", varargs_names=names)
+        names = [f"ax{d}" for d in range(data.ndim)]
+        return compute(total.shape, average, "pool_avg", "elemwise", varargs_names=names)
 
-    def reference(
-        data: Array,
-        pool_size: Window,
-        strides: Window = 1,
-        dilation: Window = 1,
-        padding: Window = 0,
-        layout: str = default,
-        ceil_mode: bool = False,
-        count_include_pad: bool = False,
-    ) -> Array:
-        parts, counts = settings(data.shape, pool_size, strides, dilation, padding, layout, ceil_mode)
-        shape = list(data.shape)
-        for (d, *_), count in zip(parts, counts, strict=True):
-            shape[d] = count
-        made = np.zeros(shape, "float64" if data.dtype.kind == "f" else "int64")
-        for place in product(*map(range, counts)):
-            taken: list[list[int]] = []
-            present = 1
-            for (d, size, step, far, (front, behind)), index in zip(parts, place, strict=True):
-                positions = [index * step - front + tap * far for tap in range(size)]
-                taken.append([p for p in positions if 0 <= p < data.shape[d]])
-                padded_in = [p for p in positions if -front <= p < data.shape[d] + behind]
-                present *= len(padded_in if count_include_pad else taken[-1])
-            target, window = [slice(None)] * data.ndim, data.astype(made.dtype)
-            for (d, *_), index, found in zip(parts, place, taken, strict=True):
-                target[d] = slice(index, index + 1)
-                window = np.take(window, found, d)
-            axes = tuple(d for d, *_ in parts)
-            if kind == "max":
-                least = -np.inf if data.dtype.kind == "f" else np.iinfo(data.dtype).min
-                made[tuple(target)] = np.max(window, axes, keepdims=True, initial=least)
-            else:
-                total = np.sum(window, axes, keepdims=True)
-                count = max(present, 1)
-                whole = np.sign(total) * (np.abs(total) // count)
-                made[tuple(target)] = total / count if data.dtype.kind == "f" else whole
+    def reference(data: Array, count_include_pad: bool, **attributes: Any) -> Array:
+        windows = _windows(name, data.shape, image, **attributes)
+        is_float = data.dtype.kind == "f"
+        made = _empty_result(data, windows, "float64" if is_float else "int64")
+        for target, inside, among in _windows_in_numpy(data.shape, windows):
+            elements = _elements(data, windows, inside).astype(made.dtype)
+            total = np.sum(elements, tuple(along.axis for along in windows), keepdims=True)
+            count = max(prod(among if count_include_pad else map(len, inside)), 1)
+            made[target] = total / count if is_float else np.sign(total) * (np.abs(total) // count)
         return made.astype(data.dtype)
 
-    what = "The greatest element" if kind == "max" else "The mean of the elements"
-    formula.__name__ = formula.__qualname__ = f"{kind}_pool{rank}d"
-    formula.__doc__ = f"""{what} in each window of an image.
+    formula.__name__ = formula.__qualname__ = f"avg_pool{rank}d"
+    formula.__doc__ = f"""The mean of the elements in each window of an image.
 
-    pool_size, strides, dilation: of windows, a number, or one for each of {rank} dimensions.  padding: around the
-    image, one number, one for each dimension, or those in front and then those behind.  layout: the order of axes.
-    ceil_mode: windows may reach over the end, if they begin before it.  count_include_pad: whether elements of the
-    padding count in a mean, as 0.
+    {_SAID.format(rank=rank)}
+    count_include_pad: whether elements of the padding count, as 0.
     """
     return operator(name, Pattern.OUT_FUSABLE, reference)(formula)
 
 
-max_pool1d, max_pool2d, max_pool3d = (_pool("max", rank) for rank in (1, 2, 3))
-avg_pool1d, avg_pool2d, avg_pool3d = (_pool("avg", rank) for rank in (1, 2, 3))
+max_pool1d, max_pool2d, max_pool3d = (_max_pool(rank) for rank in (1, 2, 3))
+max_pool1d_with_places, max_pool2d_with_places, max_pool3d_with_places = (
+    _max_pool_with_places(rank) for rank in (1, 2, 3)
+)
+avg_pool1d, avg_pool2d, avg_pool3d = (_avg_pool(rank) for rank in (1, 2, 3))
 
 
 # As many windows as said
@@ -218,8 +344,8 @@ def _adaptive(kind: str, rank: int) -> Any:
 
         return compute(shape, average, "adaptive_pool_avg", "elemwise", varargs_names=names)
 
-    def reference(data: Array, output_size: Window | None = None, layout: str = default) -> Array:
-        parts = settings(data.shape, output_size, layout)
+    def reference(data: Array, **attributes: Any) -> Array:
+        parts = settings(data.shape, **attributes)
         axes = tuple(d for d, _ in parts)
         is_float = data.dtype.kind == "f"
         made = np.zeros([dict(parts).get(d, n) for d, n in enumerate(data.shape)], "float64" if is_float else "int64")
@@ -287,7 +413,7 @@ def _global(kind: str, rank: int) -> Any:
         reducer = reduction.max if kind == "max" else reduction.mean
         return reducer(data, tuple(order_of(layout, default, name)[2:]), True)
 
-    def reference(data: Array, layout: str = default) -> Array:
+    def reference(data: Array, layout: str) -> Array:
         axes = tuple(order_of(layout, default, name)[2:])
         if kind == "max":
             return np.max(data, axis=axes, keepdims=True)

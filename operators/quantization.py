@@ -46,9 +46,7 @@ def _along(parameter: Array, rank: int, axis: int) -> Array:
     return parameter.reshape(shape)
 
 
-def _quantize_reference(
-    data: Array, output_scale: Array, output_zero_point: Array, axis: int = -1, out_dtype: str = "int8"
-) -> Array:
+def _quantize_reference(data: Array, output_scale: Array, output_zero_point: Array, axis: int, out_dtype: str) -> Array:
     scale, zero = (_along(each, data.ndim, axis) for each in (output_scale, output_zero_point))
     with np.errstate(all="ignore"):
         whole = np.rint(data / scale).astype("float64") + zero.astype("float64")
@@ -77,9 +75,7 @@ def quantize(
     return _computed(data, element, "T_quantize")
 
 
-def _dequantize_reference(
-    data: Array, input_scale: Array, input_zero_point: Array, axis: int = -1, out_dtype: str = "float32"
-) -> Array:
+def _dequantize_reference(data: Array, input_scale: Array, input_zero_point: Array, axis: int, out_dtype: str) -> Array:
     scale, zero = (_along(each, data.ndim, axis) for each in (input_scale, input_zero_point))
     with np.errstate(all="ignore"):
         return ((data.astype("int64") - zero.astype("int64")) * scale.astype("float64")).astype(out_dtype)

@@ -76,7 +76,7 @@ def reduction(
             return elementwise(lambda x: x, [data], f"T_{name}")
         return _reduced(data, along, keepdims, lambda at, over, index: reducer(at(index), axis=over), f"T_{name}")
 
-    def computed(data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Array:
+    def computed(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
         found = reference(data, axis=_reduced_axes(data, axis, exclude, name), keepdims=keepdims)
         return np.asarray(found).astype(data.dtype)
 
@@ -103,7 +103,7 @@ def _count(data: Tensor, along: Sequence[int]) -> PrimExpr:
     return const(product.value, data.dtype) if isinstance(product, IntImm) else cast(data.dtype, product)
 
 
-def _mean_reference(data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Array:
+def _mean_reference(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
     found = np.mean(data.astype("float64"), axis=_reduced_axes(data, axis, exclude, "mean"), keepdims=keepdims)
     return np.asarray(found).astype(data.dtype)
 
@@ -119,9 +119,7 @@ def mean(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool 
     return elementwise(lambda x: x / count, [sum(data, axis, keepdims, exclude)], "T_divide")
 
 
-def _variance_reference(
-    data: Array, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
-) -> Array:
+def _variance_reference(data: Array, axis: Axes, keepdims: bool, exclude: bool, unbiased: bool) -> Array:
     along = _reduced_axes(data, axis, exclude, "variance")
     wide = data.astype("float64")
     squares = np.sum((wide - np.mean(wide, axis=along, keepdims=True)) ** 2, axis=along, keepdims=keepdims)
@@ -147,12 +145,33 @@ def variance(
     return elementwise(lambda x: x / divisor, [sum(squares, axis, keepdims, exclude)], "T_divide")
 
 
-def _position(data: Tensor, along: Sequence[int], indices: Sequence[PrimExpr]) -> PrimExpr:
+def position(data: Tensor, along: Sequence[int], indices: Sequence[PrimExpr]) -> PrimExpr:
     """Which of the elements that are reduced is at indices, counted row by row."""
     found: PrimExpr = IntImm("int32", 0)
     for n, d in enumerate(along):
         found = cast("int32", indices[d]) if not n else found * cast("int32", data.shape[d]) + cast("int32", indices[d])
     return found
+
+
+def _place(name: str, of_greatest: bool, last: bool = False) -> Callable[..., Any]:
+    """The reduction of (place, element) to the greatest or the least element and its place. last: of equal ones."""
+
+    def better(a: Any, b: Any) -> Any:
+        """Whether the first of two is taken."""
+        ahead = a[1] > b[1] if of_greatest else a[1] < b[1]
+        earlier = a[0] > b[0] if last else a[0] < b[0]
+        return scalar.any(ahead, scalar.all(a[1].equal(b[1]), earlier))
+
+    def combine(a: Any, b: Any) -> Any:
+        taken = better(a, b)
+        return Select(taken, a[0], b[0]), Select(taken, a[1], b[1])
+
+    limit = lowest if of_greatest else highest
+    none = -1 if last else 2**31 - 1
+    return comm_reducer(combine, lambda place, value: (const(none, place), limit(value)), name=name)
+
+
+place_of_greatest = _place("place_of_greatest", True)
 
 
 def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
@@ -170,35 +189,22 @@ def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
         along = _reduced_axes(data, axis, exclude, name)
         if not along:
             return elementwise(lambda x: const(0, "int32"), [data], f"T_{name}")
-
-        def better(a: Any, b: Any) -> Any:
-            """Whether the first of two (place, element) is taken."""
-            ahead = a[1] > b[1] if of_greatest else a[1] < b[1]
-            earlier = a[0] > b[0] if select_last_index else a[0] < b[0]
-            return scalar.any(ahead, scalar.all(a[1].equal(b[1]), earlier))
-
-        def combine(a: Any, b: Any) -> Any:
-            taken = better(a, b)
-            return Select(taken, a[0], b[0]), Select(taken, a[1], b[1])
-
-        limit = lowest if of_greatest else highest
-        none = -1 if select_last_index else 2**31 - 1
-        reducer = comm_reducer(combine, lambda place, value: (const(none, place), limit(value)), name=name)
+        reducer = _place(name, of_greatest, select_last_index)
         places, _ = _reduced(
             data,
             along,
             keepdims,
-            lambda at, over, index: reducer((_position(data, along, index), at(index)), axis=over),
+            lambda at, over, index: reducer((position(data, along, index), at(index)), axis=over),
             f"{name}_red_temp",
         )
         return elementwise(lambda x: x, [places], f"T_{name}")
 
     def computed(
         data: Array,
-        axis: Axes = None,
-        keepdims: bool = False,
-        exclude: bool = False,
-        select_last_index: bool = False,
+        axis: Axes,
+        keepdims: bool,
+        exclude: bool,
+        select_last_index: bool,
     ) -> Array:
         along = _reduced_axes(data, axis, exclude, name)
         if not along:

@@ -51,9 +51,7 @@ def _cumulative(
             flat.shape, lambda *i: rows(row(i[along]), *i[:along], *i[along + 1 :]), f"T_{name}", "injective"
         )
 
-    def expected(
-        data: Array, axis: int | None = None, dtype: str = "", exclusive: bool = False, reverse: bool = False
-    ) -> Array:
+    def expected(data: Array, axis: int | None, dtype: str, exclusive: bool, reverse: bool) -> Array:
         kind = np.dtype(dtype or data.dtype)
         wide = data.astype(kind).astype("float64" if kind.kind == "f" else kind)
         flat, along = (wide.reshape(-1), 0) if axis is None else (wide, axis)

@@ -133,7 +133,7 @@ def _order_reference(data: Array, axis: int, is_ascend: bool) -> Array:
     return data.shape[axis] - 1 - np.flip(np.argsort(np.flip(data, axis), axis, kind="stable"), axis)
 
 
-def _sort_reference(data: Array, axis: int = -1, is_ascend: bool = True) -> Array:
+def _sort_reference(data: Array, axis: int, is_ascend: bool) -> Array:
     return np.take_along_axis(data, _order_reference(data, axis, is_ascend), axis)
 
 
@@ -150,7 +150,7 @@ def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
 @operator(
     "argsort",
     Pattern.OPAQUE,
-    lambda data, axis=-1, is_ascend=True, dtype="int32": _order_reference(data, axis, is_ascend).astype(dtype),
+    lambda data, axis, is_ascend, dtype: _order_reference(data, axis, is_ascend).astype(dtype),
 )
 def argsort(data: Tensor, axis: int = -1, is_ascend: bool = True, dtype: str = "int32") -> Tensor:
     """The places along an axis of the elements in the order that `sort` gives them. dtype: of the places."""
@@ -163,9 +163,7 @@ def _first(data: Tensor, shape: Sequence[Extent], dtype: str, name: str) -> Tens
     return computed(shape, lambda *i: cast(dtype, data(*i)), f"T_{name}", "injective")
 
 
-def _topk_reference(
-    data: Array, k: int = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int32"
-) -> Any:
+def _topk_reference(data: Array, k: int, axis: int, ret_type: str, is_ascend: bool, dtype: str) -> Any:
     count = data.shape[axis]
     order = _order_reference(data, axis, is_ascend).take(range(k if k > 0 else count), axis)
     values, places = np.take_along_axis(data, order, axis), order.astype(dtype)
@@ -223,7 +221,7 @@ def bisected(
     return computed(shape, lambda *i: rows(steps, *i), f"{name}_places", "injective")
 
 
-def _searched_reference(sorted_sequence: Array, values: Array, right: bool = False, dtype: str = "int32") -> Array:
+def _searched_reference(sorted_sequence: Array, values: Array, right: bool, dtype: str) -> Array:
     side = "right" if right else "left"
     if sorted_sequence.ndim == 1:
         return np.asarray(np.searchsorted(sorted_sequence, values, side)).astype(dtype)

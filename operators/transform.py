@@ -151,7 +151,11 @@ def reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
     return _moved(shape, source, "reshape")
 
 
-@operator("squeeze", Pattern.INJECTIVE, lambda data, axis=None: _squeezed_reference(data, axis))
+def _squeezed_reference(data: Array, axis: Axes) -> Array:
+    return np.squeeze(data, _squeezed(data.shape, axis))
+
+
+@operator("squeeze", Pattern.INJECTIVE, _squeezed_reference)
 def squeeze(data: Tensor, axis: Axes = None) -> Tensor:
     """Without dimensions of extent 1. axis: which ones; None for all."""
     taken = _squeezed(data.shape, axis)
@@ -174,11 +178,7 @@ def _squeezed(shape: Sequence[Extent], axis: Axes) -> tuple[int, ...]:
     return taken
 
 
-def _squeezed_reference(data: Array, axis: Axes) -> Array:
-    return np.squeeze(data, _squeezed(data.shape, axis))
-
-
-def _expanded_reference(data: Array, axis: int, num_newaxis: int = 1) -> Array:
+def _expanded_reference(data: Array, axis: int, num_newaxis: int) -> Array:
     place = axis_of(axis, data.ndim + 1, "expand_dims")
     return data.reshape((*data.shape[:place], *[1] * num_newaxis, *data.shape[place:]))
 
@@ -218,7 +218,7 @@ def broadcast_to(data: Tensor, shape: Sequence[int]) -> Tensor:
 # Orders
 
 
-@operator("transpose", Pattern.INJECTIVE, lambda data, axes=None: np.transpose(data, axes))
+@operator("transpose", Pattern.INJECTIVE, lambda data, axes: np.transpose(data, axes))
 def transpose(data: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     """With the dimensions in another order. axes: which ones, in the order they shall have; None for the reverse."""
     order = tuple(reversed(range(data.ndim))) if axes is None else axes_of(axes, data.ndim, "transpose")
@@ -323,11 +323,7 @@ def _open_slice(extent: PrimExpr, first: int, last: int, step: int) -> tuple[Ext
 
 
 def _slice_reference(
-    data: Array,
-    begin: Sequence[int],
-    end: Sequence[int],
-    strides: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
+    data: Array, begin: Sequence[int], end: Sequence[int], strides: Sequence[int] | None, axes: Sequence[int] | None
 ) -> Array:
     steps = [1] * len(begin) if strides is None else strides
     where = dict(zip(range(len(begin)) if axes is None else [a % data.ndim for a in axes], zip(begin, end, steps)))
@@ -368,7 +364,7 @@ def section_starts(extent: int, indices_or_sections: int | Sequence[int]) -> lis
     return starts
 
 
-def _split_reference(data: Array, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Array]:
+def _split_reference(data: Array, indices_or_sections: int | Sequence[int], axis: int) -> list[Array]:
     return np.split(data, indices_or_sections, axis)
 
 
@@ -403,7 +399,7 @@ def _require_alike(name: str, data: Sequence[Tensor], but: int | None = None) ->
             raise TeError(f"{name}: tensors {kinds} do not go together")
 
 
-@operator("concatenate", Pattern.INJECTIVE, lambda *data, axis=0: np.concatenate(data, axis))
+@operator("concatenate", Pattern.INJECTIVE, lambda *data, axis: np.concatenate(data, axis))
 def concatenate(*data: Tensor, axis: int = 0) -> Tensor:
     """One tensor behind the other along an axis."""
     if not data:
@@ -426,7 +422,7 @@ def concatenate(*data: Tensor, axis: int = 0) -> Tensor:
     return _moved(shape, source, "concat")
 
 
-@operator("stack", Pattern.INJECTIVE, lambda *data, axis=0: np.stack(data, axis))
+@operator("stack", Pattern.INJECTIVE, lambda *data, axis: np.stack(data, axis))
 def stack(*data: Tensor, axis: int = 0) -> Tensor:
     """Tensors of one shape along an axis of their own, the number of the tensor."""
     if not data:
@@ -456,9 +452,7 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return elementwise(lambda c, a, b: Select(c, a, b), [condition, x, y], "T_where")
 
 
-def _take_reference(
-    data: Array, indices: Array, axis: int | None = None, batch_dims: int = 0, mode: str = "clip"
-) -> Array:
+def _take_reference(data: Array, indices: Array, axis: int | None, batch_dims: int, mode: str) -> Array:
     how: Any = "wrap" if mode == "wrap" else "clip"
     if not (data.size if axis is None else data.shape[axis]):
         place = axis_of(axis or 0, max(data.ndim, 1), "take")
@@ -511,9 +505,7 @@ def take(data: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int
     return _moved([*flat.shape[:place], *indices.shape[shared:], *flat.shape[place + 1 :]], source, "take")
 
 
-def _one_hot_reference(
-    indices: Array, on_value: float, off_value: float, depth: int, axis: int = -1, dtype: str = "float32"
-) -> Array:
+def _one_hot_reference(indices: Array, on_value: float, off_value: float, depth: int, axis: int, dtype: str) -> Array:
     place = axis_of(axis, indices.ndim + 1, "one_hot")
     along = np.arange(depth).reshape([depth if d == place else 1 for d in range(indices.ndim + 1)])
     return np.where(np.expand_dims(indices, place) == along, on_value, off_value).astype(dtype)

@@ -100,6 +100,8 @@ def run_command(options: argparse.Namespace) -> int:
     if options.file.is_dir() or options.file.suffix == ".tar":
         _refuse(options, options.of_programs, "programs, and this is a compiled graph")
         return run_saved(options)
+    if options.file.suffix == ".onnx":
+        raise OptionError(f"{options.file}: a model is compiled first: stepwell compile {options.file} -o FOLDER")
     _refuse(options, options.of_graphs, "compiled graphs (stepwell compile)")
     return _run_program(options, options.target or "llvm")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
@@ -38,6 +38,7 @@ from ..dialects.tir.annotations import annotation_value
 from ..expressions.expr import Var
 from ..expressions.write import Writer
 from .analysis.names import fresh_name
+from .lowering.control import ABOUT_ARGUMENT
 from .lowering.types import where
 from .relay_plan_memory import offsets_of, workspace_of
 from .writing import each_element
@@ -47,7 +48,8 @@ class ConvertRelayToTirPass(ModulePass):
     """Make a `tir.func` of each function of calls: buffers for its tensors, and calls that write them.
 
     Its parameters are those of the function, the arrays of its constants by their names, its results (`output0`, ...),
-    and `workspace`, the memory that `relay-plan-memory` has planned; tensors without a plan are allocated.
+    and `workspace`, the memory that `relay-plan-memory` has planned; tensors without a plan are allocated. That sizes
+    are within its limits is asserted.
 
     Before
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -111,6 +113,7 @@ class _Host:
             self._parameter(name, type, argument)
             for (name, _), (_, type), argument in zip(params, kinds, func.body.block.args, strict=False)
         ]
+        self._assert_limits()
         inputs, count = [value for _, value in source.params], len(source.returned)
         self.buffers |= dict(zip(inputs, given, strict=False))
         named = dict(zip(arrays, given[len(inputs) :], strict=False))
@@ -133,6 +136,13 @@ class _Host:
             for size in shape_of(type):
                 self.sizes(size)
         return self.sizes.variables.values()
+
+    def _assert_limits(self) -> None:
+        for limit in self.source.size_limits:
+            size = self.writer.write(self.sizes(limit.size))
+            holds = self.builder.binary("le" if limit.sign == "<=" else "ge", size, limit.number)
+            check = self.builder.insert(tir.AssertOp(holds, f"size {limit.size}: expected {limit.words}"))
+            check.attributes[ABOUT_ARGUMENT] = UnitAttr()
 
     # Buffers
 

@@ -16,7 +16,7 @@ from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, OptionError, UnsupportedError
 from ...core.target import Target
-from ...dialects.relay import SIZE_LIMITS, CallOp, ConstantOp, FuncOp, Size, dtype_of_tensor, free_sizes, shape_of
+from ...dialects.relay import CallOp, ConstantOp, FuncOp, Size, SizeLimit, dtype_of_tensor, free_sizes, shape_of
 from ...expressions.sizes import evaluate_size
 from ...module import FunctionNotFoundError, Module
 from ...transforms.convert_relay_to_tir import arrays_of
@@ -101,11 +101,11 @@ class Executable:
     graph: Module
 
     @property
-    def size_limits(self) -> dict[str, int]:
-        """What sizes, which are expressions of names, must not exceed."""
-        said = self.graph.functions[self.entry].func_attrs
-        texts = [] if said is None or SIZE_LIMITS not in said.data else [each.data for each in said.data[SIZE_LIMITS]]
-        return {size: int(limit) for size, _, limit in (text.partition(" <= ") for text in texts)}
+    def size_limits(self) -> list[SizeLimit]:
+        """Between which numbers sizes must be."""
+        func = self.graph.functions[self.entry]
+        assert isinstance(func, FuncOp)
+        return func.size_limits
 
     def input(self, key: str | int) -> TensorSpec:
         """The input of a name or number. ArgumentError if there is none."""

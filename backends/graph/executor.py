@@ -125,9 +125,10 @@ class GraphExecutor:
         self._sizes = {}
         for spec in executable.inputs:
             spec.bind(self._inputs[spec.name], self._sizes)
-        for size, limit in executable.size_limits.items():
-            if (number := evaluate_size(size, self._sizes)) > limit:
-                raise ArgumentError(f"size {size} is {number}, expected at most {limit}")
+        for limit in executable.size_limits:
+            number = evaluate_size(limit.size, self._sizes)
+            if not limit.holds(number):
+                raise ArgumentError(f"size {limit.size} is {number}, expected {limit.words}")
         self._outputs = [aligned(spec.concrete(self._sizes), spec.dtype) for spec in executable.outputs]
         given = [self._inputs[spec.name] for spec in executable.inputs]
         workspace = [self._workspace] if executable.workspace else []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -43,6 +45,7 @@ from xdsl.traits import (
     SymbolTable,
     SymbolUserOpInterface,
 )
+from xdsl.utils.exceptions import VerifyException
 
 from ...core.dtypes import parse_dtype, wrap_int
 from ...core.xdsl_compat import hint
@@ -64,12 +67,41 @@ from ..tir.base import (
     require,
     strings,
 )
-from .attributes import parse_value, print_value
+from .attributes import as_python, parse_value, print_value
 from .operators import parse_signature, print_signature
-from .types import dtype_of_tensor, shape_of, verify_tensor
+from .types import dtype_of_tensor, names_of, shape_of, verify_tensor
 
 SIZE_LIMITS = "size_limits"
-"""The attribute of a function that says, as text, what sizes must not exceed: `n <= 64`."""
+"""The attribute of a function that says, as text, between which numbers sizes must be: `n <= 64`, `n >= 1`."""
+
+
+@dataclass(frozen=True)
+class SizeLimit:
+    """What a size must not be beyond. size: an expression of names.  sign: "<=" or ">="."""
+
+    size: str
+    sign: str
+    number: int
+
+    @staticmethod
+    def of(text: str) -> SizeLimit:
+        """The limit that a text says. ValueError if it says none."""
+        found = re.fullmatch(r"(.+) (<=|>=) (-?\d+)", text)
+        if found is None or not names_of(found[1]):
+            raise ValueError(f"{text!r}, expected one such as 'n <= 64'")
+        return SizeLimit(found[1], found[2], int(found[3]))
+
+    def __str__(self) -> str:
+        return f"{self.size} {self.sign} {self.number}"
+
+    @property
+    def words(self) -> str:
+        """What is expected of the size."""
+        return f"at {'most' if self.sign == '<=' else 'least'} {self.number}"
+
+    def holds(self, number: int) -> bool:
+        """Whether a number is one that the size may be."""
+        return number <= self.number if self.sign == "<=" else number >= self.number
 
 
 class Callable(CallableByBody):
@@ -91,6 +123,7 @@ class FuncOp(TirOp):
     Constraints
         (C1) one name for each parameter, which is a tensor that says all its sizes.
         (C2) the body ends in relay.return.
+        (C3) its size limits are strings such as "n <= 64" and "n >= 1", of sizes of its parameters.
 
     Example
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -154,12 +187,31 @@ class FuncOp(TirOp):
         """Their types."""
         return [value.type for value in self.returned]
 
+    @property
+    def size_limits(self) -> list[SizeLimit]:
+        """Between which numbers sizes must be."""
+        said = None if self.func_attrs is None else self.func_attrs.data.get(SIZE_LIMITS)
+        texts: Any = () if said is None else as_python(said)
+        return [SizeLimit.of(str(text)) for text in (texts if isinstance(texts, tuple) else [texts])]
+
     def verify_(self) -> None:
         names, arguments = len(self.param_names.data), self.body.block.args
         require(names == len(arguments), f"(C1) {names} names for {len(arguments)} parameters")
         for name, argument in self.params:
             verify_tensor(argument.type, f"(C1) parameter {name}:")
         require(isinstance(self.body.block.last_op, ReturnOp), "(C2) the body does not end in relay.return")
+        self._verify_limits()
+
+    def _verify_limits(self) -> None:
+        try:
+            limits = self.size_limits
+        except ValueError as error:
+            raise VerifyException(f"(C3) size limit {error}") from None
+        sizes = [size for argument in self.body.block.args for size in shape_of(argument.type)]
+        known = {name for size in sizes if isinstance(size, str) for name in names_of(size)}
+        for limit in limits:
+            missing = [name for name in names_of(limit.size) if name not in known]
+            require(not missing, f"(C3) size limit {limit}: no parameter has {', '.join(missing)}")
 
     def print(self, printer: Printer) -> None:
         if self.primitive is not None:

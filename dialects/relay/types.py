@@ -65,6 +65,13 @@ def normal_size(size: Size) -> Size:
     return size_text(size_of(size, lambda name: names.setdefault(name, SizeVar(name))))
 
 
+def names_of(size: str) -> list[str]:
+    """The names that a size is made of, in order. ValueError for what is no size."""
+    names: dict[str, SizeVar] = {}
+    size_of(size, lambda name: names.setdefault(name, SizeVar(name)))
+    return list(names)
+
+
 def tensor_type(shape: Sequence[Size], dtype: DType | str) -> TensorType[Attribute]:
     """The type of a tensor. ValueError for what is no size or data type."""
     sizes = [normal_size(size) for size in shape]

@@ -12,12 +12,12 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import numpy_dtype
-from ...dialects.relay import RelayBuilder, Size, dtype_of_tensor, result_types, shape_of, tensor_type
+from ...dialects.relay import RelayBuilder, Size, SizeLimit, dtype_of_tensor, result_types, shape_of, tensor_type
 from ...operators import operator_of
 from ...operators.attributes import checked_attributes
-from .errors import OnnxUnsupportedError
+from .errors import OnnxError, OnnxUnsupportedError
 from .graph import Array
-from .symbols import Symbol, size, symbols
+from .symbols import Symbol, is_from, size, symbols, without_number
 from .values import Tensor, of_array, of_symbols, of_value, require_dtype
 
 MOST_FOLDED = 4096
@@ -37,11 +37,29 @@ class Builder:
         self.relay = RelayBuilder(entry, constants)
         self.written: dict[Tensor, SSAValue] = {}
         self.carriers: dict[Size, tuple[SSAValue, int]] = {}
-        self.limits: dict[str, int] = {}
+        self.limits: dict[tuple[str, str], int] = {}
 
     def require_at_most(self, extent: Symbol, limit: int) -> None:
         """A graph that is given a greater size shall fail."""
-        self.limits[extent.text] = min(limit, self.limits.get(extent.text, limit))
+        self._limit(extent, "<=", limit, min)
+
+    def require_at_least(self, least: int, value: Any) -> None:
+        """A graph for which a number or symbol is less shall fail; OnnxError if it is less for all sizes."""
+        if is_from(least, value):
+            return
+        if not isinstance(value, Symbol):
+            raise OnnxError(f"a size of {value}, expected at least {least}")
+        self._limit(value, ">=", least, max)
+
+    def _limit(self, value: Symbol, sign: str, number: int, stricter: Callable[[int, int], int]) -> None:
+        size, more = without_number(value)
+        key = size.text, sign
+        self.limits[key] = stricter(number - more, self.limits.get(key, number - more))
+
+    @property
+    def size_limits(self) -> list[str]:
+        """Between which numbers sizes must be, as text."""
+        return [str(SizeLimit(size, sign, number)) for (size, sign), number in self.limits.items()]
 
     # Places
 

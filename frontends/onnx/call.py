@@ -114,6 +114,20 @@ class Call:
     def text(self, name: str, default: str = "") -> str:
         return str(self.attribute(name, default))
 
+    def choice(self, name: str, *words: str) -> str:
+        """An attribute that is one of some words, the first of them if it is not there. OnnxError for another one."""
+        found = self.text(name, words[0])
+        if found not in words:
+            raise OnnxError(f"attribute '{name}': expected {', '.join(words[:-1])} or {words[-1]}, got {found!r}")
+        return found
+
+    def each(self, name: str, count: int, default: int, least: int) -> list[int]:
+        """An attribute of so many numbers, `default` each if it is not there. OnnxError for others, and for less."""
+        found = self.integers(name) or (default,) * count
+        if len(found) != count or min(found, default=least) < least:
+            raise OnnxError(f"attribute '{name}': expected {count} numbers from {least} on, got {list(found)}")
+        return list(found)
+
     def graph(self, name: str) -> OnnxGraph:
         found = self.attribute(name)
         if not isinstance(found, OnnxGraph):

@@ -76,8 +76,7 @@ def _imported(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: bool, n
     results = [_returned(builder, scope.find(output.name), output.name) for output in graph.outputs]
     builder.relay.insert(ReturnOp([value for values in results for value in values]))
     if builder.limits:
-        limits = [f"{size} <= {limit}" for size, limit in builder.limits.items()]
-        func.func_attrs = DictionaryAttr({SIZE_LIMITS: strings(limits)})
+        func.func_attrs = DictionaryAttr({SIZE_LIMITS: strings(builder.size_limits)})
     names_of = (op.array_name for op in func.walk() if isinstance(op, ConstantOp))
     used = {name.data for name in names_of if name is not None}
     return Module(ModuleOp([func]), {key: array for key, array in constants.items() if key in used})
@@ -196,8 +195,8 @@ class Scope:
             raise OnnxUnsupportedError(
                 f"what {node.op_type} does hangs on sizes that are known when the model runs"
             ) from error
-        except (TeError, StepwellError) as error:
-            raise OnnxUnsupportedError(str(error)) from error
+        except StepwellError as error:
+            raise OnnxUnsupportedError(error.what if isinstance(error, TeError) else str(error)) from error
         return made if isinstance(made, Results) else [made]
 
     def _expanded(self, node: OnnxNode, inputs: Sequence[Item]) -> Sequence[Item]:

@@ -43,6 +43,8 @@ def _read(path: Path) -> bytes:
 
 
 def _parsed(data: bytes) -> ModelProto:
+    if not data:
+        raise OnnxError("is empty")
     try:
         return ModelProto.FromString(data)
     except DecodeError as error:

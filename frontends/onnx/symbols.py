@@ -13,7 +13,7 @@ import numpy as np
 
 from ...dialects.relay import Size, normal_size
 from ...expressions.expr import SizeVar
-from ...expressions.sizes import normal_form, size_of
+from ...expressions.sizes import Sum, normal_form, size_of
 from .graph import Array
 
 
@@ -150,10 +150,23 @@ def is_from(low: int, value: Any) -> bool:
     """Whether a number or symbol is known to be at least `low`: a sum of sizes, which are from 0 on, and a number."""
     if not isinstance(value, Symbol):
         return _is_size(value) and value >= low
+    form = _form(value)
+    return all(count > 0 for product, count in form if product) and _number(form) >= low
+
+
+def without_number(value: Symbol) -> tuple[Symbol, int]:
+    """A symbol as a sum of one that has no number in it, and a number."""
+    number = _number(_form(value))
+    return value - number, number
+
+
+def _form(value: Symbol) -> Sum:
     names: dict[str, SizeVar] = {}
-    form = normal_form(size_of(value.text, lambda name: names.setdefault(name, SizeVar(name))))
-    number = sum(count for product, count in form if not product)
-    return all(count > 0 for product, count in form if product) and number >= low
+    return normal_form(size_of(value.text, lambda name: names.setdefault(name, SizeVar(name))))
+
+
+def _number(form: Sum) -> int:
+    return sum(count for product, count in form if not product)
 
 
 def _compared(a: Any, b: Any, holds: Callable[[Any, Any], bool]) -> bool:

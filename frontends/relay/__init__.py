@@ -59,13 +59,12 @@ __all__ = [
     "var",
 ]
 
-if not TYPE_CHECKING:
-    globals().update(op.functions())
-
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> typing.Any:
         """The function of an operator."""
+else:
+    globals().update(op.functions())
 
 
 def module(function: Function) -> Module:

@@ -8,13 +8,12 @@ from ...operators.windows import Window
 from .expr import Expr, call
 from .operators import functions_in, named
 
-if not TYPE_CHECKING:
-    globals().update(functions_in("image."))
-
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """The function of an operator."""
+else:
+    globals().update(functions_in("image."))
 
 
 def _resize(rank: int, usual: str) -> Any:

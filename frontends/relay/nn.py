@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UnsupportedError
+from ...operators import OPERATORS, operator_of
 from ...operators.windows import SPATIAL, Window
 from .expr import Expr, call
-from .operators import functions_in, named, number_of
-
-if not TYPE_CHECKING:
-    globals().update(functions_in("nn."))
+from .operators import bind, function_of, functions_in, named, number_of
 
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """The function of an operator."""
+else:
+    globals().update(functions_in("nn."))
 
 
 @named("nn.matmul")
@@ -56,90 +57,33 @@ def leaky_relu(data: Expr, alpha: float) -> Expr:
     return call("nn.leaky_relu", data, alpha=alpha)
 
 
-def _own_layout(name: str, layout: str, out_layout: str) -> None:
-    """UnsupportedError for a result in another layout."""
-    if out_layout not in ("", layout):
-        raise UnsupportedError(f"{name}: out_layout {out_layout!r} of data in {layout!r} is not supported yet")
-
-
 # Images
 
 
-def _max_pool(rank: int) -> Callable[..., Expr]:
-    name, usual = f"nn.max_pool{rank}d", f"NC{SPATIAL[3 - rank :]}"
+def _pool(name: str) -> Callable[..., Any]:
+    """The function of a pool, which has `out_layout` behind `layout` in Relay."""
+    made = function_of(operator_of(name))
+    parameters: list[inspect.Parameter] = []
+    for each in inspect.signature(made).parameters.values():
+        parameters.append(each)
+        if each.name == "layout":
+            parameters.append(each.replace(name="out_layout", default=""))
+    signature = inspect.Signature(parameters)
 
-    @named(name)
-    def pool(
-        data: Expr,
-        pool_size: Window = 1,
-        strides: Window = 1,
-        dilation: Window = 1,
-        padding: Window = 0,
-        layout: str = usual,
-        out_layout: str = "",
-        ceil_mode: bool = False,
-    ) -> Expr:
-        """The greatest element in each window of an image."""
-        _own_layout(name, layout, out_layout)
-        said = {"pool_size": pool_size, "strides": strides, "dilation": dilation, "padding": padding}
-        return call(name, data, **said, layout=layout, ceil_mode=ceil_mode)
+    def pool(*args: Any, **kwargs: Any) -> Any:
+        said = {"layout": signature.parameters["layout"].default, **bind(name, signature, args, kwargs)}
+        layout, out_layout = said["layout"], said.pop("out_layout", "")
+        if out_layout not in ("", layout):
+            raise UnsupportedError(f"{name}: out_layout {out_layout!r} of data in {layout!r} is not supported yet")
+        return made(**said)
 
+    pool.__name__ = pool.__qualname__ = made.__name__
+    pool.__doc__ = made.__doc__
+    pool.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
     return pool
 
 
-def _avg_pool(rank: int) -> Callable[..., Expr]:
-    name, usual = f"nn.avg_pool{rank}d", f"NC{SPATIAL[3 - rank :]}"
-
-    @named(name)
-    def pool(
-        data: Expr,
-        pool_size: Window = 1,
-        strides: Window = 1,
-        dilation: Window = 1,
-        padding: Window = 0,
-        layout: str = usual,
-        out_layout: str = "",
-        ceil_mode: bool = False,
-        count_include_pad: bool = False,
-    ) -> Expr:
-        """The mean of the elements in each window of an image."""
-        _own_layout(name, layout, out_layout)
-        said = {"pool_size": pool_size, "strides": strides, "dilation": dilation, "padding": padding}
-        return call(name, data, **said, layout=layout, ceil_mode=ceil_mode, count_include_pad=count_include_pad)
-
-    return pool
-
-
-def _global_pool(kind: str, rank: int) -> Callable[..., Expr]:
-    name, usual = f"nn.global_{kind}_pool{rank}d", f"NC{SPATIAL[3 - rank :]}"
-
-    @named(name)
-    def pool(data: Expr, layout: str = usual, out_layout: str = "") -> Expr:
-        """The greatest element, or the mean, of each image."""
-        _own_layout(name, layout, out_layout)
-        return call(name, data, layout=layout)
-
-    return pool
-
-
-def _adaptive_pool(kind: str, rank: int) -> Callable[..., Expr]:
-    name, usual = f"nn.adaptive_{kind}_pool{rank}d", f"NC{SPATIAL[3 - rank :]}"
-
-    @named(name)
-    def pool(data: Expr, output_size: Window | None = None, layout: str = usual, out_layout: str = "") -> Expr:
-        """The greatest element, or the mean, in windows that divide an image. output_size: into how many."""
-        _own_layout(name, layout, out_layout)
-        return call(name, data, output_size=output_size or None, layout=layout)
-
-    return pool
-
-
-max_pool1d, max_pool2d, max_pool3d = (_max_pool(rank) for rank in (1, 2, 3))
-avg_pool1d, avg_pool2d, avg_pool3d = (_avg_pool(rank) for rank in (1, 2, 3))
-global_max_pool1d, global_max_pool2d, global_max_pool3d = (_global_pool("max", rank) for rank in (1, 2, 3))
-global_avg_pool1d, global_avg_pool2d, global_avg_pool3d = (_global_pool("avg", rank) for rank in (1, 2, 3))
-adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_pool("max", rank) for rank in (1, 2, 3))
-adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (_adaptive_pool("avg", rank) for rank in (1, 2, 3))
+globals().update({name.removeprefix("nn."): _pool(name) for name in OPERATORS if "_pool" in name})
 
 
 def _transposed_convolution(rank: int) -> Callable[..., Expr]:

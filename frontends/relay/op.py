@@ -13,13 +13,12 @@ from . import image, nn
 from .expr import Constant, Expr, Tuple, as_expr, call
 from .operators import functions_in, make, named, number_of, numbers_of
 
-if not TYPE_CHECKING:
-    globals().update(functions_in(""))
-
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """The function of an operator."""
+else:
+    globals().update(functions_in(""))
 
 
 __all__ = ["get", "image", "nn"]

@@ -25,6 +25,7 @@ def _sections(said: Mapping[str, Any]) -> int:
 _COUNTS: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "split": _sections,
     "nn.batch_norm": lambda said: 3,
+    **{f"nn.max_pool{rank}d_with_places": lambda said: 2 for rank in (1, 2, 3)},
     "topk": lambda said: 2 if said.get("ret_type", "both") == "both" else 1,
 }
 """How many tensors the operators compute that compute several."""
@@ -47,7 +48,7 @@ def function_of(operator: Operator) -> Callable[..., Any]:
     signature = inspect.Signature(sorted(parameters, key=lambda each: each.default is not inspect.Parameter.empty))
 
     def made(*args: Any, **kwargs: Any) -> Any:
-        bound = _bind(operator.name, signature, args, kwargs)
+        bound = bind(operator.name, signature, args, kwargs)
         operands: list[Expr] = []
         for name in operator.operands:
             given = as_expr(bound.pop(name))
@@ -75,7 +76,7 @@ def named(name: str) -> Callable[[F], F]:
 
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            _bind(name, signature, args, kwargs)
+            bind(name, signature, args, kwargs)
             return function(*args, **kwargs)
 
         return checked
@@ -83,7 +84,7 @@ def named(name: str) -> Callable[[F], F]:
     return decorated
 
 
-def _bind(name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def bind(name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments by name. TeError for those that the function does not have, or lacks."""
     known = signature.parameters
     try:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from .operators import functions_in
 
-if not TYPE_CHECKING:
-    globals().update(functions_in("qnn."))
-
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """The function of an operator."""
+else:
+    globals().update(functions_in("qnn."))
 
 
 op = sys.modules[__name__]

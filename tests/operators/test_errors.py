@@ -402,6 +402,10 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: scans.cumsum(B),
         "cumsum of bool, expected numbers, or a dtype to count in",
     ),
+    "bits as more of them": (
+        lambda: math.reinterpret(A, "int64"),
+        "reinterpret of float32 as int64, expected as many bits, and no bool",
+    ),
     "so far in what": (lambda: scans.cumprod(A, dtype="f13"), "unknown dtype 'f13'"),
     "an empty product": (lambda: einsum.einsum(equation=""), "einsum: no operand"),
     "a product of two types": (

@@ -83,6 +83,13 @@ def test_an_operator_is_defined_once() -> None:
         operator("exp", Pattern.ELEMWISE, np.exp)(lambda data: data)
 
 
+def test_a_reference_is_given_what_it_takes_as_the_formula_has_it() -> None:
+    given = OPERATORS["concatenate"].reference(np.zeros((2, 1)), np.zeros((2, 1)))
+    assert given.shape == (4, 1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'axes'"):
+        OPERATORS["concatenate"].reference(np.zeros(1), axes=0)
+
+
 def test_the_readme_names_every_operator() -> None:
     text = (Path(__file__).parents[2] / "README.md").read_text()
     section = text.partition("## Operators")[2].partition("\n## ")[0]

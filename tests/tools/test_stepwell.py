@@ -147,6 +147,12 @@ def test_a_malformed_option_is_a_usage_error(capsys: pytest.CaptureFixture[str],
     assert "expected" in capsys.readouterr().err
 
 
+def test_a_model_is_compiled_first(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, error = run(capsys, "net.onnx")
+    assert code == 1
+    assert "net.onnx: a model is compiled first: stepwell compile net.onnx -o FOLDER" in error
+
+
 def test_generated_inputs_depend_on_the_seed_alone() -> None:
     from stepwell import parse_tvmscript
     from stepwell.tools.inputs import InputGenerator

@@ -17,6 +17,12 @@ Results: TypeAlias = Mapping[str, Sequence[tuple[Case, Outcome]]]
 
 _START, _END = "<!-- suite: made by `make onnx-suite` -->", "<!-- end of suite -->"
 _NAMES_SHOWN = 3
+_ROUNDED = (
+    "expected are `numpy.fft.ifft`'s numbers in float32, with what its steps round off, up to 1.5e-06; the sum is 0 "
+    "here, and so it is in float64, to 1e-15"
+)
+REASONS = dict.fromkeys(("test_dft_inverse", "test_dft_inverse_opset19"), _ROUNDED)
+"""Why the wrong result of a case is no mistake, where that is known."""
 _SECTIONS = {
     "Wrong results": {"wrong"},
     "Unsupported": {"unsupported"},
@@ -73,7 +79,11 @@ def _operator_row(op: str, by_mode: Mapping[str, Counter[str]]) -> list[object]:
 
 
 def _each(pairs: Sequence[tuple[Case, Outcome]]) -> str:
-    return "\n".join(f"- `{case.name}` ({case.op}): {outcome.detail}" for case, outcome in pairs)
+    return "\n".join(f"- `{case.name}` ({case.op}): {outcome.detail}{_reason(case)}" for case, outcome in pairs)
+
+
+def _reason(case: Case) -> str:
+    return f" ({REASONS[case.name]})" if case.name in REASONS else ""
 
 
 def _grouped(pairs: Sequence[tuple[Case, Outcome]]) -> str:

@@ -116,14 +116,18 @@ def _attr(w: Writer, op: AttrOp) -> None:
 
 
 def _assert(w: Writer, op: AssertOp) -> None:
-    check(w, w.value(op.condition), op.message.data)
+    check(w, w.value(op.condition), op.message.data, argument=ABOUT_ARGUMENT in op.attributes)
+
+
+ABOUT_ARGUMENT = "stepwell.argument"
+"""What marks an assertion that fails because of what the caller has passed."""
 
 
 def check(w: Writer, condition: SSAValue, message: str, *, argument: bool = False) -> None:
     """Fail with a message unless `condition` holds. argument: the caller is to blame, for what it passed."""
     op = w.make(cf.AssertOp, [condition], properties={"msg": StringAttr(message)})
     if argument:
-        op.attributes["stepwell.argument"] = UnitAttr()
+        op.attributes[ABOUT_ARGUMENT] = UnitAttr()
 
 
 def _evaluate(w: Writer, op: EvaluateOp) -> None:

@@ -164,7 +164,8 @@ def dropout(call: Call) -> Any:
     data = call.tensor()
     if call.asked < 2:
         return data
-    return Results([data, call.builder.full(data.extents, np.array(True))])
+    kind = "bool" if call.version >= 10 else data.dtype  # of the mask
+    return Results([data, call.builder.full(data.extents, np.ones((), numpy_dtype(kind)))])
 
 
 # Data types
@@ -229,6 +230,17 @@ def cast(call: Call) -> Tensor:
 @importer("CastLike")
 def cast_like(call: Call) -> Tensor:
     return converted(call, call.tensor(0), require_dtype(call.tensor(1).dtype))
+
+
+@importer("BitCast")
+def bit_cast(call: Call) -> Tensor:
+    data, dtype = call.tensor(), dtype_of_code(call.integer("to"))
+    if data.dtype == dtype:
+        return data
+    if data.dtype == "bool":  # a byte that is 0 or 1
+        data = call.cast(data, "uint8")
+    call.refuse(dtype == "bool", f"{data.dtype} as bool")
+    return call.op("reinterpret", data, dtype=dtype)
 
 
 # Of two tensors
@@ -312,7 +324,7 @@ def remainder(call: Call, a: Tensor, b: Tensor) -> Tensor:
 
 @importer("BitShift")
 def bit_shift(call: Call) -> Tensor:
-    return call.op("left_shift" if call.text("direction") == "LEFT" else "right_shift", *call.tensors)
+    return call.op(f"{call.choice('direction', 'LEFT', 'RIGHT').lower()}_shift", *call.tensors)
 
 
 @importer("Pow")

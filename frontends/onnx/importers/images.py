@@ -13,7 +13,7 @@ from ....core.dtypes import numpy_dtype
 from ..call import Call, axis_in
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import Array
-from ..registry import importer
+from ..registry import Results, importer
 from ..symbols import Symbol
 from ..values import Tensor, known_numbers
 from .nn import powers_of, root_of
@@ -38,18 +38,26 @@ class Windows:
 
 def windows_of(call: Call, data: Tensor, sizes: Sequence[int], rank: int) -> Windows:
     """The windows of a convolution or a pool."""
-    strides = list(call.integers("strides") or [1] * rank)
-    dilations = list(call.integers("dilations") or [1] * rank)
-    if len(sizes) != rank or len(strides) != rank or len(dilations) != rank:
-        raise OnnxError(f"{call.op_type}: windows {list(sizes)}, strides {strides}, expected {rank} numbers each")
-    auto = call.text("auto_pad", "NOTSET")
+    if len(sizes) != rank:
+        raise OnnxError(f"{call.op_type}: windows of {list(sizes)}, expected {rank} numbers")
+    strides, dilations = (call.each(name, rank, 1, 1) for name in ("strides", "dilations"))
+    auto = _auto_pad(call)
     if auto in ("SAME_UPPER", "SAME_LOWER"):
         extents = known_numbers(data.shape[2:], f"{auto} of an image of extents")
         pads = [_same(*each, auto) for each in zip(extents, sizes, strides, dilations, strict=True)]
     else:
-        flat = [0] * (2 * rank) if auto == "VALID" else list(call.integers("pads") or [0] * (2 * rank))
-        pads = list(zip(flat[:rank], flat[rank:], strict=True))
+        pads = _pads(call, rank, auto)
     return Windows(list(sizes), strides, dilations, pads)
+
+
+def _auto_pad(call: Call) -> str:
+    return call.choice("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+
+
+def _pads(call: Call, rank: int, auto: str) -> list[tuple[int, int]]:
+    """What a node says is in front of and behind each dimension."""
+    flat = [0] * (2 * rank) if auto == "VALID" else call.each("pads", 2 * rank, 0, -(2**31))
+    return list(zip(flat[:rank], flat[rank:], strict=True))
 
 
 def _same(extent: int, size: int, stride: int, dilation: int, auto: str) -> tuple[int, int]:
@@ -103,9 +111,8 @@ def conv_transpose(call: Call) -> Tensor:
     x, w = call.widened(call.tensor(0)), call.widened(call.tensor(1))
     rank = rank_of(call, x)
     sizes = list(call.integers("kernel_shape") or w.numbers[2:])
-    strides = list(call.integers("strides") or [1] * rank)
-    dilations = list(call.integers("dilations") or [1] * rank)
-    more = list(call.integers("output_padding") or [0] * rank)
+    strides, dilations = (call.each(name, rank, 1, 1) for name in ("strides", "dilations"))
+    more = call.each("output_padding", rank, 0, 0)
     pads = _transposed_pads(call, x, sizes, strides, dilations, more)
     cropped = [(max(front, 0), max(behind, 0)) for front, behind in pads]
     made = call.op(
@@ -127,11 +134,10 @@ def _transposed_pads(
     call: Call, x: Tensor, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], more: Sequence[int]
 ) -> list[tuple[int, int]]:
     """What is cut off in front and behind; less than 0 where something is added."""
-    rank, wanted, auto = len(sizes), call.integers("output_shape"), call.text("auto_pad", "NOTSET")
+    rank, wanted, auto = len(sizes), call.integers("output_shape"), _auto_pad(call)
     same = auto in ("SAME_UPPER", "SAME_LOWER")
     if wanted is None and not same:
-        flat = [0] * (2 * rank) if auto == "VALID" else list(call.integers("pads") or [0] * (2 * rank))
-        return list(zip(flat[:rank], flat[rank:], strict=True))
+        return _pads(call, rank, auto)
     extents = known_numbers(x.shape[2:], "ConvTranspose to a shape from extents")
     target = wanted[-rank:] if wanted is not None else [n * stride for n, stride in zip(extents, strides, strict=True)]
     found: list[tuple[int, int]] = []
@@ -145,39 +151,67 @@ def _transposed_pads(
 # Pools
 
 
+def _pool_said(call: Call, x: Tensor, rank: int) -> dict[str, Any]:
+    """What a node says of windows, as attributes of pools."""
+    said = windows_of(call, x, call.integers("kernel_shape") or (), rank)
+    return {
+        "pool_size": said.sizes,
+        "strides": said.strides,
+        "dilation": said.dilations,
+        "padding": said.flat_pads,
+        "ceil_mode": call.integer("ceil_mode") == 1 and _auto_pad(call) == "NOTSET",
+    }
+
+
 @importer("MaxPool")
-def max_pool(call: Call) -> Tensor:
-    call.refuse(call.asked > 1, "the places of the greatest elements")
+def max_pool(call: Call) -> Results:
     x = call.tensor()
     rank = rank_of(call, x)
+    said = _pool_said(call, x, rank)
+    if call.asked < 2:
+        return Results([call.op(f"nn.max_pool{rank}d", x, **said)])
+    made, places = call.ops(f"nn.max_pool{rank}d_with_places", x, **said)
+    return Results([made, _places_in_all(call, call.cast(places, "int64"), x)])
+
+
+def _places_in_all(call: Call, places: Tensor, x: Tensor) -> Tensor:
+    """Places in each channel, counted row by row, as places among all elements, counted as `storage_order` says."""
+    batch, channels, *image = x.extents
+    if call.integer("storage_order"):
+        left, weights = places, np.cumprod([1, *known_numbers(image, "MaxPool by columns of extents")])
+        places = call.constant(0, "int64")
+        for extent, weight in reversed(list(zip(image, weights, strict=False))):
+            own = call.scalar("multiply", call.scalar("floor_mod", left, extent), int(weight))
+            places, left = call.op("add", places, own), call.scalar("floor_divide", left, extent)
+    first = call.op("expand_dims", call.builder.places(batch), axis=1, num_newaxis=len(image) + 1)
+    second = call.op("expand_dims", call.builder.places(channels), axis=1, num_newaxis=len(image))
+    channel = call.op("add", call.op("multiply", first, call.builder.size_value(channels)), second)
+    return call.op("add", places, call.op("multiply", channel, call.builder.size_value(math.prod(image))))
+
+
+@importer("MaxUnpool")
+def max_unpool(call: Call) -> Tensor:
+    """Zeros, and elements at the places that `MaxPool` gives; more zeros behind make the shape that is asked for."""
+    x, places = call.tensor(0), call.tensor(1)
+    rank = rank_of(call, x)
     said = windows_of(call, x, call.integers("kernel_shape") or (), rank)
-    made = call.op(
-        f"nn.max_pool{rank}d",
-        x,
-        pool_size=said.sizes,
-        strides=said.strides,
-        dilation=said.dilations,
-        padding=said.flat_pads,
-        ceil_mode=call.integer("ceil_mode") == 1 and call.text("auto_pad", "NOTSET") == "NOTSET",
-    )
-    return made
+    parts = zip(x.numbers[2:], said.strides, said.sizes, said.pads, strict=True)
+    shape = [*x.numbers[:2], *((n - 1) * stride + size - sum(pads) for n, stride, size, pads in parts)]
+    wanted = call.numbers(2, "output_shape") or shape
+    if len(wanted) != len(shape) or any(n < least for n, least in zip(wanted, shape, strict=True)):
+        raise OnnxError(f"MaxUnpool to output_shape {list(wanted)}, expected {shape} at least")
+    zeros = call.builder.full([math.prod(shape)], np.zeros((), numpy_dtype(x.dtype)))
+    flat = [call.builder.reshape(each, [math.prod(x.numbers)]) for each in (places, x)]
+    made = call.builder.reshape(call.op("scatter_elements", zeros, *flat, axis=0), shape)
+    return padded(call, made, [(0, n - least) for n, least in zip(wanted, shape, strict=True)], "constant")
 
 
 @importer("AveragePool")
 def average_pool(call: Call) -> Tensor:
     x = call.tensor()
     rank = rank_of(call, x)
-    said = windows_of(call, x, call.integers("kernel_shape") or (), rank)
-    made = call.op(
-        f"nn.avg_pool{rank}d",
-        call.widened(x),
-        pool_size=said.sizes,
-        strides=said.strides,
-        dilation=said.dilations,
-        padding=said.flat_pads,
-        ceil_mode=call.integer("ceil_mode") == 1 and call.text("auto_pad", "NOTSET") == "NOTSET",
-        count_include_pad=call.integer("count_include_pad") == 1,
-    )
+    include = call.integer("count_include_pad") == 1
+    made = call.op(f"nn.avg_pool{rank}d", call.widened(x), **_pool_said(call, x, rank), count_include_pad=include)
     return call.cast(made, x.dtype)
 
 
@@ -226,14 +260,14 @@ def global_max_pool(call: Call) -> Tensor:
 
 @importer("DepthToSpace")
 def depth_to_space(call: Call) -> Tensor:
-    mode = call.text("mode", "DCR")
+    mode = call.choice("mode", "DCR", "CRD")
     return call.op("nn.depth_to_space", call.tensor(), block_size=call.integer("blocksize"), mode=mode)
 
 
 @importer("SpaceToDepth")
 def space_to_depth(call: Call) -> Tensor:
     x, size = call.tensor(), call.integer("blocksize")
-    if call.text("mode", "DCR") == "DCR":
+    if call.choice("mode", "DCR", "CRD") == "DCR":
         return call.op("nn.space_to_depth", x, block_size=size)
     batch, channels, height, width = x.extents
     rows, columns = (known_numbers([n], "SpaceToDepth of")[0] // size for n in (height, width))
@@ -290,7 +324,7 @@ def _extents(x: Tensor, axes: Sequence[int]) -> tuple[int, ...]:
 
 def _kept_ratio(call: Call, extents: Sequence[int], sizes: Sequence[int]) -> tuple[list[int], list[float]]:
     """Sizes, and how many times they are what was there, by the policy about their ratio."""
-    policy = call.text("keep_aspect_ratio_policy", "stretch")
+    policy = call.choice("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
     ratios = [size / n for size, n in zip(sizes, extents, strict=True)]
     if policy == "stretch":
         return list(sizes), ratios

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..call import Call, axis_in
-from ..errors import OnnxError
+from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import Results, importer
-from ..values import Tensor
+from ..values import Tensor, known_numbers
 from .reductions import reduce_along
-from .shapes import transposed
+from .shapes import sliced, transposed
 
 # Products
 
@@ -76,6 +76,50 @@ def _times(call: Call, data: Tensor, factor: float) -> Tensor:
     if data.is_float:
         return call.scalar("multiply", data, factor)
     return call.cast(call.scalar("multiply", call.cast(data, "float64"), factor), data.dtype)
+
+
+MOST_ROWS = 32
+"""How many rows a matrix may have whose determinant is computed."""
+
+
+@importer("Det")
+def determinant(call: Call) -> Tensor:
+    """The product of the pivots of an elimination, whose steps are written one behind the other."""
+    x = call.tensor()
+    rows, columns = known_numbers(x.shape[-2:], "Det of a matrix of")
+    if rows != columns:
+        raise OnnxError(f"Det of a matrix of {rows} by {columns}, expected as many rows as columns")
+    if rows > MOST_ROWS:
+        raise OnnxUnsupportedError(f"Det of a matrix of {rows} rows, expected {MOST_ROWS} at most")
+    rest = call.builder.reshape(call.widened(x), [math.prod(x.extents[:-2]), rows, columns])
+    made = call.op("ones_like", call.op("sum", rest, axis=(1, 2)))
+    for left in range(rows, 0, -1):
+        pivot, rest = _eliminated(call, rest, left)
+        made = call.op("multiply", made, pivot)
+    return call.cast(call.builder.reshape(made, x.extents[:-2]), x.dtype)
+
+
+def _eliminated(call: Call, x: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The first column's greatest element, with the sign of its exchange, and what is left of the other columns.
+
+    x: (batch, count, count).
+    """
+    number, first = call.builder.number, call.constant(0, "int64")
+    place = call.op("argmax", call.op("abs", call.op("take", x, first, axis=2)), axis=1)
+    chosen = call.op("one_hot", place, on_value=1, off_value=0, depth=count, axis=1, dtype="int8")
+    chosen = call.scalar("not_equal", call.op("expand_dims", chosen, axis=2), 0)
+    row = call.op("sum", call.op("where", chosen, x, number(0, x.dtype)), axis=1)
+    pivot = call.op("take", row, first, axis=1)
+    signed = call.op("where", call.scalar("equal", place, 0), pivot, call.op("negative", pivot))
+    if count == 1:
+        return signed, x
+    exchanged = call.op("where", chosen, sliced(call, x, 1, 0, 1, 1), x)
+    below = sliced(call, exchanged, 1, 1, count, 1)
+    divisor = call.op("where", call.scalar("equal", pivot, 0), number(1, x.dtype), pivot)
+    factors = call.op("divide", call.op("take", below, first, axis=2), call.op("expand_dims", divisor, axis=1))
+    row = call.op("expand_dims", sliced(call, row, 1, 1, count, 1), axis=1)
+    taken = call.op("multiply", call.op("expand_dims", factors, axis=2), row)
+    return signed, call.op("subtract", sliced(call, below, 2, 1, count, 1), taken)
 
 
 @importer("Einsum")
@@ -149,7 +193,7 @@ def rms_norm(call: Call) -> Tensor:
 def group_norm(call: Call) -> Tensor:
     x, scale, bias = (call.widened(each) for each in call.tensors)
     groups, channels = call.integer("num_groups"), x.shape[1]
-    if not isinstance(channels, int) or channels % groups:
+    if not isinstance(channels, int) or groups < 1 or channels % groups:
         raise OnnxError(f"GroupNormalization: {groups} groups of {channels} channels")
     if call.version < 21:  # a number for each group
         scale, bias = (call.op("repeat", each, repeats=channels // groups, axis=0) for each in (scale, bias))
@@ -174,7 +218,10 @@ def lp_normalization(call: Call) -> Tensor:
     x = call.tensor()
     axis = axis_in(call.integer("axis", -1), x.rank)
     wide = call.widened(x)
-    if call.integer("p", 2) == 1:
+    p = call.integer("p", 2)
+    if p not in (1, 2):
+        raise OnnxError(f"attribute 'p': expected 1 or 2, got {p}")
+    if p == 1:
         norm = reduce_along(call, "sum", call.op("abs", wide), [axis], True)
     else:
         norm = call.op("sqrt", reduce_along(call, "sum", call.op("multiply", wide, wide), [axis], True))

@@ -47,7 +47,7 @@ _COMBINED = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": 
 def scatter_elements(call: Call) -> Tensor:
     data, indices, updates = call.tensors
     axis = axis_in(call.integer("axis"), data.rank)
-    how = _COMBINED[call.text("reduction", "none")]
+    how = _COMBINED[call.choice("reduction", *_COMBINED)]
     return call.op("scatter_elements", data, indices, updates, axis=axis, reduction=how)
 
 
@@ -55,7 +55,7 @@ def scatter_elements(call: Call) -> Tensor:
 def scatter_nd(call: Call) -> Tensor:
     data, indices, updates = call.tensors
     order = [indices.rank - 1, *range(indices.rank - 1)]
-    how = _COMBINED[call.text("reduction", "none")]
+    how = _COMBINED[call.choice("reduction", *_COMBINED)]
     return call.op("scatter_nd", data, transposed(call, indices, order), updates, mode=how)
 
 
@@ -99,7 +99,7 @@ def tensor_scatter(call: Call) -> Tensor:
     """Updates along an axis from a place on that each number of the first axis has."""
     data, update = call.tensor(0), call.tensor(1)
     axis = axis_in(call.integer("axis", -2), data.rank)
-    circular = call.text("mode", "linear") == "circular"
+    circular = call.choice("mode", "linear", "circular") == "circular"
     batch, count, extent = known_numbers([data.shape[0], update.shape[axis], data.shape[axis]], "TensorScatter of")
     start = call.optional(2) or call.constant(np.zeros(batch), "int64")
     offsets = call.constant(np.arange(count), "int64")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....core.dtypes import numpy_dtype
 from ..call import Call
-from ..errors import OnnxUnsupportedError
+from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import Results, importer
 from ..values import Tensor, known_numbers
 from .elementwise import extreme_of
@@ -177,8 +177,11 @@ def _times(call: Call, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
 
 def _directions(call: Call, count: int) -> list[bool]:
     """Which directions go backward."""
-    word = call.text("direction", "forward")
-    return {"forward": [False], "reverse": [True]}.get(word, [False, True])[:count]
+    found = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
+    said = found[call.choice("direction", *found)]
+    if len(said) != count:
+        raise OnnxError(f"{call.op_type}: weights of {count} directions, expected {len(said)}")
+    return said
 
 
 # Networks

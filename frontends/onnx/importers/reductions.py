@@ -143,11 +143,20 @@ def _hardmax(call: Call, data: Tensor, axis: int) -> Tensor:
 @importer("Softmax", "LogSoftmax")
 def softmax(call: Call) -> Tensor:
     data = call.tensor()
-    name = "nn.softmax" if call.op_type == "Softmax" else "nn.log_softmax"
     if call.version < 13:
-        return _of_rows(call, data, lambda rows: call.op(name, rows, axis=1))
-    wide = call.op(name, call.widened(data), axis=axis_in(call.integer("axis", -1), data.rank))
-    return call.cast(wide, data.dtype)
+        return _of_rows(call, data, lambda rows: _softmax(call, rows, 1))
+    return _softmax(call, data, axis_in(call.integer("axis", -1), data.rank))
+
+
+def _softmax(call: Call, data: Tensor, axis: int) -> Tensor:
+    """Floats of 16 bits are rounded where ONNX's definition by other operators rounds them."""
+    is_log = call.op_type == "LogSoftmax"
+    if data.dtype not in ("float16", "bfloat16"):
+        return call.op("nn.log_softmax" if is_log else "nn.softmax", data, axis=axis)
+    left = call.op("subtract", data, call.op("max", data, axis=(axis,), keepdims=True))
+    powers = call.op("exp", left)
+    total = reduce_along(call, "sum", powers, (axis,), True)
+    return call.op("subtract", left, call.op("log", total)) if is_log else call.op("divide", powers, total)
 
 
 def _of_rows(call: Call, data: Tensor, function: Any) -> Tensor:

@@ -65,6 +65,8 @@ def split_to_sequence(call: Call) -> list[Any]:
     extent = known_numbers([data.shape[axis]], "SplitToSequence along")[0]
     if sizes is not None and sizes.ndim == 0:
         size = int(sizes)
+        if size < 1:
+            raise OnnxError(f"SplitToSequence into parts of {size} elements, expected 1 at least")
         said = [min(size, extent - start) for start in range(0, extent, size)]
     else:
         said = [1] * extent if sizes is None else [int(each) for each in sizes]

@@ -72,6 +72,8 @@ def arange(call: Call) -> Tensor:
     start, stop, step = (call.number(n, what) for n, what in enumerate(("start", "limit", "delta")))
     dtype = call.tensor().dtype
     if not any(isinstance(each, Symbol) for each in (start, stop, step)):
+        if step == 0:
+            raise OnnxError("Range with a delta of 0")
         count = max(math.ceil((stop - start) / step), 0)
         if "int" in dtype:
             return of_array((int(start) + np.arange(count) * int(step)).astype(dtype))
@@ -147,6 +149,8 @@ def _left(extents: Array, others: Sequence[Any]) -> Any:
 @importer("Flatten")
 def flatten(call: Call) -> Tensor:
     data, axis = call.tensor(), call.integer("axis", 1)
+    if not -data.rank <= axis <= data.rank:
+        raise OnnxError(f"axis {axis} of {data.rank} dimensions")
     axis += data.rank if axis < 0 else 0
     extents = data.extents
     return call.builder.reshape(data, [math.prod(extents[:axis]), math.prod(extents[axis:])])
@@ -270,6 +274,8 @@ def split(call: Call) -> Results:
     if sizes is None:
         count = call.integer("num_outputs", len(call.node.outputs))
         extent = known_numbers([data.shape[axis]], f"{call.op_type} along")[0]
+        if call.version < 18 and extent % count:
+            raise OnnxError(f"{call.op_type}: {count} equal parts of an extent of {extent}")
         part = -(-extent // count)
         sizes = tuple(max(min(part, extent - n * part), 0) for n in range(count))
     return Results(parts(call, data, sizes, axis))
@@ -300,6 +306,9 @@ def cut(call: Call) -> Tensor:
         axes, steps = call.numbers(3, "axes"), call.numbers(4, "steps")
     chosen = [axis_in(axis, data.rank) for axis in (range(len(starts)) if axes is None else axes)]
     steps = steps or [1] * len(chosen)
+    if not len(starts) == len(ends) == len(chosen) == len(steps) or 0 in steps:
+        words = f"{len(starts)} starts, {len(ends)} ends, {len(chosen)} axes and steps {list(steps)}"
+        raise OnnxError(f"Slice by {words}, expected as many of each, and no step of 0")
     for axis, start, end, step in zip(chosen, list(starts), list(ends), steps, strict=True):
         data = sliced(call, data, axis, start, end, step)
     return data
@@ -331,7 +340,9 @@ def _sliced_symbolic(call: Call, data: Tensor, axis: int, extent: Any, start: An
     if step == -1 and not isinstance(start, Symbol) and start == -1 and _is_far_below(end):
         return call.op("reverse", data, axis=axis)
     first, last = _place(start, extent), _place(end, extent)
-    if step == 1 and not isinstance(last - first, Symbol) and last - first == 1:  # there is one, or the model is wrong
+    if step == 1 and not isinstance(last - first, Symbol) and last - first == 1:
+        call.builder.require_at_least(0, first)
+        call.builder.require_at_least(0, extent - last)
         index = call.op("expand_dims", call.builder.size_value(first), axis=0)
         return call.op("take", data, index, axis=axis)
     if step == 1 and not isinstance(extent, Symbol) and isinstance(last, Symbol) and is_from(0, first):
@@ -391,6 +402,8 @@ def pad(call: Call) -> Tensor:
         value = call.optional(2) or call.builder.number(0, data.dtype)
         given = call.numbers(3, "axes")
         axes = range(data.rank) if given is None else [axis_in(axis, data.rank) for axis in given]
+    if len(widths) != 2 * len(axes):
+        raise OnnxError(f"Pad: {len(widths)} pads, expected {2 * len(axes)}")
     pairs = [(0, 0)] * data.rank
     for n, axis in enumerate(axes):
         pairs[axis] = (widths[n], widths[n + len(axes)])

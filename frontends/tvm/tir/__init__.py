@@ -35,7 +35,7 @@ from ....expressions.expr import (
     const,
 )
 from ....expressions.extern import call_extern, call_packed, decl_buffer
-from ....expressions.functions import all, any, if_then_else, max_value, min_value
+from ....expressions.functions import all, any, if_then_else, max_value, min_value, reinterpret
 from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....transforms.schedule import Schedule as _Schedule
 from ..ir.module import IRModule, PrimFunc
@@ -119,6 +119,7 @@ __all__ = [
     "if_then_else",
     "max_value",
     "min_value",
+    "reinterpret",
     "stmt_functor",
     "transform",
 ]  # fmt: skip

@@ -85,3 +85,22 @@ tir.func @k("a" %a: !tir.handle, "b" %b: !tir.handle) {
 // CHECK-NEXT:    tir.func @k("a" %a: !tir.handle, "b" %b: !tir.handle) {
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
+
+// -----
+
+// That sizes are within limits is asserted; the caller is to blame if they are not.
+relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>) attrs {size_limits = ["n <= 64", "2 * n >= 4"]} {
+  relay.return
+}
+// CHECK:       builtin.module {
+// CHECK-NEXT:    tir.func @main("x" %x: !tir.handle) attrs {tir.noalias = true} {
+// CHECK-NEXT:      %n = tir.symbol "n" : i32
+// CHECK-NEXT:      %{{.*}} = tir.match_buffer "x" %x dims [%n] : !tir.handle -> memref<?xf32>
+// CHECK-NEXT:      %{{.*}} = arith.constant 64 : i32
+// CHECK-NEXT:      %[[v0:\d+]] = arith.cmpi sle, %n, %{{.*}} : i32
+// CHECK-NEXT:      tir.assert %[[v0]], "size n: expected at most 64" {stepwell.argument}
+// CHECK-NEXT:      %{{.*}} = arith.constant 2 : i32
+// CHECK-NEXT:      %[[v1:\d+]] = arith.muli %{{.*}}, %n : i32
+// CHECK-NEXT:      %{{.*}} = arith.constant 4 : i32
+// CHECK-NEXT:      %[[v2:\d+]] = arith.cmpi sge, %[[v1]], %{{.*}} : i32
+// CHECK-NEXT:      tir.assert %[[v2]], "size 2 * n: expected at least 4" {stepwell.argument}

@@ -10,7 +10,7 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from stepwell import ArgumentError, UnsupportedError  # noqa: E402
+from stepwell import ArgumentError, UnsupportedError, build  # noqa: E402
 from stepwell.backends.graph import GraphExecutor, build_graph  # noqa: E402
 from stepwell.dialects.relay import OperatorOp, shape_of  # noqa: E402
 from stepwell.frontends.onnx import OnnxError, OnnxUnsupportedError, from_onnx, load_model  # noqa: E402
@@ -365,6 +365,15 @@ def test_slices_and_expansions_of_open_sizes() -> None:
     check(model(nodes, [value("x", ("n", "m"))], ["d", "y"], arrays), random(3, 4))
 
 
+def call_compiled(proto: Any, *arrays: Any) -> None:
+    """Call the function of a model as `build` gives it: with inputs, constants, results and a workspace."""
+    module = from_onnx(proto)
+    made = build_graph(module)
+    given = [*arrays[: len(made.inputs)], *made.constants.values(), *arrays[len(made.inputs) :]]
+    workspace = [np.zeros(made.workspace, "uint8")] if made.workspace else []
+    build(module)["main"](*given, *workspace)
+
+
 def test_parts_of_constants_as_long_as_an_input() -> None:
     nodes = [
         node("Shape", ["x"], ["s"]),
@@ -378,6 +387,21 @@ def test_parts_of_constants_as_long_as_an_input() -> None:
     check(proto, random(3, 6))
     with pytest.raises(ArgumentError, match="size m is 7, expected at most 6"):
         run(proto, random(3, 7))
+    with pytest.raises(ArgumentError, match="size m: expected at most 6"):
+        call_compiled(proto, random(3, 7), np.zeros((3, 7), "float32"))
+
+
+@pytest.mark.parametrize(("start", "end", "least"), [(-1, 2**31, 1), (0, 1, 1), (-3, -2, 3), (2, 3, 3)])
+def test_one_element_of_an_open_size_must_be_there(start: int, end: int, least: int) -> None:
+    weights = {"start": np.array([start]), "end": np.array([end]), "one": np.array([1])}
+    nodes = [node("Slice", ["x", "start", "end", "one"], ["y"])]
+    proto = model(nodes, [value("x", (2, "n"))], ["y"], weights)
+    check(proto, random(2, least))
+    check(proto, random(2, least + 4))
+    with pytest.raises(ArgumentError, match=f"size n is {least - 1}, expected at least {least}"):
+        run(proto, random(2, least - 1))
+    with pytest.raises(ArgumentError, match=f"size n: expected at least {least}"):
+        call_compiled(proto, random(2, least - 1), np.zeros((2, 1), "float32"))
 
 
 def test_images_and_networks_of_any_batch() -> None:
@@ -415,13 +439,13 @@ def test_names_of_sizes_that_are_no_names() -> None:
 def test_operators_that_are_not_there_are_named_at_once() -> None:
     inner = graph("t", [node("NonMaxSuppression", ["x", "x"], ["a"])], [], [value("a", (3,))])
     nodes = [
-        node("Det", ["x"], ["d"]),
+        node("STFT", ["x", "x"], ["d"]),
         node("If", ["c"], ["y"], then_branch=inner, else_branch=inner),
         node("Unique", ["x"], ["u"]),
         node("Relu", ["x"], ["r"]),
     ]
     proto = model(nodes, [value("x", (3, 3)), value("c", (), TensorProto.BOOL)], ["d", "y", "u", "r"])
-    with pytest.raises(UnsupportedError, match="operators that are not supported: Det, NonMaxSuppression, Unique"):
+    with pytest.raises(UnsupportedError, match="operators that are not supported: NonMaxSuppression, STFT, Unique"):
         from_onnx(proto)
 
 
@@ -470,3 +494,123 @@ def test_what_goes_through_comes_out() -> None:
     nodes = [node("Identity", ["x"], ["y"]), node("Identity", ["w"], ["z"]), node("Dropout", ["x"], ["v", "m"])]
     proto = model(nodes, [value("x", (2, 3))], ["y", "z", "v", "m"], {"w": random(5)}, opset=13)
     check(proto, random(2, 3))
+
+
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
+def test_softmax_of_float16_is_rounded_where_its_definition_rounds(op_type: str) -> None:
+    x = (4 * random(5, 6)).astype("float16")
+    proto = model([node(op_type, ["x"], ["y"])], [value("x", (5, 6), TensorProto.FLOAT16)], ["y"])
+    left = x - x.max(-1, keepdims=True)
+    powers = np.exp(left.astype("float32")).astype("float16")
+    total = powers.astype("float32").sum(-1, keepdims=True).astype("float16")
+    expected = powers / total if op_type == "Softmax" else left - np.log(total)
+    np.testing.assert_array_equal(run(proto, x)[0], expected)
+
+
+def test_bits_are_read_as_other_numbers() -> None:
+    x = np.array([1.5, -0.0, np.inf], "float32")
+    to_int = model([node("BitCast", ["x"], ["y"], to=TensorProto.UINT32)], [value("x", (3,))], ["y"], opset=26)
+    np.testing.assert_array_equal(run(to_int, x)[0], x.view("uint32"))
+    to_bool = model(
+        [node("BitCast", ["x"], ["y"], to=TensorProto.BOOL)], [value("x", (3,), TensorProto.UINT8)], ["y"], opset=26
+    )
+    with pytest.raises(OnnxUnsupportedError, match="BitCast: uint8 as bool is not supported"):
+        from_onnx(to_bool)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_places_of_the_greatest_are_those_among_all_elements(order: int) -> None:
+    said: Any = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1], "storage_order": order}
+    proto = model([node("MaxPool", ["x"], ["y", "p"], **said)], [value("x", ("n", 3, 5, 4))], ["y", "p"])
+    check(proto, random(2, 3, 5, 4))
+
+
+def test_places_of_the_greatest_are_those_of_the_first_of_them() -> None:
+    proto = model([node("MaxPool", ["x"], ["y", "p"], kernel_shape=[3])], [value("x", (1, 1, 5))], ["y", "p"])
+    y, places = run(proto, np.array([[[1, 2, 2, -np.inf, 2]]], "float32"))
+    assert y.tolist() == [[[2, 2, 2]]]
+    assert places.tolist() == [[[1, 1, 2]]]
+
+
+def test_a_pool_is_undone_by_its_places() -> None:
+    nodes = [
+        node("MaxPool", ["x"], ["y", "p"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("MaxUnpool", ["y", "p", "s"], ["z"], kernel_shape=[2, 2], strides=[2, 2]),
+    ]
+    for shape in ([2, 3, 4, 6], [2, 3, 5, 6]):
+        check(model(nodes, [value("x", (2, 3, 4, 6))], ["z"], {"s": np.array(shape)}), random(2, 3, 4, 6))
+    small = model(nodes, [value("x", (2, 3, 4, 6))], ["z"], {"s": np.array([2, 3, 4, 5])})
+    with pytest.raises(OnnxError, match=r"output_shape \[2, 3, 4, 5\], expected \[2, 3, 4, 6\] at least"):
+        from_onnx(small)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 2, 2), (2, 2, 5, 5), (7, 7)])
+def test_determinants(shape: tuple[int, ...]) -> None:
+    check(model([node("Det", ["x"], ["y"])], [value("x", shape)], ["y"]), random(*shape, seed=3))
+
+
+def test_determinants_of_matrices_without_inverses_are_zero() -> None:
+    x = np.array([[[0, 1], [0, 2]], [[0, 2], [3, 0]], [[1, 1], [1, 1]]], "float32")
+    (got,) = run(model([node("Det", ["x"], ["y"])], [value("x", ("n", 2, 2))], ["y"]), x)
+    np.testing.assert_array_equal(got, [0, -6, 0])
+    with pytest.raises(OnnxError, match="Det of a matrix of 2 by 3, expected as many rows as columns"):
+        from_onnx(model([node("Det", ["x"], ["y"])], [value("x", (2, 3))], ["y"]))
+
+
+IMAGE = value("x", (1, 4, 5, 5))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        (
+            node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], auto_pad="SAME"),
+            "'auto_pad': expected NOTSET, SAME_UPPER, SAME_LOWER or VALID, got 'SAME'",
+        ),
+        (
+            node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[1, 0]),
+            "'strides': expected 2 numbers from 1 on, got [1, 0]",
+        ),
+        (node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], pads=[1, 1, 1]), "'pads': expected 4 numbers"),
+        (node("ConvTranspose", ["x", "w"], ["y"], strides=[2]), "'strides': expected 2 numbers from 1 on, got [2]"),
+        (node("DepthToSpace", ["x"], ["y"], blocksize=2, mode="CDR"), "'mode': expected DCR or CRD, got 'CDR'"),
+        (
+            node("ScatterND", ["x", "i", "u"], ["y"], reduction="sum"),
+            "'reduction': expected none, add, mul, min or",
+        ),
+        (node("Flatten", ["x"], ["y"], axis=5), "axis 5 of 4 dimensions"),
+        (node("LpNormalization", ["x"], ["y"], p=3), "'p': expected 1 or 2, got 3"),
+        (
+            node("GroupNormalization", ["x", "s", "s"], ["y"], num_groups=0),
+            "0 groups of 4 channels",
+        ),
+        (node("Range", ["zero", "two", "zero"], ["y"]), "Range with a delta of 0"),
+        (node("Pad", ["x", "ends"], ["y"]), "Pad: 2 pads, expected 8"),
+        (node("Slice", ["x", "ends", "two"], ["y"]), "Slice by 2 starts, 1 ends, 2 axes and steps [1, 1]"),
+        (node("Slice", ["x", "two", "two", "two", "none"], ["y"]), "and no step of 0"),
+        (
+            node("RNN", ["q", "a", "a"], ["y"], hidden_size=2, direction="both"),
+            "'direction': expected forward,",
+        ),
+        (node("RNN", ["q", "a", "a"], ["y"], direction="bidirectional"), "RNN: weights of 1 directions, expected 2"),
+        (node("MatMul", ["x", "s"], ["y"]), "(MatMul): nn.dense: data"),
+    ],
+)
+def test_what_a_node_says_wrong_is_an_error_that_says_what_was_expected(nodes: Any, message: str) -> None:
+    weights = {
+        "w": random(4, 3, 2, 2),
+        "i": np.zeros((1, 4), "int64"),
+        "u": random(1),
+        "s": random(4),
+        "zero": np.array(0),
+        "two": np.array([2]),
+        "ends": np.array([1, 1]),
+        "none": np.array([0]),
+        "q": random(3, 1, 2),
+        "a": random(1, 2, 2),
+    }
+    weights |= {"two": np.array(2)} if nodes.op_type == "Range" else {}
+    with pytest.raises(OnnxError) as raised:
+        from_onnx(model([nodes], [IMAGE], ["y"], weights))
+    assert message in str(raised.value)
+    assert __file__ not in str(raised.value)

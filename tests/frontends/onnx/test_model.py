@@ -385,3 +385,8 @@ def test_a_long_chain_backwards_is_put_in_order() -> None:
     nodes = [relu(f"v{index}", f"v{index + 1}") for index in range(3000)]
     graph = load_model(model(*reversed(nodes), inputs=["v0"], outputs=["v3000"]))
     assert [node.outputs[0] for node in graph.nodes] == [f"v{index + 1}" for index in range(3000)]
+
+
+def test_a_model_of_no_bytes_is_empty() -> None:
+    with pytest.raises(OnnxError, match=r"^is empty$"):
+        load_model(b"")

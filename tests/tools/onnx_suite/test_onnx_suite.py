@@ -187,6 +187,12 @@ def test_a_report_counts_and_groups(cases: dict[str, Case]) -> None:
     assert "### Wrong results, shapes folded\n\n- `test_clip` (Clip): [0]: bad" in text
 
 
+def test_a_report_says_why_a_wrong_result_is_no_mistake(cases: dict[str, Case]) -> None:
+    name = "test_dft_inverse"
+    text = report({"given": [(cases[name], Outcome("wrong", "[0]: bad"))]})
+    assert f"`{name}` (DFT): [0]: bad (expected are `numpy.fft.ifft`'s numbers in float32" in text
+
+
 def test_the_tool_writes_between_the_marks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marks = "<!-- suite: made by `make onnx-suite` -->\nthe last run\n<!-- end of suite -->"
     page = tmp_path / "onnx.md"

@@ -16,6 +16,14 @@ def casts(draw: Draw) -> Sample:
 
 
 @st.composite
+def bits(draw: Draw) -> Sample:
+    size = draw(st.sampled_from((8, 16, 32, 64)))
+    kinds = [f"{kind}{size}" for kind in ("int", "uint", "float") if f"{kind}{size}" in NUMBERS]
+    data = numbers(draw, draw(SHAPES), draw(st.sampled_from(kinds)), -300, 300)
+    return Sample([data], {"dtype": draw(st.sampled_from(kinds))})
+
+
+@st.composite
 def clips(draw: Draw) -> Sample:
     low, high = sorted(draw(st.lists(st.integers(0, 8), min_size=2, max_size=2)))
     return Sample([numbers(draw, draw(SHAPES), draw(st.sampled_from(NUMBERS)))], {"a_min": low, "a_max": high})
@@ -53,6 +61,7 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     **{name: of_one(_TYPES.get(name, FLOATS), *_WITHIN.get(name, (-8, 8))) for name in _FUNCTIONS},
     "cast": casts(),
     "clip": clips(),
+    "reinterpret": bits(),
     **dict.fromkeys(("add", "subtract", "multiply", "maximum", "minimum"), of_two()),
     **dict.fromkeys(("divide", "floor_divide", "mod", "floor_mod"), of_two(nonzero=True)),
     "power": of_two(FLOATS, (0.25, 4), (-2, 2)),

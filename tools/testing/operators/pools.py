@@ -51,6 +51,7 @@ def adaptive_pools(draw: Draw, rank: int) -> Sample:
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     **{f"nn.{kind}_pool{rank}d": pools(rank, kind == "avg") for kind in ("max", "avg") for rank in (1, 2, 3)},
+    **{f"nn.max_pool{rank}d_with_places": pools(rank, False) for rank in (1, 2, 3)},
     **{f"nn.global_{kind}_pool{rank}d": images(rank) for kind in ("max", "avg") for rank in (1, 2, 3)},
     **{f"nn.adaptive_{kind}_pool{rank}d": adaptive_pools(rank) for kind in ("max", "avg") for rank in (1, 2, 3)},
 }

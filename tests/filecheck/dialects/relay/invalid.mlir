@@ -25,6 +25,22 @@ relay.func @f("x" %x: tensor<f32>) {
 
 // -----
 
+// (C3) relay.func: size limits are comparisons with numbers.
+relay.func @f("x" %x: tensor<?xf32, #relay.sizes<"n">>) attrs {size_limits = ["n < 64"]} {
+  relay.return
+}
+// CHECK: (C3) size limit 'n < 64', expected one such as 'n <= 64'
+
+// -----
+
+// (C3) relay.func: size limits are of sizes of parameters.
+relay.func @f("x" %x: tensor<?xf32, #relay.sizes<"n">>) attrs {size_limits = ["m <= 64"]} {
+  relay.return
+}
+// CHECK: (C3) size limit m <= 64: no parameter has m
+
+// -----
+
 // (C1) relay.call: the function is there.
 relay.func @f("x" %x: tensor<f32>) {
   %0 = relay.call @g(%x) : (tensor<f32>) -> tensor<f32>
