@@ -19,8 +19,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float64Type, MemRefType
 from xdsl.ir import Attribute, Operation
 
-from ...llvm.arith import refuse_half
-from ...llvm.types import element_type, is_bool, is_half, lanes
+from ....core.dtypes import is_small_float
+from ...llvm.arith import refuse_small_float
+from ...llvm.types import element_type, is_bool, lanes
 from .expression import (
     INT,
     LONG,
@@ -380,7 +381,7 @@ def _shifted_left(op: Operation, value: Expr, amount: int) -> Expr:
 
 
 def _float(f: FunctionEmitter, op: arith.AddfOp, values: list[Expr]) -> Expr:
-    refuse_half(op)
+    refuse_small_float(op)
     lhs, rhs = values
     return binary(_FLOAT[type_of(op)], lhs, rhs, lhs.type)
 
@@ -394,7 +395,7 @@ _FLOAT_EXTREMES = {
 
 
 def _float_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
-    refuse_half(op)
+    refuse_small_float(op)
     return call(f.helper(f"{_FLOAT_EXTREMES[type_of(op)]}_{kind_of(op.results[0].type)}"), values[0].type, *values)
 
 
@@ -411,13 +412,13 @@ def half_of_bits(bits: Expr, type: str) -> Expr:
 
 def _negf(f: FunctionEmitter, op: arith.NegfOp, values: list[Expr]) -> Expr:
     (value,) = values
-    if not is_half(op.result.type):
+    if not is_small_float(op.result.type):
         return negate(value)
     return half_of_bits(binary("^", half_bits(value), Expr("0x8000", 16, INT), INT), value.type)
 
 
 def _compare_floats(f: FunctionEmitter, op: arith.CmpfOp, values: list[Expr]) -> Expr:
-    refuse_half(op)
+    refuse_small_float(op)
     predicate, (lhs, rhs) = op.predicate.value.data, values
     if predicate in _FLOAT_COMPARISONS:
         return binary(_FLOAT_COMPARISONS[predicate], lhs, rhs, "bool")
@@ -522,7 +523,7 @@ def _literal(value: int, type: str) -> Expr:
 
 
 def _sitofp(f: FunctionEmitter, op: arith.SIToFPOp, values: list[Expr]) -> Expr:
-    refuse_half(op)
+    refuse_small_float(op)
     (value,), type = values, scalar_type(op.result.type)
     if value.type == "bool":
         value = select(value, number(-1, INT), number(0, INT))
@@ -530,7 +531,7 @@ def _sitofp(f: FunctionEmitter, op: arith.SIToFPOp, values: list[Expr]) -> Expr:
 
 
 def _uitofp(f: FunctionEmitter, op: arith.UIToFPOp, values: list[Expr]) -> Expr:
-    refuse_half(op)
+    refuse_small_float(op)
     (value,), type = values, scalar_type(op.result.type)
     if value.type == "bool" or value.is_natural:
         return cast(type, value)
@@ -539,7 +540,7 @@ def _uitofp(f: FunctionEmitter, op: arith.UIToFPOp, values: list[Expr]) -> Expr:
 
 def _to_integer(sign: str) -> Build:
     def convert(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
-        refuse_half(op)
+        refuse_small_float(op)
         (value,), type = values, scalar_type(op.results[0].type)
         if type == "bool":  # 0 and -1, or 0 and 1
             bound = Expr("-1", 15, value.type) if sign == "s" else Expr("1", 16, value.type)

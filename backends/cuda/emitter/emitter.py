@@ -20,11 +20,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ....core.diagnostics import did_you_mean
-from ....core.dtypes import dtype_of, numpy_dtype
+from ....core.dtypes import dtype_of, is_small_float, numpy_dtype
 from ....core.errors import UnsupportedError
 from ....transforms.lowering.module import NAME, NOALIAS, PACKED
 from ...llvm.function import unsupported
-from ...llvm.types import byte_size, dense_bytes, is_half, lanes, layout_of
+from ...llvm.types import byte_size, dense_bytes, lanes, layout_of
 from . import arith, control, math
 from . import gpu as threads
 from . import memref as buffers
@@ -386,7 +386,7 @@ def _literals(data: bytes, type: Attribute, kind: str) -> tuple[list[str], str]:
     dtype = dtype_of(type)
     values = np.frombuffer(data, numpy_dtype(dtype))
     if dtype.is_float:
-        texts = [None if is_half(type) else decimal(value.item(), type) for value in values]
+        texts = [None if is_small_float(type) else decimal(value.item(), type) for value in values]
         known = [text for text in texts if text is not None]
         if len(known) == len(texts):
             return known, kind

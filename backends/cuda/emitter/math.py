@@ -12,8 +12,9 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import Operation
 
-from ...llvm.arith import refuse_half
-from ...llvm.types import element_type, is_half
+from ....core.dtypes import is_small_float
+from ...llvm.arith import refuse_small_float
+from ...llvm.types import element_type
 from .arith import elementwise, half_bits, half_of_bits, integer_kind, type_of
 from .expression import INT, WIDTHS, Expr, binary, call, cast, number, select, to_unsigned, widen
 from .function import FunctionEmitter, Lowerings, unsupported
@@ -63,12 +64,12 @@ def function(name: str, *arguments: Expr) -> Expr:
 
 
 def _function(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
-    refuse_half(op)
+    refuse_small_float(op)
     return function(FUNCTIONS[type_of(op)], *values)
 
 
 def _absf(f: FunctionEmitter, op: math.AbsFOp, values: list[Expr]) -> Expr:
-    if not is_half(op.result.type):
+    if not is_small_float(op.result.type):
         return _function(f, op, values)
     (value,) = values
     return half_of_bits(_masked(value, 0x7FFF), value.type)
@@ -79,19 +80,19 @@ def _masked(value: Expr, mask: int) -> Expr:
 
 
 def _copysign(f: FunctionEmitter, op: math.CopySignOp, values: list[Expr]) -> Expr:
-    if not is_half(op.result.type):
+    if not is_small_float(op.result.type):
         return _function(f, op, values)
     magnitude, sign = values
     return half_of_bits(binary("|", _masked(magnitude, 0x7FFF), _masked(sign, 0x8000), INT), magnitude.type)
 
 
 def _rsqrt(f: FunctionEmitter, op: math.RsqrtOp, values: list[Expr]) -> Expr:
-    refuse_half(op)
+    refuse_small_float(op)
     return binary("/", float_literal(1.0, op.result.type), function("sqrt", *values), values[0].type)
 
 
 def _fpowi(f: FunctionEmitter, op: math.FPowIOp, values: list[Expr]) -> Expr:
-    refuse_half(op)
+    refuse_small_float(op)
     base, power = values
     if power.type == "bool":
         power = select(power, number(-1, INT), number(0, INT))

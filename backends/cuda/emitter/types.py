@@ -22,9 +22,9 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute
 
-from ....core.dtypes import dtype_of, numpy_dtype, wrap_int
+from ....core.dtypes import dtype_of, is_small_float, numpy_dtype, wrap_int
 from ....core.errors import UnsupportedError
-from ...llvm.types import element_type, is_bool, is_half, lanes
+from ...llvm.types import element_type, is_bool, lanes
 from .expression import INTEGERS, LONG, PRIMARY, UNARY, Expr, number
 
 HALF, BFLOAT = "__half", "__nv_bfloat16"
@@ -82,7 +82,7 @@ def decimal(value: float, type: Attribute) -> str | None:
     dtype = numpy_dtype(dtype_of(element_type(type)))
     with np.errstate(over="ignore"):
         rounded = dtype.type(value)
-    if is_half(type) or not np.isfinite(rounded) or 0 < abs(rounded) < np.finfo(dtype).tiny:
+    if is_small_float(type) or not np.isfinite(rounded) or 0 < abs(rounded) < np.finfo(dtype).tiny:
         return None
     text = repr(rounded.item()) if dtype.itemsize == 8 else str(rounded)
     text = text if any(c in text for c in ".e") else text + ".0"

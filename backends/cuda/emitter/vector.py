@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, VectorType
 from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...llvm.arith import refuse_half
+from ...llvm.arith import refuse_small_float
 from ...llvm.types import bit_width, byte_size, lanes
 from .arith import bitcast, elementwise, extreme, kind_of
 from .expression import (
@@ -119,8 +119,8 @@ def _store(f: FunctionEmitter, op: vector.StoreOp) -> None:
     buffer, where = _place(f, op, op.base, op.indices)
     access = _access_type(f, type, buffer, where)
     if access is not None:
-        text = _together(f, access, values, type)
-        f.statement(f"*reinterpret_cast<{access}*>(&{at(buffer, where).text}) = {text};")
+        whole = _together(f, access, values, type)
+        f.statement(f"*reinterpret_cast<{access}*>(&{at(buffer, where).text}) = {whole};")
         return
     where = f.once(where)
     values = [f.once(value) if value.reads else value for value in values]
@@ -137,10 +137,17 @@ def _together(f: FunctionEmitter, access: str, values: Sequence[Expr], type: Att
         return whole
     parts = ", ".join(stored(value, type) for value in values)
     if (kind, count) not in VECTOR_TYPES:
-        return f"{access}{{{{{parts}}}}}"
-    if access.startswith("__"):
-        return f"{access}({parts})"
-    return f"make_{access}({parts})"
+        return _struct(f, access, [stored(value, type) for value in values])
+    return f"{'' if access.startswith('__') else 'make_'}{access}({parts})"
+
+
+def _struct(f: FunctionEmitter, access: str, lanes: Sequence[str]) -> str:
+    """A variable that holds the lanes in a struct of ours."""
+    new = f.names.fresh("lanes")
+    f.line(f"{access} {new};")
+    for lane, value in enumerate(lanes):
+        f.line(f"{new}.lane[{lane}] = {value};")
+    return new
 
 
 def _masked_load(f: FunctionEmitter, op: vector.MaskedLoadOp) -> None:
@@ -226,7 +233,7 @@ def _shuffle(f: FunctionEmitter, op: vector.ShuffleOp) -> None:
 
 
 def _fma(f: FunctionEmitter, op: vector.FMAOp, values: list[Expr]) -> Expr:
-    refuse_half(op)
+    refuse_small_float(op)
     return function("fma", *values)
 
 
@@ -235,7 +242,7 @@ def _fma(f: FunctionEmitter, op: vector.FMAOp, values: list[Expr]) -> Expr:
 
 def _reduction(f: FunctionEmitter, op: vector.ReductionOp) -> None:
     """From the first lane on; the accumulator of a float sum or product comes before it, any other behind the last."""
-    refuse_half(op)
+    refuse_small_float(op)
     values, kind = list(f.lanes(op.vector)), op.kind.data
     combine = _combiner(f, op)
     first = op.acc is not None and kind in (Kind.ADD, Kind.MUL)

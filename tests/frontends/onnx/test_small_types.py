@@ -35,7 +35,7 @@ def model(nodes: Any, inputs: Any, outputs: Any, weights: Any = (), opset: int =
     infos = [
         [helper.make_tensor_value_info(name, dtype, shape) for name, shape, dtype in each] for each in (inputs, outputs)
     ]
-    graph = helper.make_graph(nodes, "g", *infos, initializers)
+    graph = helper.make_graph(nodes, "g", infos[0], infos[1], initializers)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=13)
 
 

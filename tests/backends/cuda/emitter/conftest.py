@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 
 from stepwell.backends.cuda.emitter import NVRTC_OPTIONS, EmittedCuda, EmittedKernel, KernelParameter, emit_cuda
 from stepwell.core.dtypes import numpy_dtype
-from stepwell.transforms.legalize_half_floats import LegalizeHalfFloatsPass
+from stepwell.transforms.legalize_small_floats import LegalizeSmallFloatsPass
 
 HOST = Path(__file__).with_name("host.h")
 # `-Wall` warns of parentheses that mislead, variables that are not set, numbers that do not fit.
@@ -113,7 +113,7 @@ def _passed(parameter: KernelParameter, value: Any) -> Any:
 
 def _emit(module: ModuleOp | str, parse: Callable[[str], ModuleOp]) -> EmittedCuda:
     module = parse(module) if isinstance(module, str) else module
-    LegalizeHalfFloatsPass().apply(Context(), module)
+    LegalizeSmallFloatsPass().apply(Context(), module)
     if any(isinstance(op, gpu.ModuleOp) for op in module.ops):
         return emit_cuda(module)
     return emit_cuda(_on_device(module))
