@@ -29,7 +29,7 @@ tir.func @kernel("A" %A: memref<8xf32>, "B" %B: memref<8xf32>, "n" %n: i32) {
   }
 }
 // CHECK:       tir.func @kernel(
-// CHECK:         tir.alloc_buffer "L" : memref<4x8x2xf32, "local">
+// CHECK:         tir.alloc_buffer "L" attributes {stepwell.of_threads = ["threadIdx.y", "threadIdx.x"]} : memref<4x8x2xf32, "local">
 // CHECK:         tir.for thread_binding "bx"
 // CHECK-NEXT:      tir.for serial "k" %k : i32 in [0 +: %n] {
 // CHECK-NEXT:        tir.for thread_binding "ty" %[[ty:.*]] : i32 in [0 +: 4] thread "threadIdx.y" {
