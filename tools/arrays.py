@@ -29,12 +29,17 @@ def read_arrays(path: Path) -> dict[str, Array]:
     raise OptionError(f"{path}: one array without a name, expected an .npz of several")
 
 
+def _storable(array: Array) -> Array:
+    """What only ml_dtypes has as bytes: that is what numpy writes anyway, but for float8_e5m2, which it cannot read."""
+    return array.view(f"V{array.itemsize}") if array.dtype.isbuiltin == 2 else array
+
+
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
     """Save arrays: all of them, or nothing. OSError."""
     scratch = path.parent / f".{path.name}.{secrets.token_hex(4)}"
     try:
         with scratch.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+            np.savez(file, allow_pickle=False, **{name: _storable(array) for name, array in arrays.items()})
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)

@@ -100,9 +100,11 @@ def _scalar_pack(where: str, parameter: ScalarParameter) -> Pack:
 
 
 def _int_bits(where: str, dtype: DType, value: Any) -> int:
-    is_foreign = isinstance(value, np.generic) and (value.dtype.isbuiltin == 2 or value.dtype == np.bool_)
+    number: Any = value
+    if isinstance(value, np.generic) and (value.dtype.isbuiltin == 2 or value.dtype == np.bool_):
+        number = value.item()  # pyright: ignore[reportUnknownMemberType]
     try:
-        number = operator.index(value.item() if is_foreign else value)  # pyright: ignore[reportArgumentType]
+        number = operator.index(number)
     except TypeError:
         raise ArgumentError(f"{where}: expected {dtype}, got {describe(value)}") from None
     low, high = int_range(dtype)

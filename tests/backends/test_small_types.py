@@ -236,7 +236,7 @@ def test_memory_holds_what_ml_dtypes_puts_there() -> None:
     mod = elementwise(["int4", "int4"], "int4", "$a * $b")
     a, b = np.array([-1, 7, -8], ml_dtypes.int4), np.array([3, 3, 1], ml_dtypes.int4)
     for got in results(mod, [a, b], "int4").values():
-        assert got.view("u1").tolist() == [13, 5, 8] == np.multiply(a, b).view("u1").tolist()
+        assert got.view("u1").tolist() == np.multiply(a, b).view("u1").tolist() == [13, 5, 8]
 
 
 def test_bytes_are_read_whatever_lies_above() -> None:

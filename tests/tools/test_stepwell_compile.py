@@ -226,6 +226,17 @@ def test_what_is_not_given_is_filled_only_if_that_is_said(capsys: Capture, tmp_p
     assert "h: bfloat16[2] from 1.0 to 2.0" in text
 
 
+def test_results_of_small_types_can_be_read_again(tmp_path: Path) -> None:
+    import ml_dtypes
+
+    from stepwell.tools.arrays import read_arrays, write_arrays
+
+    for dtype in (ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn, ml_dtypes.bfloat16, ml_dtypes.int4):
+        array = np.array([[1, 2, -2]], dtype)
+        write_arrays(tmp_path / "out.npz", {"y": array})
+        np.testing.assert_array_equal(read_arrays(tmp_path / "out.npz")["y"].view(dtype), array)
+
+
 def test_kernels_are_timed(capsys: Capture, out: Path) -> None:
     _, text, _ = stepwell(capsys, "run", out, "--size", "n=2", "--profile", "--repeat", "3", "--number", "2")
     assert re.search(r"of 3 times 2 ", text)

@@ -65,3 +65,26 @@ func.func @untouched(%a: f16, %b: f16, %c: i1, %m: memref<4xf16>, %i: index, %x:
 // CHECK-NEXT:   memref.store
 // CHECK-NEXT:   arith.addf %x, %x : f32
 // CHECK-NOT:    arith.truncf
+
+// Floats of 8 bits are computed in f32 as well.
+// CHECK-LABEL: func.func @float8
+func.func @float8(%a: f8E4M3FN, %b: f8E4M3FN) -> f8E4M3FN {
+  // CHECK: %[[A:.+]] = arith.extf %a : f8E4M3FN to f32
+  // CHECK-NEXT: %[[B:.+]] = arith.extf %b : f8E4M3FN to f32
+  // CHECK-NEXT: %[[C:.+]] = arith.mulf %[[A]], %[[B]] : f32
+  // CHECK-NEXT: arith.truncf %[[C]] : f32 to f8E4M3FN
+  %r = arith.mulf %a, %b : f8E4M3FN
+  func.return %r : f8E4M3FN
+}
+
+// A sign that is a bit of its own changes there; -0 of f8E4M3FNUZ would be a NaN.
+// CHECK-LABEL: func.func @signs
+func.func @signs(%a: f8E5M2, %b: f8E4M3FNUZ) -> (f8E5M2, f8E4M3FNUZ) {
+  // CHECK-NEXT: arith.negf %a : f8E5M2
+  %r = arith.negf %a : f8E5M2
+  // CHECK-NEXT: arith.extf %b : f8E4M3FNUZ to f32
+  // CHECK-NEXT: arith.negf {{.+}} : f32
+  // CHECK-NEXT: arith.truncf {{.+}} : f32 to f8E4M3FNUZ
+  %s = arith.negf %b : f8E4M3FNUZ
+  func.return %r, %s : f8E5M2, f8E4M3FNUZ
+}

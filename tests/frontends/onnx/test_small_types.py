@@ -32,10 +32,11 @@ def model(nodes: Any, inputs: Any, outputs: Any, weights: Any = (), opset: int =
         if isinstance(weights, list)
         else [numpy_helper.from_array(np.asarray(array), name) for name, array in dict(weights).items()]
     )
-    infos = [
-        [helper.make_tensor_value_info(name, dtype, shape) for name, shape, dtype in each] for each in (inputs, outputs)
-    ]
-    graph = helper.make_graph(nodes, "g", infos[0], infos[1], initializers)
+
+    def values(each: Any) -> list[Any]:
+        return [helper.make_tensor_value_info(name, dtype, shape) for name, shape, dtype in each]
+
+    graph = helper.make_graph(nodes, "g", values(inputs), values(outputs), initializers)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=13)
 
 
