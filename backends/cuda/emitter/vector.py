@@ -119,8 +119,8 @@ def _store(f: FunctionEmitter, op: vector.StoreOp) -> None:
     buffer, where = _place(f, op, op.base, op.indices)
     access = _access_type(f, type, buffer, where)
     if access is not None:
-        text = _together(f, access, values, type)
-        f.statement(f"*reinterpret_cast<{access}*>(&{at(buffer, where).text}) = {text};")
+        whole = _together(f, access, values, type)
+        f.statement(f"*reinterpret_cast<{access}*>(&{at(buffer, where).text}) = {whole};")
         return
     where = f.once(where)
     values = [f.once(value) if value.reads else value for value in values]
@@ -137,10 +137,17 @@ def _together(f: FunctionEmitter, access: str, values: Sequence[Expr], type: Att
         return whole
     parts = ", ".join(stored(value, type) for value in values)
     if (kind, count) not in VECTOR_TYPES:
-        return f"{access}{{{{{parts}}}}}"
-    if access.startswith("__"):
-        return f"{access}({parts})"
-    return f"make_{access}({parts})"
+        return _struct(f, access, [stored(value, type) for value in values])
+    return f"{'' if access.startswith('__') else 'make_'}{access}({parts})"
+
+
+def _struct(f: FunctionEmitter, access: str, lanes: Sequence[str]) -> str:
+    """A variable that holds the lanes in a struct of ours."""
+    new = f.names.fresh("lanes")
+    f.line(f"{access} {new};")
+    for lane, value in enumerate(lanes):
+        f.line(f"{new}.lane[{lane}] = {value};")
+    return new
 
 
 def _masked_load(f: FunctionEmitter, op: vector.MaskedLoadOp) -> None:
