@@ -302,11 +302,11 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "quantized to": (
         lambda: quantization.quantize(A, Q, U, out_dtype="int64"),
-        "qnn.quantize: out_dtype 'int64', expected 'int8', ",
+        "qnn.quantize: out_dtype 'int64', expected 'int4', 'uint4', 'int8', ",
     ),
     "quantized from": (
         lambda: quantization.dequantize(A, Q, U),
-        "qnn.dequantize: data of 'float32', expected 'int8', ",
+        "qnn.dequantize: data of 'float32', expected 'int4', 'uint4', 'int8', ",
     ),
     "hot floats": (lambda: transform.one_hot(A, 1, 0, 3), "one_hot: indices of float32, expected integers"),
     "a batch that is not": (
