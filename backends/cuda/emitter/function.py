@@ -301,12 +301,16 @@ class FunctionEmitter:
             label = op.attributes.get(BLOCK)
             if isinstance(label, StringAttr):
                 self.line(f"// {' '.join(label.data.split())}")
-            try:
-                self.module.lowering(op)(self, op)
-            except UnsupportedError as error:
-                if error.args and op.name in str(error.args[0]):
-                    raise
-                raise unsupported(op, str(error)) from error
+            self._write(op)
+
+    def _write(self, op: Operation) -> None:
+        """Write one operation; an error that does not say where it is, is one of the operation."""
+        try:
+            self.module.lowering(op)(self, op)
+        except UnsupportedError as error:
+            if op.regions or str(error).startswith(op.name):
+                raise
+            raise unsupported(op, str(error)) from error
 
 
 def _is_beside(value: SSAValue, user: Operation) -> bool:

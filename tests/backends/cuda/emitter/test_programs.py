@@ -1,0 +1,59 @@
+"""Random programs, lowered as for native code: as CUDA C++ in one thread they compute what the oracle computes."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, assume, given, settings
+
+from stepwell.backends.oracle import run_oracle
+from stepwell.core.dtypes import numpy_dtype
+from stepwell.core.errors import UnsupportedError
+from stepwell.module import Module
+from stepwell.tools.testing.comparison import same
+from stepwell.tools.testing.environment import Features
+from stepwell.tools.testing.programs import copy_arguments
+from stepwell.tools.testing.strategies import programs
+from stepwell.transforms.pipelines import apply_passes, lower
+
+# A failure is not made smaller: each attempt is a run of g++.
+OPTIONS = settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+)
+
+
+def check(on_host, module: Module, lowered: Module, arguments: dict[str, Any]) -> None:
+    expected, got = copy_arguments(arguments), copy_arguments(arguments)
+    result = run_oracle(module, "main", expected)
+    try:
+        kernel = on_host(lowered.op)["main"]
+    except UnsupportedError as error:
+        assume("static shape" not in str(error))  # memory of a size that the arguments say
+        raise
+    if result is not None:
+        dtype = numpy_dtype(kernel.kernel.parameters[-1].dtype or "")
+        got.append(np.zeros(1, dtype))
+        expected.append(np.array([result]).astype(dtype))
+    kernel(*got)
+    assert not kernel.trapped
+    for name, a, b in zip([*arguments, "the result"], got, expected, strict=False):
+        assert same(a, b), f"{name}\n{kernel.source}"
+
+
+@OPTIONS
+@given(program=programs(Features()))
+def test_kernels_compute_exactly_what_the_oracle_computes(on_host, program: tuple[Module, dict[str, Any]]) -> None:
+    module, arguments = program
+    check(on_host, module, lower(module), arguments)
+
+
+@OPTIONS
+@given(program=programs(Features(size=12)))
+def test_kernels_with_vectors_compute_exactly_what_the_oracle_computes(
+    on_host, program: tuple[Module, dict[str, Any]]
+) -> None:
+    module, arguments = program
+    vectors = apply_passes(module, "tir-resolve-blocks,tir-vectorize-loops")
+    check(on_host, module, lower(vectors), arguments)
