@@ -354,6 +354,28 @@ class Module:
 """
 
 
+PRODUCT = """
+@T.prim_func
+def main(A: T.Buffer((8, 8), "int32"), B: T.Buffer((8, 8), "int32"), C: T.Buffer((8, 8), "int32")):
+    for i, j, k in T.grid(8, 8, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
+
+def test_a_reduction_in_a_block_whose_init_is_outside_keeps_both_sides_together() -> None:
+    sch = Schedule(parse_tvmscript(PRODUCT))
+    sch.blockize(sch.get_loops("C")[0])
+    sch.blockize(sch.get_block("C_o"))
+    before = str(sch.mod)
+    with pytest.raises(ScheduleError, match="block C_o reads elements of buffer C that it has written itself"):
+        sch.cache_write("C_o", 0, "global")
+    assert str(sch.mod) == before
+
+
 def test_a_block_that_reads_what_it_has_written_keeps_both_sides_together() -> None:
     sch = Schedule(parse_tvmscript(SEQUENTIAL))
     outer = sch.blockize(sch.get_loops("B")[0])

@@ -15,7 +15,7 @@ from ..names import loop_name, memory_name
 from ..threads import is_thread_loop
 from .accesses import Collector
 from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, Point
-from .flow import flow_of, is_used_outside, rank_of
+from .flow import Flow, flow_of, is_used_outside, rank_of
 from .model import Region, combine
 from .points import at_point, render, render_parameters, smallest
 from .sources import LIVE_IN, Ambiguous, Memory, Source
@@ -49,7 +49,7 @@ def _is_private(loop: Operation, memory: Memory) -> bool:
     """Whether each iteration may have its own copy of some memory."""
     if memory is None or isinstance(memory, BlockArgument) or is_used_outside(loop, memory):
         return False
-    sources = _sources_inside(Region(loop, around=False), memory)
+    sources = _sources_inside(flow_of(Region(loop, around=False), {memory}), memory)
     return sources is not None and all(source.writer != LIVE_IN for source in sources)
 
 
@@ -58,13 +58,16 @@ def reads_its_writes(block: BlockOp, buffer: SSAValue) -> bool:
 
     buffer: what the memory is called that is allocated or a parameter, not a view of it.
     """
-    sources = _sources_inside(Region(block), buffer)
+    flow = flow_of(Region(block), {buffer})
+    updates = flow.memories[buffer].updates if buffer in flow.memories else []
+    if any(not event.relation.is_injective() for _, event in updates):  # a reduction adds to what it has written
+        return True
+    sources = _sources_inside(flow, buffer)
     return sources is None or any(source.writer != LIVE_IN for source in sources)
 
 
-def _sources_inside(region: Region, memory: Memory) -> list[Source] | None:
+def _sources_inside(flow: Flow, memory: Memory) -> list[Source] | None:
     """Who has written what the statements of a region read of some memory; None if that is not known."""
-    flow = flow_of(region, {memory})
     if memory not in flow.memories:
         return []
     try:
