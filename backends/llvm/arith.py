@@ -48,6 +48,7 @@ _RESIZES = {
 }
 _SATURATING = {arith.FPToSIOp: "fptosi.sat", arith.FPToUIOp: "fptoui.sat"}
 _DIVISIONS = {arith.DivSIOp: "sdiv", arith.RemSIOp: "srem", arith.DivUIOp: "udiv", arith.RemUIOp: "urem"}
+_REMAINDERS = (arith.RemSIOp, arith.RemUIOp)
 _SHIFTS = {arith.ShLIOp: "shl", arith.ShRUIOp: "lshr", arith.ShRSIOp: "ashr"}
 _ICMP = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 _FCMP = (
@@ -273,6 +274,19 @@ class _Division:
         return self.f.op(f"{instruction} {self.type} {quotient}, {step}")
 
 
+def _divide(f: FunctionEmitter, op: arith.DivSIOp) -> None:
+    if bit_width(op.lhs.type) == 1:
+        _divide_bits(f, op)
+    else:
+        _DIVIDE[type(op)](f, op)
+
+
+def _divide_bits(f: FunctionEmitter, op: arith.DivSIOp) -> None:
+    """A single bit, divided by 1 or -1, is itself, as -1 is 1; by 0 it is 0. Nothing remains."""
+    lhs, rhs = f.operands((op.lhs, op.rhs)) if not isinstance(op, _REMAINDERS) else ("zeroinitializer",) * 2
+    f.bind(op.result, f.op(f"and {register_type(op.lhs.type)} {lhs}, {rhs}"))
+
+
 def _division(f: FunctionEmitter, op: arith.DivSIOp) -> None:
     instruction = _DIVISIONS[type(op)]
     division = _Division(f, op, signed=instruction.startswith("s"))
@@ -318,6 +332,14 @@ def _unsigned_ceil_division(f: FunctionEmitter, op: arith.CeilDivUIOp) -> None:
     division = _Division(f, op, signed=False)
     quotient, remainder = division.apply("udiv"), division.apply("urem")
     f.bind(op.result, division.finish(division.adjust(quotient, division.is_zero(remainder, negated=True), "add")))
+
+
+_DIVIDE: Lowerings = {
+    **dict.fromkeys(_DIVISIONS, _division),
+    arith.FloorDivSIOp: _floor_division,
+    arith.CeilDivSIOp: _ceil_division,
+    arith.CeilDivUIOp: _unsigned_ceil_division,
+}
 
 
 # shifts
@@ -373,11 +395,8 @@ LOWERINGS: Lowerings = {
     **dict.fromkeys(_FLOAT_EXTREMES, _float_extreme),
     **dict.fromkeys(_RESIZES, _resize),
     **dict.fromkeys(_SATURATING, _saturating),
-    **dict.fromkeys(_DIVISIONS, _division),
+    **dict.fromkeys(_DIVIDE, _divide),
     **dict.fromkeys(_SHIFTS, _shift),
-    arith.FloorDivSIOp: _floor_division,
-    arith.CeilDivSIOp: _ceil_division,
-    arith.CeilDivUIOp: _unsigned_ceil_division,
     arith.NegfOp: _negf,
     arith.CmpiOp: _cmpi,
     arith.CmpfOp: _cmpf,

@@ -109,6 +109,19 @@ def test_constant_right_operands_mean_the_same(elementwise, name: str, lanes: in
         np.testing.assert_array_equal(out, expected, err_msg=str(constant))
 
 
+@pytest.mark.parametrize("name", [name for name in BINARY if not name.startswith("sh")])
+@pytest.mark.parametrize("right", ["%x1", "true", "false"])
+def test_integer_operations_on_single_bits(elementwise, name: str, right: str) -> None:
+    a, b = (np.array(bits, bool) for bits in ([0, 0, 1, 1], [0, 1, 0, 1]))
+    out = np.empty_like(a)
+    literal = f"%k = arith.constant {right}\n" if right != "%x1" else ""
+    body = f"{literal}%r = arith.{name} %x0, {'%k' if literal else right} : i1"
+    elementwise(body, ["i1"] * 2, "i1")(a, b, out)
+    others = b if not literal else np.full(4, right == "true")
+    expected = [BINARY[name](-int(x), -int(y), 1) & 1 for x, y in zip(a, others, strict=True)]
+    np.testing.assert_array_equal(out, np.array(expected, bool))
+
+
 def assert_same(actual: np.ndarray, expected: np.ndarray) -> None:
     """Equal as numbers, with the same signs of zeros; any NaN equals any."""
     with np.errstate(invalid="ignore"):  # signalling NaNs
