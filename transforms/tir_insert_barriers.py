@@ -157,7 +157,7 @@ class _Kernel:
         """
         for n, a in enumerate(inside):
             for b in inside[n:]:
-                for memory in self._shared(a, b):
+                for memory in filter(None, self._shared(a, b)):
                     pairs = [(x, y) for x in _touches(a, memory) for y in _touches(b, memory)]
                     needed = [(x, y) for x, y in pairs if (x.is_write and y.is_read) or (x.is_read and y.is_write)]
                     if any(self._meet(x, y, None) for x, y in needed):

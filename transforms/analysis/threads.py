@@ -99,8 +99,13 @@ def cooperates(team: BoundLoop) -> bool:
 
 def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
     """The axes for each thread of which there is some memory: of scope `local`, or of no scope and used inside of one
-    loop over threads alone. The axes are those around all that uses it."""
-    if memory is None or isinstance(memory.owner, Block) or not isinstance(memory.type, MemRefType):
+    loop over threads alone. The axes are those around all that uses it, or that allocates it behind a pointer."""
+    if memory is None or isinstance(memory.owner, Block):
+        return ()
+    if isinstance(memory.owner, AllocateOp):
+        is_shared = memory.owner.pointer.type.scope.data.startswith("shared")
+        return () if is_shared else tuple(axis for axis in THREAD_AXES if axis in _axes_around(memory.owner))
+    if not isinstance(memory.type, MemRefType):
         return ()
     users = [use.operation for use in memory.uses if not isinstance(use.operation, AccessOp)]
     if not is_local(memory) and (memory.type.memory_space != NoneAttr() or len({team_of(u) for u in users}) != 1):
