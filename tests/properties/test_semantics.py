@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from xdsl.context import Context
 from xdsl.passes import ModulePass
 
 from stepwell.backends.oracle import run_oracle
+from stepwell.core.errors import UnsupportedError
 from stepwell.module import Module
 from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.environment import Features
@@ -36,9 +37,16 @@ def make(name: str, **options: Any) -> ModulePass:
 
 
 def apply(module: Module, step: ModulePass) -> Module:
-    """What a pass makes of a copy of a module; the copy must verify."""
+    """What a pass makes of a copy of a module; the copy must verify.
+
+    Blocks of a grid that are launched by threads, among other statements, are refused: which block would do these?
+    """
     module = module.clone()
-    step.apply(Context(), module.op)
+    try:
+        step.apply(Context(), module.op)
+    except UnsupportedError as error:
+        assume("a store in a kernel with" not in str(error))
+        raise
     module.verify()
     return module
 

@@ -39,3 +39,31 @@ tir.func @main("A" %A: memref<4x8xf32>, "B" %B: memref<4x8xf32>) {
 // CHECK-NEXT:      %[[s2:.*]] = tir.const "shared" : !tir.handle
 // CHECK-NEXT:      tir.call_intrin "tvm_storage_sync"(%[[s2]]) : !tir.handle
 // CHECK-NEXT:    }
+
+// Memory behind a pointer that a thread allocates is its own, and a check is no access.
+tir.func @counted("A" %A: memref<8xi32>) {
+  tir.launch_thread "bx" %bx : i32 in 1 thread "blockIdx.x" {
+    tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+      %p = tir.allocate "p" [1] : !tir.handle<i32>
+      %n = tir.decl_buffer "n" %p : !tir.handle<i32> -> memref<1xi32>
+      %c0 = arith.constant 0 : i32
+      tir.store %c0, %n[%c0] : memref<1xi32>
+      tir.while {
+        %c0_1 = arith.constant 0 : i32
+        %now = tir.load %n[%c0_1] : memref<1xi32>
+        %goes = arith.cmpi slt, %now, %tx : i32
+        tir.yield %goes : i1
+      } do {
+        %c0_2 = arith.constant 0 : i32
+        %old = tir.load %n[%c0_2] : memref<1xi32>
+        %c1 = arith.constant 1 : i32
+        %new = arith.addi %old, %c1 : i32
+        tir.store %new, %n[%c0_2] : memref<1xi32>
+      }
+      %true = arith.constant true
+      tir.assert %true, "always"
+    }
+  }
+}
+// CHECK:       tir.func @counted
+// CHECK-NOT:   tvm_storage_sync
