@@ -95,7 +95,7 @@ class _Host:
         arrays = arrays_of(source)
         kinds = [(name, value.type) for name, value in source.params]
         kinds += [(name, op.result.type) for name, op in arrays.items()]
-        kinds += [(f"output{n}", type) for n, type in enumerate(source.result_types_)]
+        kinds += [(name, value.type) for name, value in source.results_]
         self._check_sizes([value.type for _, value in source.params])
         params = [(fresh_name(name, self.names), _parameter_type(type)) for name, type in kinds]
         bytes_needed = workspace_of(source)

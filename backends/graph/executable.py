@@ -109,13 +109,11 @@ class Executable:
 
     def input(self, key: str | int) -> TensorSpec:
         """The input of a name or number. ArgumentError if there is none."""
-        names = [spec.name for spec in self.inputs]
-        if isinstance(key, int) and 0 <= key < len(names):
-            return self.inputs[key]
-        if key not in names:
-            near = did_you_mean(key, names) if isinstance(key, str) else ""
-            raise ArgumentError(f"no input {key!r}{near}, there is {', '.join(names) or 'none'}")
-        return self.inputs[names.index(str(key))]
+        return self.inputs[_index("input", self.inputs, key)]
+
+    def output_index(self, key: str | int) -> int:
+        """The number of the output of a name or number. ArgumentError if there is none."""
+        return _index("output", self.outputs, key)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save all of it: as one file if `path` ends in `.tar`, else as a folder.
@@ -180,6 +178,16 @@ def build_graph(
     return describe(graph, library, entry)
 
 
+def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:
+    names = [spec.name for spec in specs]
+    if isinstance(key, int) and 0 <= key < len(names):
+        return key
+    if key not in names:
+        near = did_you_mean(key, names) if isinstance(key, str) else ""
+        raise ArgumentError(f"no {kind} {key!r}{near}, there is {', '.join(names) or 'none'}")
+    return names.index(str(key))
+
+
 def describe(graph: Module, library: Library, entry: str) -> Executable:
     """A graph of calls, and the native code of it."""
     func = graph.functions[entry]
@@ -193,7 +201,7 @@ def describe(graph: Module, library: Library, entry: str) -> Executable:
         elif isinstance(op, ConstantOp) and op.result in func.returned:
             table.add(op.result, f"number{len(table.specs)}")
     steps = table.steps(func)
-    outputs = [TensorSpec(f"output{n}", shape_of(v), dtype_of_tensor(v)) for n, v in enumerate(func.returned)]
+    outputs = [TensorSpec(name, shape_of(value), dtype_of_tensor(value)) for name, value in func.results_]
     return Executable(
         tuple(table.specs[n] for n in inputs),
         tuple(outputs),

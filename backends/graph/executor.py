@@ -98,13 +98,13 @@ class GraphExecutor:
         assert self._run is not None
         self._run()
 
-    def get_output(self, index: int, out: Any = None) -> Array:
-        """An output of the last run, which the next one writes over; or `out`, to which it is copied.
+    def get_output(self, key: str | int, out: Any = None) -> Array:
+        """An output of the last run, by name or number, which the next one writes over; or `out`, a copy.
 
-        ArgumentError for a number that is none and for an array of another type, ExecutionError if nothing has run.
+        ArgumentError for a name or number that is none and for an array of another type, ExecutionError if nothing has
+        run.
         """
-        if not 0 <= index < self.num_outputs:
-            raise ArgumentError(f"output {index}, expected one from 0 to {self.num_outputs - 1}")
+        index = self.executable.output_index(key)
         if not self._outputs:
             raise ExecutionError("nothing has been run")
         if out is None:
@@ -112,7 +112,7 @@ class GraphExecutor:
         found, target = self._outputs[index], as_array(out)
         if target.shape != found.shape or target.dtype != found.dtype:
             given = f"{target.dtype} of shape {target.shape}"
-            raise ArgumentError(f"output {index}: {given}, expected {found.dtype} of shape {found.shape}")
+            raise ArgumentError(f"output {key}: {given}, expected {found.dtype} of shape {found.shape}")
         target[...] = found
         return out
 

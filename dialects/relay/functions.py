@@ -74,6 +74,9 @@ from .types import dtype_of_tensor, names_of, shape_of, verify_tensor
 SIZE_LIMITS = "size_limits"
 """The attribute of a function that says, as text, between which numbers sizes must be: `n <= 64`, `n >= 1`."""
 
+RESULT_NAMES = "result_names"
+"""The attribute of a function that says what its results are called."""
+
 
 @dataclass(frozen=True)
 class SizeLimit:
@@ -124,6 +127,7 @@ class FuncOp(TirOp):
         (C1) one name for each parameter, which is a tensor that says all its sizes.
         (C2) the body ends in relay.return.
         (C3) its size limits are strings such as "n <= 64" and "n >= 1", of sizes of its parameters.
+        (C4) its result names, if it has some, are as many as its results, and all different.
 
     Example
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -188,11 +192,20 @@ class FuncOp(TirOp):
         return [value.type for value in self.returned]
 
     @property
+    def results_(self) -> list[tuple[str, SSAValue]]:
+        """Name and value of each of them: `output0`, `output1`, ... if it does not say names."""
+        names = self._texts(RESULT_NAMES) or [f"output{n}" for n in range(len(self.returned))]
+        return list(zip(names, self.returned, strict=True))
+
+    @property
     def size_limits(self) -> list[SizeLimit]:
         """Between which numbers sizes must be."""
-        said = None if self.func_attrs is None else self.func_attrs.data.get(SIZE_LIMITS)
+        return [SizeLimit.of(text) for text in self._texts(SIZE_LIMITS)]
+
+    def _texts(self, name: str) -> list[str]:
+        said = None if self.func_attrs is None else self.func_attrs.data.get(name)
         texts: Any = () if said is None else as_python(said)
-        return [SizeLimit.of(str(text)) for text in (texts if isinstance(texts, tuple) else [texts])]
+        return [str(text) for text in (texts if isinstance(texts, tuple) else [texts])]
 
     def verify_(self) -> None:
         names, arguments = len(self.param_names.data), self.body.block.args
@@ -201,6 +214,10 @@ class FuncOp(TirOp):
             verify_tensor(argument.type, f"(C1) parameter {name}:")
         require(isinstance(self.body.block.last_op, ReturnOp), "(C2) the body does not end in relay.return")
         self._verify_limits()
+        named = self._texts(RESULT_NAMES)
+        count = len(self.returned)
+        require(len(named) in (0, count), f"(C4) {len(named)} result names for {count} results")
+        require(len(set(named)) == len(named), f"(C4) results of one name: {', '.join(named)}")
 
     def _verify_limits(self) -> None:
         try:

@@ -10,19 +10,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ...core.errors import StepwellError
-from ...dialects.relay import SIZE_LIMITS, ConstantOp, FuncOp, ReturnOp, Size, tensor_type
+from ...dialects.relay import RESULT_NAMES, SIZE_LIMITS, ConstantOp, FuncOp, ReturnOp, Size, tensor_type
 from ...dialects.tir.base import strings
 from ...expressions.errors import TeError
 from ...module import Module
+from ...transforms.analysis.names import fresh_name
 from .building import Builder
 from .call import Call
 from .errors import OnnxError, OnnxUnsupportedError, located
 from .expand import expand_node
 from .graph import Array, OnnxGraph, OnnxNode, OnnxValue, TensorType
 from .model import load_model
+from .operand_types import check_operand_types
 from .registry import IMPORTERS, Results, unsupported
 from .symbols import NotKnownError
 from .values import Item, Tensor, of_array, require_dtype, type_of_item
@@ -73,10 +75,15 @@ def _imported(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: bool, n
         scope.items[param] = builder.computed(value)
     scope.run(graph)
     builder.say("")
-    results = [_returned(builder, scope.find(output.name), output.name) for output in graph.outputs]
-    builder.relay.insert(ReturnOp([value for values in results for value in values]))
+    results: dict[str, SSAValue] = {}
+    for output in graph.outputs:
+        for value in _returned(builder, scope.find(output.name), output.name):
+            results[fresh_name(output.name, set(results))] = value
+    builder.relay.insert(ReturnOp(list(results.values())))
+    said: dict[str, Attribute] = {RESULT_NAMES: strings(results)}
     if builder.limits:
-        func.func_attrs = DictionaryAttr({SIZE_LIMITS: strings(builder.size_limits)})
+        said[SIZE_LIMITS] = strings(builder.size_limits)
+    func.func_attrs = DictionaryAttr(said)
     names_of = (op.array_name for op in func.walk() if isinstance(op, ConstantOp))
     used = {name.data for name in names_of if name is not None}
     return Module(ModuleOp([func]), {key: array for key, array in constants.items() if key in used})
@@ -168,7 +175,9 @@ class Scope:
     def node(self, node: OnnxNode) -> None:
         """Import a node: its results become known by name."""
         with located(node.place):
-            made = self._results(node, [self.find(name) for name in node.inputs])
+            operands = [self.find(name) for name in node.inputs]
+            check_operand_types(node, operands)
+            made = self._results(node, operands)
         for name, item in zip(node.outputs, made, strict=False):
             if name:
                 self.items[name] = item

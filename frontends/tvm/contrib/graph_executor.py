@@ -71,7 +71,7 @@ class GraphModule:
     def get_num_inputs(self) -> int:
         return self._executor.num_inputs
 
-    def get_output(self, index: int, out: NDArray | None = None) -> NDArray:
+    def get_output(self, index: str | int, out: NDArray | None = None) -> NDArray:
         """A copy of an output, in `out` if that is given."""
         found = self._executor.get_output(index)
         return NDArray(found.copy(), cpu()) if out is None else out.copyfrom(found)

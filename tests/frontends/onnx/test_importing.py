@@ -496,6 +496,19 @@ def test_what_goes_through_comes_out() -> None:
     check(proto, random(2, 3))
 
 
+def test_results_keep_their_names() -> None:
+    nodes = [node("Exp", ["x"], ["scores"]), node("Neg", ["scores"], ["b/1"])]
+    proto = model(nodes, [value("x", (2, 3))], ["b/1", "scores", "scores"])
+    executor = GraphExecutor(build_graph(from_onnx(proto)))
+    assert [spec.name for spec in executor.executable.outputs] == ["b/1", "scores", "scores_1"]
+    x = random(2, 3)
+    executor.run(x=x)
+    np.testing.assert_allclose(executor.get_output("b/1"), -np.exp(x), 1e-6)
+    np.testing.assert_array_equal(executor.get_output("scores_1"), executor.get_output(1))
+    with pytest.raises(ArgumentError, match="no output 'score', did you mean 'scores'"):
+        executor.get_output("score")
+
+
 @pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax"])
 def test_softmax_of_float16_is_rounded_where_its_definition_rounds(op_type: str) -> None:
     x = (4 * random(5, 6)).astype("float16")
@@ -594,6 +607,17 @@ IMAGE = value("x", (1, 4, 5, 5))
         ),
         (node("RNN", ["q", "a", "a"], ["y"], direction="bidirectional"), "RNN: weights of 1 directions, expected 2"),
         (node("MatMul", ["x", "s"], ["y"]), "(MatMul): nn.dense: data"),
+        (
+            node("Add", ["x", "i"], ["y"]),
+            "(Add): operand 1 (B) is of int64, expected float32, which operand 0 (A) is of",
+        ),
+        (
+            node("Concat", ["x", "x", "i"], ["y"], axis=0),
+            "(Concat): operand 2 (inputs) is of int64, expected float32, which operand 0 (inputs) is of",
+        ),
+        (node("Sqrt", ["i"], ["y"]), "(Sqrt): operand 0 (X) is of int64, expected float32, "),
+        (node("Reshape", ["x", "s"], ["y"]), "(Reshape): operand 1 (shape) is of float32, expected int64"),
+        (node("Where", ["x", "x", "x"], ["y"]), "(Where): operand 0 (condition) is of float32, expected bool"),
     ],
 )
 def test_what_a_node_says_wrong_is_an_error_that_says_what_was_expected(nodes: Any, message: str) -> None:

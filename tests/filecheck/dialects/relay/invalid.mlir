@@ -164,3 +164,19 @@ relay.func @f("x" %x: tensor<4xf32>) {
   relay.return
 }
 // CHECK: (C3) results tensor<5xf32>, expected tensor<4xf32>
+
+// -----
+
+// (C4) relay.func: as many names as results.
+relay.func @f("x" %x: tensor<4xf32>) attrs {result_names = ["y", "z"]} {
+  relay.return %x : tensor<4xf32>
+}
+// CHECK: (C4) 2 result names for 1 results
+
+// -----
+
+// (C4) relay.func: different names.
+relay.func @f("x" %x: tensor<4xf32>) attrs {result_names = ["y", "y"]} {
+  relay.return %x : tensor<4xf32>, %x : tensor<4xf32>
+}
+// CHECK: (C4) results of one name: y, y

@@ -1,0 +1,69 @@
+"""Whether the operands of a node have data types that its operator takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from onnx import TensorProto, defs, helper
+
+from .errors import OnnxError
+from .graph import OnnxNode, dtype_name
+from .values import Item, Tensor
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """What an operator says of an operand: its name, the data types that it takes, and, if other operands have the same
+    one, what that is called."""
+
+    name: str
+    dtypes: tuple[str, ...]
+    variable: str | None
+
+
+def check_operand_types(node: OnnxNode, operands: Sequence[Item]) -> None:
+    """OnnxError for tensors of a data type that an operator of ONNX's does not take, or not together."""
+    known = _operands(node.op_type, node.version, node.domain)
+    bound: dict[str, tuple[str, str]] = {}
+    for index, value in enumerate(operands):
+        if not isinstance(value, Tensor) or not known:
+            continue
+        operand = known[min(index, len(known) - 1)]
+        if value.dtype not in operand.dtypes:
+            expected = ", ".join(operand.dtypes) or "no tensor"
+            raise OnnxError(f"operand {index} ({operand.name}) is of {value.dtype}, expected {expected}")
+        if operand.variable is None:
+            continue
+        name, dtype = bound.setdefault(operand.variable, (f"operand {index} ({operand.name})", value.dtype))
+        if value.dtype != dtype:
+            raise OnnxError(
+                f"operand {index} ({operand.name}) is of {value.dtype}, expected {dtype}, which {name} is of"
+            )
+
+
+@cache
+def _operands(op_type: str, version: int, domain: str) -> tuple[_Operand, ...]:
+    """The operands of an operator; none for one that is not known here. The last one may stand for several."""
+    if not defs.has(op_type, version, domain):
+        return ()
+    schema = defs.get_schema(op_type, version, domain)
+    variables = {constraint.type_param_str for constraint in schema.type_constraints}
+    return tuple(
+        _Operand(
+            each.name,
+            tuple(dtype for text, dtype in _dtypes().items() if each.types & {text, f"optional({text})"}),
+            each.type_str if each.type_str in variables and each.is_homogeneous else None,
+        )
+        for each in schema.inputs
+    )
+
+
+@cache
+def _dtypes() -> dict[str, str]:
+    """What ONNX calls tensors, and the data types of their elements."""
+    return {
+        f"tensor({TensorProto.DataType.Name(code).lower()})": dtype_name(helper.tensor_dtype_to_np_dtype(code))
+        for code in helper.get_all_tensor_dtypes()
+    }
