@@ -251,7 +251,6 @@ def test_functions_without_a_kernel_are_called(on_host) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("func.call @g() : () -> ()", "g is a kernel, which is launched, not called"),
         ("func.call @h() : () -> ()", r"func\.call.*no function called 'h' on the device"),
         ("func.call @p() : () -> ()", "p is a function of Python"),
     ],
@@ -259,8 +258,22 @@ def test_functions_without_a_kernel_are_called(on_host) -> None:
 def test_what_cannot_be_called_is_refused(emit_text, body: str, message: str) -> None:
     with pytest.raises(UnsupportedError, match=message):
         emit_text(f"""func.func private @p() attributes {{stepwell.packed = "p"}}
-          func.func @g() {{ func.return }}
           func.func @f() {{ {body}\n func.return }}""")
+
+
+def test_a_kernel_is_not_called(emit_text) -> None:
+    with pytest.raises(UnsupportedError, match="g is a kernel, which is launched, not called"):
+        emit_text("""
+          "gpu.module"() <{sym_name = "device"}> ({
+            "gpu.func"() <{function_type = () -> (), kernel}> ({
+              "gpu.return"() : () -> ()
+            }) {sym_name = "g"} : () -> ()
+            "gpu.func"() <{function_type = () -> (), kernel}> ({
+              func.call @g() : () -> ()
+              "gpu.return"() : () -> ()
+            }) {sym_name = "f"} : () -> ()
+          }) : () -> ()
+        """)
 
 
 def test_functions_that_call_themselves_are_refused(emit_text) -> None:
