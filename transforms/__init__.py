@@ -34,6 +34,7 @@ PASSES: dict[str, str] = {
     "tir-launch-blocks": "TirLaunchBlocksPass",
     "tir-launch-threads": "TirLaunchThreadsPass",
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",
+    "tir-lower-thread-reductions": "TirLowerThreadReductionsPass",
     "tir-plan-allocations": "TirPlanAllocationsPass",
     "tir-resolve-blocks": "TirResolveBlocksPass",
     "tir-schedule-kernels": "TirScheduleKernelsPass",

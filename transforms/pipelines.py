@@ -177,10 +177,10 @@ def lower_launches(mod: Module, after: AfterPass | None = None) -> Module:
     after, errors: as of `lower`.
     """
     from .gpu_outline_kernels import GpuOutlineKernelsPass
+    from .tir_lower_thread_reductions import TirLowerThreadReductionsPass
 
     mod = mod.clone()
-    if has_graphs(mod.op):
-        _apply(mod, relay_to_tir(), after)
+    _apply(mod, [*to_tir(mod.op), TirLowerThreadReductionsPass()], after)
     _apply(mod, resolve_tir(), after)
     _apply(mod, launch_tir(), after)
     _check_launched(mod.op)
