@@ -316,7 +316,10 @@ class _Distributor:
             self._copy([op], context.point)
             return
         axes = thread_axes_of(op.buffer)
-        extents = {t.axis: _end(*t.bounds) for t in context.team if t.axis in axes}
+        extents: dict[str, Mixed] = {}
+        _add_extents(extents, self.root)
+        extents |= {t.axis: _end(*t.bounds) for t in context.team}
+        extents = {axis: extent for axis, extent in extents.items() if axis in axes}
         self.expanded[op.buffer] = expand(op, extents, context.point, self.values)
 
     # Statements of one thread

@@ -251,10 +251,12 @@ class _Lowering:
         place = [*self._place(builder, {**fixed, **taken.loops}), builder.const(0, "int32")]
         stores = {op.buffer: op for op in taken.block.walk() if isinstance(op, StoreOp)}
         first = [stores[a.buffer] for a in self.accumulators]
-        values = [builder.load(shared, place) for shared in self.shared]
-        values = self.reduction.reducer.combine(builder, [store.value for store in first], values)
-        for value, store in zip(values, first, strict=True):
-            builder.store(value, store.buffer, store.indices)
+        start = [store.value for store in first]
+        for n, store in enumerate(first):
+            values = [builder.load(shared, place) for shared in self.shared]
+            values = self.reduction.reducer.combine(builder, start, values)
+            builder.store(values[n], store.buffer, store.indices)
+        for store in first:
             store.detach()
             store.erase()
         treeify(taken.block)
