@@ -164,7 +164,7 @@ class _Kernel:
                         name = memory_name(memory)
                         raise UnsupportedError(
                             f"{where(op)}a thread reads or adds to {name} what another one writes in one statement; a "
-                            "reduction over threads needs rfactor, by which each has its own part"
+                            "reduction over threads needs an init, or rfactor, so that each has its own part"
                         )
 
     def _shared(self, a: Statement, b: Statement) -> list[SSAValue | None]:

@@ -29,7 +29,7 @@ from .analysis.index import Analyzer, export
 from .analysis.memories import LOCAL
 from .analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name, loop_name
 from .analysis.scopes import ancestors, statements
-from .analysis.thread_reductions import ThreadReduction, thread_reduction
+from .analysis.thread_reductions import ThreadReduction, check_begin, thread_reduction
 from .analysis.threads import BLOCK_AXES, axis_of
 from .analysis.tree import treeify
 from .lowering.types import where
@@ -114,6 +114,7 @@ class _Lowering:
             plan = plan_init(self.block, self.reduction.place)
         except ScheduleError as error:
             raise UnsupportedError(f"{where(self.block)}{error.reason}") from error
+        check_begin(self.reduction, plan.fixed)
         self._open_kernel()
         self._allocate()
         self._start()

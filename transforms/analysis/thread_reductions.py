@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -64,7 +64,7 @@ def thread_reduction(block: BlockOp) -> ThreadReduction | None:
     if isinstance(reducer, str):
         raise _refused(block, reducer)
     _check_body(block, reducer)
-    _check_instances(block, chain, reduced)
+    _check_once(block, chain)
     rows = [loop for loop in chain if loop not in reduced and axis_of(loop) is None]
     team = {axis: loop for loop in loops if (axis := axis_of(loop)) in THREAD_AXES and axis not in axes}
     for loop in (*rows, *threads, *team.values()):
@@ -110,21 +110,30 @@ def _check_body(block: BlockOp, reducer: Reducer) -> None:
             raise _refused(block, f"it is reduced along an index of {buffer_name(buffer)}")
 
 
-def _check_instances(block: BlockOp, chain: Sequence[ForOp], reduced: Sequence[ForOp]) -> None:
-    """UnsupportedError if an instance may run twice, or a sum be begun elsewhere than in the first iteration."""
+def _check_once(block: BlockOp, chain: Sequence[ForOp]) -> None:
+    """UnsupportedError if an instance may run more than once: what it contributes would have to be counted."""
     analyzer = Analyzer()
     names = [f"axis {axis.name}" for axis in block.axes]
     domain = iteration_domain(analyzer, chain, block.predicate)
     reason = why_not_injective(analyzer, domain, binding_sums(analyzer, block), names)
     if reason is not None:
         raise _refused(block, f"an instance may run more than once: {reason}")
+
+
+def check_begin(reduction: ThreadReduction, begin: Mapping[SSAValue, Lin]) -> None:
+    """UnsupportedError unless each result that is reduced to at all is begun.
+
+    begin: the iteration of the loops that are reduced along in which the init runs.
+    """
+    block, analyzer = reduction.block, Analyzer()
     constraints, exact = predicate_constraints(analyzer, block.predicate)
     predicate: list[SSAValue] = [] if block.predicate is None else [block.predicate]
-    if not exact and any(depends_on(predicate, loop.variable) for loop in reduced):
-        raise _refused(block, "its predicate is not affine")
-    first: dict[SSAValue, Lin] = {loop.variable: analyzer.exact(loop.mixed_bounds[0]) for loop in reduced}
+    leaves = {leaf for constraint in constraints for leaf in constraint.leaves() if leaf not in begin}
+    for loop in reduction.reduced:
+        if depends_on(leaves if exact else predicate, loop.variable):
+            raise _refused(block, "its predicate is not affine")
     with analyzer.assumptions():
         for constraint in constraints:
             analyzer.assume_not_negative(constraint)
-        if not all(analyzer.is_provably("ge", analyzer.substitute(c, first), 0) for c in constraints):
-            raise _refused(block, "the first iteration that its predicate admits may differ from that of the loops")
+        if not all(analyzer.is_provably("ge", analyzer.substitute(c, begin), 0) for c in constraints):
+            raise _refused(block, "its predicate may keep the init from running, but not other iterations")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stepwell import Schedule, build
 from stepwell.backends.cuda.emulation import EmulationError, compiler
-from stepwell.core.errors import ArgumentError, UnsupportedError
+from stepwell.core.errors import ArgumentError, ScheduleError, UnsupportedError
 from stepwell.frontends import tvm
 from stepwell.frontends.tvm import te
 from stepwell.frontends.tvmscript import parse_tvmscript
@@ -141,14 +141,16 @@ def test_what_no_thread_does_is_refused() -> None:
         build(parse_tvmscript(VECTOR_ADD), target="cuda-emulated")
 
 
-def test_a_reduction_over_threads_is_refused() -> None:
+def test_threads_that_reduce_without_an_init_are_refused() -> None:
     sch = Schedule(parse_tvmscript(MEAN.format(columns=8, dtype="float32")))
     i, k = sch.get_loops(sch.get_block("T"))
+    sch.decompose_reduction(sch.get_block("T"), k)
+    with pytest.raises(ScheduleError, match=r"cannot run as threadIdx\.x"):
+        sch.bind(k, "threadIdx.x")
     sch.bind(i, "blockIdx.x")
-    sch.bind(k, "threadIdx.x")
-    sch.bind(sch.get_loops(sch.get_block("B"))[0], "blockIdx.x")
-    with pytest.raises(UnsupportedError, match="a reduction over threads needs rfactor"):
-        build(sch.mod, target="cuda-emulated")
+    program = sch.mod.script().replace("for k in range(8)", 'for k in T.thread_binding(8, "threadIdx.x")')
+    with pytest.raises(UnsupportedError, match="a reduction over threads needs an init, or rfactor"):
+        build(parse_tvmscript(program), target="cuda-emulated")
 
 
 def test_too_many_threads_are_refused_by_the_launch() -> None:
