@@ -28,6 +28,7 @@ PASSES: dict[str, str] = {
     "relay-simplify": "RelaySimplifyPass",
     "relay-simplify-inference": "RelaySimplifyInferencePass",
     "te-inline": "TeInlinePass",
+    "tir-check-launches": "TirCheckLaunchesPass",
     "tir-compact-buffers": "TirCompactBuffersPass",
     "tir-distribute-threads": "TirDistributeThreadsPass",
     "tir-insert-barriers": "TirInsertBarriersPass",

@@ -75,7 +75,8 @@ class TirDistributeThreadsPass(ModulePass):
           }
         }
 
-    Must hold before: nothing. UnsupportedError for numbers of threads that differ between threads.
+    Must hold before: nothing. UnsupportedError for numbers of threads that differ between threads, and for
+    `T.tvm_storage_sync` where not all threads come.
 
     Gone after: loops over threads around more than one statement; `T.tvm_storage_sync`.
     """
@@ -326,6 +327,9 @@ class _Distributor:
 
     def _leaf(self, ops: Sequence[Operation], context: _Context) -> None:
         """Statements that each thread runs for itself, in loops over the threads."""
+        for op in (inner for outer in ops for inner in outer.walk()):
+            if is_barrier(op):
+                raise UnsupportedError(f"{where(op)}threads wait for each other where not all of them come")
         values = dict(self.values)
         variables: dict[str, SSAValue] = {}
         point, location = context.point, ops[-1].location
