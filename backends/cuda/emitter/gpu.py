@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ....core.gpu import MOST_BLOCKS, MOST_THREADS
+from ....transforms.lowering.grids import OF_WARP
 from ...llvm.types import lanes
 from .arith import type_of
 from .expression import INT, PRIMARY, Expr, index
@@ -57,7 +58,7 @@ def _global_id(f: FunctionEmitter, op: gpu.GlobalIdOp) -> None:
 
 
 def _barrier(f: FunctionEmitter, op: gpu.BarrierOp) -> None:
-    f.statement("__syncthreads();")
+    f.statement("__syncwarp();" if OF_WARP in op.attributes else "__syncthreads();")
 
 
 def _return(f: FunctionEmitter, op: gpu.ReturnOp) -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(compiler() is None, reason="needs g++ and binuti
 OPTIONS = settings(
     max_examples=15,
     deadline=None,
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much),
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )
 
@@ -112,3 +112,32 @@ def main(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4, 8), "int32")):
     lib(a, b)
     np.testing.assert_array_equal(b, a[:, ::-1] + 1)
     assert "__shared__ __align__(16) int C[8];" in lib.source("cuda")
+
+
+def test_threads_wait_for_what_each_of_them_keeps() -> None:
+    program = """
+@T.prim_func
+def main(A: T.Buffer((4, 64), "int32"), B: T.Buffer((4, 64), "int32")):
+    S = T.alloc_buffer((4, 64), "int32", scope="shared")
+    C = T.alloc_buffer((1,), "int32", scope="local")
+    for i in T.thread_binding(4, thread="threadIdx.y"):
+        for j in T.thread_binding(64, thread="threadIdx.x"):
+            S[i, j] = A[i, j]
+        C[0] = S[i, 0]
+        for j in T.thread_binding(64, thread="threadIdx.x"):
+            B[i, j] = C[0]
+"""
+    a, b = np.arange(256, dtype=np.int32).reshape(4, 64), np.zeros((4, 64), np.int32)
+    build(parse_tvmscript(program), target="cuda-emulated")(a, b)
+    np.testing.assert_array_equal(b, np.tile(a[:, :1], (1, 64)))
+
+
+def test_a_warp_waits_for_itself_and_a_block_for_all() -> None:
+    sch = Schedule(parse_tvmscript(SOFTMAX))
+    for name in ("M", "E", "S", "B"):
+        row, k = sch.get_loops(sch.get_block(name))
+        sch.bind(row, "blockIdx.x")
+        sch.bind(sch.split(k, [None, 64])[1], "threadIdx.x")
+    source = build(sch.mod, target="cuda-emulated").source("cuda")
+    # Of 64 threads: in front of the first half, and of what reads the result. Inside of a warp: 5 steps.
+    assert (source.count("__syncthreads();"), source.count("__syncwarp();")) == (2, 10)
