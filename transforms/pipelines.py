@@ -27,10 +27,10 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes as get_upstream_passes
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
-from ..core.errors import OptionError, PassError, StepwellError, UnsupportedError
+from ..core.errors import OptionError, PassError, StepwellError
 from ..core.plugins import installed_universe
 from ..dialects import mlir_context
-from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, LaunchThreadOp, LoadOp, MatchRegionOp, StoreOp
+from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, MatchRegionOp
 from ..module import Module
 from . import get_all_passes
 from .convert_te_to_tir import ConvertTeToTirPass
@@ -171,39 +171,23 @@ def lower(mod: Module, after: AfterPass | None = None) -> Module:
     return mod
 
 
-def lower_launches(mod: Module, after: AfterPass | None = None) -> Module:
+def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_90") -> Module:
     """`mod`, at any landing, as plain MLIR with functions of a GPU and their launches. `mod` itself stays as it is.
 
-    after, errors: as of `lower`.
+    arch: the architecture whose limits hold.  after, errors: as of `lower`.
     """
     from .gpu_outline_kernels import GpuOutlineKernelsPass
+    from .tir_check_launches import TirCheckLaunchesPass
+    from .tir_lower_thread_reductions import TirLowerThreadReductionsPass
 
     mod = mod.clone()
-    if has_graphs(mod.op):
-        _apply(mod, relay_to_tir(), after)
+    _apply(mod, [*to_tir(mod.op), TirLowerThreadReductionsPass()], after)
     _apply(mod, resolve_tir(), after)
     _apply(mod, launch_tir(), after)
-    _check_launched(mod.op)
+    _apply(mod, [TirCheckLaunchesPass(arch=arch)], after)
     _apply(mod, [ConvertTirToScfPass(launches=True), GpuOutlineKernelsPass()], after)
     _apply(mod, clean_upstream(), after)
     return mod
-
-
-def _check_launched(module: ModuleOp) -> None:
-    """UnsupportedError for elements of memory of the device that the host would touch."""
-    for op in module.walk():
-        if isinstance(op, LoadOp | StoreOp) and not _is_launched(op):
-            verb = "loaded" if isinstance(op, LoadOp) else "stored"
-            raise UnsupportedError(
-                f"{where(op)}an element is {verb} outside of loops bound to blockIdx or threadIdx, by the host, which "
-                "does not reach the memory of a GPU: did you forget to bind?"
-            )
-
-
-def _is_launched(op: Operation | None) -> bool:
-    while op is not None and not isinstance(op, LaunchThreadOp):
-        op = op.parent_op()
-    return op is not None
 
 
 def has_graphs(module: ModuleOp) -> bool:

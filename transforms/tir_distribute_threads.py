@@ -75,7 +75,8 @@ class TirDistributeThreadsPass(ModulePass):
           }
         }
 
-    Must hold before: nothing. UnsupportedError for numbers of threads that differ between threads.
+    Must hold before: nothing. UnsupportedError for numbers of threads that differ between threads, and for
+    `T.tvm_storage_sync` where not all threads come.
 
     Gone after: loops over threads around more than one statement; `T.tvm_storage_sync`.
     """
@@ -316,13 +317,19 @@ class _Distributor:
             self._copy([op], context.point)
             return
         axes = thread_axes_of(op.buffer)
-        extents = {t.axis: _end(*t.bounds) for t in context.team if t.axis in axes}
+        extents: dict[str, Mixed] = {}
+        _add_extents(extents, self.root)
+        extents |= {t.axis: _end(*t.bounds) for t in context.team}
+        extents = {axis: extent for axis, extent in extents.items() if axis in axes}
         self.expanded[op.buffer] = expand(op, extents, context.point, self.values)
 
     # Statements of one thread
 
     def _leaf(self, ops: Sequence[Operation], context: _Context) -> None:
         """Statements that each thread runs for itself, in loops over the threads."""
+        for op in (inner for outer in ops for inner in outer.walk()):
+            if is_barrier(op):
+                raise UnsupportedError(f"{where(op)}threads wait for each other where not all of them come")
         values = dict(self.values)
         variables: dict[str, SSAValue] = {}
         point, location = context.point, ops[-1].location

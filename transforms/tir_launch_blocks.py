@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, i32
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, i32
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..core.errors import UnsupportedError
-from ..dialects.tir import ForOp, FuncOp, LaunchThreadOp, StoreOp
-from .analysis.threads import BLOCK_AXES, THREAD_AXES, BoundLoop, axis_of, is_block_loop, outermost
+from ..dialects.tir import AllocBufferOp, ForOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, memory_space
+from .analysis.threads import (
+    BLOCK_AXES,
+    THREAD_AXES,
+    BoundLoop,
+    axis_of,
+    is_block_loop,
+    outermost,
+    team_of,
+    thread_axes_of,
+)
 from .lowering.launches import extents_of, launch, replace_loop
 from .lowering.types import where
 
@@ -21,7 +30,8 @@ class TirLaunchBlocksPass(ModulePass):
     """Make a kernel of each outermost loop that is bound to a GPU's grid: its blocks around what each of them does.
 
     All loops of the kernel over one axis of blocks become one launch around it; a kernel without any is one block. A
-    loop that does not have all numbers of its axis becomes a branch.
+    loop that does not have all numbers of its axis becomes a branch. Memory of no scope that is allocated in the kernel
+    for all threads of a block is shared.
 
     Before
         tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
@@ -68,6 +78,19 @@ def _launch(root: BoundLoop) -> None:
     for loop in loops:
         axis = axis_of(loop) or ""
         replace_loop(loop, variables[axis], extents[axis])
+    for alloc in [op for op in made[0].walk() if isinstance(op, AllocBufferOp)]:
+        if alloc.type.memory_space == NoneAttr() and team_of(alloc) is None and not thread_axes_of(alloc.buffer):
+            _share(alloc)
+
+
+def _share(alloc: AllocBufferOp) -> None:
+    """Give memory that the threads of a block have together the scope that says so."""
+    if not all(isinstance(use.operation, LoadOp | StoreOp) for use in alloc.buffer.uses):
+        name = alloc.buffer_name.data
+        raise UnsupportedError(f'{where(alloc)}the threads of a block share {name}: expected it in scope "shared"')
+    type = alloc.type
+    shared = MemRefType(type.element_type, type.shape, type.layout, memory_space("shared"))
+    Rewriter.replace_value_with_new_type(alloc.buffer, shared)
 
 
 def _check_coverage(root: BoundLoop, axes: set[str]) -> None:

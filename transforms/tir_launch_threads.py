@@ -111,7 +111,8 @@ def _let_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) -> No
             axes = ", ".join(sorted(str(axis) for axis in mine - set(_axes_of(alloc))))
             name = alloc.buffer_name.data
             raise UnsupportedError(
-                f"{where(leaf)}each thread has its own {name}, which is used outside of loops over {axes}"
+                f"{where(leaf)}each thread has its own {name}, which is used outside of loops over {axes}: "
+                'expected it in scope "shared"'
             )
     if not missing or not seen:
         return

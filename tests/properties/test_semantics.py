@@ -27,7 +27,8 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "tir-unroll-loops": [{"max_extent": 3}],
     "tir-vectorize-loops": [{"max_lanes": 3}],
 }
-TIR = [name for name in PASSES if name.startswith("tir-")]
+CHECKS = ("tir-check-launches",)  # they leave programs as they are, or refuse them
+TIR = [name for name in PASSES if name.startswith("tir-") and name not in CHECKS]
 VARIANTS = [(name, options) for name in TIR for options in ({}, *OPTIONS.get(name, []))]
 Program = tuple[Module, dict[str, Any]]
 
@@ -93,6 +94,17 @@ def test_a_pass_on_tir_leaves_what_is_computed(name: str, options: dict[str, Any
     compare(arguments, results(after, arguments), results(module, arguments))
     left = {op.name for op in after.op.walk()} & promised(name)
     assert left == set(), f"{name} promises to remove them"
+
+
+@pytest.mark.parametrize("name", CHECKS)
+@given(program=programs(Features(threads=True)))
+def test_a_check_leaves_a_program_as_it_is_or_refuses_it(name: str, program: Program) -> None:
+    module, _ = program
+    try:
+        after = apply(module, make(name))
+    except UnsupportedError:
+        return
+    assert str(after) == str(module)
 
 
 @given(program=programs(Features(libm=True)))

@@ -16,6 +16,7 @@ from ...dialects.tir import (
     AccessOp,
     AccessPtrOp,
     AddressOfOp,
+    AllocBufferOp,
     BufferDataOp,
     CallExternOp,
     CallIntrinOp,
@@ -219,7 +220,7 @@ def _may_move(op: Operation, statement: Operation) -> bool:
         return False
     between = op.next_op
     while between is not None and between is not statement:
-        harmless = is_pure_expression(between) or isinstance(between, LetOp | AccessOp)
+        harmless = is_pure_expression(between) or isinstance(between, LetOp | AccessOp | AllocBufferOp)
         if not harmless and (not is_expression(between) or has_effect(op) or has_effect(between)):
             return False
         between = between.next_op

@@ -12,7 +12,7 @@ from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, Co
 from .casts import compare
 from .control import check
 from .grids import barrier
-from .launches import SYNC
+from .launches import SYNC, is_barrier_of_warp
 from .memory import constant_memory, data_pointer, element_pointer, view
 from .types import dtype_name, lower_type, unsupported
 from .writer import Handlers, Pointer, Writer
@@ -163,7 +163,7 @@ def _packed_argument(w: Writer, op: CallPackedOp, n: int, arg: SSAValue) -> SSAV
 
 def _intrin(w: Writer, op: CallIntrinOp) -> None:
     name = op.intrinsic.data
-    if name == SYNC and barrier(w):
+    if name == SYNC and barrier(w, of_warp=is_barrier_of_warp(op)):
         return
     if name not in _BUILTINS:
         raise unsupported(op, f"target llvm does not know T.{name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import gpu
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Region, SSAValue
 
 from ...dialects.tir import LaunchThreadOp
@@ -63,11 +64,18 @@ def _nest(op: LaunchThreadOp) -> list[LaunchThreadOp]:
     return list(found.values())
 
 
-def barrier(w: Writer) -> bool:
-    """Let the threads of a block wait for each other; False outside of a launch."""
+OF_WARP = "stepwell.of_warp"
+"""The attribute of a gpu.barrier at which only the threads of a warp need to wait for each other."""
+
+
+def barrier(w: Writer, *, of_warp: bool = False) -> bool:
+    """Let the threads of a block, or of a warp, wait for each other; False outside of a launch."""
     if w.launched is None:
         return False
-    w.insert(gpu.BarrierOp())
+    op = gpu.BarrierOp()
+    if of_warp:
+        op.attributes[OF_WARP] = UnitAttr()
+    w.insert(op)
     return True
 
 

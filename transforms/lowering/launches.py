@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
-from ...dialects.tir import CallIntrinOp, IfOp, LaunchThreadOp, Mixed, TirBuilder
+from ...dialects.tir import CallIntrinOp, ConstOp, IfOp, LaunchThreadOp, Mixed, TirBuilder
 from ..analysis.threads import BoundLoop, axis_of, name_of, range_of
 from ..analysis.tree import is_expression
 from .types import where
@@ -93,6 +94,12 @@ def _is_in(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> S
 def is_barrier(op: Operation) -> bool:
     """Whether the threads of a block wait for each other."""
     return isinstance(op, CallIntrinOp) and op.intrinsic.data == SYNC
+
+
+def is_barrier_of_warp(op: Operation) -> bool:
+    """Whether only the threads of a warp need to wait for each other."""
+    scope = op.args[0].owner if isinstance(op, CallIntrinOp) and is_barrier(op) and op.args else None
+    return isinstance(scope, ConstOp) and scope.value == StringAttr("warp")
 
 
 def start_of(op: Operation) -> InsertPoint:

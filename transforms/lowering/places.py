@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from xdsl.ir import Block, Operation
+from xdsl.rewriter import Rewriter
 
 from ...dialects.tir import AllocBufferOp, ForOp, LaunchThreadOp, WhileOp
 from ..analysis.lifetime import is_fresh_in_each_iteration
+from .launches import start_of
 
 
 def sink(alloc: AllocBufferOp) -> None:
@@ -27,9 +29,7 @@ def sink(alloc: AllocBufferOp) -> None:
         place = next(op for op in block.ops if any(op.is_ancestor(u) for u in users))
     if place is not alloc:
         alloc.detach()
-        block = place.parent
-        assert block is not None
-        block.insert_op_before(alloc, place)
+        Rewriter.insert_op(alloc, start_of(place))
 
 
 def _holder(block: Block | None, users: list[Operation]) -> Operation | None:

@@ -11,6 +11,7 @@ from ...core.errors import ScheduleError
 from ...dialects.tir import ForOp
 from ..analysis.dependence import carried_dependence
 from ..analysis.names import loop_name
+from ..analysis.threads import BLOCK_AXES
 
 CONCURRENT = frozenset(("parallel", "vectorized", "thread_binding"))
 """Kinds of loops whose iterations run in any order and overlap in time."""
@@ -35,7 +36,9 @@ def require_independent(
     marks: dict[Operation, str] = {loop: "its iterations depend on each other"}
     marks |= dict.fromkeys(violation.statements, "")
     how = f"as {thread}" if thread is not None else f"{kind}" if kind == "parallel" else "as lanes of a vector"
-    raise ScheduleError(f"the iterations of loop {name} cannot run {how}: {violation}", marks)
+    is_reduction = thread in BLOCK_AXES and carried_dependence(loop, allow_reduction=True, memories=memories) is None
+    hint = "; blocks reduce together by rfactor" if is_reduction else ""
+    raise ScheduleError(f"the iterations of loop {name} cannot run {how}: {violation}{hint}", marks)
 
 
 def require_concurrent_loops(loops: Iterable[ForOp], memories: AbstractSet[SSAValue | None] | None = None) -> None:

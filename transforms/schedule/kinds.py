@@ -9,10 +9,11 @@ from xdsl.dialects.builtin import StringAttr
 from ...core.diagnostics import did_you_mean
 from ...core.errors import ScheduleError
 from ...dialects.schedule import BindOp, ParallelOp, UnrollOp, VectorizeOp
-from ...dialects.tir import ForOp
+from ...dialects.tir import ForOp, LoadOp, StoreOp
+from ..analysis.memories import memory_of
 from ..analysis.names import loop_name
 from ..analysis.scopes import ancestors
-from ..analysis.threads import BLOCK_AXES, THREAD_AXES, team_of
+from ..analysis.threads import BLOCK_AXES, THREAD_AXES, team_of, thread_axes_of
 from .concurrency import require_independent
 from .handles import LoopRV
 from .legality import scope_of_team
@@ -99,7 +100,10 @@ def bind(state: State, loop: ForOp, thread_axis: str) -> None:
         hint = did_you_mean(str(thread_axis), BOUND_TO)
         raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(BOUND_TO)})", [loop])
     _check_axis(loop, thread_axis)
-    if any(other.is_ancestor(loop) or loop.is_ancestor(other) for other in _bound(_kernel(loop), thread_axis)):
+    shares = any(other.is_ancestor(loop) or loop.is_ancestor(other) for other in _bound(_kernel(loop), thread_axis))
+    if shares or _divides_memory(loop, thread_axis):
+        if not shares and state.checked:
+            require_independent(loop, "thread_binding", thread_axis)
         team = team_of(loop)
         with state.changing([loop], among=[scope_of_team(loop if team is None else team)]):
             _become(loop, "thread_binding", thread_axis)
@@ -120,6 +124,17 @@ def _become(loop: ForOp, kind: str, thread: str | None = None) -> None:
 
 
 # Thread axes
+
+
+def _divides_memory(loop: ForOp, axis: str) -> bool:
+    """Whether memory that is used outside of a loop too becomes memory of each thread when the loop is bound."""
+    memories = {memory_of(op.buffer) for op in loop.walk() if isinstance(op, LoadOp | StoreOp)}
+    shared = [m for m in memories if m is not None and not all(loop.is_ancestor(use.operation) for use in m.uses)]
+    before, kind, thread = [thread_axes_of(m) for m in shared], loop.kind, loop.thread
+    _become(loop, "thread_binding", axis)
+    after = [thread_axes_of(m) for m in shared]
+    loop.kind, loop.thread = kind, thread
+    return before != after
 
 
 def _check_axis(loop: ForOp, axis: str) -> None:

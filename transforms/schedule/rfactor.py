@@ -219,7 +219,9 @@ def _check_order(block: BlockOp, rest: Sequence[ForOp], reduced: Sequence[ForOp]
     constraints, exact = predicate_constraints(analyzer, block.predicate)
     name = block_name(block)
     predicate = [] if block.predicate is None else [block.predicate]
-    if not exact and any(depends_on(predicate, loop.variable) for loop in reduced):
+    variables = {loop.variable for loop in reduced}
+    leaves = {leaf for constraint in constraints for leaf in constraint.leaves() if leaf not in variables}
+    if any(depends_on(leaves if exact else predicate, variable) for variable in variables):
         raise ScheduleError(f"not supported yet: the predicate of block {name} is not affine", [block])
     for loops in (rest, reduced) if block.init is not None else (rest,):
         first = _starts(analyzer, loops)

@@ -6,6 +6,8 @@ from xdsl.dialects import func, gpu
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from ....core.gpu import MOST_BLOCKS, MOST_THREADS
+from ....transforms.lowering.grids import OF_WARP
 from ...llvm.types import lanes
 from .arith import type_of
 from .expression import INT, PRIMARY, Expr, index
@@ -20,11 +22,6 @@ _BUILTINS = {
     gpu.GridDimOp: ("gridDim", "blocks"),
 }
 
-# Limits of CUDA for all devices of compute capability 3.0 and later (CUDA C++ Programming Guide, "Technical
-# Specifications per Compute Capability").
-_MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
-_MOST_BLOCKS = {"x": 2**31 - 1, "y": 65535, "z": 65535}
-
 
 def _size(f: FunctionEmitter, axis: str, *, of_grid: bool) -> tuple[int, int]:
     """The bounds of the number of threads in a block, or of blocks."""
@@ -32,7 +29,7 @@ def _size(f: FunctionEmitter, axis: str, *, of_grid: bool) -> tuple[int, int]:
     n = "xyz".index(axis)
     if known is not None and n < len(known):
         return known[n], known[n]
-    return 1, (_MOST_BLOCKS if of_grid else _MOST_THREADS)[axis]
+    return 1, (MOST_BLOCKS if of_grid else MOST_THREADS)[axis]
 
 
 def _place(f: FunctionEmitter, op: gpu.ThreadIdOp) -> None:
@@ -61,7 +58,7 @@ def _global_id(f: FunctionEmitter, op: gpu.GlobalIdOp) -> None:
 
 
 def _barrier(f: FunctionEmitter, op: gpu.BarrierOp) -> None:
-    f.statement("__syncthreads();")
+    f.statement("__syncwarp();" if OF_WARP in op.attributes else "__syncthreads();")
 
 
 def _return(f: FunctionEmitter, op: gpu.ReturnOp) -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell import Schedule, build
-from stepwell.backends.cuda.emulation import EmulationError, compiler
-from stepwell.core.errors import ArgumentError, UnsupportedError
+from stepwell.backends.cuda.emulation import compiler
+from stepwell.core.errors import ArgumentError, ScheduleError, UnsupportedError
 from stepwell.frontends import tvm
 from stepwell.frontends.tvm import te
 from stepwell.frontends.tvmscript import parse_tvmscript
@@ -92,7 +92,7 @@ def test_a_matrix_product_in_shared_memory(vector: bool) -> None:
     lib(a, b, c)
     np.testing.assert_allclose(c, a @ b, rtol=1e-5)
     source = lib.source("cuda")
-    assert source.count("__syncthreads();") == 2
+    assert source.count("__syncwarp();") == 2  # 16 threads are of one warp
     assert "__shared__ __align__(16) float A_shared[64];" in source
     assert ("float4" in source) == vector
 
@@ -141,22 +141,16 @@ def test_what_no_thread_does_is_refused() -> None:
         build(parse_tvmscript(VECTOR_ADD), target="cuda-emulated")
 
 
-def test_a_reduction_over_threads_is_refused() -> None:
+def test_threads_that_reduce_without_an_init_are_refused() -> None:
     sch = Schedule(parse_tvmscript(MEAN.format(columns=8, dtype="float32")))
     i, k = sch.get_loops(sch.get_block("T"))
+    sch.decompose_reduction(sch.get_block("T"), k)
+    with pytest.raises(ScheduleError, match=r"cannot run as threadIdx\.x"):
+        sch.bind(k, "threadIdx.x")
     sch.bind(i, "blockIdx.x")
-    sch.bind(k, "threadIdx.x")
-    sch.bind(sch.get_loops(sch.get_block("B"))[0], "blockIdx.x")
-    with pytest.raises(UnsupportedError, match="a reduction over threads needs rfactor"):
-        build(sch.mod, target="cuda-emulated")
-
-
-def test_too_many_threads_are_refused_by_the_launch() -> None:
-    sch = Schedule(parse_tvmscript(VECTOR_ADD.replace("8", "2048")))
-    sch.bind(sch.get_loops(sch.get_block("B"))[0], "threadIdx.x")
-    lib = build(sch.mod, target="cuda-emulated")
-    with pytest.raises(EmulationError, match="1024"):
-        lib(np.zeros(2048, np.float32), np.zeros(2048, np.float32))
+    program = sch.mod.script().replace("for k in range(8)", 'for k in T.thread_binding(8, "threadIdx.x")')
+    with pytest.raises(UnsupportedError, match="a reduction over threads needs an init, or rfactor"):
+        build(parse_tvmscript(program), target="cuda-emulated")
 
 
 def test_arguments_are_checked_before_anything_runs() -> None:

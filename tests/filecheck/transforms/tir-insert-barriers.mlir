@@ -1,7 +1,7 @@
 // RUN: stepwell-opt %s -p tir-insert-barriers | filecheck %s
 
 // Threads wait where one reads what another wrote, and before the next round writes that again; not where each keeps to
-// its own elements.
+// its own elements. These are all of one warp.
 tir.func @main("A" %A: memref<4x8xf32>, "B" %B: memref<4x8xf32>) {
   tir.launch_thread "bx" %bx : i32 in 1 thread "blockIdx.x" {
     %s = tir.alloc_buffer "S" : memref<8xf32, "shared">
@@ -31,14 +31,45 @@ tir.func @main("A" %A: memref<4x8xf32>, "B" %B: memref<4x8xf32>) {
 // CHECK-NEXT:      tir.for thread_binding "tx"
 // CHECK:             tir.store %{{.*}}, %{{.*}}[%{{.*}}] : memref<8xf32, "shared">
 // CHECK-NEXT:      }
-// CHECK-NEXT:      %[[s:.*]] = tir.const "shared" : !tir.handle
+// CHECK-NEXT:      %[[s:.*]] = tir.const "warp" : !tir.handle
 // CHECK-NEXT:      tir.call_intrin "tvm_storage_sync"(%[[s]]) : !tir.handle
 // CHECK-NEXT:      tir.for thread_binding "tx"
 // CHECK:             tir.store %{{.*}}, %B[%k, %{{.*}}] : memref<4x8xf32>
 // CHECK-NEXT:      }
-// CHECK-NEXT:      %[[s2:.*]] = tir.const "shared" : !tir.handle
+// CHECK-NEXT:      %[[s2:.*]] = tir.const "warp" : !tir.handle
 // CHECK-NEXT:      tir.call_intrin "tvm_storage_sync"(%[[s2]]) : !tir.handle
 // CHECK-NEXT:    }
+
+// Threads of several warps wait for all of the block, unless what one needs is from its own warp.
+tir.func @warps("A" %A: memref<64xf32>, "B" %B: memref<64xf32>) {
+  tir.launch_thread "bx" %bx : i32 in 1 thread "blockIdx.x" {
+    %s = tir.alloc_buffer "S" : memref<64xf32, "shared">
+    tir.for thread_binding "tx" %tx : i32 in [0 +: 64] thread "threadIdx.x" {
+      %x = tir.load %A[%tx] : memref<64xf32>
+      tir.store %x, %s[%tx] : memref<64xf32, "shared">
+    }
+    tir.for thread_binding "tx" %tx : i32 in [0 +: 16] thread "threadIdx.x" {
+      %c16 = arith.constant 16 : i32
+      %n = arith.addi %tx, %c16 : i32
+      %x = tir.load %s[%n] : memref<64xf32, "shared">
+      tir.store %x, %s[%tx] : memref<64xf32, "shared">
+    }
+    tir.for thread_binding "tx" %tx : i32 in [0 +: 64] thread "threadIdx.x" {
+      %c63 = arith.constant 63 : i32
+      %m = arith.subi %c63, %tx : i32
+      %x = tir.load %s[%m] : memref<64xf32, "shared">
+      tir.store %x, %B[%tx] : memref<64xf32>
+    }
+  }
+}
+// CHECK-LABEL: tir.func @warps(
+// CHECK:           tir.store %{{.*}}, %s[%{{.*}}]
+// CHECK:           %[[w:.*]] = tir.const "warp" : !tir.handle
+// CHECK-NEXT:      tir.call_intrin "tvm_storage_sync"(%[[w]]) : !tir.handle
+// CHECK:           tir.store %{{.*}}, %s[%{{.*}}]
+// CHECK:           %[[b:.*]] = tir.const "shared" : !tir.handle
+// CHECK-NEXT:      tir.call_intrin "tvm_storage_sync"(%[[b]]) : !tir.handle
+// CHECK:           tir.store %{{.*}}, %B[%{{.*}}]
 
 // Memory behind a pointer that a thread allocates is its own, and a check is no access.
 tir.func @counted("A" %A: memref<8xi32>) {

@@ -136,10 +136,10 @@ tir.func @symbolic("A" %A: memref<8xi32>, "x" %x: f32, "n" %n: i32) {
 // CHECK-NEXT:          tir.for serial "j" %j : i32 in [0 +: %n] {
 // CHECK-NEXT:            tir.store %x, %t[%j] : memref<?xf32>
 // CHECK-NEXT:          }
+// CHECK-NEXT:          %u = tir.alloc_buffer "U" on stack : memref<8xf32>
 // CHECK-NEXT:          %at = tir.load %A[%i] : memref<8xi32>
 // CHECK-NEXT:          %y = tir.load %t[%at] : memref<?xf32>
 // CHECK-NEXT:          %c = arith.cmpi slt, %i, %n : i32
-// CHECK-NEXT:          %u = tir.alloc_buffer "U" on stack : memref<8xf32>
 // CHECK-NEXT:          tir.if %c {
 // CHECK-NEXT:            tir.store %y, %u[%at] : memref<8xf32>
 // CHECK-NEXT:          } else {

@@ -349,6 +349,13 @@ def test_a_predicate_may_leave_out_parts_of_sums() -> None:
     scheduled(text, SPLIT.format(4) + "sch.rfactor(k1, 0)")
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_a_predicate_that_looks_at_memory_is_refused(dtype: str) -> None:
+    text = SUM.replace("float32", dtype).replace("0.0", f"T.{dtype}(0)")
+    text = text.replace("            with T.init", "            T.where(A[i, j, k] > 0)\n            with T.init")
+    assert "the predicate of block C is not affine" in str(refused(text, SPLIT.format(4), "sch.rfactor(k1, 0)"))
+
+
 def test_a_loop_that_does_not_start_at_zero_counts_elements_from_zero() -> None:
     text = SUM.replace("for i, j, k in T.grid(4, 6, 8):", "for i, j in T.grid(4, 6):\n      for k in T.serial(2, 6):")
     text = text.replace(

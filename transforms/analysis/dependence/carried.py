@@ -10,8 +10,9 @@ import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ....dialects.tir import BlockOp, ForOp, LaunchThreadOp
-from ..memories import buffer_of
+from ..memories import buffer_of, memory_of
 from ..names import loop_name, memory_name
+from ..reducers import Reducer, match_reducer
 from ..threads import is_thread_loop
 from .accesses import Collector
 from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, Point
@@ -156,10 +157,15 @@ class _Conflicts:
 
     def _is_allowed(self, a: _Touch, b: _Touch) -> bool:
         """Whether both accesses are parts of one reduction, a block with init, which the loop may do in any order."""
-        if not self.allow_reduction or not (a.is_update or b.is_update):
+        block, other = (getattr(t.statement.key, "block", t.statement.key) for t in (a, b))
+        if not self.allow_reduction or block is not other or not isinstance(block, BlockOp) or block.init is None:
             return False
-        blocks = [getattr(t.statement.key, "block", t.statement.key) for t in (a, b)]
-        return blocks[0] is blocks[1] and isinstance(blocks[0], BlockOp) and blocks[0].init is not None
+        return a.is_update or b.is_update or self._is_reduced(block)
+
+    def _is_reduced(self, block: BlockOp) -> bool:
+        """Whether a block accumulates in the memory, several values at once too, as argmax does."""
+        reducer = match_reducer(block)
+        return isinstance(reducer, Reducer) and any(memory_of(a.buffer) is self.memory for a in reducer.accumulators)
 
     def _explain(self, a: _Touch, b: _Touch, pairs: isl.Map) -> Violation:
         parameters, first, second = smallest(pairs)

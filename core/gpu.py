@@ -1,0 +1,47 @@
+"""What NVIDIA's GPUs can launch, by architecture (CUDA C++ Programming Guide, "Technical Specifications per Compute
+Capability")."""
+
+from __future__ import annotations
+
+from .diagnostics import did_you_mean
+from .errors import OptionError
+
+MOST_BLOCKS = {"x": 2**31 - 1, "y": 65535, "z": 65535}
+"""How many blocks of threads a grid has at most, by axis."""
+MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
+"""How many threads a block has at most, by axis."""
+MOST_THREADS_IN_ALL = 1024
+STATIC_SHARED_BYTES = 48 * 1024
+"""How much shared memory a block of threads has at most whose size is known when a kernel is compiled."""
+
+_SHARED_KIB = {
+    "sm_50": 48,
+    "sm_52": 48,
+    "sm_53": 48,
+    "sm_60": 48,
+    "sm_61": 48,
+    "sm_62": 48,
+    "sm_70": 96,
+    "sm_72": 96,
+    "sm_75": 64,
+    "sm_80": 163,
+    "sm_86": 99,
+    "sm_87": 163,
+    "sm_89": 99,
+    "sm_90": 227,
+    "sm_100": 227,
+    "sm_103": 227,
+    "sm_120": 99,
+}
+
+
+def shared_bytes(arch: str) -> int:
+    """How much shared memory a block of threads has at most, static and dynamic. `sm_90a` is `sm_90`.
+
+    OptionError for an architecture that is not known.
+    """
+    name = arch.rstrip("af")
+    if name not in _SHARED_KIB:
+        known = ", ".join(_SHARED_KIB)
+        raise OptionError(f"arch {arch!r}{did_you_mean(arch, _SHARED_KIB)}: expected one of {known}")
+    return _SHARED_KIB[name] * 1024

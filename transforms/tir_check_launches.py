@@ -1,0 +1,116 @@
+"""`tir-check-launches`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ..core.dtypes import dtype_of
+from ..core.errors import UnsupportedError
+from ..core.gpu import MOST_BLOCKS, MOST_THREADS, MOST_THREADS_IN_ALL, STATIC_SHARED_BYTES, shared_bytes
+from ..dialects.tir import AllocBufferOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, scope_of
+from .analysis.threads import BLOCK_AXES, THREAD_AXES, axis_of, outermost
+from .lowering.types import where
+
+
+@dataclass(frozen=True)
+class TirCheckLaunchesPass(ModulePass):
+    """Refuse what a GPU cannot launch, with the reason: too many threads or blocks, too much shared memory.
+
+    arch: the architecture, `sm_80`; it says how much shared memory there is (`core/gpu.py`).
+
+    Before
+        tir.launch_thread "bx" %bx : i32 in 4 thread "blockIdx.x" {
+          tir.launch_thread "tx" %tx : i32 in 2048 thread "threadIdx.x" {
+            ...
+          }
+        }
+
+    After
+        UnsupportedError: 2048 threads of threadIdx.x ("tx"), expected at most 1024
+
+    Must hold before: kernels are launches (`tir-launch-threads`). UnsupportedError also for numbers of threads that are
+    not known, and for elements of memory that the host loads or stores.
+
+    Gone after: nothing.
+    """
+
+    name = "tir-check-launches"
+
+    arch: str = "sm_90"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        available = shared_bytes(self.arch)
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            for kernel in outermost(function, BLOCK_AXES):
+                _check_sizes(kernel)
+                _check_shared(kernel, available, self.arch)
+        for inner in op.walk():
+            if isinstance(inner, LoadOp | StoreOp):
+                _check_place(inner)
+
+
+def _check_sizes(kernel: Operation) -> None:
+    """UnsupportedError for more blocks or threads than there can be."""
+    launches = [op for op in kernel.walk() if isinstance(op, LaunchThreadOp)]
+    threads: list[int] = []
+    for op in launches:
+        axis, extent, name = op.thread.data, op.mixed_extent, op.var_name.data
+        kind, most = ("threads", MOST_THREADS) if axis in THREAD_AXES else ("blocks", MOST_BLOCKS)
+        limit = most[axis[-1]]
+        if isinstance(extent, int):
+            if extent > limit:
+                raise UnsupportedError(f'{where(op)}{extent} {kind} of {axis} ("{name}"), expected at most {limit}')
+            if kind == "threads":
+                threads.append(extent)
+        elif kind == "threads":
+            raise UnsupportedError(
+                f'{where(op)}the number of threads of {axis} ("{name}") is not known: split its loop'
+            )
+    if prod(threads) > MOST_THREADS_IN_ALL:
+        sizes = " * ".join(map(str, threads))
+        raise UnsupportedError(
+            f"{where(kernel)}{sizes} = {prod(threads)} threads in a block, expected at most {MOST_THREADS_IN_ALL}"
+        )
+
+
+def _check_shared(kernel: Operation, available: int, arch: str) -> None:
+    """UnsupportedError for more shared memory than a block of threads can have."""
+    found: dict[str, dict[str, int]] = {"shared": {}, "shared.dyn": {}}
+    for op in kernel.walk():
+        if isinstance(op, AllocBufferOp) and (scope := scope_of(op.type)) in found:
+            name = op.buffer_name.data
+            extents = [n for n in op.mixed_shape if isinstance(n, int)]
+            if len(extents) != len(op.mixed_shape):
+                raise UnsupportedError(f"{where(op)}the size of {name}, in shared memory, is not known")
+            found[scope][name] = found[scope].get(name, 0) + prod(extents) * dtype_of(op.type.element_type).bytes
+    static, total = sum(found["shared"].values()), sum(n for sizes in found.values() for n in sizes.values())
+    if static > STATIC_SHARED_BYTES:
+        raise UnsupportedError(
+            f"{where(kernel)}{_sum(found['shared'])} of scope shared, expected at most {STATIC_SHARED_BYTES}"
+        )
+    if total > available:
+        both = {**found["shared"], **found["shared.dyn"]}
+        raise UnsupportedError(f"{where(kernel)}{_sum(both)} of shared memory, expected at most {available} on {arch}")
+
+
+def _sum(sizes: dict[str, int]) -> str:
+    return f"{sum(sizes.values())} bytes ({', '.join(f'{name}: {n}' for name, n in sizes.items())})"
+
+
+def _check_place(op: LoadOp | StoreOp) -> None:
+    """UnsupportedError for an element of memory of the device that the host would touch."""
+    parent = op.parent_op()
+    while parent is not None and not (isinstance(parent, LaunchThreadOp) and axis_of(parent) is not None):
+        parent = parent.parent_op()
+    if parent is None:
+        verb = "loaded" if isinstance(op, LoadOp) else "stored"
+        raise UnsupportedError(
+            f"{where(op)}an element is {verb} outside of loops bound to blockIdx or threadIdx, by the host, which does "
+            "not reach the memory of a GPU: did you forget to bind?"
+        )

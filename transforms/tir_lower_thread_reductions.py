@@ -1,0 +1,301 @@
+"""`tir-lower-thread-reductions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..core.errors import ScheduleError, UnsupportedError
+from ..dialects.tir import (
+    AllocBufferOp,
+    BlockOp,
+    ForOp,
+    FuncOp,
+    IfOp,
+    LetOp,
+    LoadOp,
+    StoreOp,
+    TirBuilder,
+    memory_space,
+)
+from .analysis.index import Analyzer, export
+from .analysis.memories import LOCAL
+from .analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name, loop_name
+from .analysis.scopes import ancestors, statements
+from .analysis.thread_reductions import ThreadReduction, check_begin, thread_reduction
+from .analysis.threads import BLOCK_AXES, axis_of
+from .analysis.tree import treeify
+from .lowering.types import where
+from .schedule.init_nests import InitPlan, plan_init, take_out_init
+from .schedule.nest import builder_in_front, function_of, renew_accesses, with_expressions
+
+Values: TypeAlias = Mapping[SSAValue, SSAValue]
+"""What takes the place of the variables of loops, in copies of these."""
+
+
+class TirLowerThreadReductionsPass(ModulePass):
+    """Let threads reduce together: each a part of its own, then two by two in shared memory.
+
+    That is a block with an init and a known reducer, one of whose reduce axes is bound to `threadIdx`. Each thread
+    starts from what changes nothing and reduces in a register. The threads then write what they have to shared memory,
+    and half of them add what the other half has, until one is left. Behind that the result goes, with what the init
+    says, to where the block wrote it: threads that come later read it there.
+
+    Before
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
+          tir.for serial "k" %k : i32 in [0 +: 8] {
+            %vk = 8 * %tx + %k
+            tir.block "C" (reduce "vk" %vk : i32 in [0 +: 32]) {
+              tir.init { C[0] = 0 }
+              C[0] = C[0] + A[vk]
+            }
+          }
+        }
+
+    After
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
+          C_part[0] = 0
+        }
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
+          tir.for serial "k" %k : i32 in [0 +: 8] {
+            tir.block "C" (reduce "vk" ...) {
+              C_part[0] = C_part[0] + A[vk]
+            }
+          }
+        }
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
+          C_parts[tx] = C_part[0]
+          tir.if tx < 2 { C_parts[tx] = C_parts[tx] + C_parts[tx + 2] }
+          tir.if tx < 1 { C_parts[tx] = C_parts[tx] + C_parts[tx + 1] }
+        }
+        tir.block "C_result" {
+          C[0] = 0 + C_parts[0]
+        }
+
+    Must hold before: nothing. UnsupportedError for a reducer that is not known, and where it cannot be said what each
+    thread reduces or which element is the result: `rfactor` makes such a reduction two.
+
+    Gone after: reductions over threads together.
+    """
+
+    name = "tir-lower-thread-reductions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            found = [r for b in function.walk() if isinstance(b, BlockOp) and (r := thread_reduction(b)) is not None]
+            if found:
+                treeify(function)
+            for reduction in found:
+                _Lowering(reduction).write()
+
+
+class _Lowering:
+    """Writes one reduction.
+
+    parts: where each thread reduces, for each accumulator.  shared: where the threads put that together.
+    """
+
+    def __init__(self, reduction: ThreadReduction):
+        self.reduction = reduction
+        self.block = reduction.block
+        self.accumulators = reduction.reducer.accumulators
+        self.count = prod(_extent(loop) for loop in reduction.threads)
+
+    def write(self) -> None:
+        _check_init(self.reduction)
+        try:
+            plan = plan_init(self.block, self.reduction.place)
+        except ScheduleError as error:
+            raise UnsupportedError(f"{where(self.block)}{error.reason}") from error
+        check_begin(self.reduction, plan.fixed)
+        self._open_kernel()
+        self._allocate()
+        self._start()
+        self._add_up(plan)
+        self._reduce()
+
+    # Memory
+
+    def _open_kernel(self) -> None:
+        """Put a reduction that no kernel is around into one with one block."""
+        place = self.reduction.place
+        if any(axis_of(op) is not None for op in ancestors(place)):
+            return
+        builder = builder_in_front(place)
+        kernel = builder.insert(ForOp("bx", 0, 1, i32, kind="thread_binding", thread=BLOCK_AXES[0]))
+        for op in with_expressions(place):
+            op.detach()
+            kernel.body.block.add_op(op)
+
+    def _allocate(self) -> None:
+        rows = [_extent(loop) for loop in self.reduction.rows]
+        teams = [_low(loop) + _extent(loop) for loop in self.reduction.team]
+        builder, function = builder_in_front(self.reduction.place), function_of(self.block)
+
+        def allocate(buffer: SSAValue, what: str, shape: Sequence[int], scope: str) -> SSAValue:
+            name = fresh_buffer_name(function, f"{buffer_name(buffer)}_{what}")
+            return builder.insert(AllocBufferOp(name, _element(buffer), shape, space=memory_space(scope))).buffer
+
+        buffers = [a.buffer for a in self.accumulators]
+        self.parts = [allocate(b, "part", rows or [1], LOCAL) for b in buffers]
+        self.shared = [allocate(b, "parts", [*teams, *rows, self.count], "shared") for b in buffers]
+
+    def _row(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
+        """Which result it is, of those that a thread has a part of."""
+        return [_iteration(r, builder, known) for r in self.reduction.rows]
+
+    def _mine(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
+        """The element of a thread's memory that a result is in."""
+        return self._row(builder, known) or [builder.const(0, "int32")]
+
+    def _place(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
+        """Where in shared memory the parts of a result are."""
+        team = [known.get(loop.variable, loop.variable) for loop in self.reduction.team]
+        return [*team, *self._row(builder, known)]
+
+    def _thread(self, builder: TirBuilder, known: Values) -> SSAValue:
+        """The number of a thread among those that reduce to the same element."""
+        number: SSAValue | int = 0
+        for loop in self.reduction.threads:
+            variable = _iteration(loop, builder, known)
+            number = variable if number == 0 else builder.add(builder.mul(number, _extent(loop)), variable)
+        assert isinstance(number, SSAValue)
+        return number
+
+    # Each thread for itself
+
+    def _nest(self, builder: TirBuilder) -> tuple[TirBuilder, dict[SSAValue, SSAValue], ForOp]:
+        """Loops over all results and threads, again: for what is inside, and the outermost of them."""
+        rows = self.reduction.rows
+        threads = [loop for loop in self.reduction.chain if axis_of(loop) is not None]
+        known: dict[SSAValue, SSAValue] = {}
+        made: list[ForOp] = []
+        for loop in (*rows, *threads):
+            thread = axis_of(loop)
+            low, extent, type = _low(loop), _extent(loop), loop.variable.type
+            kind = "serial" if thread is None else "thread_binding"
+            made.append(builder.insert(ForOp(loop_name(loop), low, extent, type, kind=kind, thread=thread)))
+            known[loop.variable] = made[-1].variable
+            builder = TirBuilder(made[-1].body.block, builder.location)
+        return builder, known, made[0]
+
+    def _start(self) -> None:
+        builder, known, _ = self._nest(builder_in_front(self.reduction.place))
+        for part, number, a in zip(self.parts, self.reduction.reducer.identity(), self.accumulators, strict=True):
+            builder.store(builder.const(number, a.dtype), part, self._mine(builder, known))
+
+    def _reduce(self) -> None:
+        """Let the block reduce to the memory of a thread."""
+        parts = {a.buffer: part for a, part in zip(self.accumulators, self.parts, strict=True)}
+        for op in list(self.block.walk()):
+            if not isinstance(op, LoadOp | StoreOp) or op.buffer not in parts:
+                continue
+            builder = TirBuilder(InsertPoint.before(op), op.location)
+            indices = self._mine(builder, {})
+            if isinstance(op, LoadOp):
+                op.result.replace_all_uses_with(builder.load(parts[op.buffer], indices))
+            else:
+                builder.store(op.value, parts[op.buffer], indices)
+            op.detach()
+            op.erase()
+        renew_accesses([self.block])
+
+    # All together
+
+    def _add_up(self, plan: InitPlan) -> None:
+        """Behind the reduction: the tree of threads, and the result where the block wrote it."""
+        place = self.reduction.place
+        builder, known, nest = self._nest(TirBuilder(InsertPoint.after(place), self.block.location))
+        for part, shared in zip(self.parts, self.shared, strict=True):
+            value = builder.load(part, self._mine(builder, known))
+            builder.store(value, shared, [*self._place(builder, known), self._thread(builder, known)])
+        alive = self.count
+        while alive > 1:
+            half = (alive + 1) // 2
+            self._halve(builder, known, alive - half, half)
+            alive = half
+        self._write_result(plan, nest)
+
+    def _halve(self, builder: TirBuilder, known: Values, count: int, half: int) -> None:
+        """Let each of the first `count` threads add what the one `half` behind it has."""
+        condition = builder.binary("lt", self._thread(builder, known), count)
+        guard = builder.insert(IfOp(condition))
+        with builder.at(guard.then.block):
+            mine = [*self._place(builder, known), self._thread(builder, known)]
+            other = [*mine[:-1], builder.add(mine[-1], half)]
+            values = self.reduction.reducer.combine(
+                builder,
+                [builder.load(shared, mine) for shared in self.shared],
+                [builder.load(shared, other) for shared in self.shared],
+            )
+            for value, shared in zip(values, self.shared, strict=True):
+                builder.store(value, shared, mine)
+
+    def _write_result(self, plan: InitPlan, behind: ForOp) -> None:
+        """Let the init, behind the tree, store what it did together with what the threads have."""
+        name = fresh_block_name(function_of(self.block), f"{block_name(self.block)}_result")
+        taken = take_out_init(plan, name)
+        point = InsertPoint.after(behind)
+        for op in with_expressions(taken.outermost):
+            op.detach()
+            Rewriter.insert_op(op, point)
+        builder = TirBuilder(taken.block.body.block, self.block.location)
+        analyzer = Analyzer()
+        fixed = {v: export(analyzer, lin, builder, v.type) for v, lin in plan.fixed.items()}
+        place = [*self._place(builder, {**fixed, **taken.loops}), builder.const(0, "int32")]
+        stores = {op.buffer: op for op in taken.block.walk() if isinstance(op, StoreOp)}
+        first = [stores[a.buffer] for a in self.accumulators]
+        start = [store.value for store in first]
+        for n, store in enumerate(first):
+            values = [builder.load(shared, place) for shared in self.shared]
+            values = self.reduction.reducer.combine(builder, start, values)
+            builder.store(values[n], store.buffer, store.indices)
+        for store in first:
+            store.detach()
+            store.erase()
+        treeify(taken.block)
+        renew_accesses([taken.block])
+
+
+def _check_init(reduction: ThreadReduction) -> None:
+    """UnsupportedError unless the init stores one number to each buffer that is accumulated in."""
+    init = reduction.block.init
+    assert init is not None
+    inside = [op for op in statements(init.body.block) if not isinstance(op, LetOp)]
+    stored = [op.buffer for op in inside if isinstance(op, StoreOp) and op.predicate is None]
+    wanted = [a.buffer for a in reduction.reducer.accumulators]
+    if len(stored) != len(inside) or sorted(map(id, stored)) != sorted(map(id, wanted)):
+        raise UnsupportedError(
+            f"{where(init)}the init of block {block_name(reduction.block)}, which threads reduce, does more than to "
+            f"store to {', '.join(map(buffer_name, wanted))}"
+        )
+
+
+def _element(buffer: SSAValue) -> Attribute:
+    assert isinstance(buffer.type, MemRefType)
+    return buffer.type.element_type
+
+
+def _low(loop: ForOp) -> int:
+    low = loop.mixed_bounds[0]
+    assert isinstance(low, int)
+    return low
+
+
+def _iteration(loop: ForOp, builder: TirBuilder, known: Values) -> SSAValue:
+    """The number of an iteration, from 0."""
+    variable = known.get(loop.variable, loop.variable)
+    return variable if _low(loop) == 0 else builder.sub(variable, _low(loop))
+
+
+def _extent(loop: ForOp) -> int:
+    extent = loop.mixed_bounds[1]
+    assert isinstance(extent, int)
+    return extent
