@@ -129,7 +129,7 @@ class DeviceFunction(CompiledFunction):
             given = self._on_device(parameter.name, views[n])
             if given is None:
                 continue
-            if found not in (None, given.device):
+            if found is not None and found is not given.device and found != given.device:
                 raise ArgumentError(
                     f"{self.name}: argument {parameter.name}: expected an array on {found}, as others, got one on "
                     f"{given.device}"
@@ -140,6 +140,8 @@ class DeviceFunction(CompiledFunction):
     def _on_device(self, parameter: str, value: Any) -> DeviceArray | None:
         """An argument as an array on a device; None for what is no array at all."""
         kind = self._launcher.kind
+        if type(value) is DeviceArray and value.device.kind == kind:
+            return value
         if isinstance(value, np.ndarray):
             given, place = value, "an array of numpy's"
         elif isinstance(value, NDArray) or hasattr(value, "__dlpack_device__"):
