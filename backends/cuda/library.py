@@ -198,7 +198,7 @@ def _copy(array: np.ndarray[Any, Any], name: str) -> DeviceArray:
 
 
 class DeviceLibrary(Library):
-    """The functions of a program for devices. usage: what each kernel takes of one, as far as the compiler says."""
+    """The functions of a program for devices."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class DeviceLibrary(Library):
         sources: Mapping[str, Callable[[], str]],
         usage: Mapping[str, KernelUsage],
     ):
-        """native: of the host, linked here.  launcher: what it finds.  sources: as of `Library`."""
+        """native: of the host, linked here.  launcher: what it finds.  sources, usage: as of `Library`."""
         function = EmulatedFunction if launcher.kind == "cuda_emulated" else DeviceFunction
         linked = link_code(native, symbols=launcher.symbols(), function=function, keep_alive=launcher)
         super().__init__(linked.functions, sources, native)

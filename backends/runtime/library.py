@@ -20,6 +20,7 @@ from .packed import PackedCalls
 from .signature import Failure, FunctionSignature
 
 if TYPE_CHECKING:
+    from ..cuda.nvrtc import KernelUsage
     from ..devices.timing import BenchmarkResult, Clock
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
@@ -136,6 +137,8 @@ class Library:
         """`sources`: what makes each text that `source` gives. `code`: what can be saved, if it is native code."""
         self.functions = dict(functions)
         self.code = code
+        self.usage: dict[str, KernelUsage] = {}
+        """What each kernel takes of a GPU, as far as the compiler says."""
         self._sources = dict(sources)
 
     def export(self, path: str | os.PathLike[str]) -> None:
