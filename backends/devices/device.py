@@ -10,7 +10,7 @@ from functools import cache
 from typing import Self
 
 from ...core.diagnostics import did_you_mean
-from ...core.errors import ArgumentError, DeviceError, OptionError
+from ...core.errors import ArgumentError, DeviceError, OptionError, PluginError
 from .driver import DeviceProperties, Driver
 
 _KINDS = {"cpu": 1, "cuda": 2, "cuda_emulated": 12}
@@ -62,10 +62,10 @@ class Device:
 
     @property
     def exist(self) -> bool:
-        """Whether there is such a device."""
+        """Whether there is such a device, and what it needs."""
         try:
             return self.kind == "cpu" or bool(self.driver)
-        except DeviceError:
+        except (DeviceError, PluginError):
             return False
 
     @property
