@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .backends.build import build
+    from .backends.devices import Device, cpu, cuda, cuda_emulated, device, nd
     from .backends.graph import Executable, GraphExecutor, build_graph
     from .backends.runtime import get_global_func, register_func
     from .core.errors import (
         ArgumentError,
+        DeviceError,
         ExecutionError,
         LinkError,
         LoadError,
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArgumentError",
+    "Device",
+    "DeviceError",
     "Executable",
     "ExecutionError",
     "GraphExecutor",
@@ -56,8 +60,13 @@ __all__ = [
     "apply_passes",
     "build",
     "build_graph",
+    "cpu",
+    "cuda",
+    "cuda_emulated",
+    "device",
     "from_onnx",
     "get_global_func",
+    "nd",
     "parse_mlir",
     "parse_tvmscript",
     "register_func",
@@ -66,6 +75,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Device": ".backends.devices",
     "Executable": ".backends.graph",
     "GraphExecutor": ".backends.graph",
     "Module": ".module",
@@ -73,13 +83,17 @@ _HOMES = {
     "apply_passes": ".transforms.pipelines",
     "build": ".backends.build",
     "build_graph": ".backends.graph",
+    "cpu": ".backends.devices",
+    "cuda": ".backends.devices",
+    "cuda_emulated": ".backends.devices",
+    "device": ".backends.devices",
     "from_onnx": ".frontends.onnx",
     "get_global_func": ".backends.runtime",
     "parse_mlir": ".frontends.mlir",
     "parse_tvmscript": ".frontends.tvmscript",
     "register_func": ".backends.runtime",
 }
-_MODULES = {"relay": ".frontends.relay", "te": ".frontends.te"}
+_MODULES = {"nd": ".backends.devices.nd", "relay": ".frontends.relay", "te": ".frontends.te"}
 
 
 def __getattr__(name: str) -> Any:

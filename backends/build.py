@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import ModuleOp
 
 from ..core.diagnostics import did_you_mean
-from ..core.errors import OptionError
+from ..core.errors import OptionError, UnsupportedError
+from ..core.target import Target
 from ..module import Module
 from ..transforms.pipelines import has_graphs, lower, run_pipeline, to_tir
 
@@ -37,27 +38,44 @@ def _build_python(module: Module) -> Any:
 
 
 def _build_emulated(module: Module) -> Library:
-    from .cuda.emulated import build_emulated
+    from .cuda.build import build_emulated
 
     return build_emulated(module)
 
 
+def _build_cuda(module: Module, target: Target) -> Library:
+    from .cuda.build import build_cuda
+
+    return build_cuda(module, target)
+
+
 TARGETS = {"llvm": _build_llvm, "python": _build_python, "cuda-emulated": _build_emulated}
-"""What a module can be built for: native code of this machine, the oracle, or a GPU that is emulated."""
+"""What a module can be built for besides `cuda`: native code of this machine, the oracle, or a GPU that is emulated."""
 
 
-def build(mod: Module | ModuleOp, target: str = "llvm") -> Library:
-    """Compile `mod`, which stays as it is, for `target`: `llvm` (this machine), `python` (the oracle) or
-    `cuda-emulated` (loops bound to blocks and threads as CUDA kernels, which run on the CPU).
+def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Library:
+    """Compile `mod`, which stays as it is, for `target`: `llvm` (this machine), `python` (the oracle), `cuda` (loops
+    bound to blocks and threads as kernels of a GPU) or `cuda-emulated` (the same, run on the CPU).
 
-    The result is called like a function when the module has one, else by name: `lib["main"](a, b, out)`. Arguments are
-    numpy arrays or anything with DLPack, written in place; numbers for scalars.
+    `cuda -arch=sm_90` says which GPU; by default it is the one that is there. The result is called like a function when
+    the module has one, else by name: `lib["main"](a, b, out)`. Arguments are numpy arrays or anything with DLPack,
+    written in place; numbers for scalars. For `cuda` they are arrays on the device (`stepwell.nd.array`).
 
     Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for what the target cannot do,
-    `LinkError` for a C symbol nobody provides, `OptionError` for an unknown target.
+    `LinkError` for a C symbol nobody provides, `OptionError` for an unknown target or option of it, `PluginError` if
+    the target needs what is not installed.
     """
-    if target not in TARGETS:
-        raise OptionError(f"unknown target {target!r}{did_you_mean(target, TARGETS)} (there are {', '.join(TARGETS)})")
     module = Module(mod) if isinstance(mod, ModuleOp) else mod
+    known = [*TARGETS, "cuda"]
+    if str(target).split()[:1] == ["cuda"]:
+        parsed = Target.of(target)
+        if parsed.libs:
+            raise UnsupportedError(f"target {parsed}: libraries are for graphs, which have no kernels on a GPU yet")
+        module.verify()
+        return _build_cuda(module, parsed)
+    if str(target) not in TARGETS:
+        raise OptionError(
+            f"unknown target {str(target)!r}{did_you_mean(str(target), known)} (there are {', '.join(known)})"
+        )
     module.verify()
-    return TARGETS[target](module)
+    return TARGETS[str(target)](module)

@@ -92,5 +92,16 @@ class ExecutionError(StepwellError, RuntimeError):
     """A failure while a compiled function runs: a failed `assert`, an exception inside a packed function."""
 
 
+class DeviceError(ExecutionError):
+    """What the driver of a GPU says: there is none, it has no memory left, a kernel failed.
+
+    status: the driver's name of it, `CUDA_ERROR_ILLEGAL_ADDRESS`, "" if it has said nothing.
+    """
+
+    def __init__(self, message: str, status: str = ""):
+        super().__init__(message)
+        self.status = status
+
+
 class UndefinedBehaviorError(ExecutionError):
     """The oracle found what docs/semantics.md excludes: an out-of-bounds access, an uninitialised read, ..."""

@@ -14,7 +14,7 @@ from .plugins import library_names
 
 _OPTIONS = {
     "llvm": {"mcpu": "mcpu", "mattr": "mattr", "num-cores": "num_cores", "libs": "libs"},
-    "cuda": {"arch": "arch", "libs": "libs"},
+    "cuda": {"arch": "arch", "max_num_threads": "max_num_threads", "libs": "libs"},
 }
 """What may be said of each kind, in the order in which it is written, and the field of it."""
 _WORD = re.compile(r"[\w.+-]+")
@@ -25,8 +25,8 @@ class Target:
     """What programs are compiled for.
 
     kind: `llvm`, a processor, or `cuda`.  mcpu, mattr: LLVM's name of the processor and features of it (`+avx2`); this
-    machine's if nothing is said.  num_cores: on how many cores a library may compute.  arch: of a GPU, `sm_90`.  libs:
-    libraries that compute what they can, those in front first.
+    machine's if nothing is said.  num_cores: on how many cores a library may compute.  arch: of a GPU, `sm_90`.
+    max_num_threads: of a block of a GPU.  libs: libraries that compute what they can, those in front first.
 
     OptionError for what is none of these.
     """
@@ -36,16 +36,19 @@ class Target:
     mattr: tuple[str, ...] = ()
     num_cores: int = 1
     arch: str = ""
+    max_num_threads: int = 1024
     libs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_name("kind", self.kind, _OPTIONS)
         allowed = _OPTIONS[self.kind]
-        said = [name for name in ("mcpu", "mattr", "arch") if getattr(self, name) and name not in allowed]
+        said = [name for name in _OF_A_KIND if getattr(self, name) != _DEFAULTS[name] and name not in allowed]
         if said:
             raise OptionError(f"target {self.kind} has no option {said[0]!r} (there are {', '.join(allowed)})")
         if self.num_cores < 1:
             raise OptionError(f"num-cores {self.num_cores}, expected a positive number")
+        if not 1 <= self.max_num_threads <= 1024:
+            raise OptionError(f"max_num_threads {self.max_num_threads}, expected 1 to 1024")
         for word in filter(None, (self.mcpu, self.arch, *self.mattr)):
             if not _WORD.fullmatch(word):
                 raise OptionError(f"{word!r} is no name of a processor or feature")
@@ -74,6 +77,7 @@ class Target:
         return " ".join([self.kind, *said])
 
 
+_OF_A_KIND = ("mcpu", "mattr", "arch", "max_num_threads")
 _DEFAULTS = {name: field.default for name, field in Target.__dataclass_fields__.items()}
 
 
@@ -137,4 +141,11 @@ def _count(name: str, value: Any) -> int:
     raise OptionError(f"{name} {value!r}, expected a positive number")
 
 
-_READERS = {"mcpu": _word, "mattr": _words, "num-cores": _count, "arch": _word, "libs": _words}
+_READERS = {
+    "mcpu": _word,
+    "mattr": _words,
+    "num-cores": _count,
+    "arch": _word,
+    "max_num_threads": _count,
+    "libs": _words,
+}

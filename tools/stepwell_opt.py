@@ -1,8 +1,9 @@
 """`stepwell-opt`: xDSL's opt driver with our front ends, and short names for our targets.
 
 Reads MLIR or TVMScript (`.py` files, or `-f tvmscript`), applies a pipeline (`-p tir-simplify,convert-tir-to-scf`)
-and prints MLIR (default), TVMScript (`-t tvmscript`), LLVM IR (`-t llvm`) or assembly (`-t asm`). The last two take any
-landing and run the rest of the default pipeline. A user's mistake is a message on stderr and exit code 1.
+and prints MLIR (default), TVMScript (`-t tvmscript`), LLVM IR (`-t llvm`), assembly (`-t asm`) or the CUDA C++ of its
+kernels (`-t cuda`). The last three take any landing and run the rest of the default pipeline. A user's mistake is a
+message on stderr and exit code 1.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..core.plugins import installed_universe
 from . import universe
 from .frontends import ReadsTvmscript
 
-_SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm"}
+_SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm", "cuda": "stepwell-cuda"}
 
 _MISTAKES = (
     StepwellError,

@@ -48,3 +48,15 @@ class StepwellAsmTarget(Target):
         from ..backends.build import build
 
         output.write(build(Module(module)).source("asm"))
+
+
+@dataclass(frozen=True)
+class StepwellCudaTarget(Target):
+    """CUDA C++ of the kernels of a module at any landing."""
+
+    name = "stepwell-cuda"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        from ..backends.cuda.build import cuda_source
+
+        output.write(cuda_source(Module(module)))

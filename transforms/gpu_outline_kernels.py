@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, gpu, memref
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -138,14 +138,26 @@ def _constant(value: SSAValue) -> int | None:
 
 
 def _allocate_on_device(function: func.FuncOp) -> None:
-    """Memory that a function gives to kernels."""
+    """Memory that a function gives to kernels is the device's; on the stack is none of it."""
     for op in list(function.walk()):
-        if not isinstance(op, memref.AllocOp):
+        if not isinstance(op, memref.AllocOp | memref.AllocaOp) or not _reaches_kernel(op.memref):
             continue
-        users = [use.operation for use in op.memref.uses]
-        if any(isinstance(user, gpu.LaunchFuncOp) for user in users):
-            new = gpu.AllocOp(op.memref.type, dynamic_sizes=list(op.dynamic_sizes))
-            Rewriter.replace_op(op, new, [new.result])
-            for user in users:
-                if isinstance(user, memref.DeallocOp):
-                    Rewriter.replace_op(user, gpu.DeallocOp(new.result))
+        frees = [use.operation for use in op.memref.uses if isinstance(use.operation, memref.DeallocOp)]
+        new = gpu.AllocOp(op.memref.type, dynamic_sizes=list(op.dynamic_sizes))
+        block = op.parent
+        Rewriter.replace_op(op, new, [new.result])
+        for free in frees:
+            Rewriter.replace_op(free, gpu.DeallocOp(new.result))
+        if isinstance(op, memref.AllocaOp):
+            assert block is not None
+            assert block.last_op is not None
+            Rewriter.insert_op(gpu.DeallocOp(new.result), InsertPoint.before(block.last_op))
+
+
+def _reaches_kernel(buffer: SSAValue) -> bool:
+    """Whether a buffer, or a view of it, is given to a kernel."""
+    for use in buffer.uses:
+        views = [result for result in use.operation.results if isinstance(result.type, MemRefType)]
+        if isinstance(use.operation, gpu.LaunchFuncOp) or any(map(_reaches_kernel, views)):
+            return True
+    return False

@@ -15,21 +15,21 @@ from .engine import NativeModule, ObjectCode, Target, host_triple
 
 
 def compile_module(
-    module: ModuleOp,
-    *,
-    target: Target | None = None,
-    symbols: Mapping[str, int] | None = None,
-    function: type[CompiledFunction] = CompiledFunction,
-    more_sources: Mapping[str, Callable[[], str]] | None = None,
-    keep_alive: object = None,
+    module: ModuleOp, *, target: Target | None = None, symbols: Mapping[str, int] | None = None
 ) -> Library:
     """Native code for a module in the upstream subset, which is not changed.
 
     `target`: the processor, by default this one. `symbols`: addresses of C symbols, before those of the process.
-    `function`: how functions are called. `more_sources`: texts of the program beside those of the host.
-    `keep_alive`: what owns the symbols.
     Raises UnsupportedError for what cannot be compiled, LinkError for a C symbol that nobody provides.
     """
+    code, sources = compile_native(module, target=target)
+    return link_code(code, symbols=symbols, sources=sources)
+
+
+def compile_native(
+    module: ModuleOp, *, target: Target | None = None
+) -> tuple[NativeCode, dict[str, Callable[[], str]]]:
+    """Native code that is not linked yet, and what makes each text of the program. As for `compile_module`."""
     target = target or Target.host()
     emitted = emit_module(module, native_half=target.has_half_conversions)
     compiled = ObjectCode.of(emitted.text, target)
@@ -43,13 +43,11 @@ def compile_module(
         emitted.packed,
         emitted.externals,
     )
-    sources: dict[str, Callable[[], str]] = {
+    return code, {
         "llvm": lambda: emitted.text,
         "llvm-optimized": lambda: compiled.optimized,
         "asm": compiled.assembly,
     }
-    sources |= more_sources or {}
-    return link_code(code, symbols=symbols, sources=sources, function=function, keep_alive=keep_alive)
 
 
 def link_code(
@@ -62,8 +60,8 @@ def link_code(
 ) -> Library:
     """The functions of native code that this machine can run.
 
-    `symbols`, `function`, `keep_alive`: as of `compile_module`. `sources`: what makes each text of the program.
-    Raises LinkError.
+    `symbols`: as of `compile_module`. `sources`: what makes each text of the program. `function`: how functions are
+    called. `keep_alive`: what owns the symbols. Raises LinkError.
     """
     packed = PackedCalls(code.packed)
     native = NativeModule(

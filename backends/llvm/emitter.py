@@ -64,6 +64,7 @@ class _ModuleEmitter:
         self._module = module
         self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
         self._declared: dict[str, tuple[str, str]] = {}
+        self._external: list[str] = []
         self._helpers: dict[str, str] = {}
         self._failures: dict[Failure, int] = {}
         self._packed: dict[str, int] = {}
@@ -85,13 +86,17 @@ class _ModuleEmitter:
                     raise unsupported(op, "no LLVM lowering at the top of a module")
         bodies += [calls.emit_entry(self, op) for op in public]
         declared = [f"declare {signature} {attributes}".rstrip() for signature, attributes in self._declared.values()]
+        declared += [f"{symbol(name)} = external global i8" for name in self._external]
         text = "\n\n".join(filter(None, ["\n".join(declared), *self._helpers.values(), *bodies, _FOOTER]))
         return EmittedModule(
             text,
             tuple(function_signature(op, self.function) for op in public),
             tuple(self._failures),
             tuple(packed_signature(self._functions[name]) for name in self._packed),
-            tuple(name for name in self._declared if not name.startswith("llvm.") and name != calls.CALL_PACKED),
+            (
+                *(name for name in self._declared if not name.startswith("llvm.") and name != calls.CALL_PACKED),
+                *self._external,
+            ),
         )
 
     def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
@@ -101,6 +106,11 @@ class _ModuleEmitter:
         if known != signature:
             raise UnsupportedError(f"external symbol {name!r} is used with two types, {known} and {signature}")
         return full
+
+    def external(self, name: str) -> str:
+        if name not in self._external:
+            self._external.append(name)
+        return symbol(name)
 
     def helper(self, name: str, text: Callable[[], str]) -> str:
         if name not in self._helpers:

@@ -44,6 +44,10 @@ class Module(Protocol):
         """Have an external function in the module, once; returns `@"name"`."""
         ...
 
+    def external(self, name: str) -> str:
+        """Have memory of somebody else in the module, once; returns `@"name"`."""
+        ...
+
     def helper(self, name: str, text: Callable[[], str]) -> str:
         """Have the function that `text` writes in the module, once; returns `@"name"`."""
         ...
@@ -94,7 +98,7 @@ class FunctionEmitter:
         self._values: dict[SSAValue, Value] = {}
         self._names = 0
         self._exits: list[tuple[str, str]] = []
-        self._owners: dict[str, str] = {}
+        self._owners: dict[str, tuple[str, Release]] = {}
         self._dynamic_stack: list[bool] = [False]
 
     # names and text
@@ -291,18 +295,18 @@ class FunctionEmitter:
         """Leave the function with `status`, an i32, unless it is 0."""
         self.check(self.op(f"icmp eq i32 {status}, 0"), status)
 
-    def own(self, pointer: str) -> None:
-        """Remember a heap block just allocated: a failure frees it."""
+    def own(self, pointer: str, release: Release | None = None) -> None:
+        """Remember memory just allocated: a failure gives it back, by `release` or as a block of the heap."""
         slot = self.entry("alloca ptr")
         self._entry.append(f"  store ptr null, ptr {slot}")
         self.emit(f"store ptr {pointer}, ptr {slot}")
-        self._owners[pointer] = slot
+        self._owners[pointer] = slot, release or _free
 
     def disown(self, pointer: str) -> bool:
-        """Forget a heap block that is being freed; False if this function did not allocate it."""
+        """Forget memory that is being freed; False if this function did not allocate it."""
         if pointer not in self._owners:
             return False
-        self.emit(f"store ptr null, ptr {self._owners[pointer]}")
+        self.emit(f"store ptr null, ptr {self._owners[pointer][0]}")
         return True
 
     # walking
@@ -335,18 +339,23 @@ class FunctionEmitter:
 
     def finish(self, head: str) -> str:
         """The text of the function that begins with `head`."""
-        lines = [f"{head} {{", "entry:", *self._entry, *(line for line in self._lines if line)]
         if self._exits:
             edges = ", ".join(f"[ {status}, %{label} ]" for status, label in self._exits)
-            lines += ["fail:", f"  %status = phi i32 {edges}", *self._release(), "  ret i32 %status"]
+            self.start("fail")
+            self.emit(f"%status = phi i32 {edges}")
+            for slot, release in self._owners.values():
+                release(self, self.op(f"load ptr, ptr {slot}", "live"))
+            self.emit("ret i32 %status")
+        lines = [f"{head} {{", "entry:", *self._entry, *(line for line in self._lines if line)]
         return "\n".join([*lines, "}"])
 
-    def _release(self) -> Iterator[str]:
-        for slot in self._owners.values():
-            free = self.module.declare(*FREE)
-            live = self.fresh("live")
-            yield f"  {live} = load ptr, ptr {slot}"
-            yield f"  call void {free}(ptr {live})"
+
+Release = Callable[[FunctionEmitter, str], None]
+"""Writes how memory at a pointer, which may be null, is given back."""
+
+
+def _free(f: FunctionEmitter, pointer: str) -> None:
+    f.emit(f"call void {f.module.declare(*FREE)}(ptr {pointer})")
 
 
 FREE = ("free", "void", ("ptr",), "nounwind")

@@ -1,35 +1,21 @@
 """The `gpu` dialect on the host: launches of kernels, and memory of the device, by C functions of whoever has it.
 
-A kernel is known by the address of a symbol, which is its handle; it is launched by a function with the signature of
-the driver's cuLaunchKernel. What a kernel is given are the components of its operands, in order: for a memref the
-pointer, then its open sizes, strides and offset.
+They stand in a table (`runtime/launches.py`), which is found by its symbol, as is the place where the handle of a
+kernel stands. Their signatures are those of the driver. What a kernel is given are the components of its operands, in
+order: for a memref the pointer, then its open sizes, strides and offset.
 """
 
 from __future__ import annotations
 
 from xdsl.dialects import gpu
 
+from ..runtime.launches import LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
 from ..runtime.signature import Failure
 from .function import FunctionEmitter, Lowerings, call, unsupported
 from .memref import byte_count, fresh_buffer, sizes_of
 from .types import byte_size, constant
 
-LAUNCH = "stepwell_gpu_launch"
-"""`int (void* kernel, unsigned grid[3], unsigned block[3], unsigned shared_bytes, void* stream, void** params,
-void** extra)`, the sizes one by one; 0 is success."""
-ALLOCATE = "stepwell_gpu_alloc"
-"""`void* (size_t bytes, const char* name)`; null if there is none."""
-FREE = "stepwell_gpu_free"
-"""`int (void*)`."""
-LAUNCH_FAILED = "a kernel failed: "
-"""What the message of a failed launch starts with; the name of the kernel follows."""
-_OUT_OF_DEVICE_MEMORY = Failure("out of memory of the device", False)
-_LAUNCH_TYPES = ("ptr", *["i32"] * 7, "ptr", "ptr", "ptr")
-
-
-def kernel_symbol(name: str) -> str:
-    """The symbol whose address is the handle of a kernel."""
-    return f"stepwell_gpu_kernel.{name}"
+_OUT_OF_MEMORY = Failure(OUT_OF_DEVICE_MEMORY, False)
 
 
 def _launch(f: FunctionEmitter, op: gpu.LaunchFuncOp) -> None:
@@ -44,18 +30,48 @@ def _launch(f: FunctionEmitter, op: gpu.LaunchFuncOp) -> None:
         f.emit(f"store {kind} {operand}, ptr {slot}")
         f.emit(f"store ptr {slot}, ptr {f.op(f'getelementptr ptr, ptr {params}, i64 {n}')}")
     counts = [("i32", _narrow(f, f.operand(size))) for size in sizes]
+    end = _skip_empty(f, [count for _, count in counts])
     shared = "0" if op.dynamicSharedMemorySize is None else f.operand(op.dynamicSharedMemorySize)
-    arguments = [
-        ("ptr", f.module.declare(kernel_symbol(name), "void", ())),
-        *counts,
-        ("i32", shared),
-        ("ptr", "null"),
-        ("ptr", params),
-        ("ptr", "null"),
-    ]
-    status = f.op(call(f.module.declare(LAUNCH, "i32", _LAUNCH_TYPES), "i32", arguments))
-    failure = f.module.failure(Failure(LAUNCH_FAILED + name, False))
-    f.check(f.op(f"icmp eq i32 {status}, 0"), str(failure))
+    counts.append(("i32", shared))
+    for n, (_, count) in enumerate(counts):
+        f.emit(f"store i32 {count}, ptr {_entry(f, 'sizes', 4 * n)}")
+    handle = f.op(f"load ptr, ptr {f.module.external(kernel_symbol(name))}")
+    arguments = [("ptr", handle), *counts, ("ptr", _load(f, "stream")), ("ptr", params), ("ptr", "null")]
+    _call(f, "launch", arguments, Failure(LAUNCH_FAILED + name, False))
+    if end is not None:
+        f.branch(end)
+        f.start(end)
+
+
+def _skip_empty(f: FunctionEmitter, counts: list[str]) -> str | None:
+    """Go to a label, which is returned, if there is no block or no thread, which no driver launches; None if there are
+    some, as is known."""
+    if all((constant(count) or 0) > 0 for count in counts):
+        return None
+    some = counts[0]
+    for count in counts[1:]:
+        some = f.op(f.intrinsic("umin", "i32", [("i32", some), ("i32", count)]))
+    launch, end = f.label("launch"), f.label("launched")
+    f.branch_if(f.op(f"icmp ne i32 {some}, 0"), launch, end)
+    f.start(launch)
+    return end
+
+
+def _entry(f: FunctionEmitter, field: str, more: int = 0) -> str:
+    """The address of a field of the table, or some bytes behind it."""
+    table = f.module.external(TABLE)
+    return f"getelementptr (i8, ptr {table}, i64 {getattr(LaunchTable, field).offset + more})"
+
+
+def _load(f: FunctionEmitter, field: str) -> str:
+    return f.op(f"load ptr, ptr {_entry(f, field)}")
+
+
+def _call(f: FunctionEmitter, field: str, arguments: list[tuple[str, str]], failure: Failure) -> None:
+    """Call a function of the table, which gives a status: another than 0 stays there, and leaves the function."""
+    status = f.op(call(_load(f, field), "i32", arguments))
+    f.emit(f"store i32 {status}, ptr {_entry(f, 'status')}")
+    f.check(f.op(f"icmp eq i32 {status}, 0"), str(f.module.failure(failure)))
 
 
 def _narrow(f: FunctionEmitter, operand: str) -> str:
@@ -73,14 +89,23 @@ def _alloc(f: FunctionEmitter, op: gpu.AllocOp) -> None:
         raise unsupported(op, "memory of the device is allocated in order, without tokens and symbols")
     sizes = sizes_of(f, op.result, op.dynamicSizes)
     size = byte_count(f, sizes, byte_size(op.result.type.element_type), 1)
-    allocate = f.module.declare(ALLOCATE, "ptr", ("i64", "ptr"))
-    pointer = f.op(call(allocate, "ptr", [("i64", size), ("ptr", "null")]), op.result.name_hint)
-    f.check(f.op(f"icmp ne ptr {pointer}, null"), str(f.module.failure(_OUT_OF_DEVICE_MEMORY)))
+    f.emit(f"store i64 {size}, ptr {_entry(f, 'asked')}")
+    place = f.entry("alloca ptr")
+    _call(f, "allocate", [("ptr", place), ("i64", size), ("ptr", _load(f, "stream"))], _OUT_OF_MEMORY)
+    pointer = f.op(f"load ptr, ptr {place}", op.result.name_hint)
+    f.own(pointer, _free)
     fresh_buffer(f, op, op.result, pointer, sizes)
 
 
 def _dealloc(f: FunctionEmitter, op: gpu.DeallocOp) -> None:
-    f.op(call(f.module.declare(FREE, "i32", ("ptr",)), "i32", [("ptr", f.memref(op.buffer).pointer)]))
+    pointer = f.memref(op.buffer).pointer
+    f.disown(pointer)
+    _free(f, pointer)
+
+
+def _free(f: FunctionEmitter, pointer: str) -> None:
+    """Give back memory of the device, behind all that was launched. What was launched and fails fails later anyway."""
+    f.op(call(_load(f, "free"), "i32", [("ptr", pointer), ("ptr", _load(f, "stream"))]))
 
 
 LOWERINGS: Lowerings = {

@@ -179,6 +179,7 @@ class _BufferPack:
         self._static = None not in parameter.shape
         self._open_axes = tuple(axis for axis, extent in enumerate(parameter.shape) if extent is None)
         self._fixed_axes = tuple((axis, extent) for axis, extent in enumerate(parameter.shape) if extent is not None)
+        self._alignment = parameter.alignment
         self._bytes_before = parameter.offset * self._dtype.itemsize
 
     def __call__(self, value: Any, slots: list[int]) -> Array:
@@ -194,12 +195,15 @@ class _BufferPack:
         flags = array.flags
         if self._parameter.strides is None and not flags.c_contiguous:
             self._fail("a C-contiguous array", f"strides {array.strides} (bytes) for shape {shape}")
+        address = array.ctypes.data
         if not flags.aligned:
-            past = array.ctypes.data % self._dtype.alignment
+            past = address % self._dtype.alignment
             self._fail(f"elements aligned to {self._dtype.alignment} bytes", f"an address {past} past one")
+        if past := address % self._alignment:
+            self._fail(f"memory aligned to {self._alignment} bytes", f"an address {past} past one")
         if self._parameter.written and not flags.writeable:
             self._fail("a writeable array", "a read-only one")
-        slots.append(array.ctypes.data - self._bytes_before)
+        slots.append(address - self._bytes_before)
         slots.extend([shape[axis] for axis in self._open_axes])
         if self._parameter.strides is not None:
             slots.extend(self._open_strides(array, self._parameter.strides))

@@ -1,4 +1,4 @@
-"""Arrays of other libraries as numpy arrays without a copy, through DLPack.
+"""Arrays of other libraries without a copy, through DLPack, and ours as theirs.
 
 numpy's own `from_dlpack` knows no bfloat16 or float8 and makes some producers' arrays read-only, so the capsule is read
 here.
@@ -7,16 +7,18 @@ here.
 from __future__ import annotations
 
 import ctypes
+import itertools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...core.dtypes import numpy_dtype
+from ...core.dtypes import dtype_of_numpy, numpy_dtype
 from ...core.errors import ArgumentError
 from .memory import array_at
 
 # https://dmlc.github.io/dlpack/latest/c_api.html, DLPack 1.0
-_CPU_DEVICES = {1, 3, 11}  # kDLCPU, and host memory that CUDA or ROCm pinned
+CPU_DEVICES = {1, 3, 11}  # kDLCPU, and host memory that CUDA or ROCm pinned
 _DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA managed memory", 14: "oneAPI"}
 _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
 # https://github.com/dmlc/dlpack/blob/v1.1/include/dlpack/dlpack.h: one code for each type of less than 16 bits. Those
@@ -68,42 +70,73 @@ _api = ctypes.pythonapi
 _get_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", _api))
 _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 
-_KNOWN: dict[bytes, type[_Managed | _Versioned]] = {b"dltensor": _Managed, b"dltensor_versioned": _Versioned}
+_OLD, _VERSIONED = b"dltensor", b"dltensor_versioned"
+_KNOWN: dict[bytes, type[_Managed | _Versioned]] = {_OLD: _Managed, _VERSIONED: _Versioned}
+
+
+# Reading
+
+
+@dataclass(frozen=True)
+class ForeignTensor:
+    """What a capsule says. strides: in elements, None if C-contiguous.  device: DLPack's type and number of it.
+    owner: keeps the memory alive."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    dtype: np.dtype[Any]
+    device: tuple[int, int]
+    read_only: bool
+    owner: object
 
 
 def from_dlpack(value: Any) -> np.ndarray[Any, Any]:
     """A numpy array on the memory of `value`, which has `__dlpack__`. ArgumentError if it is not in CPU memory or of a
     type that numpy cannot show; what the producer raises is chained."""
     device = value.__dlpack_device__()[0]
-    if device not in _CPU_DEVICES:
+    if device not in CPU_DEVICES:
         raise ArgumentError(f"expected an array in CPU memory, got one on {_DEVICES.get(int(device), 'device')}")
-    capsule = _capsule(value)
-    structure = _KNOWN.get(_get_name(capsule))
+    found = read_dlpack(value)
+    return array_at(
+        found.address, found.shape, found.strides, found.dtype, read_only=found.read_only, owner=found.owner
+    )
+
+
+def read_dlpack(value: Any, stream: int | None = None) -> ForeignTensor:
+    """What `value`, which has `__dlpack__`, is. stream: the handle of the stream on which it will be used.
+
+    ArgumentError if compiled code cannot use it; what the producer raises is chained.
+    """
+    capsule = _capsule(value, {} if stream is None else {"stream": stream})
+    name = _get_name(capsule)
+    structure = _KNOWN.get(name)
     if structure is None:
-        raise ArgumentError(f"expected a DLPack capsule, got one called {_get_name(capsule)!r}")
-    managed = structure.from_address(_get_pointer(capsule, _get_name(capsule)))
+        raise ArgumentError(f"expected a DLPack capsule, got one called {name!r}")
+    managed = structure.from_address(_get_pointer(capsule, name))
     if isinstance(managed, _Versioned) and managed.major != 1:
         raise ArgumentError(f"expected DLPack version 1, got {managed.major}")
-    read_only = isinstance(managed, _Versioned) and bool(managed.flags & _READ_ONLY)
-    return _array(managed.tensor, read_only, capsule)
+    tensor = managed.tensor
+    # The capsule is never renamed to `used_...`, so it still owns the memory.
+    return ForeignTensor(
+        (tensor.data or 0) + tensor.byte_offset,
+        tuple(tensor.shape[: tensor.ndim]),
+        tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None,
+        _dtype(tensor),
+        (tensor.device_type, tensor.device_id),
+        isinstance(managed, _Versioned) and bool(managed.flags & _READ_ONLY),
+        capsule,
+    )
 
 
-def _capsule(value: Any) -> Any:
+def _capsule(value: Any, options: dict[str, Any]) -> Any:
     try:
         try:
-            return value.__dlpack__(max_version=(1, 0))
+            return value.__dlpack__(max_version=(1, 0), **options)
         except TypeError:  # a producer from before DLPack 1.0
-            return value.__dlpack__()
+            return value.__dlpack__(**options)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise ArgumentError(f"{type(value).__name__} cannot be exported through DLPack: {error}") from error
-
-
-def _array(tensor: _Tensor, read_only: bool, capsule: object) -> np.ndarray[Any, Any]:
-    """The capsule is never renamed to `used_...`, so it still owns the memory, and the array owns it."""
-    shape = tuple(tensor.shape[: tensor.ndim])
-    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None
-    address = (tensor.data or 0) + tensor.byte_offset
-    return array_at(address, shape, strides, _dtype(tensor), read_only=read_only, owner=capsule)
 
 
 def _dtype(tensor: _Tensor) -> np.dtype[Any]:
@@ -118,3 +151,85 @@ def _dtype(tensor: _Tensor) -> np.dtype[Any]:
         f"expected elements of a type compiled code knows, got DLPack type code {tensor.code}, "
         f"{tensor.bits} bits, {tensor.lanes} lanes"
     )
+
+
+# Writing
+
+_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+    ("PyCapsule_New", _api)
+)
+# Of a capsule that is being freed only the address may be touched.
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
+
+_exported: dict[int, tuple[Any, ...]] = {}
+"""What capsules point to, and what owns the memory, by the number that stands in `context`."""
+_numbers = itertools.count(1)
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _forget_old(address: int) -> None:
+    _exported.pop(_Managed.from_address(address).context, None)
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _forget_versioned(address: int) -> None:
+    _exported.pop(_Versioned.from_address(address).context, None)
+
+
+@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+def _unused(capsule: int) -> None:
+    """A capsule goes. One that was taken is called `used_...`, and who took it forgets what it points to."""
+    for name, forget in ((_OLD, _forget_old), (_VERSIONED, _forget_versioned)):
+        if _is_valid(capsule, name):
+            forget(_pointer_of(capsule, name))
+
+
+def to_dlpack(tensor: ForeignTensor, versioned: bool) -> Any:
+    """A capsule. versioned: as DLPack 1.0 has them; older ones cannot say that memory is read-only, so that is a
+    BufferError."""
+    if tensor.read_only and not versioned:
+        raise BufferError("a read-only array, which DLPack says from version 1.0 on")
+    shape = (ctypes.c_int64 * len(tensor.shape))(*tensor.shape)
+    strides = (ctypes.c_int64 * len(tensor.shape))(*(tensor.strides or _contiguous(tensor.shape)))
+    made = _Versioned() if versioned else _Managed()
+    if isinstance(made, _Versioned):
+        made.major, made.minor, made.flags = 1, 0, _READ_ONLY if tensor.read_only else 0
+    made.context = number = next(_numbers)
+    made.deleter = ctypes.cast(_forget_versioned if versioned else _forget_old, ctypes.c_void_p)
+    made.tensor = _Tensor(
+        tensor.address,
+        *tensor.device,
+        len(tensor.shape),
+        *_code(tensor.dtype),
+        1,
+        ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64)),
+        ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64)),
+        0,
+    )
+    _exported[number] = made, shape, strides, tensor.owner
+    destructor = ctypes.cast(_unused, ctypes.c_void_p)
+    return _new_capsule(ctypes.addressof(made), _VERSIONED if versioned else _OLD, destructor)
+
+
+def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides: list[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.insert(0, step)
+        step *= max(extent, 1)
+    return tuple(strides)
+
+
+def _code(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """DLPack's code and number of bits. BufferError for a type that it has not."""
+    name = dtype_of_numpy(dtype).name
+    for code, known in _OF_A_BYTE.items():
+        if known == name:
+            return code, 8
+    if name == "bool":
+        return 6, 8
+    for code, kind in _KINDS.items():
+        if name == f"{kind}{8 * dtype.itemsize}":
+            return code, 8 * dtype.itemsize
+    raise BufferError(f"DLPack has no type for {name}")

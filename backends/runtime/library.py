@@ -6,17 +6,22 @@ import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError
+from .archive import archive_kind
 from .arguments import ArgumentPacker, describe
 from .code import NativeCode
 from .packed import PackedCalls
 from .signature import Failure, FunctionSignature
+
+if TYPE_CHECKING:
+    from ..cuda.nvrtc import KernelUsage
+    from ..devices.timing import BenchmarkResult, Clock
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
@@ -66,6 +71,27 @@ class CompiledFunction:
 
         return run
 
+    def clock(self, *arguments: Any) -> Clock:
+        """What times calls with these arguments: this machine's clock, or that of the device where they run."""
+        from ..devices.timing import host_clock
+
+        return host_clock
+
+    def time_evaluator(
+        self, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0.0
+    ) -> Callable[..., BenchmarkResult]:
+        """A function that takes the arguments of this one and measures it.
+
+        It is run once, and then `repeat` times `number` times; `number` is raised until that takes `min_repeat_ms`.
+        Arguments are checked before. Errors as of a call, OptionError for numbers that are not positive.
+        """
+        from ..devices.timing import measure
+
+        def evaluate(*arguments: Any) -> BenchmarkResult:
+            return measure(self.bind(*arguments), self.clock(*arguments), number, repeat, min_repeat_ms)
+
+        return evaluate
+
     def _call(self, slots: Any, arguments: Sequence[Any]) -> Any:
         status = self._entry(ctypes.addressof(slots))
         if status:
@@ -111,6 +137,8 @@ class Library:
         """`sources`: what makes each text that `source` gives. `code`: what can be saved, if it is native code."""
         self.functions = dict(functions)
         self.code = code
+        self.usage: dict[str, KernelUsage] = {}
+        """What each kernel takes of a GPU, as far as the compiler says."""
         self._sources = dict(sources)
 
     def export(self, path: str | os.PathLike[str]) -> None:
@@ -130,8 +158,11 @@ class Library:
         `symbols`: addresses of C symbols, before those of the process. LoadError if they are broken, or not for this
         machine; LinkError for a C symbol that nobody provides.
         """
+        from ..cuda.saving import KIND, load_device_library
         from ..llvm.saving import load_library
 
+        if archive_kind(Path(path)) == KIND:
+            return load_device_library(Path(path))
         return load_library(Path(path), symbols)
 
     def __getitem__(self, name: str) -> CompiledFunction:
@@ -153,7 +184,7 @@ class Library:
         return name in self.functions
 
     def source(self, kind: str) -> str:
-        """The program as text of a kind: "llvm" (as it was emitted), "llvm-optimized", "asm"."""
+        """The program as text of a kind: "llvm" (as it was emitted), "llvm-optimized", "asm"; kernels "cuda", "ptx"."""
         if kind not in self._sources:
             known = ", ".join(self._sources) or "none, for it was loaded"
             raise ArgumentError(f"no source called {kind!r}, there is {known}{did_you_mean(kind, self._sources)}")

@@ -38,7 +38,7 @@ class BufferParameter:
 
     `shape`: extents, None where each call decides. `strides`: in elements, None where each call decides; the whole is
     None for C-contiguous. `offset`: elements between the address that native code gets and the first element.
-    `written`: native code may write it.
+    `written`: native code may write it. `alignment`: bytes that must divide the address, if more than those of `dtype`.
     """
 
     name: str
@@ -47,6 +47,7 @@ class BufferParameter:
     strides: tuple[int | None, ...] | None = None
     offset: int = 0
     written: bool = True
+    alignment: int = 1
 
     @property
     def slot_count(self) -> int:

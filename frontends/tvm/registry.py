@@ -10,7 +10,7 @@ import numpy as np
 
 from ...backends.runtime import packed
 from ...core.errors import ArgumentError, LinkError
-from .nd import NDArray, cpu
+from .nd import HostArray
 
 
 def register_func(func_name: str | Callable[..., Any], f: Any = None, override: bool = False) -> Any:
@@ -29,7 +29,7 @@ def register_func(func_name: str | Callable[..., Any], f: Any = None, override: 
 
         @wraps(function)
         def called(*args: Any) -> Any:
-            return function(*(NDArray(arg, cpu()) if isinstance(arg, np.ndarray) else arg for arg in args))
+            return function(*(HostArray(arg) if isinstance(arg, np.ndarray) else arg for arg in args))
 
         packed.register_func(func_name, called, override)
         return function

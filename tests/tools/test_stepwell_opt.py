@@ -72,6 +72,16 @@ def test_llvm_ir_is_optimised_when_asked(capsys: pytest.CaptureFixture[str], pro
     assert "attributes #0" not in emitted
 
 
+def test_kernels_are_shown_as_cuda(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "bound.py"
+    path.write_text(VECTOR_ADD.replace("range(8)", 'T.thread_binding(8, thread="threadIdx.x")'))
+    assert 'extern "C" __global__ void __launch_bounds__(8) main_kernel(' in run(capsys, str(path), "-t", "cuda")
+
+
+def test_cuda_of_a_program_without_threads_is_a_mistake(capsys: pytest.CaptureFixture[str], program: str) -> None:
+    assert "did you forget to bind?" in mistake(capsys, program, "-t", "cuda")
+
+
 def test_pieces_of_a_file_are_numbered_by_their_lines(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "two.py"
     path.write_text(VECTOR_ADD + "# // -----\n" + VECTOR_ADD.replace("A[vi]", "C[vi]"))

@@ -69,6 +69,7 @@ constexpr size_t kGap = 4096;     // around each allocation: an index that is a 
 // Statuses of launches; the driver's numbers where it has one for them.
 constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
+constexpr int kOutOfMemory = 2;
 constexpr int kInvalidHandle = 400;
 constexpr int kLaunchFailed = 719;
 
@@ -783,6 +784,19 @@ int stepwell_emulated_free(void* address) {
   if (allocations.erase(address) == 0) return kInvalidValue;
   std::free(static_cast<char*>(address) - kGap);
   return kSuccess;
+}
+
+// The signatures of cuMemAllocAsync and cuMemFreeAsync. Launches are over when they return, so order is no matter.
+
+int stepwell_emulated_alloc_async(void** place, size_t size, void* stream) {
+  (void)stream;
+  *place = stepwell_emulated_alloc(size, "a buffer between kernels");
+  return *place == nullptr ? kOutOfMemory : kSuccess;
+}
+
+int stepwell_emulated_free_async(void* address, void* stream) {
+  (void)stream;
+  return stepwell_emulated_free(address);
 }
 
 // What Python tells of a module that it has compiled. `space`: 0 global, 1 shared, 2 constant.

@@ -2,47 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
+from ....backends.devices.timing import BenchmarkResult, host_clock, measure
 from ....backends.graph import GraphExecutor
 from ....core.errors import OptionError
-from ..nd import Device, NDArray, cpu
-
-
-@dataclass(frozen=True)
-class BenchmarkResult:
-    """Times of runs, in seconds. results: the mean of each repetition."""
-
-    results: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        return statistics.fmean(self.results)
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.results)
-
-    @property
-    def min(self) -> float:
-        return min(self.results)
-
-    @property
-    def max(self) -> float:
-        return max(self.results)
-
-    @property
-    def std(self) -> float:
-        return statistics.pstdev(self.results)
-
-    def __str__(self) -> str:
-        names = ("mean", "median", "max", "min", "std")
-        head = " ".join(f"{f'{name} (ms)':>12}" for name in names)
-        return f"{head}\n{' '.join(f'{getattr(self, name) * 1e3:12.4f}' for name in names)}"
+from ..nd import Device, HostArray, NDArray
 
 
 class GraphModule:
@@ -74,12 +40,12 @@ class GraphModule:
     def get_output(self, index: str | int, out: NDArray | None = None) -> NDArray:
         """A copy of an output, in `out` if that is given."""
         found = self._executor.get_output(index)
-        return NDArray(found.copy(), cpu()) if out is None else out.copyfrom(found)
+        return HostArray(found.copy()) if out is None else out.copyfrom(found)
 
     def get_input(self, index: str | int, out: NDArray | None = None) -> NDArray:
         """A copy of an input or constant, in `out` if that is given."""
         found = self._executor.get_input(index)
-        return NDArray(found.copy(), cpu()) if out is None else out.copyfrom(found)
+        return HostArray(found.copy()) if out is None else out.copyfrom(found)
 
     def time_evaluator(
         self, func_name: str, dev: Device | None = None, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0
@@ -89,7 +55,7 @@ class GraphModule:
             raise OptionError(f"time_evaluator of {func_name!r}, expected 'run'")
 
         def evaluate(*args: Any) -> BenchmarkResult:
-            return BenchmarkResult(tuple(self._measured(number, min_repeat_ms) for _ in range(repeat)))
+            return measure(self._executor.run, host_clock, number, repeat, min_repeat_ms)
 
         return evaluate
 
@@ -101,16 +67,6 @@ class GraphModule:
         if inputs:
             self._executor.set_input(**inputs)
         return self.time_evaluator(func_name, device, number, repeat, min_repeat_ms)()
-
-    def _measured(self, number: int, min_repeat_ms: int) -> float:
-        while True:
-            start = perf_counter()
-            for _ in range(number):
-                self._executor.run()
-            taken = perf_counter() - start
-            if taken * 1e3 >= min_repeat_ms:
-                return taken / number
-            number *= 2
 
 
 def create(graph_json_str: str, libmod: Any, device: Device | Sequence[Device] | None = None) -> GraphModule:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.passes import ModulePass
 
 from ....backends.build import build as _build
+from ....backends.cuda.library import DeviceLibrary
+from ....backends.devices import BenchmarkResult, Device
 from ....backends.runtime.library import CompiledFunction, Library
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
@@ -22,6 +24,19 @@ from ..ir.module import IRModule, PrimFunc
 from ..transform import PassContext, XdslPass, as_module, run_passes
 
 
+class DeviceModule:
+    """The kernels of compiled functions."""
+
+    type_key = "cuda"
+
+    def __init__(self, library: Library):
+        self._library = library
+
+    def get_source(self, fmt: str = "") -> str:
+        """Their text: "cu" (the default), or "ptx" as it was compiled to."""
+        return _source(self._library, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": "ptx"})
+
+
 class OperatorModule:
     """Compiled functions. Called, it runs its entry: the function `main`, or its only one.
 
@@ -30,6 +45,11 @@ class OperatorModule:
 
     def __init__(self, library: Library):
         self._library = library
+
+    @property
+    def entry_name(self) -> str:
+        """The name of the function that a call runs."""
+        return self.entry_func.name
 
     @property
     def entry_func(self) -> CompiledFunction:
@@ -52,9 +72,25 @@ class OperatorModule:
     def get_source(self, fmt: str = "") -> str:
         """The program as text: "ll" (the default) or "asm"."""
         kinds = {"": "llvm-optimized", "ll": "llvm-optimized", "s": "asm", "asm": "asm"}
-        if fmt not in kinds:
-            raise OptionError(f"source format {fmt!r}, expected one of {', '.join(kind for kind in kinds if kind)}")
-        return self._library.source(kinds[fmt])
+        return _source(self._library, fmt, kinds)
+
+    @property
+    def imported_modules(self) -> list[DeviceModule]:
+        """What the functions launch: one module if they are for a GPU, else none."""
+        return [DeviceModule(self._library)] if isinstance(self._library, DeviceLibrary) else []
+
+    def time_evaluator(
+        self,
+        func_name: str,
+        dev: Device | None = None,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0.0,
+    ) -> Callable[..., BenchmarkResult]:
+        """A function that measures one of these with the arguments that it is given. dev: where these are, which they
+        say themselves."""
+        function = self.entry_func if func_name == self.entry_name else self._library[func_name]
+        return function.time_evaluator(number, repeat, min_repeat_ms)
 
     def export_library(self, file_name: str | os.PathLike[str]) -> None:
         """Save the functions, for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
@@ -62,6 +98,12 @@ class OperatorModule:
         OptionError if something else is there, OSError.
         """
         self._library.export(file_name)
+
+
+def _source(library: Library, fmt: str, kinds: Mapping[str, str]) -> str:
+    if fmt not in kinds:
+        raise OptionError(f"source format {fmt!r}, expected one of {', '.join(kind for kind in kinds if kind)}")
+    return library.source(kinds[fmt])
 
 
 _PHASES: tuple[Callable[[], list[ModulePass]], ...] = (
@@ -110,8 +152,8 @@ def build(
     """Compile a module, a function or a schedule of tensors, which stays as it is.
 
     args: the parameters of the function that a schedule is of; for a module the target may stand here.  target: what
-    to compile for, `llvm` for this machine.  name: what to call the only function. It is lowered first, if it has not
-    been. Errors as `stepwell.build` and the passes raise them.
+    to compile for, `llvm` for this machine, `cuda` for a GPU.  name: what to call the only function. It is lowered
+    first, if it has not been. Errors as `stepwell.build` and the passes raise them.
     """
     if isinstance(args, str):
         args, target = None, args

@@ -41,3 +41,18 @@ tir.func @main("A" %A: memref<8xf32>, "n" %n: i32) {
 // CHECK:           "gpu.launch_func"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %A, %[[D]]) <{kernel = @main_kernels::@main_kernel_0
 // CHECK:           "gpu.launch_func"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[D]], %A) <{kernel = @main_kernels::@main_kernel_1
 // CHECK:           "gpu.dealloc"(%[[D]])
+
+// So is what a processor would have on its stack, and it is given back at the end.
+tir.func @small("A" %A: memref<4xf32>) {
+  %t = tir.alloc_buffer "T" on stack : memref<4xf32>
+  tir.launch_thread "tx" %tx : i32 in 4 thread "threadIdx.x" {
+    %x = tir.load %A[%tx] : memref<4xf32>
+    tir.store %x, %t[%tx] : memref<4xf32>
+  }
+}
+// CHECK:         func.func @small(
+// CHECK-NOT:       memref.alloca
+// CHECK:           %[[D:.*]] = "gpu.alloc"()
+// CHECK:           "gpu.launch_func"(%{{.*}}, %A, %[[D]])
+// CHECK-NEXT:      "gpu.dealloc"(%[[D]])
+// CHECK-NEXT:      func.return

@@ -84,12 +84,14 @@ def test_an_array_is_a_copy() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: tvm.nd.array([0.0], tvm.cuda(0)), UnsupportedError, r"arrays on cuda\(0\) are not supported yet"),
+        (lambda: tvm.device("vulkan"), OptionError, "device 'vulkan', expected cpu, cuda, cuda_emulated"),
         (lambda: tvm.nd.array(["x"]), ArgumentError, "dtype"),
         (lambda: tvm.nd.empty((2,), "float13"), ArgumentError, "unknown dtype 'float13'"),
         (lambda: tvm.nd.empty((2,)).copyfrom(np.zeros(3)), ArgumentError, r"shape \(3,\), expected \(2,\)"),
         (lambda: IRModule({"f": IRModule()}), OptionError, "a module of 0 functions, expected one"),
-        (lambda: tvm.build(doubled(), "cuda"), OptionError, "unknown target 'cuda'"),
+        (lambda: tvm.build(doubled(), "cuda"), UnsupportedError, "did you forget to bind?"),
+        (lambda: tvm.build(doubled(), "cuda -warp=32"), OptionError, "unknown option of cuda 'warp'"),
+        (lambda: tvm.build(doubled(), "rocm"), OptionError, "unknown target 'rocm'"),
     ],
 )
 def test_a_mistake_is_an_error(make, error, message) -> None:

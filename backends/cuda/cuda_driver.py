@@ -1,0 +1,289 @@
+"""The driver of GPUs, through `cuda-bindings`.
+
+Every device is used in its primary context, which is the one of PyTorch, CuPy and all else that uses CUDA's runtime, so
+addresses and streams are those of all of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import DeviceError, ExecutionError, PluginError
+from ..devices.driver import DeviceCode, DeviceProperties, Driver, LoadedCode, gibibytes
+from ..runtime.launches import LaunchTable
+
+try:
+    cu: Any = import_module("cuda.bindings.driver")
+except ImportError as error:
+    raise PluginError(f"GPUs need cuda-bindings, which is not there: pip install 'stepwell[cuda]' ({error})") from None
+
+_SHARED_BY_DEFAULT = 48 * 1024
+"""Bytes of shared memory that a kernel may have without asking."""
+
+
+class CudaDriver(Driver):
+    """The GPUs of this machine."""
+
+    kind = "cuda"
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._contexts: dict[int, Any] = {}
+
+    # devices
+
+    def count(self) -> int:
+        return _count()
+
+    def properties(self, index: int) -> DeviceProperties:
+        device = _try("cuDeviceGet", index)
+        attribute = cu.CUdevice_attribute
+
+        def ask(name: str) -> int:
+            return _try("cuDeviceGetAttribute", getattr(attribute, f"CU_DEVICE_ATTRIBUTE_{name}"), device)
+
+        major, minor = ask("COMPUTE_CAPABILITY_MAJOR"), ask("COMPUTE_CAPABILITY_MINOR")
+        version = _try("cuDriverGetVersion")
+        return DeviceProperties(
+            _try("cuDeviceGetName", 256, device).decode().rstrip("\0"),
+            f"sm_{major}{minor}",
+            _try("cuDeviceTotalMem", device),
+            ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+            ask("MULTIPROCESSOR_COUNT"),
+            ask("CLOCK_RATE"),
+            ask("MEMORY_CLOCK_RATE"),
+            ask("GLOBAL_MEMORY_BUS_WIDTH"),
+            f"{version // 1000}.{version % 1000 // 10}",
+        )
+
+    @contextmanager
+    def current(self, index: int) -> Generator[None]:
+        context = self._context(index)
+        now = _try("cuCtxGetCurrent")
+        if int(now) == int(context):
+            yield
+        elif not int(now):
+            # Nobody here uses another one: it stays, and the next call finds it.
+            _try("cuCtxSetCurrent", context)
+            yield
+        else:
+            _try("cuCtxPushCurrent", context)
+            try:
+                yield
+            finally:
+                _try("cuCtxPopCurrent")
+
+    def _context(self, index: int) -> Any:
+        if index not in self._contexts:
+            with self._lock:
+                if index not in self._contexts:
+                    self._contexts[index] = self._retain(index)
+        return self._contexts[index]
+
+    def _retain(self, index: int) -> Any:
+        if index >= (count := _count()):
+            raise DeviceError(f"there is no device cuda({index}): cuda has {count}")
+        device = _try("cuDeviceGet", index)
+        context = _try("cuDevicePrimaryCtxRetain", device)
+        if _try("cuDeviceGetAttribute", cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device):
+            # Memory between kernels is asked for by each call: it stays ours until the next one.
+            pool = _try("cuDeviceGetDefaultMemPool", device)
+            most = cu.cuuint64_t(2**64 - 1)
+            _try("cuMemPoolSetAttribute", pool, cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, most)
+        return context
+
+    def functions(self) -> LaunchTable:
+        return LaunchTable(*(_address(name) for name in ("cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync")))
+
+    def load(self, index: int, code: Sequence[DeviceCode]) -> LoadedCode:
+        handles: dict[str, int] = {}
+        owner: list[Any] = []
+        with self.current(index):
+            for each in code:
+                owner.append(module := self._load_image(index, each))
+                for kernel in each.kernels:
+                    function = _try("cuModuleGetFunction", module, kernel.symbol.encode())
+                    if kernel.dynamic_shared_bytes > _SHARED_BY_DEFAULT:
+                        asked = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                        _try("cuFuncSetAttribute", function, asked, kernel.dynamic_shared_bytes)
+                    handles[kernel.name] = int(function)
+        return LoadedCode(handles, owner)
+
+    def _load_image(self, index: int, code: DeviceCode) -> Any:
+        try:
+            return _try("cuModuleLoadData", code.image)
+        except DeviceError as error:
+            found = self.properties(index)
+            kernels = ", ".join(kernel.name for kernel in code.kernels)
+            raise DeviceError(
+                f"cuda({index}), {found.name} of {found.architecture}, does not load {kernels}, which is made for "
+                f"{code.architecture}: {error}",
+                error.status,
+            ) from None
+
+    # memory
+
+    def allocate(self, index: int, size: int, name: str) -> int:
+        with self.current(index):
+            try:
+                return int(_try("cuMemAlloc", size))
+            except DeviceError as error:
+                if error.status != "CUDA_ERROR_OUT_OF_MEMORY":
+                    raise
+                raise DeviceError(self._no_memory(index, name, size), error.status) from None
+
+    def _no_memory(self, index: int, where: str, size: int) -> str:
+        free, whole = map(gibibytes, self.memory(index))
+        return f"{where}: out of memory of cuda({index}): {gibibytes(size)} asked for, {free} of {whole} are free"
+
+    def free(self, index: int, address: int) -> None:
+        # Nobody can be told what goes wrong here: who freed it is gone, and a context that has failed says so later.
+        with self.current(index):
+            cu.cuMemFree(address)
+
+    def memory(self, index: int) -> tuple[int, int]:
+        with self.current(index):
+            free, whole = _try("cuMemGetInfo")
+            return free, whole
+
+    def copy_in(self, index: int, address: int, array: np.ndarray[Any, Any], stream: int) -> None:
+        with self.current(index):
+            _try("cuMemcpyHtoDAsync", address, array.ctypes.data, array.nbytes, stream)
+            _try("cuStreamSynchronize", stream)
+
+    def copy_out(self, index: int, array: np.ndarray[Any, Any], address: int, stream: int) -> None:
+        with self.current(index):
+            _try("cuMemcpyDtoHAsync", array.ctypes.data, address, array.nbytes, stream)
+            _try("cuStreamSynchronize", stream)
+
+    def copy(self, index: int, target: int, source: int, size: int, stream: int) -> None:
+        with self.current(index):
+            _try("cuMemcpyDtoDAsync", target, source, size, stream)
+
+    # streams and events
+
+    def create_stream(self, index: int) -> int:
+        with self.current(index):
+            return int(_try("cuStreamCreate", cu.CUstream_flags.CU_STREAM_DEFAULT.value))
+
+    def destroy_stream(self, index: int, stream: int) -> None:
+        with self.current(index):
+            cu.cuStreamDestroy(stream)
+
+    def wait_for_stream(self, index: int, stream: int) -> None:
+        with self.current(index):
+            _try("cuStreamSynchronize", stream)
+
+    def wait_for_device(self, index: int) -> None:
+        with self.current(index):
+            _try("cuCtxSynchronize")
+
+    def create_event(self, index: int) -> int:
+        with self.current(index):
+            return int(_try("cuEventCreate", cu.CUevent_flags.CU_EVENT_DEFAULT.value))
+
+    def destroy_event(self, index: int, event: int) -> None:
+        with self.current(index):
+            cu.cuEventDestroy(event)
+
+    def record(self, index: int, event: int, stream: int) -> None:
+        with self.current(index):
+            _try("cuEventRecord", event, stream)
+
+    def let_wait(self, index: int, stream: int, event: int) -> None:
+        with self.current(index):
+            _try("cuStreamWaitEvent", stream, event, 0)
+
+    def wait_for_event(self, index: int, event: int) -> None:
+        with self.current(index):
+            _try("cuEventSynchronize", event)
+
+    def seconds_between(self, index: int, start: int, end: int) -> float:
+        with self.current(index):
+            return _try("cuEventElapsedTime", start, end) / 1000
+
+    # errors
+
+    def launch_error(self, where: str, table: LaunchTable) -> ExecutionError:
+        *sizes, shared = table.sizes
+        grid, block = tuple(sizes[:3]), tuple(sizes[3:])
+        return _error(
+            f"{where}: the launch of {grid} blocks of {block} threads with {shared} bytes of dynamic shared memory",
+            table.status,
+        )
+
+    def memory_error(self, index: int, where: str, table: LaunchTable) -> ExecutionError:
+        if table.status != cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY.value:
+            return _error(f"{where}: asking for {gibibytes(table.asked)} of memory", table.status)
+        return DeviceError(self._no_memory(index, where, table.asked), "CUDA_ERROR_OUT_OF_MEMORY")
+
+
+# Calls
+
+_FAILED_BEFORE = {
+    "CUDA_ERROR_ILLEGAL_ADDRESS",
+    "CUDA_ERROR_ASSERT",
+    "CUDA_ERROR_LAUNCH_FAILED",
+    "CUDA_ERROR_LAUNCH_TIMEOUT",
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+    "CUDA_ERROR_MISALIGNED_ADDRESS",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR",
+    "CUDA_ERROR_INVALID_ADDRESS_SPACE",
+    "CUDA_ERROR_INVALID_PC",
+}
+"""What a kernel does, and the driver says of whatever it is asked next."""
+
+
+def _try(name: str, *arguments: Any) -> Any:
+    """Call a function of the driver; gives its result, or several as a tuple. DeviceError if it fails."""
+    status, *results = getattr(cu, name)(*arguments)
+    if status != cu.CUresult.CUDA_SUCCESS:
+        raise _error(name, status)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _error(what: str, status: Any) -> DeviceError:
+    """What the driver says of a status."""
+    try:
+        status = cu.CUresult(status)
+        name = status.name
+        _, text = cu.cuGetErrorString(status)
+    except ValueError:  # of a driver that is newer than the bindings
+        name, text = f"error {int(status)}", b""
+    words = f" ({text.decode()})" if text else ""
+    message = f"{what} failed: {name}{words}"
+    if name in _FAILED_BEFORE:
+        message += (
+            ". A kernel that was launched before has done this; the process cannot use the device any more. "
+            "CUDA_LAUNCH_BLOCKING=1 shows which one, target cuda-emulated where"
+        )
+    return DeviceError(message, name)
+
+
+@cache
+def _count() -> int:
+    """The number of GPUs. DeviceError if there is none."""
+    try:
+        _try("cuInit", 0)
+        count = _try("cuDeviceGetCount")
+    except DeviceError as error:
+        raise DeviceError(f"there is no GPU that CUDA can use: {error}", error.status) from None
+    except RuntimeError as error:  # the bindings do not find libcuda
+        raise DeviceError(f"there is no GPU that CUDA can use, libcuda.so.1 is not installed: {error}") from None
+    if not count:
+        raise DeviceError("there is no GPU that CUDA can use: the driver sees none")
+    return count
+
+
+def _address(name: str) -> int:
+    """The address of a function of the driver."""
+    _count()
+    return ctypes.cast(getattr(ctypes.CDLL("libcuda.so.1"), name), ctypes.c_void_p).value or 0

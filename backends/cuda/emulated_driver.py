@@ -1,0 +1,125 @@
+"""The driver of the GPU that is emulated: memory is the host's, and what it is told is done when it returns."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import DeviceError, ExecutionError
+from ..devices.driver import DeviceCode, DeviceProperties, Driver, LoadedCode, gibibytes
+from ..runtime.launches import LaunchTable
+from ..runtime.memory import array_at
+from .emulation import compile_emulated, compiler, driver_addresses, last_error
+from .emulation.driver import driver as runtime
+
+_MAX_DYNAMIC_SHARED = 8
+"""CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES of cuda.h."""
+
+
+class EmulatedDriver(Driver):
+    """One device."""
+
+    kind = "cuda_emulated"
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._events: dict[int, float] = {}
+
+    def count(self) -> int:
+        if compiler() is None:
+            raise DeviceError("there is no device cuda_emulated(0): it needs g++ and binutils")
+        return 1
+
+    def properties(self, index: int) -> DeviceProperties:
+        memory = self.memory(index)[1]
+        return DeviceProperties("emulated by g++", "", memory, 227 * 1024, 1, 0, 0, 0, "")
+
+    def current(self, index: int) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def functions(self) -> LaunchTable:
+        found = driver_addresses()
+        return LaunchTable(found["launch"], found["alloc_async"], found["free_async"])
+
+    def load(self, index: int, code: Sequence[DeviceCode]) -> LoadedCode:
+        modules = [compile_emulated(each.source, [kernel.symbol for kernel in each.kernels]) for each in code]
+        handles: dict[str, int] = {}
+        for module, each in zip(modules, code, strict=True):
+            for kernel in each.kernels:
+                handles[kernel.name] = module.kernels[kernel.symbol].address
+                if kernel.dynamic_shared_bytes:
+                    limit = kernel.dynamic_shared_bytes
+                    runtime()["set_attribute"](handles[kernel.name], _MAX_DYNAMIC_SHARED, limit)
+        return LoadedCode(handles, modules)
+
+    def allocate(self, index: int, size: int, name: str) -> int:
+        address = runtime()["alloc"](size, name.encode())
+        if address is None:
+            raise DeviceError(self._no_memory(name, size), "CUDA_ERROR_OUT_OF_MEMORY")
+        return address
+
+    def _no_memory(self, where: str, size: int) -> str:
+        free, whole = map(gibibytes, self.memory(0))
+        return f"{where}: out of memory of cuda_emulated(0): {gibibytes(size)} asked for, {free} of {whole} are free"
+
+    def free(self, index: int, address: int) -> None:
+        runtime()["free"](address)
+
+    def memory(self, index: int) -> tuple[int, int]:
+        page = os.sysconf("SC_PAGE_SIZE")
+        return page * os.sysconf("SC_AVPHYS_PAGES"), page * os.sysconf("SC_PHYS_PAGES")
+
+    def copy_in(self, index: int, address: int, array: np.ndarray[Any, Any], stream: int) -> None:
+        _bytes(address, array.nbytes)[...] = array.reshape(-1).view(np.uint8)
+
+    def copy_out(self, index: int, array: np.ndarray[Any, Any], address: int, stream: int) -> None:
+        array.reshape(-1).view(np.uint8)[...] = _bytes(address, array.nbytes)
+
+    def copy(self, index: int, target: int, source: int, size: int, stream: int) -> None:
+        _bytes(target, size)[...] = _bytes(source, size)
+
+    def create_stream(self, index: int) -> int:
+        return next(self._numbers)
+
+    def destroy_stream(self, index: int, stream: int) -> None:
+        pass
+
+    def wait_for_stream(self, index: int, stream: int) -> None:
+        pass
+
+    def wait_for_device(self, index: int) -> None:
+        pass
+
+    def create_event(self, index: int) -> int:
+        return next(self._numbers)
+
+    def destroy_event(self, index: int, event: int) -> None:
+        self._events.pop(event, None)
+
+    def record(self, index: int, event: int, stream: int) -> None:
+        self._events[event] = time.perf_counter()
+
+    def let_wait(self, index: int, stream: int, event: int) -> None:
+        pass
+
+    def wait_for_event(self, index: int, event: int) -> None:
+        pass
+
+    def seconds_between(self, index: int, start: int, end: int) -> float:
+        return self._events[end] - self._events[start]
+
+    def launch_error(self, where: str, table: LaunchTable) -> ExecutionError:
+        return last_error()
+
+    def memory_error(self, index: int, where: str, table: LaunchTable) -> ExecutionError:
+        return DeviceError(self._no_memory(where, table.asked), "CUDA_ERROR_OUT_OF_MEMORY")
+
+
+def _bytes(address: int, size: int) -> np.ndarray[Any, Any]:
+    return array_at(address, (size,), None, np.dtype(np.uint8))

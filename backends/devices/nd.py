@@ -1,0 +1,317 @@
+"""Arrays in the memory of a device."""
+
+from __future__ import annotations
+
+import weakref
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.dtypes import dtype_of_numpy, numpy_dtype, parse_dtype
+from ...core.errors import ArgumentError
+from ..runtime.dlpack import CPU_DEVICES, ForeignTensor, read_dlpack, to_dlpack
+from ..runtime.dlpack import from_dlpack as host_array
+from ..runtime.memory import array_at
+from .device import Device, cpu
+
+Array = npt.NDArray[Any]
+
+
+class NDArray(ABC):
+    """An array in the memory of a device, which compiled functions take. `numpy()` is a copy of it."""
+
+    device: Device
+
+    @property
+    @abstractmethod
+    def layout(self) -> Array:
+        """The array as one of numpy's, which only this machine's memory can be read or written through; of others it
+        says shape, strides, data type and address."""
+
+    @abstractmethod
+    def numpy(self) -> Array:
+        """A copy of what it holds."""
+
+    @abstractmethod
+    def copyfrom(self, source: Any) -> NDArray:
+        """Take over what an array of the same shape holds, on any device. ArgumentError if the shapes differ."""
+
+    @abstractmethod
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule for other libraries. stream: on which it is used; it waits for the current one. -1: it need not."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.layout.shape
+
+    @property
+    def dtype(self) -> str:
+        return dtype_of_numpy(self.layout.dtype).name
+
+    @property
+    def nbytes(self) -> int:
+        return self.layout.nbytes
+
+    @property
+    def ctx(self) -> Device:
+        """The device, as TVM called it until v0.8."""
+        return self.device
+
+    def asnumpy(self) -> Array:
+        """`numpy()`, as TVM called it until v0.8."""
+        return self.numpy()
+
+    def copyto(self, target: Any) -> NDArray:
+        """A copy in another array, or on a device."""
+        return target.copyfrom(self) if isinstance(target, NDArray) else array(self, target)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.numpy()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if index is not Ellipsis and index != slice(None):
+            raise ArgumentError(f"elements of an array on {self.device} are set all at once: array[:] = values")
+        self.copyfrom(value)
+
+    def __len__(self) -> int:
+        return len(self.layout)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self.numpy(), dtype=dtype)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device.device_type, self.device.device_id
+
+    def __str__(self) -> str:
+        return str(self.numpy())
+
+    def __repr__(self) -> str:
+        return f"<NDArray shape={self.shape}, {self.device}>\n{self.numpy()!r}"
+
+
+class HostArray(NDArray):
+    """An array in this machine's memory."""
+
+    def __init__(self, data: Array, device: Device | None = None):
+        self._data = data
+        self.device = device or cpu()
+
+    @property
+    def layout(self) -> Array:
+        return self._data
+
+    def numpy(self) -> Array:
+        return self._data.copy()
+
+    def copyfrom(self, source: Any) -> NDArray:
+        values = _values(source)
+        _check_shape(values.shape, self.shape)
+        self._data[...] = values
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._data[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._data[index] = value.numpy() if isinstance(value, NDArray) else value
+
+    def __dlpack__(self, **options: Any) -> Any:  # numpy knows which there are
+        return self._data.__dlpack__(**options)
+
+
+class DeviceArray(NDArray):
+    """An array in the memory of a device that is not this machine's. `layout` must not be read or written through."""
+
+    def __init__(self, device: Device, layout: Array, owner: object):
+        """owner: keeps the memory alive."""
+        self.device = device
+        self._layout = layout
+        self._owner = owner
+
+    @property
+    def layout(self) -> Array:
+        return self._layout
+
+    @property
+    def address(self) -> int:
+        """Of its first element, on the device."""
+        return self._layout.ctypes.data
+
+    def numpy(self) -> Array:
+        if not self._layout.size:
+            return np.empty(self.shape, self._layout.dtype)
+        whole, begin = self._bytes()
+        self.device.driver.copy_out(self.device.index, whole, begin, self._stream)
+        if self._layout.flags.c_contiguous:
+            return whole.view(self._layout.dtype).reshape(self.shape)
+        first = whole[self.address - begin :]
+        strides = tuple(stride // self._layout.itemsize for stride in self._layout.strides)
+        return array_at(first.ctypes.data, self.shape, strides, self._layout.dtype, owner=whole).copy()
+
+    def _bytes(self) -> tuple[Array, int]:
+        """Room for what lies between its first and its last element, and where that begins."""
+        first, end = np.lib.array_utils.byte_bounds(self._layout)
+        return np.empty(end - first, np.uint8), first
+
+    def copyfrom(self, source: Any) -> NDArray:
+        _check_shape(np.shape(source.layout if isinstance(source, NDArray) else source), self.shape)
+        if not self._layout.flags.c_contiguous:
+            raise ArgumentError(f"strides {self._layout.strides} (bytes), expected a C-contiguous array to write to")
+        if isinstance(source, DeviceArray) and self._can_take(source):
+            driver = self.device.driver
+            driver.copy(self.device.index, self.address, source.address, self.nbytes, self._stream)
+        elif self._layout.size:
+            values = np.ascontiguousarray(_values(source), self._layout.dtype)
+            self.device.driver.copy_in(self.device.index, self.address, values, self._stream)
+        return self
+
+    def _can_take(self, source: DeviceArray) -> bool:
+        """Whether the bytes of another array can be copied as they are, on the device."""
+        layout = source.layout
+        alike = source.device == self.device and layout.dtype == self._layout.dtype
+        return alike and layout.flags.c_contiguous and layout.size > 0
+
+    @property
+    def _stream(self) -> int:
+        return self.device.current_stream.handle
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        if dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError(f"an array on {self.device}, not on DLPack's device {dl_device}")
+        if copy:
+            return self.copyto(self.device).__dlpack__(stream=stream, max_version=max_version)
+        if stream is not None and stream != -1:
+            current, handle = self.device.current_stream, _handle(stream)
+            if handle != current.handle:
+                self.device.driver.let_wait(self.device.index, handle, current.record().handle)
+        strides = tuple(stride // self._layout.itemsize for stride in self._layout.strides)
+        tensor = ForeignTensor(
+            self.address,
+            self.shape,
+            strides,
+            self._layout.dtype,
+            self.__dlpack_device__(),
+            not self._layout.flags.writeable,
+            (self, self._owner),
+        )
+        return to_dlpack(tensor, max_version is not None and max_version >= (1, 0))
+
+
+_LEGACY = 1
+"""The number of CUDA's stream that is always there, for those who take 0 for no answer."""
+
+
+def _handle(stream: int) -> int:
+    """The handle of a stream, as the array API numbers them."""
+    return 0 if stream == _LEGACY else stream
+
+
+def _check_shape(got: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    if got != expected:
+        raise ArgumentError(f"an array of shape {got}, expected {expected}")
+
+
+def _values(source: Any) -> Array:
+    """Numbers of any kind in this machine's memory."""
+    if isinstance(source, HostArray):
+        return source.layout
+    if isinstance(source, NDArray):
+        return source.numpy()
+    if _has_dlpack(source):
+        return _values(from_dlpack(source))
+    return np.asarray(source)
+
+
+def _has_dlpack(value: Any) -> bool:
+    return hasattr(value, "__dlpack_device__") and not isinstance(value, np.ndarray | np.generic)
+
+
+# Making arrays
+
+
+def array(arr: Any, device: Device | None = None) -> NDArray:
+    """A copy of an array or of numbers on a device, this machine's memory if none is given.
+
+    ArgumentError for a data type that there is not, DeviceError if there is no such device or it has no memory left.
+    """
+    device = device or cpu()
+    if isinstance(arr, DeviceArray) and arr.device == device:
+        made = empty(arr.shape, arr.dtype, device)
+        return made.copyfrom(arr)
+    values = _values(arr)
+    try:
+        dtype_of_numpy(values.dtype)
+    except ValueError as error:
+        raise ArgumentError(str(error)) from None
+    if device.kind == "cpu":
+        return HostArray(np.array(values, order="C"), device)
+    return empty_on(device, values.shape, values.dtype).copyfrom(values)
+
+
+def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
+    """An array whose numbers are not said. Errors as of `array`."""
+    try:
+        kind = numpy_dtype(parse_dtype(dtype))
+    except ValueError as error:
+        raise ArgumentError(str(error)) from None
+    device = device or cpu()
+    if device.kind == "cpu":
+        return HostArray(np.empty(shape, kind), device)
+    return empty_on(device, (shape,) if isinstance(shape, int) else tuple(shape), kind)
+
+
+def empty_on(device: Device, shape: tuple[int, ...], dtype: np.dtype[Any], name: str = "") -> DeviceArray:
+    """An array on a device that has a driver. name: what errors call it."""
+    driver = device.driver
+    size = dtype.itemsize
+    for extent in shape:
+        if extent < 0:
+            raise ArgumentError(f"an array of shape {shape}, expected sizes that are not negative")
+        size *= extent
+    memory = _Memory()
+    if size:
+        address = driver.allocate(device.index, size, name or f"{dtype_of_numpy(dtype).name}{list(shape)}")
+        weakref.finalize(memory, driver.free, device.index, address).atexit = False
+    else:
+        address = 0
+    return DeviceArray(device, array_at(address, shape, None, dtype, owner=memory), memory)
+
+
+class _Memory:
+    """Memory of a device, which is given back with it."""
+
+
+def from_dlpack(value: Any) -> NDArray:
+    """The array of another library (`torch`, `cupy`), without a copy, on the device where it is.
+
+    ArgumentError if it is on none of ours, or of a data type that there is not.
+    """
+    if isinstance(value, NDArray):
+        return value
+    if not hasattr(value, "__dlpack_device__"):
+        raise ArgumentError(f"expected an array with __dlpack__, got {type(value).__name__}")
+    kind, number = value.__dlpack_device__()
+    if kind in CPU_DEVICES:
+        return HostArray(host_array(value))
+    device = Device.of_dlpack(int(kind), number)
+    found = read_dlpack(value, device.current_stream.handle or _LEGACY)
+    layout = array_at(
+        found.address, found.shape, found.strides, found.dtype, read_only=found.read_only, owner=found.owner
+    )
+    return DeviceArray(device, layout, found.owner)

@@ -1,0 +1,222 @@
+"""What kernels reach on a GPU: memory-bound ones of the bandwidth of a copy, matrix products of cuBLAS, launches.
+
+    python benchmarks/gpu.py                # some minutes on a GPU
+    python benchmarks/gpu.py --emulated     # the same programs, tiny and on the CPU: whether they run
+
+Every result is compared with numpy's, or torch's for matrix products. Where torch and Triton are installed they are
+measured on the same arrays (torch: cuBLAS in float32, no tf32). Goal: 85 % of the bandwidth of a copy.
+"""
+
+import argparse
+import importlib
+import platform
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from gpu_kernels import schedules
+
+import stepwell
+from stepwell import DeviceError, PluginError, nd
+
+NUMBER, REPEAT = 20, 5
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where it is measured, and how large. torch, triton: the modules, or None."""
+
+    device: stepwell.Device
+    target: str
+    sizes: dict[str, Any]
+    torch: Any
+    triton: Any
+
+
+FULL = {"add": 1 << 26, "transpose": 8192, "rows": (16384, 4096), "gemm": (1024, 2048, 4096, 8192), "tile": (128, 8, 8)}
+TINY = {"add": 2048, "transpose": 64, "rows": (4, 512), "gemm": (32,), "tile": (16, 8, 4)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--emulated", action="store_true", help="tiny, on the CPU")
+    setting = _setting(parser.parse_args().emulated)
+    _print_machine(setting)
+    start = time.perf_counter()
+    _bandwidth(setting)
+    _products(setting)
+    _launches(setting)
+    print(f"\n{time.perf_counter() - start:.0f} s in all")
+
+
+def _setting(emulated: bool) -> Setting:
+    if emulated:
+        return Setting(stepwell.cuda_emulated(), "cuda-emulated", TINY, None, None)
+    device = stepwell.cuda()
+    try:
+        _ = device.driver
+    except (DeviceError, PluginError) as error:
+        print(f"not measured: {error}")
+        sys.exit(0)
+    torch = _module("torch")
+    if torch is not None:
+        torch.backends.cuda.matmul.allow_tf32 = False
+    return Setting(device, "cuda", FULL, torch, _module("gpu_kernels.triton_kernels"))
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def _print_machine(setting: Setting) -> None:
+    found = setting.device.properties
+    architecture = found.architecture or "no architecture"
+    print(f"{found.name}, {architecture}, {found.processors} processors, driver {found.version or '-'}")
+    print(f"{platform.platform()}, Python {platform.python_version()}")
+    names = ("stepwell", "cuda-bindings", "nvidia-cuda-nvrtc", "torch", "triton", "numpy")
+    print(", ".join(f"{name} {_version(name)}" for name in names))
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "-"
+
+
+# Measuring
+
+
+def _ours(setting: Setting, mod: Any, arrays: list[Any]) -> float:
+    """Seconds of a program."""
+    lib = stepwell.build(mod, target=setting.target)
+    function = next(iter(lib.functions.values()))
+    number = NUMBER if setting.device.kind == "cuda" else 1
+    return function.time_evaluator(number=number, repeat=REPEAT)(*arrays).median
+
+
+def _theirs(setting: Setting, run: Callable[..., None], arrays: list[Any]) -> float | None:
+    """Seconds of a function of Triton or torch, on the same arrays."""
+    if setting.triton is None:
+        return None
+    tensors = [setting.torch.from_dlpack(array) for array in arrays]
+    return setting.triton.seconds(lambda: run(*tensors), NUMBER, REPEAT)
+
+
+def _arrays(setting: Setting, *values: np.ndarray[Any, Any]) -> list[Any]:
+    return [nd.array(each, setting.device) for each in values]
+
+
+def _compare(name: str, got: Any, expected: np.ndarray[Any, Any]) -> None:
+    np.testing.assert_allclose(got.numpy(), expected, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+# Rows
+
+
+def _bandwidth(setting: Setting) -> None:
+    """Programs that read and write, as part of what a copy reaches."""
+    rng = np.random.default_rng(0)
+    size, square, (rows, columns) = (setting.sizes[name] for name in ("add", "transpose", "rows"))
+    a, b = rng.random((2, size), np.float32)
+    c, d = rng.random((square, square), np.float32), rng.random((rows, columns), np.float32)
+    copy = _copy_bandwidth(setting, a)
+    print(f"\n{'':28}{'ms':>10}{'GB/s':>10}{'of a copy':>12}{'Triton':>12}")
+    print(f"{f'copy {size}':28}{a.nbytes * 2 / copy * 1e3:10.3f}{copy / 1e9:10.0f}{1:12.0%}")
+    powers = np.exp(d - d.max(axis=1, keepdims=True))
+    powers /= powers.sum(axis=1, keepdims=True)
+    cases = [
+        (f"add {size}", "add", schedules.add(size), [a, b], a + b),
+        (f"transpose {square}", "transpose", schedules.transpose(square), [c], c.T),
+        (f"row_sum {rows}x{columns}", "row_sum", schedules.row_sum(rows, columns), [d], d.sum(axis=1)),
+        (
+            f"softmax {rows}x{columns}",
+            "softmax",
+            schedules.softmax(rows, columns),
+            [d],
+            powers,
+        ),
+    ]
+    for name, triton, mod, inputs, expected in cases:
+        arrays = _arrays(setting, *inputs, np.zeros(expected.shape, np.float32))
+        moved = sum(array.nbytes for array in arrays)
+        ours = _ours(setting, mod, arrays)
+        _compare(name, arrays[-1], expected)
+        theirs = _theirs(setting, getattr(setting.triton, triton, None), arrays)
+        shown = "-" if theirs is None else f"{moved / theirs / copy:.0%}"
+        print(f"{name:28}{ours * 1e3:10.3f}{moved / ours / 1e9:10.0f}{moved / ours / copy:12.0%}{shown:>12}")
+
+
+def _copy_bandwidth(setting: Setting, values: np.ndarray[Any, Any]) -> float:
+    """Bytes per second that a copy on the device reads and writes."""
+    source, target = _arrays(setting, values, values)
+    source.copyto(target)
+    stream = setting.device.current_stream
+    start = stream.record()
+    for _ in range(NUMBER):
+        source.copyto(target)
+    return 2 * values.nbytes * NUMBER / stream.record().seconds_since(start)
+
+
+def _products(setting: Setting) -> None:
+    """Matrix products, as part of what cuBLAS reaches."""
+    print(f"\n{'':28}{'ms':>10}{'TFLOP/s':>10}{'of cuBLAS':>12}{'Triton':>12}")
+    for size in setting.sizes["gemm"]:
+        rng = np.random.default_rng(0)
+        a, b = (rng.random((size, size), np.float32) for _ in range(2))
+        arrays = _arrays(setting, a, b, np.zeros_like(a))
+        ours = _ours(setting, schedules.gemm(size, *setting.sizes["tile"]), arrays)
+        blas = None
+        if setting.torch is None:
+            if size <= 2048:
+                _compare(f"gemm {size}", arrays[2], a @ b)
+        else:
+            x, y, z = (setting.torch.from_dlpack(array) for array in arrays)
+            error = ((x @ y - z).abs() / (x @ y)).max().item()
+            assert error < 1e-4, f"gemm {size}: {error} from cuBLAS"
+            blas = _seconds_of_torch(setting, lambda x=x, y=y, z=z: setting.torch.matmul(x, y, out=z))
+        theirs = _theirs(setting, getattr(setting.triton, "gemm", None), arrays)
+        shown = ["-" if each is None or blas is None else f"{blas / each:.0%}" for each in (ours, theirs)]
+        rate = 2 * size**3 / ours / 1e12
+        print(f"{f'gemm {size}':28}{ours * 1e3:10.3f}{rate:10.2f}{shown[0]:>12}{shown[1]:>12}")
+
+
+def _seconds_of_torch(setting: Setting, run: Callable[[], Any]) -> float:
+    run()
+    stream = setting.device.current_stream  # torch's too, unless it was told another one
+    times: list[float] = []
+    for _ in range(REPEAT):
+        start = stream.record()
+        for _ in range(NUMBER):
+            run()
+        times.append(stream.record().seconds_since(start) / NUMBER)
+    return sorted(times)[REPEAT // 2]
+
+
+def _launches(setting: Setting) -> None:
+    """What a call costs this machine, of a kernel that does next to nothing."""
+    arrays = _arrays(setting, *np.zeros((3, 1024), np.float32))
+    function = stepwell.build(schedules.add(1024), target=setting.target)["main"]
+    number = 10000 if setting.device.kind == "cuda" else 3
+    bound = function.bind(*arrays)
+    print(f"\n{'a launch':28}{'us':>10}")
+    for name, run in (("called", lambda: function(*arrays)), ("bound", bound)):
+        run()
+        setting.device.sync()
+        start = time.perf_counter()
+        for _ in range(number):
+            run()
+        taken = time.perf_counter() - start
+        setting.device.sync()
+        print(f"{name:28}{taken / number * 1e6:10.2f}")
+
+
+if __name__ == "__main__":
+    main()
