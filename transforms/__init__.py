@@ -36,6 +36,7 @@ PASSES: dict[str, str] = {
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",
     "tir-plan-allocations": "TirPlanAllocationsPass",
     "tir-resolve-blocks": "TirResolveBlocksPass",
+    "tir-schedule-gpu": "TirScheduleGpuPass",
     "tir-schedule-kernels": "TirScheduleKernelsPass",
     "tir-simplify": "TirSimplifyPass",
     "tir-unroll-loops": "TirUnrollLoopsPass",

@@ -143,9 +143,19 @@ def _allocate_on_device(function: func.FuncOp) -> None:
         if not isinstance(op, memref.AllocOp):
             continue
         users = [use.operation for use in op.memref.uses]
-        if any(isinstance(user, gpu.LaunchFuncOp) for user in users):
+        if _is_given_to_kernels(op.memref):
             new = gpu.AllocOp(op.memref.type, dynamic_sizes=list(op.dynamic_sizes))
             Rewriter.replace_op(op, new, [new.result])
             for user in users:
                 if isinstance(user, memref.DeallocOp):
                     Rewriter.replace_op(user, gpu.DeallocOp(new.result))
+
+
+def _is_given_to_kernels(memory: SSAValue) -> bool:
+    """Whether a kernel is given some memory, or what looks at it."""
+    for use in memory.uses:
+        if isinstance(use.operation, gpu.LaunchFuncOp):
+            return True
+        if not use.operation.regions and any(_is_given_to_kernels(view) for view in use.operation.results):
+            return True
+    return False

@@ -35,6 +35,26 @@ def kernel_symbol(name: str) -> str:
 def _launch(f: FunctionEmitter, op: gpu.LaunchFuncOp) -> None:
     name = op.kernel.nested_references.data[-1].data
     sizes = [op.gridSizeX, op.gridSizeY, op.gridSizeZ, op.blockSizeX, op.blockSizeY, op.blockSizeZ]
+    counts = [("i32", _narrow(f, f.operand(size))) for size in sizes]
+    open_counts = [count for _, count in counts if constant(count) is None]
+    if any(constant(count) == 0 for _, count in counts):
+        return
+    if not open_counts:
+        _launch_threads(f, op, name, counts)
+        return
+    launch, join = f.label("launch"), f.label("join")
+    any_threads = f.op(f"icmp ne i32 {open_counts[0]}, 0")
+    for count in open_counts[1:]:
+        any_threads = f.op(f"and i1 {any_threads}, {f.op(f'icmp ne i32 {count}, 0')}")
+    f.branch_if(any_threads, launch, join)
+    f.start(launch)
+    _launch_threads(f, op, name, counts)
+    f.branch(join)
+    f.start(join)
+
+
+def _launch_threads(f: FunctionEmitter, op: gpu.LaunchFuncOp, name: str, counts: list[tuple[str, str]]) -> None:
+    """Launch some blocks of threads: the driver refuses none."""
     values: list[tuple[str, str]] = []
     for value in op.kernelOperands:
         values += zip(f.component_types(value.type), f.components(value), strict=True)
@@ -43,7 +63,6 @@ def _launch(f: FunctionEmitter, op: gpu.LaunchFuncOp) -> None:
         slot = f.entry(f"alloca {kind}")
         f.emit(f"store {kind} {operand}, ptr {slot}")
         f.emit(f"store ptr {slot}, ptr {f.op(f'getelementptr ptr, ptr {params}, i64 {n}')}")
-    counts = [("i32", _narrow(f, f.operand(size))) for size in sizes]
     shared = "0" if op.dynamicSharedMemorySize is None else f.operand(op.dynamicSharedMemorySize)
     arguments = [
         ("ptr", f.module.declare(kernel_symbol(name), "void", ())),
