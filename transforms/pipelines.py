@@ -122,7 +122,7 @@ def resolve_tir(launches: bool = False) -> list[ModulePass]:
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),
         TirVectorizeLoopsPass(),
-        TirPlanAllocationsPass(max_stack_bytes=0) if launches else TirPlanAllocationsPass(),
+        TirPlanAllocationsPass(launches=launches),
     ]
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import SSAValue
 
-from ...dialects.tir import AllocBufferOp, BlockOp
+from ...dialects.tir import BlockOp
 from ..analysis.memories import LOCAL
 from ..analysis.scopes import consumers, producers, writes_of
 from ..schedule import Schedule
 from ..schedule.handles import BlockRV, LoopRV
 from .binding import fused
-from .kernel import Kernel, is_in_kernel
+from .kernel import Kernel
+from .neighbours import is_epilogue, is_prologue
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ..
     )
     blocks, threads, registers = list[LoopRV](), list[LoopRV](), list[LoopRV]()
     for tile, loop in zip(plan.tiles, spatial, strict=True):
-        block, register, thread = sch.split(loop, [None, tile.each, tile.threads])
+        block, thread, register = sch.split(loop, [None, tile.threads, tile.each])
         blocks.append(block)
         threads.append(thread)
         registers.append(register)
@@ -85,22 +85,14 @@ def _contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ..
 
 def _keep_in_registers(sch: Schedule, kernel: Kernel, thread: LoopRV) -> tuple[str, ...]:
     """Let sums be in registers, and the thread that has them do what is done with each, or copy them."""
-    block = sch.get(kernel.rv)
-    assert isinstance(block, BlockOp)
-    (written,) = {write.buffer for write in kernel.writes}
-    users = consumers(block)
-    is_temporary = isinstance(written.owner, AllocBufferOp) and written.owner.type.memory_space == NoneAttr()
-    if is_temporary and len(users) == 1 and _is_elementwise(users[0]):
+    users = consumers(kernel.block)
+    if len(users) == 1 and is_epilogue(kernel, users[0]):
         (user,) = sch.get_consumers(kernel.rv)
         sch.reverse_compute_at(user, thread)
         sch.set_scope(kernel.rv, 0, LOCAL)
         return (users[0].block_name.data,)
     sch.reverse_compute_at(sch.cache_write(kernel.rv, 0, LOCAL), thread)
     return ()
-
-
-def _is_elementwise(block: BlockOp) -> bool:
-    return all(axis.kind == "spatial" for axis in block.axes)
 
 
 def _copy_to_shared(sch: Schedule, kernel: Kernel, buffer: SSAValue, place: LoopRV, tiles: Sequence[Tile]) -> None:
@@ -122,15 +114,12 @@ def _copy_to_shared(sch: Schedule, kernel: Kernel, buffer: SSAValue, place: Loop
 
 
 def _producer(sch: Schedule, block: BlockRV, buffer: SSAValue) -> BlockRV | None:
-    """The block that computes elements of a buffer for this one alone, each by itself, if there is one."""
+    """The block that computes elements of a buffer for this one alone, each by itself, if it may be moved here."""
     op = sch.get(block)
     assert isinstance(op, BlockOp)
-    if not isinstance(buffer.owner, AllocBufferOp) or buffer.owner.type.memory_space != NoneAttr():
-        return None
     for handle, producer in zip(sch.get_producers(block), producers(op), strict=True):
         if buffer in writes_of(producer):
-            is_free = _is_elementwise(producer) and not is_in_kernel(producer)
-            return handle if is_free and consumers(producer) == [op] else None
+            return handle if is_prologue(producer, op) else None
     return None
 
 

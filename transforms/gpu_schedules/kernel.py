@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import BlockArgument, SSAValue
 
 from ...dialects.tir import BlockOp, ForOp, LoadOp, StoreOp
 from ..analysis.index import Analyzer, Lin
-from ..analysis.scopes import ancestors, child_blocks, loops_around, reads_of, statements
+from ..analysis.scopes import ancestors, child_blocks, loops_around, only_child, reads_of, statements
 from ..analysis.threads import axis_of
 from ..schedule import Schedule
 from ..schedule.handles import BlockRV, LoopRV
@@ -24,24 +25,24 @@ class Access:
     indices: tuple[Lin, ...]
 
     def axes(self) -> set[SSAValue]:
-        """The values that the indices are computed from."""
-        return {value for index in self.indices for value in index.terms if isinstance(value, SSAValue)}
+        """The axes that the indices are sums of."""
+        return {value for index in self.indices for value in index.terms if isinstance(value, BlockArgument)}
 
     def fastest(self) -> SSAValue | None:
         """The axis along which neighbours lie one behind the other in memory; None if there is none."""
-        if not self.indices or len(self.indices[-1].terms) != 1:
-            return None
-        ((atom, factor),) = self.indices[-1].terms.items()
-        return atom if isinstance(atom, SSAValue) and factor == 1 and not self._is_elsewhere(atom) else None
-
-    def _is_elsewhere(self, axis: SSAValue) -> bool:
-        return any(axis in index.terms for index in self.indices[:-1])
+        axis = _only_axis(self.indices[-1]) if self.indices else None
+        return None if any(axis in index.terms for index in self.indices[:-1]) else axis
 
     def is_plain(self) -> bool:
-        """Whether each index is an axis, or fixed, and no axis comes twice."""
-        return all(len(index.terms) <= 1 for index in self.indices) and len(self.axes()) == sum(
-            len(index.terms) for index in self.indices
-        )
+        """Whether each index is an axis or a number, and no axis comes twice."""
+        axes = [_only_axis(index) for index in self.indices if index.terms]
+        return None not in axes and len(set(axes)) == len(axes)
+
+
+def _only_axis(index: Lin) -> SSAValue | None:
+    """The axis that an index is; None if it is something else."""
+    axis = next(iter(index.terms), None)
+    return axis if isinstance(axis, BlockArgument) and index == Lin.of(axis) else None
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ class Kernel:
         rest = [axis for axis in self.axes if axis not in self.loop_of]
         return (
             len(bound) == len(self.loops)
+            and all(only_child(a) is b for a, b in zip(self.loops, [*self.loops[1:], self.block], strict=False))
             and len(set(self.loop_of.values())) == len(bound)
             and all(self.extents[axis] == 1 for axis in rest)
             and all(loop.mixed_bounds[0] == 0 and loop.mixed_bounds[2] == 1 for loop in self.loops)
@@ -139,7 +141,7 @@ class Kernel:
         analyzer = Analyzer()
         for op in self.block.body.block.walk():
             if isinstance(op, kind) and not (self.block.init is not None and self.block.init.is_ancestor(op)):
-                yield Access(op.buffer, tuple(analyzer.lin(index) for index in op.indices))
+                yield Access(op.buffer, tuple(_sum(analyzer, index) for index in op.indices))
 
     def read_buffers(self) -> list[Access]:
         """The first access to each buffer that the block says it reads, in that order."""
@@ -168,6 +170,11 @@ class Kernel:
                 return None
             total *= extent
         return total
+
+
+def _sum(analyzer: Analyzer, index: SSAValue) -> Lin:
+    """An index as a sum; lanes of a vector are no axis."""
+    return Lin.of(index) if isinstance(index.type, VectorType) else analyzer.lin(index)
 
 
 def handle_of(sch: Schedule, function: str, block: BlockOp) -> BlockRV:
