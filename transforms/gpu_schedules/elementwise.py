@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..analysis.scopes import child_blocks
 from ..schedule import Schedule
 from .binding import bind_grid
 from .kernel import Kernel
@@ -16,6 +17,7 @@ def elementwise(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     decline_unless(kernel.has_plain_loops(), "its loops are not its axes")
     decline_unless(kernel.spatial and len(kernel.spatial) == len(kernel.axes), "it has axes that are not spatial")
     decline_unless(kernel.loops, "it has no loops")
+    decline_unless(not child_blocks(kernel.block), "there are blocks in it")
     decline_unless(kernel.writes and all(write.is_plain() for write in kernel.writes), "it writes at computed indices")
     fastest = {write.fastest() for write in kernel.writes}
     decline_unless(len(fastest) == 1, "it writes in several orders")

@@ -96,7 +96,8 @@ LOADED_BOUNDS = (
     for i in range(6):
         for j in range(T.min(T.max(A[i, 0], 0), 7)):
             with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
+                vi = T.axis.spatial(6, i)
+                vj = T.axis.spatial(7, j)
                 B[vi, vj] = 5
 """
 )
@@ -129,16 +130,16 @@ TIME = (
 ONE_LOOP_FOR_TWO = (
     HEAD
     + """
-    C = T.alloc_buffer((6, 7), "int32")
     for i in range(6):
         for j in range(7):
             with T.block("C"):
                 vi, vj = T.axis.remap("SS", [i, j])
-                C[vi, vj] = A[vi, vj] * 2
-        for j in range(7):
+                B[vi, vj] = A[vi, vj] * 2
+        for j in range(6):
             with T.block("B"):
-                vi, vj = T.axis.remap("SS", [i, j])
-                B[vi, vj] = C[vi, 6 - vj] // 3
+                vi = T.axis.spatial(6, i)
+                vj = T.axis.opaque(6, j)
+                B[vi, vj] = B[vi, vj] + B[vi, vj + 1]
 """
 )
 SAME_NAMES = (
