@@ -48,7 +48,8 @@ TARGETS = {"llvm": _build_llvm, "python": _build_python, "cuda-emulated": _build
 
 def build(mod: Module | ModuleOp, target: str = "llvm") -> Library:
     """Compile `mod`, which stays as it is, for `target`: `llvm` (this machine), `python` (the oracle) or
-    `cuda-emulated` (loops bound to blocks and threads as CUDA kernels, which run on the CPU).
+    `cuda-emulated` (loops bound to blocks and threads as CUDA kernels, which run on the CPU; functions without such
+    loops get default schedules).
 
     The result is called like a function when the module has one, else by name: `lib["main"](a, b, out)`. Arguments are
     numpy arrays or anything with DLPack, written in place; numbers for scalars.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..schedule import Schedule
-from .binding import fused
+from .binding import extent_of, fused
 from .gemm import operands
 from .kernel import Kernel
 from .reduction import divide_steps, require_reduction, share_steps
@@ -31,7 +31,8 @@ def gemv(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     spatial = kernel.loop_handles(sch, kernel.spatial)
     decline_unless(spatial, "it has one result")
     partial = divide_steps(sch, kernel, THREADS)
-    block, row = sch.split(fused(sch, spatial), [None, ROWS])
+    rows = fused(sch, spatial)
+    block, row = sch.split(rows, [None, min(ROWS, extent_of(sch, rows) or ROWS)])
     sch.bind(block, "blockIdx.x")
     sch.bind(row, "threadIdx.y")
     share_steps(sch, kernel.rv, partial, row)

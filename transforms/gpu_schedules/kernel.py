@@ -93,7 +93,7 @@ class Kernel:
     @cached_property
     def loop_of(self) -> dict[SSAValue, int]:
         """Which loop each axis is, counted from outside; axes of one value that are bound to no loop are not there."""
-        numbers = {loop.variable: n for n, loop in enumerate(self.loops)}
+        numbers: dict[SSAValue, int] = {loop.variable: n for n, loop in enumerate(self.loops)}
         return {
             axis: numbers[of.binding]
             for axis, of in zip(self.axes, self.block.axes, strict=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from types import UnionType
-
 from xdsl.dialects.builtin import NoneAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from ...dialects.tir import AllocBufferOp, BlockOp, FuncOp, LoadOp, StoreOp
+from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
 from ..analysis.scopes import comes_before, consumers, reads_of, root_buffer, scope_of, writes_of
 from ..schedule.handles import BlockRV
 from .kernel import Kernel, is_in_kernel
@@ -63,17 +61,16 @@ def _is_elementwise(kernel: Kernel) -> bool:
 
 def _is_touched_by(buffer: SSAValue, block: BlockOp) -> bool:
     """Whether a block alone reads or writes the memory of a buffer."""
-    return all(block.is_ancestor(op) for op in _accesses(block, LoadOp | StoreOp, buffer))
+    return all(block.is_ancestor(op) for op in _accesses(block, buffer))
 
 
 def _is_complete(buffer: SSAValue, block: BlockOp) -> bool:
     """Whether all that writes a buffer comes in front of a block."""
-    return all(comes_before(op, block) for op in _accesses(block, StoreOp, buffer))
+    return all(comes_before(op, block) for op in _accesses(block, buffer) if isinstance(op, StoreOp))
 
 
-def _accesses(block: BlockOp, kinds: type | UnionType, buffer: SSAValue) -> list[LoadOp | StoreOp]:
+def _accesses(block: BlockOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
     """The loads and stores of the memory of a buffer, in the function around a block."""
-    scope: Operation = scope_of(block)
-    assert isinstance(scope, FuncOp)
     memory = root_buffer(buffer)
-    return [op for op in scope.walk() if isinstance(op, kinds) and root_buffer(op.buffer) is memory]
+    every = (op for op in scope_of(block).walk() if isinstance(op, LoadOp | StoreOp))
+    return [op for op in every if root_buffer(op.buffer) is memory]

@@ -66,18 +66,18 @@ def threads_for(extent: int | None, most: int = THREADS) -> int:
 def share_steps(sch: Schedule, block: BlockRV, partial: BlockRV, place: LoopRV) -> LoopRV:
     """Do the parts of a reduction in a loop over blocks, each by a thread, in shared memory; the loop over threads."""
     sch.compute_at(partial, place)
-    thread = _loop_over_parts(sch, partial)
-    sch.reorder(thread, sch.get_loops(partial)[-1])
+    thread, steps = _loop_over_parts(sch, partial)
+    sch.reorder(thread, steps)
     sch.bind(thread, "threadIdx.x")
     sch.set_scope(partial, 0, "shared")
     return thread
 
 
-def _loop_over_parts(sch: Schedule, partial: BlockRV) -> LoopRV:
-    """The loop over parts: rfactor makes it the first axis."""
+def _loop_over_parts(sch: Schedule, partial: BlockRV) -> tuple[LoopRV, LoopRV]:
+    """The loops over parts, which `rfactor` makes the first axis, and over the steps of each, the innermost one."""
     block = sch.get(partial)
     assert isinstance(block, BlockOp)
     kernel = Kernel(partial, block)
-    found = kernel.loop_handles(sch, kernel.axes[:1])
-    decline_unless(found, "its parts have no loop of their own")
-    return found[0]
+    decline_unless(kernel.axes[0] in kernel.loop_of, "its parts have no loop of their own")
+    loops = sch.get_loops(partial)
+    return loops[kernel.loop_of[kernel.axes[0]]], loops[-1]

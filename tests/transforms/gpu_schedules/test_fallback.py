@@ -236,7 +236,7 @@ class Module:
 @given(
     shape=st.lists(st.sampled_from([0, 1, 2, 7, 300]), min_size=1, max_size=2).map(tuple), seed=st.integers(0, 2**16)
 )
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_elements_of_any_sizes(run: Any, shape: tuple[int, ...], seed: int) -> None:
     a = te.placeholder(shape, "float32", "A")
     module = te.create_prim_func([a, te.compute(shape, lambda *i: a[i] * 2.0, name="B")])
@@ -244,7 +244,7 @@ def test_elements_of_any_sizes(run: Any, shape: tuple[int, ...], seed: int) -> N
 
 
 @given(rows=st.sampled_from([0, 1, 3, 41]), columns=st.sampled_from([0, 1, 5, 67]), steps=st.sampled_from([0, 1, 37]))
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_products_of_any_sizes(run: Any, rows: int, columns: int, steps: int) -> None:
     a, b = te.placeholder((rows, steps), "float32", "A"), te.placeholder((steps, columns), "float32", "B")
     k = te.reduce_axis((0, steps), "k")
@@ -254,15 +254,19 @@ def test_products_of_any_sizes(run: Any, rows: int, columns: int, steps: int) ->
     run(te.create_prim_func([a, b, c]), *arrays)
 
 
-@given(n=st.sampled_from([0, 1, 5, 300]), m=st.sampled_from([1, 40]))
-@settings(max_examples=6)
-def test_sizes_that_are_not_known(run: Any, n: int, m: int) -> None:
+def test_sizes_that_are_not_known() -> None:
     rows, columns = te.var("n"), te.var("m")
     a = te.placeholder((rows, columns), "float32", "A")
     k = te.reduce_axis((0, columns), "k")
     total = te.compute((rows,), lambda i: te.sum(a[i, k], axis=k), name="S")
     b = te.compute((rows, columns), lambda i, j: a[i, j] - total[i], name="B")
-    run(te.create_prim_func([a, b]), np.random.default_rng(0).random((n, m), np.float32), np.zeros((n, m), np.float32))
+    module = te.create_prim_func([a, b])
+    assert [each.rule for each in schedule_gpu(module).applied] == ["normalization"]
+    library = build(module, target="cuda-emulated")
+    for shape in ((0, 4), (1, 1), (5, 40), (3, 300)):
+        given_array, got = np.random.default_rng(0).random(shape, np.float32), np.zeros(shape, np.float32)
+        library(given_array, got)
+        np.testing.assert_allclose(got, given_array - given_array.sum(1, keepdims=True), rtol=1e-4, atol=1e-4)
 
 
 def test_a_call_of_python_is_left_to_the_host() -> None:
