@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, i32
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..core.errors import UnsupportedError
 from ..dialects.tir import ForOp, FuncOp, LaunchThreadOp, StoreOp
-from .analysis.threads import BLOCK_AXES, THREAD_AXES, BoundLoop, axis_of, is_block_loop, outermost
+from .analysis.threads import BLOCK_AXES, THREAD_AXES, BoundLoop, axis_of, is_block_loop, outermost, range_of
+from .analysis.tree import is_pure_expression
 from .lowering.launches import extents_of, launch, replace_loop
 from .lowering.types import where
 
@@ -53,6 +54,10 @@ class TirLaunchBlocksPass(ModulePass):
 
 def _launch(root: BoundLoop) -> None:
     loops = [op for op in root.walk() if is_block_loop(op)]
+    for loop in loops:
+        for number in range_of(loop):
+            if isinstance(number, SSAValue):
+                _compute_in_front(number, root)
     extents = extents_of(loops, root)
     _check_coverage(root, {axis for axis, extent in extents.items() if extent != 1})
     if not loops:
@@ -68,6 +73,20 @@ def _launch(root: BoundLoop) -> None:
     for loop in loops:
         axis = axis_of(loop) or ""
         replace_loop(loop, variables[axis], extents[axis])
+
+
+def _compute_in_front(value: SSAValue, kernel: Operation) -> bool:
+    """Compute a value in front of a kernel, if it is computed of values from there alone; whether it is."""
+    owner = value.owner
+    if not kernel.is_ancestor(owner):
+        return True
+    if not isinstance(owner, Operation) or not is_pure_expression(owner):
+        return False
+    if not all([_compute_in_front(operand, kernel) for operand in owner.operands]):
+        return False
+    owner.detach()
+    Rewriter.insert_op(owner, InsertPoint.before(kernel))
+    return True
 
 
 def _check_coverage(root: BoundLoop, axes: set[str]) -> None:

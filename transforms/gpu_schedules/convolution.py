@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 from ..analysis.index import Lin
 from ..schedule import Schedule
 from .contraction import Contraction, contract
-from .gemm import longest, operands, side
+from .gemm import longest, operands, require_tile, side
 from .kernel import Access, Kernel
 from .results import decline_unless
 
@@ -19,7 +19,7 @@ def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """Tiles of channels and columns of the result; the part of the image under them and the weights are shared.
 
     Declines: where no index is a sum of an axis of the result and one that is summed over; depthwise convolutions,
-    where nothing is summed over but the window, and few channels of the result.
+    where nothing is summed over but the window; sides that are not known, or of less than 4.
     """
     left, right = operands(kernel)
     image, weights = (left, right) if right.is_plain() else (right, left)
@@ -32,13 +32,14 @@ def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     filters = [axis for axis in kernel.spatial if axis in weights.axes() and axis not in image.axes()]
     decline_unless(filters, "each channel of the result has its own image")
     channel, filter, column = longest(kernel, channels), longest(kernel, filters), longest(kernel, moved)
+    require_tile(kernel, filter, column, channel)
     slow, fast = (column, filter) if kernel.writes[0].fastest() is filter else (filter, column)
     tiles = [side(kernel, slow, "threadIdx.y"), side(kernel, fast, "threadIdx.x")]
     plan = Contraction(
         grid=[axis for axis in kernel.spatial if axis not in (column, filter)],
         tiles=tiles,
         summed=channel,
-        depth=min(DEPTH, kernel.extents[channel] or DEPTH),
+        depth=min(DEPTH, kernel.size([channel]) or DEPTH),
         outer=[axis for axis in kernel.reduced if axis is not channel and axis not in window],
         inner=window,
         shared=[image.buffer, weights.buffer],

@@ -21,7 +21,7 @@ def gemm(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """Tiles of the result, up to 64 x 64 for a block and 4 x 4 for a thread, their inputs in shared memory.
 
     Declines: what is not a sum over products of two buffers at their axes, each with an axis of the result that the
-    other one has not; and sides of less than 4.
+    other one has not; sides that are not known, or of less than 4.
     """
     left, right = operands(kernel)
     decline_unless(left.is_plain() and right.is_plain(), "it reads at indices that are computed")
@@ -34,15 +34,13 @@ def gemm(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     row, column, depth = (longest(kernel, axes) for axes in (rows, columns, summed))
     if write.fastest() is row:
         row, column = column, row
-    for axis in (row, column):
-        extent = kernel.extents[axis]
-        decline_unless(extent is None or extent >= LEAST, f"a side has less than {LEAST}")
+    require_tile(kernel, row, column, depth)
     tiled = (row, column, depth)
     plan = Contraction(
         grid=[axis for axis in kernel.spatial if axis not in tiled],
         tiles=[side(kernel, row, "threadIdx.y"), side(kernel, column, "threadIdx.x")],
         summed=depth,
-        depth=min(DEPTH, kernel.extents[depth] or DEPTH),
+        depth=min(DEPTH, kernel.size([depth]) or DEPTH),
         outer=[axis for axis in kernel.reduced if axis not in tiled],
         inner=[],
         shared=[left.buffer, right.buffer],
@@ -68,11 +66,16 @@ def operands(kernel: Kernel) -> tuple[Access, Access]:
     return left, right
 
 
+def require_tile(kernel: Kernel, row: SSAValue, column: SSAValue, depth: SSAValue) -> None:
+    """DeclineError unless the sides of a tile are known, and the result long enough for them."""
+    decline_unless(kernel.size([row, column, depth]) is not None, "the size of a side is not known")
+    for axis in (row, column):
+        decline_unless((kernel.size([axis]) or 0) >= LEAST, f"a side has less than {LEAST}")
+
+
 def side(kernel: Kernel, axis: SSAValue, thread: str, threads: int = THREADS) -> Tile:
     """What a block does of an axis: some elements for each of some threads, not more than there are."""
-    extent = kernel.extents[axis]
-    if extent is None:
-        return Tile(axis, threads, 4, thread)
+    extent = kernel.size([axis]) or 1
     count = min(threads, extent)
     return Tile(axis, count, 4 if extent >= 4 * count else 2 if extent >= 2 * count else 1, thread)
 

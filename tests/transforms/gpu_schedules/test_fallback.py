@@ -269,6 +269,23 @@ def test_sizes_that_are_not_known() -> None:
         np.testing.assert_allclose(got, given_array - given_array.sum(1, keepdims=True), rtol=1e-4, atol=1e-4)
 
 
+def test_a_product_of_sizes_that_are_not_known() -> None:
+    """Two loops are bound that cannot be one: its indices would be quotients by a size."""
+    n, m, steps = te.var("n"), te.var("m"), te.var("k")
+    a, b = te.placeholder((n, steps), "float32", "A"), te.placeholder((steps, m), "float32", "B")
+    k = te.reduce_axis((0, steps), "k")
+    module = te.create_prim_func([a, b, te.compute((n, m), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")])
+    schedules = schedule_gpu(module)
+    assert [each.rule for each in schedules.applied] == ["parallel loops"]
+    assert 'thread_axis="blockIdx.y"' in str(schedules.trace)
+    library = build(module, target="cuda-emulated")
+    for rows, depth, columns in ((0, 2, 3), (5, 7, 3), (2, 1, 300)):
+        x, y = np.ones((rows, depth), np.float32), np.arange(depth * columns, dtype=np.float32).reshape(depth, columns)
+        z = np.zeros((rows, columns), np.float32)
+        library(x, y, z)
+        np.testing.assert_allclose(z, x @ y)
+
+
 def test_a_call_of_python_is_left_to_the_host() -> None:
     module = parse_tvmscript("""
 @T.prim_func
