@@ -5,6 +5,7 @@ import pytest
 
 from stepwell import build, relay
 from stepwell.backends.cuda.emulation import compiler
+from stepwell.backends.runtime.signature import BufferParameter
 from stepwell.tools import gpu_suite
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
@@ -38,8 +39,8 @@ def test_a_graph_runs_without_a_schedule() -> None:
     results: list[np.ndarray] = []
     for target in ("cuda-emulated", "llvm"):
         main = build(module, target=target)["main"]
-        sizes = {p.name: (p.shape, p.dtype) for p in main.signature.parameters}
-        arrays = {name: np.zeros(shape, dtype) for name, (shape, dtype) in sizes.items()}
+        parameters = [each for each in main.signature.parameters if isinstance(each, BufferParameter)]
+        arrays = {each.name: np.zeros([n or 0 for n in each.shape], each.dtype) for each in parameters}
         for name, shape in shapes.items():
             arrays[name][...] = np.random.default_rng(1).random(shape) - 0.5
         main(*arrays.values())
