@@ -11,7 +11,7 @@ DEMO := examples/vector_add.py
 EXAMPLES := $(wildcard examples/*.py)
 SOURCES := $(wildcard *.py) backends core dialects expressions frontends operators tools transforms
 
-.PHONY: help demo test lint types wheel check fuzz peer-test onnx-suite bench dev clean
+.PHONY: help demo test lint types wheel check fuzz peer-test onnx-suite gpu-suite bench dev clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -47,6 +47,9 @@ peer-test: $(VENV)/.has-test $(PEER_VENV)/.has-peers ## compare with apache-tvm 
 
 onnx-suite: $(VENV)/.has-test ## ONNX's node tests; writes the tables of docs/onnx.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m stepwell.tools.onnx_suite -j $(JOBS) --write docs/onnx.md
+
+gpu-suite: $(VENV)/.has-test ## the corpus and every operator with default schedules on the emulated GPU
+	$(BIN)/python -m stepwell.tools.gpu_suite
 
 bench: $(VENV)/.has-core ## run every benchmark
 	@for file in $(wildcard benchmarks/*.py); do echo "# $$file"; $(BIN)/python $$file || exit 1; done

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .frontends.onnx import from_onnx
     from .frontends.tvmscript import parse_tvmscript
     from .module import Module
+    from .transforms.gpu_schedules import schedule_gpu
     from .transforms.pipelines import apply_passes
     from .transforms.schedule import Schedule
 
@@ -71,6 +72,7 @@ __all__ = [
     "parse_tvmscript",
     "register_func",
     "relay",
+    "schedule_gpu",
     "te",
 ]
 
@@ -92,6 +94,7 @@ _HOMES = {
     "parse_mlir": ".frontends.mlir",
     "parse_tvmscript": ".frontends.tvmscript",
     "register_func": ".backends.runtime",
+    "schedule_gpu": ".transforms.gpu_schedules",
 }
 _MODULES = {"nd": ".backends.devices.nd", "relay": ".frontends.relay", "te": ".frontends.te"}
 

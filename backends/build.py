@@ -55,7 +55,8 @@ TARGETS = {"llvm": _build_llvm, "python": _build_python, "cuda-emulated": _build
 
 def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Library:
     """Compile `mod`, which stays as it is, for `target`: `llvm` (this machine), `python` (the oracle), `cuda` (loops
-    bound to blocks and threads as kernels of a GPU) or `cuda-emulated` (the same, run on the CPU).
+    bound to blocks and threads as kernels of a GPU; functions without such loops get default schedules) or
+    `cuda-emulated` (the same, run on the CPU).
 
     `cuda -arch=sm_90` says which GPU; by default it is the one that is there. The result is called like a function when
     the module has one, else by name: `lib["main"](a, b, out)`. Arguments are numpy arrays or anything with DLPack,

@@ -38,6 +38,7 @@ PASSES: dict[str, str] = {
     "tir-lower-thread-reductions": "TirLowerThreadReductionsPass",
     "tir-plan-allocations": "TirPlanAllocationsPass",
     "tir-resolve-blocks": "TirResolveBlocksPass",
+    "tir-schedule-gpu": "TirScheduleGpuPass",
     "tir-schedule-kernels": "TirScheduleKernelsPass",
     "tir-simplify": "TirSimplifyPass",
     "tir-unroll-loops": "TirUnrollLoopsPass",

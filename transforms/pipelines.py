@@ -93,6 +93,13 @@ def schedule_kernels() -> list[ModulePass]:
     return [*te_to_tir(), TirScheduleKernelsPass()]
 
 
+def schedule_gpu() -> list[ModulePass]:
+    """Functions that nobody has scheduled for a GPU, as its threads like them."""
+    from .tir_schedule_gpu import TirScheduleGpuPass
+
+    return [*te_to_tir(), TirScheduleGpuPass()]
+
+
 def te_to_tir() -> list[ModulePass]:
     """From tensors to loops and blocks."""
     return [ConvertTeToTirPass()]
@@ -103,8 +110,11 @@ def to_tir(module: ModuleOp) -> list[ModulePass]:
     return relay_to_tir() if has_graphs(module) else te_to_tir()
 
 
-def resolve_tir() -> list[ModulePass]:
-    """From programs as people write and schedule them, or tensors, to loops, branches and accesses of buffers."""
+def resolve_tir(launches: bool = False) -> list[ModulePass]:
+    """From programs as people write and schedule them, or tensors, to loops, branches and accesses of buffers.
+
+    launches: for a GPU, whose blocks and threads have memory of their own.
+    """
     return [
         *te_to_tir(),
         TirResolveBlocksPass(),
@@ -112,7 +122,7 @@ def resolve_tir() -> list[ModulePass]:
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),
         TirVectorizeLoopsPass(),
-        TirPlanAllocationsPass(),
+        TirPlanAllocationsPass(launches=launches),
     ]
 
 
@@ -181,8 +191,10 @@ def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_
     from .tir_lower_thread_reductions import TirLowerThreadReductionsPass
 
     mod = mod.clone()
-    _apply(mod, [*to_tir(mod.op), TirLowerThreadReductionsPass()], after)
-    _apply(mod, resolve_tir(), after)
+    if has_graphs(mod.op):
+        _apply(mod, relay_to_tir(), after)
+    _apply(mod, [*schedule_gpu(), TirLowerThreadReductionsPass()], after)
+    _apply(mod, resolve_tir(launches=True), after)
     _apply(mod, launch_tir(), after)
     _apply(mod, [TirCheckLaunchesPass(arch=arch)], after)
     _apply(mod, [ConvertTirToScfPass(launches=True), GpuOutlineKernelsPass()], after)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, i32
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -19,9 +19,11 @@ from .analysis.threads import (
     axis_of,
     is_block_loop,
     outermost,
+    range_of,
     team_of,
     thread_axes_of,
 )
+from .analysis.tree import is_pure_expression
 from .lowering.launches import extents_of, launch, replace_loop
 from .lowering.types import where
 
@@ -63,6 +65,10 @@ class TirLaunchBlocksPass(ModulePass):
 
 def _launch(root: BoundLoop) -> None:
     loops = [op for op in root.walk() if is_block_loop(op)]
+    for loop in loops:
+        for number in range_of(loop):
+            if isinstance(number, SSAValue):
+                _compute_in_front(number, root)
     extents = extents_of(loops, root)
     _check_coverage(root, {axis for axis, extent in extents.items() if extent != 1})
     if not loops:
@@ -91,6 +97,20 @@ def _share(alloc: AllocBufferOp) -> None:
     type = alloc.type
     shared = MemRefType(type.element_type, type.shape, type.layout, memory_space("shared"))
     Rewriter.replace_value_with_new_type(alloc.buffer, shared)
+
+
+def _compute_in_front(value: SSAValue, kernel: Operation) -> bool:
+    """Compute a value in front of a kernel, if it is computed of values from there alone; whether it is."""
+    owner = value.owner
+    if not kernel.is_ancestor(owner):
+        return True
+    if not isinstance(owner, Operation) or not is_pure_expression(owner):
+        return False
+    if not all([_compute_in_front(operand, kernel) for operand in owner.operands]):
+        return False
+    owner.detach()
+    Rewriter.insert_op(owner, InsertPoint.before(kernel))
+    return True
 
 
 def _check_coverage(root: BoundLoop, axes: set[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, StringAttr
 from xdsl.passes import ModulePass
 
 from ..core.dtypes import dtype_of
@@ -29,6 +29,8 @@ class TirPlanAllocationsPass(ModulePass):
     Into a loop it moves only where every iteration reads nothing but what it has written before: then it is private
     to the iteration. An allocation without uses goes. On the stack is what has a static size, smallest first, up to
     `max-stack-bytes` in all in a function; nothing in functions that can call themselves.
+
+    launches: for a GPU. Memory of blocks and threads stays where it is, for `tir-compact-buffers`.
 
     Before
         %t = tir.alloc_buffer "T" : memref<4xf32>
@@ -54,12 +56,14 @@ class TirPlanAllocationsPass(ModulePass):
     name = "tir-plan-allocations"
 
     max_stack_bytes: int = 16384
+    launches: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, FuncOp)}
         for function in functions.values():
             for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp)]:
-                sink(alloc)
+                if not self.launches or alloc.type.memory_space == NoneAttr():
+                    sink(alloc)
             self._decide(function, 0 if _is_recursive(function, functions) else self.max_stack_bytes)
 
     def _decide(self, function: FuncOp, room: int) -> None:

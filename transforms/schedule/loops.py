@@ -311,6 +311,8 @@ def _fuse(analyzer: Analyzer, loops: Sequence[ForOp], extents: Sequence[Lin], to
 def _digits(analyzer: Analyzer, fused: ForOp, extents: Sequence[Lin]) -> list[Lin]:
     """The numbers that the variable of a loop is made of in a mixed radix, most significant first. No extent is 0 where
     they are looked at: the loop would not run."""
+    if Lin() in extents:
+        return [Lin.of(fused.variable), *(Lin() for _ in extents[1:])]
     digits: list[Lin] = []
     with analyzer.assumptions():
         for extent in extents:

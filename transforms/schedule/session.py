@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from random import Random
 from typing import Any, Self
 
@@ -84,6 +86,15 @@ class Session(Recorder):
     def enter_postproc(self) -> None:
         """Mark that what follows in the trace is not part of a search."""
         self.record(EnterPostprocOp)
+
+    @contextmanager
+    def unchecked(self) -> Generator[None]:
+        """Inside, primitives are not checked against dependences: for steps that are known to be right."""
+        self._state.checked = False
+        try:
+            yield
+        finally:
+            self._state.checked = self._checked
 
     def copy(self) -> Self:
         """Another schedule in the same state. Handles of this one are valid in it; changes of one are not seen in the

@@ -39,11 +39,16 @@ def _loop_type(bounds: Sequence[Expr], value: SSAValue) -> str:
     return INT if steps_fit and common(lower.type, upper.type, step.type) == INT else LONG
 
 
-def _head(f: FunctionEmitter, variable: SSAValue, bounds: tuple[SSAValue, SSAValue, SSAValue]) -> tuple[str, Expr]:
+def _bounds(f: FunctionEmitter, lower: SSAValue, upper: SSAValue, step: SSAValue) -> tuple[Expr, Expr, Expr]:
+    """Where a loop begins and ends, and its step. What has to be computed in front of it has a name there."""
+    return f.operand(lower), _bound(f, upper, "end"), _bound(f, step, "step")
+
+
+def _head(f: FunctionEmitter, variable: SSAValue, bounds: tuple[Expr, Expr, Expr]) -> tuple[str, Expr]:
     """The head of a loop, and its variable as an expression. Must be called where the loop is written: inside of it
     the variable has its name."""
-    lower, upper, step = f.operand(bounds[0]), _bound(f, bounds[1], "end"), _bound(f, bounds[2], "step")
-    type = _loop_type((lower, upper, step), bounds[0])
+    lower, upper, step = bounds
+    type = _loop_type(bounds, variable)
     low = lower.bounds[0]
     new = f.names.fresh(variable.name_hint or "i")
     index = name(new, type, (low, max(low, upper.bounds[1] - 1)), gcd(lower.multiple, step.multiple))
@@ -62,8 +67,9 @@ def _for(f: FunctionEmitter, op: scf.ForOp) -> None:
     carried = _carry(f, arguments, op.iter_args, op.res)
     if has_effects(op):
         f.flush()
+    bounds = _bounds(f, op.lb, op.ub, op.step)
     with f.names.scope():
-        head, index = _head(f, variable, (op.lb, op.ub, op.step))
+        head, index = _head(f, variable, bounds)
         with f.block(head):
             f.bind(variable, index)
             _bind_all(f, arguments, carried)
@@ -130,8 +136,9 @@ def _nest(f: FunctionEmitter, op: scf.ParallelOp, bounds: list[tuple[SSAValue, S
     if axis == len(bounds):
         f.walk(op.body.block)
         return
+    numbers = _bounds(f, *bounds[axis])
     with f.names.scope():
-        head, index = _head(f, op.body.block.args[axis], bounds[axis])
+        head, index = _head(f, op.body.block.args[axis], numbers)
         with f.block(head):
             f.bind(op.body.block.args[axis], index)
             _nest(f, op, bounds, axis + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -97,26 +97,27 @@ class EmittedCuda:
 
 
 def emit_cuda(module: ModuleOp | gpu.ModuleOp) -> EmittedCuda:
-    """CUDA C++ for the one `gpu.module` of a module in the upstream subset, half floats legalized.
+    """CUDA C++ for the `gpu.module`s of a module in the upstream subset, half floats legalized, as one text.
 
     Raises UnsupportedError for what cannot be written.
     """
     if isinstance(module, gpu.ModuleOp):
-        return _ModuleEmitter(module).emit()
+        return _ModuleEmitter([module]).emit()
     found = [op for op in module.ops if isinstance(op, gpu.ModuleOp)]
-    if len(found) != 1:
-        raise UnsupportedError(f"expected one gpu.module, got {len(found)}")
-    return _ModuleEmitter(found[0]).emit()
+    if not found:
+        raise UnsupportedError("expected a gpu.module, got none: no function has anything for a GPU to do")
+    return _ModuleEmitter(found).emit()
 
 
 class _ModuleEmitter:
-    """The module being written; `function.Module` says what functions ask of it."""
+    """The modules being written; `function.Module` says what functions ask of it."""
 
-    def __init__(self, module: gpu.ModuleOp) -> None:
-        ops = list(module.body.block.ops)
+    def __init__(self, modules: Sequence[gpu.ModuleOp]) -> None:
+        ops = [op for module in modules for op in module.body.block.ops]
         self._functions = {op.sym_name.data: op for op in ops if isinstance(op, gpu.FuncOp)}
         self._external = {op.sym_name.data: op for op in ops if isinstance(op, func.FuncOp) and op.is_declaration}
-        self._globals = {op.sym_name.data: op for op in _globals_around(module)}
+        self._globals = {op.sym_name.data: op for module in modules for op in _globals_around(module)}
+        _require_different(op for op in ops if isinstance(op, gpu.FuncOp))
         for op in ops:
             if not isinstance(op, gpu.FuncOp | memref.GlobalOp) and op not in self._external.values():
                 raise unsupported(op, "no CUDA lowering in a gpu.module")
@@ -322,6 +323,15 @@ class _ModuleEmitter:
 def _three(sizes: tuple[int, ...]) -> tuple[int, int, int]:
     x, y, z, *_ = (*sizes, 1, 1)
     return x, y, z
+
+
+def _require_different(functions: Iterable[gpu.FuncOp]) -> None:
+    """UnsupportedError for two functions of one name, in different modules."""
+    seen: set[str] = set()
+    for op in functions:
+        if op.sym_name.data in seen:
+            raise unsupported(op, f"there are two functions {op.sym_name.data!r} for the device")
+        seen.add(op.sym_name.data)
 
 
 def _globals_around(module: gpu.ModuleOp) -> Iterator[memref.GlobalOp]:

@@ -17,7 +17,7 @@ STEPWELL_INLINE unsigned short stepwell_float_to_bfloat16(float value) {
 struct __align__(2) __nv_bfloat16 {
   unsigned short __x;
 
-  constexpr __nv_bfloat16() : __x() {}  // as of __half
+  constexpr __nv_bfloat16() = default;
   STEPWELL_INLINE __nv_bfloat16(__nv_bfloat16_raw raw) : __x(raw.x) {}
   STEPWELL_INLINE __nv_bfloat16(float value) : __x(stepwell_float_to_bfloat16(value)) {}
   STEPWELL_INLINE __nv_bfloat16(double value) : __x(stepwell_float_to_bfloat16(stepwell_double_to_odd_float(value))) {}

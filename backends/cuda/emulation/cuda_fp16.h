@@ -29,7 +29,7 @@ STEPWELL_INLINE unsigned short stepwell_float_to_half(float value) {
 struct __align__(2) __half {
   unsigned short __x;
 
-  constexpr __half() : __x() {}  // not trivial: g++ gives static arrays of more than 32 a guard otherwise
+  constexpr __half() = default;
   STEPWELL_INLINE __half(__half_raw raw) : __x(raw.x) {}
   STEPWELL_INLINE __half(float value) : __x(stepwell_float_to_half(value)) {}
   STEPWELL_INLINE __half(double value) : __x(stepwell_float_to_half(stepwell_double_to_odd_float(value))) {}

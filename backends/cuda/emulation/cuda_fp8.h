@@ -48,7 +48,7 @@ STEPWELL_INLINE __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp
 #define STEPWELL_FP8(name, is_e5m2)                                                                                    \
   struct name {                                                                                                        \
     __nv_fp8_storage_t __x;                                                                                            \
-    name() = default;                                                                                                  \
+    constexpr name() = default;                                                                                        \
     STEPWELL_INLINE explicit name(float value) : __x(stepwell_float_to_fp8(value, is_e5m2, true)) {}                   \
     STEPWELL_INLINE explicit operator float() const { return stepwell_fp8_to_float(__x, is_e5m2); }                    \
   };

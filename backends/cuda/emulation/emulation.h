@@ -31,7 +31,8 @@ using stepwell_u64 = unsigned long long;
 #define __launch_bounds__(...)
 #define __noinline__ __attribute__((noinline))
 #define __restrict__
-#define __shared__ static __attribute__((section("stepwell_shared"), used))
+// constinit: g++ takes an array of a class with constructors for one to construct when it is first come to.
+#define __shared__ static constinit __attribute__((section("stepwell_shared"), used))
 
 #define __assume(condition) __builtin_assume(condition)
 #define __builtin_assume(condition) ((condition) ? void() : stepwell_broken_assumption(__LINE__))

@@ -136,9 +136,15 @@ def test_two_kernels_of_symbolic_sizes(rows: int, columns: int, threads: int, dt
         both(sch.mod, a, np.zeros(rows, dtype))
 
 
-def test_what_no_thread_does_is_refused() -> None:
+def test_what_nobody_has_scheduled_is_scheduled_by_rule() -> None:
+    both(parse_tvmscript(VECTOR_ADD), np.arange(8, dtype=np.float32), np.zeros(8, np.float32))
+
+
+def test_what_no_thread_does_in_a_schedule_is_refused() -> None:
+    sch = Schedule(parse_tvmscript(MEAN.format(columns=8, dtype="float32")))
+    sch.bind(sch.get_loops(sch.get_block("T"))[0], "blockIdx.x")
     with pytest.raises(UnsupportedError, match="did you forget to bind"):
-        build(parse_tvmscript(VECTOR_ADD), target="cuda-emulated")
+        build(sch.mod, target="cuda-emulated")
 
 
 def test_threads_that_reduce_without_an_init_are_refused() -> None:

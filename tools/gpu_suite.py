@@ -1,0 +1,165 @@
+"""Programs without a schedule on the emulated GPU: `python -m stepwell.tools.gpu_suite`.
+
+Every program of the corpus and samples of every operator get default schedules, run emulated, and are compared with
+the oracle. Prints a line for each: what came of it, the rules that applied, and how long scheduling, building and
+running took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
+
+from ..backends.build import build
+from ..core.dtypes import dtype_of_numpy
+from ..core.errors import StepwellError, UnsupportedError
+from ..frontends import te
+from ..frontends.tvmscript import parse_tvmscript
+from ..module import Module
+from ..operators import OPERATORS
+from ..transforms.analysis.threads import axis_of
+from ..transforms.gpu_schedules import schedule_gpu
+from .testing.corpus import scheduled_programs, script_programs
+from .testing.operators import SAMPLES, Sample
+
+TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12)}
+"""rtol and atol against the oracle, whose sums are in another order; the least of any other float."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program and its arguments. make: gives both."""
+
+    name: str
+    make: Callable[[], tuple[Module, list[np.ndarray[Any, Any]]]]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a program. outcome: "right", or what is wrong.  seconds: for the schedule, the rest of the build,
+    and the run."""
+
+    name: str
+    outcome: str
+    rules: tuple[str, ...] = ()
+    seconds: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __str__(self) -> str:
+        times = " ".join(f"{each:6.2f}" for each in self.seconds)
+        return f"{self.name:36} {times}  {self.outcome}  {', '.join(self.rules)}"
+
+
+def run(case: Case) -> Result:
+    """Run a program with its default schedule, and compare what it writes with the oracle."""
+    module, arguments = case.make()
+    start = perf_counter()
+    try:
+        scheduled = schedule_gpu(module)
+        rules = tuple(dict.fromkeys(each.rule for each in scheduled.applied))
+        rules += ("no block",) * any(function.alone for function in scheduled.functions.values())
+        scheduled.mod.verify()
+        done = perf_counter()
+        library = build(scheduled.mod, target="cuda-emulated")
+        built = perf_counter()
+        got, expected = ([array.copy() for array in arguments] for _ in range(2))
+        (name,) = module.functions
+        library[name](*got)
+        ran = perf_counter()
+    except UnsupportedError as error:
+        return Result(case.name, f"unsupported: {str(error).partition(chr(10))[0]}")
+    except StepwellError as error:
+        return Result(case.name, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+    build(module, target="python")[name](*expected)
+    wrong = [n for n, (a, b) in enumerate(zip(got, expected, strict=True)) if not _close(a, b)]
+    outcome = f"wrong: argument {wrong[0]}" if wrong else "right"
+    return Result(case.name, outcome, rules, (done - start, built - done, ran - built))
+
+
+def _close(got: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
+    dtype = dtype_of_numpy(got.dtype)
+    if not dtype.is_float:
+        return bool(np.array_equal(got, expected))
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    rtol, atol = TOLERANCES.get(got.dtype.name, (0.1, 0.1))
+    finite = np.abs(b[np.isfinite(b)])
+    return bool(np.allclose(a, b, rtol, atol * max(1.0, float(finite.max(initial=0.0))), equal_nan=True))
+
+
+def corpus_cases() -> Iterator[Case]:
+    """The programs of the corpus that are bound to no blocks or threads."""
+    right = [program for program in scheduled_programs("out") if program.right]
+    for program in (*script_programs(), *scheduled_programs("in"), *right):
+        module = parse_tvmscript(program.text, filename=f"{program.name}.py")
+        if not any(axis_of(op) is not None for op in module.op.walk()):
+            yield Case(program.name, lambda module=module, problem=program.problem: (module, problem.arguments()))
+
+
+def operator_cases(count: int, names: Sequence[str] = tuple(SAMPLES)) -> Iterator[Case]:
+    """Some samples of each operator."""
+    for name in names:
+        for number, sample in enumerate(_samples(name, count)):
+            yield Case(f"{name} {number}", lambda name=name, sample=sample: _operator(name, sample))
+
+
+def _samples(name: str, count: int) -> list[Sample]:
+    found: list[Sample] = []
+
+    @settings(
+        max_examples=count,
+        database=None,
+        derandomize=True,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+    )
+    @given(SAMPLES[name])
+    def draw(sample: Sample) -> None:
+        found.append(sample)
+
+    draw()
+    return found
+
+
+def _operator(name: str, sample: Sample) -> tuple[Module, list[np.ndarray[Any, Any]]]:
+    """A function that computes an operator, and arrays for its operands and results."""
+    inputs = [
+        te.placeholder(array.shape, dtype_of_numpy(array.dtype).name, name=f"in{n}")
+        for n, array in enumerate(sample.operands)
+    ]
+    made = OPERATORS[name].formula(*inputs, **sample.attributes)
+    tensors = list(made) if isinstance(made, list | tuple) else [made]
+    outputs = [
+        np.zeros([int(n) for n in tensor.shape], te.placeholder((), tensor.dtype).data_type.name) for tensor in tensors
+    ]
+    return te.create_prim_func([*inputs, *tensors]), [*sample.operands, *outputs]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; the exit code is 1 if a program is wrong, or fails otherwise than by being unsupported."""
+    parser = argparse.ArgumentParser(
+        prog="python -m stepwell.tools.gpu_suite", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("programs", nargs="*", help="parts of names of programs (default: all)")
+    parser.add_argument("--samples", type=int, default=3, help="how many samples of each operator (default: 3)")
+    options = parser.parse_args(arguments)
+    outcomes = Counter[str]()
+    for case in (*corpus_cases(), *operator_cases(options.samples)):
+        if options.programs and not any(part in case.name for part in options.programs):
+            continue
+        result = run(case)
+        outcomes[result.outcome.partition(":")[0]] += 1
+        print(result, flush=True)
+    print(", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common()))
+    return 0 if set(outcomes) <= {"right", "unsupported"} else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+"""Default schedules for GPUs: rules, one module each, that are tried in turn on the blocks of a function."""
+
+from .results import Applied, Declined
+from .schedules import RULES, FunctionSchedule, GpuSchedules, schedule_functions, schedule_gpu
+
+__all__ = [
+    "RULES",
+    "Applied",
+    "Declined",
+    "FunctionSchedule",
+    "GpuSchedules",
+    "schedule_functions",
+    "schedule_gpu",
+]

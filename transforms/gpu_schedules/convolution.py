@@ -1,0 +1,58 @@
+"""Convolutions: sums of products with a window that moves."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ..analysis.index import Lin
+from ..schedule import Schedule
+from .contraction import Contraction, contract
+from .gemm import longest, operands, require_tile, side
+from .kernel import Access, Kernel
+from .results import decline_unless
+
+DEPTH = 8
+"""How many channels are in shared memory at a time."""
+
+
+def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
+    """Tiles of channels and columns of the result; the part of the image under them and the weights are shared.
+
+    Declines: where no index is a sum of an axis of the result and one that is summed over; depthwise convolutions,
+    where nothing is summed over but the window; sides that are not known, or of less than 4.
+    """
+    left, right = operands(kernel)
+    image, weights = (left, right) if right.is_plain() else (right, left)
+    moved = _moved(kernel, image)
+    decline_unless(moved, "no window moves over what it reads")
+    decline_unless(weights.is_plain(), "it has no weights at its axes")
+    window = [axis for axis in kernel.reduced if any(axis in index.terms for index in _sums(kernel, image))]
+    channels = [axis for axis in kernel.reduced if axis not in window and axis in weights.axes()]
+    decline_unless(channels, "it sums over nothing but the window")
+    filters = [axis for axis in kernel.spatial if axis in weights.axes() and axis not in image.axes()]
+    decline_unless(filters, "each channel of the result has its own image")
+    channel, filter, column = longest(kernel, channels), longest(kernel, filters), longest(kernel, moved)
+    require_tile(kernel, filter, column, channel)
+    slow, fast = (column, filter) if kernel.writes[0].fastest() is filter else (filter, column)
+    tiles = [side(kernel, slow, "threadIdx.y"), side(kernel, fast, "threadIdx.x")]
+    plan = Contraction(
+        grid=[axis for axis in kernel.spatial if axis not in (column, filter)],
+        tiles=tiles,
+        summed=channel,
+        depth=min(DEPTH, kernel.size([channel]) or DEPTH),
+        outer=[axis for axis in kernel.reduced if axis is not channel and axis not in window],
+        inner=window,
+        shared=[image.buffer, weights.buffer],
+    )
+    return contract(sch, kernel, plan)
+
+
+def _moved(kernel: Kernel, image: Access) -> list[SSAValue]:
+    """The axes of the result that a window moves along."""
+    return [axis for axis in kernel.spatial if any(axis in index.terms for index in _sums(kernel, image))]
+
+
+def _sums(kernel: Kernel, image: Access) -> list[Lin]:
+    """The indices that are sums of an axis of the result and one that is summed over."""
+    kinds = [{kernel.kinds.get(axis) for axis in index.terms if isinstance(axis, SSAValue)} for index in image.indices]
+    return [index for index, found in zip(image.indices, kinds, strict=True) if found == {"spatial", "reduce"}]

@@ -1,0 +1,104 @@
+"""Reductions of rows and what is done with each row then: softmax, normalizations."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ...dialects.tir import AllocBufferOp, BlockOp, FuncOp
+from ..analysis.scopes import Scope, scope_of, writes_of
+from ..schedule import Schedule
+from ..schedule.handles import BlockRV
+from .binding import fused
+from .kernel import Kernel, handle_of, is_in_kernel
+from .reduction import divide_steps, require_reduction, share_steps, threads_for
+from .results import decline_unless
+
+
+def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
+    """A block of threads for each row, which does all reductions of the row, and then what is computed of them.
+
+    Declines: where no block of several elements for each result of the reduction comes behind, or one of the blocks in
+    between has other results than rows.
+    """
+    require_reduction(kernel)
+    last = _last(sch, kernel)
+    rows = _rows(last, kernel)
+    members = [_kernel(sch, member) for member in _members(kernel, last.block, kernel.size(kernel.spatial))]
+    columns = [axis for axis in last.spatial if axis not in rows]
+    row_loops, column_loops = last.groups_of_loops(sch, rows, columns)
+    decline_unless(column_loops, "what comes behind has one element for each result")
+    sch.reorder(*row_loops, *column_loops)
+    row = fused(sch, row_loops) if row_loops else sch.add_unit_loop(column_loops[0])
+    sizes = [last.size(columns), *(member.size(member.reduced) for member in members if member.reduced)]
+    threads = min(threads_for(size) for size in sizes)
+    _, thread = sch.split(fused(sch, column_loops), [None, threads])
+    partials = [divide_steps(sch, member, threads) if member.reduced else None for member in members]
+    sch.bind(row, "blockIdx.x")
+    sch.bind(thread, "threadIdx.x")
+    for member, partial in reversed(list(zip(members, partials, strict=True))):
+        sch.compute_at(member.rv, row)
+        sch.set_scope(member.rv, 0, "shared")
+        if partial is not None:
+            share_steps(sch, member.rv, partial, row)
+    return tuple(member.name for member in (*members, last) if member.name != kernel.name)
+
+
+def _kernel(sch: Schedule, block: BlockOp) -> Kernel:
+    function = scope_of(block)
+    assert isinstance(function, FuncOp)
+    return Kernel(handle_of(sch, function.sym_name.data, block), block)
+
+
+def _last(sch: Schedule, kernel: Kernel) -> Kernel:
+    """The last of the blocks that use, through others too, what a block computes."""
+    scope = Scope(scope_of(kernel.block))
+    found, todo = dict[BlockOp, None](), [kernel.block]
+    while todo:
+        for user in scope.consumers(todo.pop()):
+            if user not in found:
+                found[user] = None
+                todo.append(user)
+    decline_unless(found, "nothing is computed of it")
+    last = max(found, key=scope.blocks.index)
+    decline_unless(last.init is None and not is_in_kernel(last), "what comes last is no block of elements")
+    end = _kernel(sch, last)
+    decline_unless(end.has_plain_loops() and len(end.spatial) == len(end.axes), "what comes behind has other loops")
+    decline_unless(all(write.is_plain() for write in end.writes), "what comes behind writes at computed indices")
+    return end
+
+
+def _rows(last: Kernel, kernel: Kernel) -> list[SSAValue]:
+    """The axes of the last block by which it reads results of the reduction."""
+    written = {write.buffer for write in kernel.writes}
+    found = [read for read in last.reads if read.buffer in written]
+    decline_unless(found, "what comes last does not read it")
+    same = all(read.is_plain() and read.axes() == found[0].axes() for read in found)
+    decline_unless(same, "it is read at other rows")
+    rows = [axis for axis in last.spatial if axis in found[0].axes()]
+    decline_unless(last.size(rows) == kernel.size(kernel.spatial), "it is not read at each of its rows")
+    return rows
+
+
+def _members(kernel: Kernel, last: BlockOp, rows: int | None) -> list[BlockOp]:
+    """The blocks that are done for each row in front of the last one, in their order."""
+    scope = Scope(scope_of(kernel.block))
+    members = [last]
+    for block in reversed(scope.blocks[: scope.blocks.index(last)]):
+        users = scope.consumers(block)
+        if users and all(user in members for user in users) and not is_in_kernel(block) and _fits(block, rows):
+            members.append(block)
+    decline_unless(kernel.block in members, "what it computes is used elsewhere too")
+    return members[:0:-1]
+
+
+def _fits(block: BlockOp, rows: int | None) -> bool:
+    """Whether a block computes one element of a temporary for each row."""
+    kernel = Kernel(BlockRV(""), block)
+    if (
+        not all(isinstance(buffer.owner, AllocBufferOp) for buffer in writes_of(block))
+        or kernel.size(kernel.spatial) != rows
+    ):
+        return False
+    if block.init is None:
+        return len(kernel.spatial) == len(kernel.axes)
+    return kernel.has_plain_loops()
