@@ -210,18 +210,18 @@ def test_vectors_ask_for_aligned_memory(device: Device) -> None:
 
 
 def test_a_launch_that_is_refused(build_on: Any, device: Device) -> None:
-    lib = stepwell.build(_threads_of(SYMBOLIC), target="cuda" if device.kind == "cuda" else "cuda-emulated")
-    a, b = (nd.empty((2048,), "float32", device) for _ in range(2))
-    with pytest.raises(ExecutionError, match=r"1024|CUDA_ERROR_INVALID_VALUE"):
+    lib = stepwell.build(_bound(SYMBOLIC, "blockIdx.y"), target="cuda" if device.kind == "cuda" else "cuda-emulated")
+    a, b = (nd.empty((70_000,), "float32", device) for _ in range(2))
+    with pytest.raises(ExecutionError, match=r"65535|CUDA_ERROR_INVALID_VALUE"):
         lib(a, b, 1.0)
     small = nd.array(VALUES, device)
     lib(small, small, 2.0)  # what was refused has left nothing behind
     np.testing.assert_array_equal(small.numpy(), VALUES * 2)
 
 
-def _threads_of(text: str) -> Any:
+def _bound(text: str, axis: str) -> Any:
     sch = stepwell.Schedule(stepwell.parse_tvmscript(text))
-    sch.bind(sch.get_loops(sch.get_block("B"))[0], "threadIdx.x")
+    sch.bind(sch.get_loops(sch.get_block("B"))[0], axis)
     return sch.mod
 
 
@@ -237,7 +237,7 @@ def test_memory_between_kernels_that_there_is_not(device: Device, build_on: Any)
 
 
 def test_options_of_the_target(device: Device) -> None:
-    mod = _threads_of(SYMBOLIC)
+    mod = _bound(SYMBOLIC, "blockIdx.x")
     with pytest.raises(OptionError, match="unknown option of cuda 'warp_size'"):
         stepwell.build(mod, target="cuda -warp_size=32")
     with pytest.raises(OptionError, match="max_num_threads 4096, expected 1 to 1024"):
