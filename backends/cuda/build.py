@@ -30,7 +30,7 @@ def build_cuda(module: Module, target: Target) -> DeviceLibrary:
     else a virtual one that all have.
     Raises UnsupportedError for what cannot be compiled, PluginError if there is no compiler.
     """
-    made = _Emitted.of(module)
+    made = _Emitted.of(module, target.arch)
     made.check_threads(target.max_num_threads)
     architecture = target.arch or _found_architecture()
     compiled = [compile_cuda(each.source, architecture) for each in made.cuda]
@@ -66,8 +66,9 @@ class _Emitted:
     cuda: tuple[EmittedCuda, ...]
 
     @staticmethod
-    def of(module: Module) -> _Emitted:
-        lowered = lower_launches(module).op
+    def of(module: Module, architecture: str = "") -> _Emitted:
+        """architecture: whose limits hold; those of the largest GPUs if there is none."""
+        lowered = (lower_launches(module, arch=architecture) if architecture else lower_launches(module)).op
         return _Emitted(lowered, tuple(emit_cuda(op) for op in lowered.ops if isinstance(op, gpu.ModuleOp)))
 
     @property

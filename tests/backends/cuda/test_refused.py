@@ -81,6 +81,12 @@ def test_more_shared_memory_than_there_is(scope: str, size: int, arch: str, reas
     assert reason in message_of(lambda: lower_launches(parse_tvmscript(program), arch=arch))
 
 
+def test_the_architecture_of_a_target_says_how_much_there_is() -> None:
+    module = parse_tvmscript(MEMORY.format(scope="shared.dyn", size=41760))
+    message = message_of(lambda: build(module, target="cuda -arch=sm_80"))
+    assert "167040 bytes (S: 167040) of shared memory, expected at most 166912 on sm_80" in message
+
+
 def test_an_architecture_that_is_not_known() -> None:
     module = parse_tvmscript(MEMORY.format(scope="shared", size=32))
     message = message_of(lambda: lower_launches(module, arch="sm_91"), OptionError)
