@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..schedule import Schedule
 from .binding import fused
-from .kernel import Access, Kernel
+from .kernel import Kernel
 from .results import decline_unless
 
 TILE = 32
@@ -23,10 +23,11 @@ def transpose(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     decline_unless(len(kernel.writes) == 1 and kernel.writes[0].is_plain(), "it does not write one element at its axes")
     last = kernel.writes[0].fastest()
     decline_unless(last is not None, "no axis is the last one of what it writes")
-    turned = [n for n, read in enumerate(_buffers(kernel)) if read.fastest() not in (None, last)]
+    buffers = kernel.read_buffers()
+    turned = [n for n, read in enumerate(buffers) if read.fastest() not in (None, last)]
     decline_unless(turned, "it reads in the order in which it writes")
     decline_unless(len(turned) == 1, "it reads several buffers in another order")
-    read = _buffers(kernel)[turned[0]]
+    read = buffers[turned[0]]
     other = read.fastest()
     assert last is not None
     assert other is not None
@@ -48,8 +49,3 @@ def transpose(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
         sch.bind(y, "threadIdx.y")
         sch.bind(x, "threadIdx.x")
     return ()
-
-
-def _buffers(kernel: Kernel) -> list[Access]:
-    """The first access to each buffer that is read, in the order in which the block names them."""
-    return kernel.read_buffers()
