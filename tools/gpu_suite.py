@@ -21,14 +21,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from ..backends.build import build
 from ..core.dtypes import dtype_of_numpy
 from ..core.errors import StepwellError, UnsupportedError
-from ..frontends import te
 from ..frontends.tvmscript import parse_tvmscript
 from ..module import Module
-from ..operators import OPERATORS
 from ..transforms.analysis.threads import axis_of
 from ..transforms.gpu_schedules import schedule_gpu
 from .testing.corpus import scheduled_programs, script_programs
-from .testing.operators import SAMPLES, Sample
+from .testing.operators import SAMPLES, Sample, program_of
 
 TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12)}
 """rtol and atol against the oracle, whose sums are in another order; the least of any other float."""
@@ -130,16 +128,8 @@ def _samples(name: str, count: int) -> list[Sample]:
 
 def _operator(name: str, sample: Sample) -> tuple[Module, list[np.ndarray[Any, Any]]]:
     """A function that computes an operator, and arrays for its operands and results."""
-    inputs = [
-        te.placeholder(array.shape, dtype_of_numpy(array.dtype).name, name=f"in{n}")
-        for n, array in enumerate(sample.operands)
-    ]
-    made = OPERATORS[name].formula(*inputs, **sample.attributes)
-    tensors = list(made) if isinstance(made, list | tuple) else [made]
-    outputs = [
-        np.zeros([int(n) for n in tensor.shape], te.placeholder((), tensor.dtype).data_type.name) for tensor in tensors
-    ]
-    return te.create_prim_func([*inputs, *tensors]), [*sample.operands, *outputs]
+    module, results = program_of(name, sample)
+    return module, [*sample.operands, *results]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from stepwell import build
 from stepwell.core.dtypes import dtype_of_numpy
-from stepwell.frontends import te
 from stepwell.operators import OPERATORS, Pattern, UnknownOperatorError, operator, operator_of
-from stepwell.tools.testing.operators import SAMPLES, Sample, missing
+from stepwell.tools.testing.operators import SAMPLES, Sample, missing, program_of
 
 TOLERANCES = {"float16": 4e-3, "float32": 2e-6, "float64": 1e-14}
 """How far a result may be off, of the greatest of its numbers."""
@@ -21,16 +20,8 @@ TOLERANCES = {"float16": 4e-3, "float32": 2e-6, "float64": 1e-14}
 
 def computed(name: str, sample: Sample) -> list[np.ndarray]:
     """What an operator computes natively."""
-    inputs = [
-        te.placeholder(array.shape, dtype_of_numpy(array.dtype).name, name=f"in{n}")
-        for n, array in enumerate(sample.operands)
-    ]
-    made = OPERATORS[name].formula(*inputs, **sample.attributes)
-    tensors = list(made) if isinstance(made, list | tuple) else [made]
-    outputs = [
-        np.zeros([int(n) for n in tensor.shape], te.placeholder((), tensor.dtype).data_type.name) for tensor in tensors
-    ]
-    build(te.create_prim_func([*inputs, *tensors]))["main"](*sample.operands, *outputs)
+    module, outputs = program_of(name, sample)
+    build(module)["main"](*sample.operands, *outputs)
     return outputs
 
 

@@ -24,9 +24,10 @@ from . import (
     sorting,
     transform,
 )
+from .programs import program_of
 from .sampling import Sample
 
-__all__ = ["SAMPLES", "Sample", "missing"]
+__all__ = ["SAMPLES", "Sample", "missing", "program_of"]
 
 _FAMILIES = (
     math,
