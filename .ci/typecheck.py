@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -41,10 +42,11 @@ def check(project: str, expected: int) -> bool:
 
 def main() -> int:
     link_package()
-    source = check(".", python_files(*SOURCE) + len(list(ROOT.glob("*.py"))))
-    tests = check("tests", python_files("tests"))
-    examples = [check(folder, python_files(folder)) for folder in ("examples/extending", "examples/external_library")]
-    return 0 if source and tests and all(examples) else 1
+    projects = {folder: python_files(folder) for folder in ("tests", "examples/extending", "examples/external_library")}
+    projects = {".": python_files(*SOURCE) + len(list(ROOT.glob("*.py"))), **projects}
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(check, projects, projects.values()))
+    return 0 if all(found) else 1
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from stepwell.tools.testing.traces import (
 
 pytestmark = pytest.mark.fuzz
 
-EXAMPLES = max(40, (settings().max_examples or 0) // 12)
+EXAMPLES = max(25, (settings().max_examples or 0) // 12)
 LONGEST = 8
 
 FAMILIES = {
