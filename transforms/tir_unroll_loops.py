@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ..core.dtypes import DType, dtype_of
 from ..dialects.tir import ForOp, TirBuilder
+from .analysis.memories import is_local, memory_of
+from .analysis.threads import team_of, thread_axes_of
+from .analysis.tree import operands_from_outside
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,8 @@ class TirUnrollLoopsPass(ModulePass):
     """Write the body of each `unrolled` loop once for every iteration.
 
     A loop stays, and runs its iterations in order, where the number of iterations is not known or more than
-    `max-extent`, or where the copies would be more than `max-ops` operations. Inner loops are unrolled first.
+    `max-extent`, or where the copies would be more than `max-ops` operations. So does one around a loop over threads
+    which have memory of their own only because all that uses it is there. Inner loops are unrolled first.
 
     Before
         tir.for unrolled "k" %k : i32 in [0 +: 2] {
@@ -54,12 +58,21 @@ class TirUnrollLoopsPass(ModulePass):
         offsets = range(0, max(extent, 0), step)
         if len(offsets) > self.max_extent or len(offsets) * sum(1 for _ in loop.body.walk()) > self.max_ops:
             return
+        if len(offsets) > 1 and _holds_memory_of_threads(loop):
+            return
         builder = TirBuilder(InsertPoint.before(loop), loop.location)
         dtype = dtype_of(loop.variable.type)
         for offset in offsets:
             _copy_body(loop, _value(builder, low, offset, dtype))
         loop.detach()
         loop.erase()
+
+
+def _holds_memory_of_threads(loop: ForOp) -> bool:
+    """Whether threads inside share some memory once there are several loops over them."""
+    used = {memory_of(value) for value in operands_from_outside(loop) if isinstance(value.type, MemRefType)}
+    memories = [memory for memory in used if memory is not None and not is_local(memory)]
+    return team_of(loop) is None and any(thread_axes_of(memory) for memory in memories)
 
 
 def _value(builder: TirBuilder, low: int | SSAValue, offset: int, dtype: DType) -> SSAValue:

@@ -75,3 +75,30 @@ tir.func @long("A" %A: memref<512xf32>, "x" %x: f32) {
 // CHECK:           tir.for unrolled "i" %{{.*}} : i32 in [0 +: 300] {
 // EXTENT:        tir.func @long(
 // EXTENT-NEXT:     tir.for unrolled "i" %i : i32 in [0 +: 3] {
+
+// A loop around the only loop over threads that uses %T, of which each thread has its own.
+tir.func @threads("A" %A: memref<8xf32>) {
+  %T = tir.alloc_buffer "T" : memref<1xf32>
+  %L = tir.alloc_buffer "L" : memref<1xf32, "local">
+  tir.for unrolled "i" %i : i32 in [0 +: 2] {
+    tir.for thread_binding "t" %t : i32 in [0 +: 4] thread "threadIdx.x" {
+      %0 = arith.constant 0 : i32
+      %x = tir.load %A[%t] : memref<8xf32>
+      tir.store %x, %T[%0] : memref<1xf32>
+    }
+  }
+  tir.for unrolled "i" %i : i32 in [0 +: 2] {
+    tir.for thread_binding "t" %t : i32 in [0 +: 4] thread "threadIdx.x" {
+      %0 = arith.constant 0 : i32
+      %x = tir.load %A[%t] : memref<8xf32>
+      tir.store %x, %L[%0] : memref<1xf32, "local">
+    }
+  }
+}
+// CHECK:         tir.func @threads(
+// CHECK:           tir.for unrolled "i" %{{.*}} : i32 in [0 +: 2] {
+// CHECK-NEXT:        tir.for thread_binding "t"
+// CHECK:           tir.for thread_binding "t"
+// CHECK:             tir.store %{{.*}}, %L
+// CHECK:           tir.for thread_binding "t"
+// CHECK:             tir.store %{{.*}}, %L
