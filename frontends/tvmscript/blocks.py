@@ -20,17 +20,16 @@ from ...dialects.tir import (
     ForOp,
     InitOp,
     LaunchThreadOp,
-    LetOp,
     Mixed,
     Operand,
-    SymbolOp,
 )
 from ...transforms.analysis.access_regions import infer_accesses
+from ...transforms.analysis.tree import is_expression
 from . import syntax
 from .buffers import region_of
 from .context import Context, location_of
 from .expressions import binary, evaluate, evaluate_all, extent_between, items_of
-from .quoting import sweep_templates
+from .quoting import copy, sweep_templates
 from .values import (
     BlockAxis,
     BlockFrame,
@@ -38,6 +37,7 @@ from .values import (
     Buffer,
     Element,
     InitFrame,
+    Quoted,
     Range,
     Value,
     Word,
@@ -315,11 +315,9 @@ def _loop_range(context: Context, value: Value, span: Span) -> tuple[Mixed, Mixe
 
 def _copied(context: Context, value: Mixed, span: Span) -> Mixed:
     """An expression written anew, so that each statement has its own."""
-    if isinstance(value, int) or not isinstance(value.owner, Operation) or isinstance(value.owner, SymbolOp | LetOp):
+    if isinstance(value, int) or not isinstance(value.owner, Operation) or not is_expression(value.owner):
         return value
-    operands = [cast(SSAValue, _copied(context, operand, span)) for operand in value.owner.operands]
-    copy = value.owner.clone(dict(zip(value.owner.operands, operands, strict=True)))
-    return context.locate(span).insert(copy).results[0]
+    return copy(context, Quoted(value), span)
 
 
 @word("bind")

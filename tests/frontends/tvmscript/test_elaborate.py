@@ -252,6 +252,23 @@ def test_axes_in_all_their_spellings_are_the_same() -> None:
     ]  # fmt: skip
 
 
+def test_an_axis_over_a_loop_whose_bound_is_read_from_memory() -> None:
+    body = """
+    for i in range(16):
+        for j in range(J[i]):
+            with T.block("b"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                A[vi, vj] = 1.0
+    """
+    assert printed(body)[:5] == [
+        "for i in range(16):",
+        "for j in range(J[i]):",
+        'with T.block("b"):',
+        "vi = T.axis.spatial(16, i)",
+        "vj = T.axis.spatial(J[i], j)",
+    ]
+
+
 def test_blocks_of_v08_bind_their_axes_to_the_loops_around() -> None:
     old = printed("for i, j in T.grid(16, 16):\n    with T.block([16, 16], 'b') as [vi, vj]:\n        A[vi, vj] = 1.0")
     assert old[1:] == block("vi, vj = T.axis.remap('SS', [i, j])", "A[vi, vj] = 1.0")
