@@ -1,8 +1,9 @@
-"""Programs without a schedule on the emulated GPU: `python -m stepwell.tools.gpu_suite`.
+"""The corpus and every operator on the emulated GPU: `python -m stepwell.tools.gpu_suite`.
 
-Every program of the corpus and samples of every operator get default schedules, run emulated, and are compared with
-the oracle. Prints a line for each: what came of it, the rules that applied, and how long scheduling, building and
-running took.
+Every program of the corpus and samples of every operator run emulated and are compared with the oracle; those that are
+bound to no blocks or threads get default schedules. Prints a line for each: what came of it, the rules that applied,
+and how long scheduling, building and running took. `--compile sm_80 sm_90a` compiles the kernels for GPUs too, where a
+warning is a failure, and says what each takes: registers, shared and local memory, spills.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -19,11 +20,14 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 
 from ..backends.build import build
+from ..backends.cuda.emulation import InvalidCudaError
+from ..backends.cuda.library import DeviceLibrary
+from ..backends.cuda.nvrtc import KernelUsage, compile_cuda
+from ..backends.runtime.library import Library
 from ..core.dtypes import dtype_of_numpy
 from ..core.errors import StepwellError, UnsupportedError
 from ..frontends.tvmscript import parse_tvmscript
 from ..module import Module
-from ..transforms.analysis.threads import axis_of
 from ..transforms.gpu_schedules import schedule_gpu
 from .testing.corpus import scheduled_programs, script_programs
 from .testing.operators import SAMPLES, Sample, program_of
@@ -43,20 +47,25 @@ class Case:
 @dataclass(frozen=True)
 class Result:
     """What came of a program. outcome: "right", or what is wrong.  seconds: for the schedule, the rest of the build,
-    and the run."""
+    and the run.  usage: what the kernels take of GPUs, by architecture and kernel."""
 
     name: str
     outcome: str
     rules: tuple[str, ...] = ()
     seconds: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    usage: Mapping[tuple[str, str], KernelUsage] = field(default_factory=dict[tuple[str, str], KernelUsage])
 
     def __str__(self) -> str:
         times = " ".join(f"{each:6.2f}" for each in self.seconds)
-        return f"{self.name:36} {times}  {self.outcome}  {', '.join(self.rules)}"
+        kernels = (f"\n    {arch:7} {kernel:28} {used}" for (arch, kernel), used in self.usage.items())
+        return f"{self.name:36} {times}  {self.outcome}  {', '.join(self.rules)}{''.join(kernels)}"
 
 
-def run(case: Case) -> Result:
-    """Run a program with its default schedule, and compare what it writes with the oracle."""
+def run(case: Case, architectures: Sequence[str] = ()) -> Result:
+    """Run a program, with its default schedule if it has none, and compare what it writes with the oracle.
+
+    architectures: of GPUs that the kernels are compiled for too.
+    """
     module, arguments = case.make()
     start = perf_counter()
     try:
@@ -71,6 +80,7 @@ def run(case: Case) -> Result:
         (name,) = module.functions
         library[name](*got)
         ran = perf_counter()
+        usage = {key: used for arch in architectures for key, used in _compile(library, arch).items()}
     except UnsupportedError as error:
         return Result(case.name, f"unsupported: {str(error).partition(chr(10))[0]}")
     except StepwellError as error:
@@ -78,7 +88,19 @@ def run(case: Case) -> Result:
     build(module, target="python")[name](*expected)
     wrong = [n for n, (a, b) in enumerate(zip(got, expected, strict=True)) if not _close(a, b)]
     outcome = f"wrong: argument {wrong[0]}" if wrong else "right"
-    return Result(case.name, outcome, rules, (done - start, built - done, ran - built))
+    return Result(case.name, outcome, rules, (done - start, built - done, ran - built), usage)
+
+
+def _compile(library: Library, architecture: str) -> dict[tuple[str, str], KernelUsage]:
+    """What the kernels of a library take of a GPU. InvalidCudaError for a warning, too."""
+    assert isinstance(library, DeviceLibrary)
+    found: dict[tuple[str, str], KernelUsage] = {}
+    for code in library.launcher.code:
+        compiled = compile_cuda(code.source, architecture)
+        if compiled.log:
+            raise InvalidCudaError(f"{architecture}: {compiled.log.splitlines()[0]}")
+        found |= {(architecture, kernel): compiled.usage[kernel] for kernel in sorted(compiled.usage)}
+    return found
 
 
 def _close(got: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
@@ -92,12 +114,11 @@ def _close(got: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
 
 
 def corpus_cases() -> Iterator[Case]:
-    """The programs of the corpus that are bound to no blocks or threads."""
+    """The programs of the corpus."""
     right = [program for program in scheduled_programs("out") if program.right]
     for program in (*script_programs(), *scheduled_programs("in"), *right):
         module = parse_tvmscript(program.text, filename=f"{program.name}.py")
-        if not any(axis_of(op) is not None for op in module.op.walk()):
-            yield Case(program.name, lambda module=module, problem=program.problem: (module, problem.arguments()))
+        yield Case(program.name, lambda module=module, problem=program.problem: (module, problem.arguments()))
 
 
 def operator_cases(count: int, names: Sequence[str] = tuple(SAMPLES)) -> Iterator[Case]:
@@ -139,15 +160,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("programs", nargs="*", help="parts of names of programs (default: all)")
     parser.add_argument("--samples", type=int, default=3, help="how many samples of each operator (default: 3)")
+    parser.add_argument(
+        "--compile", nargs="+", default=[], metavar="ARCH", help="compile the kernels for these GPUs too: sm_80 sm_90a"
+    )
     options = parser.parse_args(arguments)
-    outcomes = Counter[str]()
+    outcomes, usage = Counter[str](), list[KernelUsage]()
     for case in (*corpus_cases(), *operator_cases(options.samples)):
         if options.programs and not any(part in case.name for part in options.programs):
             continue
-        result = run(case)
+        result = run(case, options.compile)
+        usage += result.usage.values()
         outcomes[result.outcome.partition(":")[0]] += 1
         print(result, flush=True)
     print(", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common()))
+    if usage:
+        most, spilled = max(each.registers for each in usage), sum(each.spill_stores > 0 for each in usage)
+        print(f"{len(usage)} kernels compiled without a warning, at most {most} registers, {spilled} spill")
     return 0 if set(outcomes) <= {"right", "unsupported"} else 1
 
 

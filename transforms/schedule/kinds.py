@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation, SSAValue
 
 from ...core.diagnostics import did_you_mean
 from ...core.errors import ScheduleError
@@ -101,14 +102,16 @@ def bind(state: State, loop: ForOp, thread_axis: str) -> None:
         raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(BOUND_TO)})", [loop])
     _check_axis(loop, thread_axis)
     shares = any(other.is_ancestor(loop) or loop.is_ancestor(other) for other in _bound(_kernel(loop), thread_axis))
-    if shares or _divides_memory(loop, thread_axis):
-        if not shares and state.checked:
-            require_independent(loop, "thread_binding", thread_axis)
-        team = team_of(loop)
-        with state.changing([loop], among=[scope_of_team(loop if team is None else team)]):
-            _become(loop, "thread_binding", thread_axis)
+    divided = _divided_memories(loop, thread_axis)
+    if not shares and not divided:
+        _set_kind(state, loop, "thread_binding", thread_axis)
         return
-    _set_kind(state, loop, "thread_binding", thread_axis)
+    if not shares and state.checked:
+        require_independent(loop, "thread_binding", thread_axis)
+    team = team_of(loop)
+    moved = _users(divided) if divided else [loop]
+    with state.changing(moved, among=[scope_of_team(loop if team is None else team)]):
+        _become(loop, "thread_binding", thread_axis)
 
 
 def _set_kind(state: State, loop: ForOp, kind: str, thread: str | None = None) -> None:
@@ -126,15 +129,23 @@ def _become(loop: ForOp, kind: str, thread: str | None = None) -> None:
 # Thread axes
 
 
-def _divides_memory(loop: ForOp, axis: str) -> bool:
-    """Whether memory that is used outside of a loop too becomes memory of each thread when the loop is bound."""
+def _divided_memories(loop: ForOp, axis: str) -> list[SSAValue]:
+    """The memory that is used outside of a loop too and becomes memory of each thread when the loop is bound."""
     memories = {memory_of(op.buffer) for op in loop.walk() if isinstance(op, LoadOp | StoreOp)}
     shared = [m for m in memories if m is not None and not all(loop.is_ancestor(use.operation) for use in m.uses)]
     before, kind, thread = [thread_axes_of(m) for m in shared], loop.kind, loop.thread
     _become(loop, "thread_binding", axis)
     after = [thread_axes_of(m) for m in shared]
     loop.kind, loop.thread = kind, thread
-    return before != after
+    return [memory for memory, old, new in zip(shared, before, after, strict=True) if old != new]
+
+
+def _users(memories: Sequence[SSAValue]) -> list[Operation]:
+    """What uses some memories, as statements of the scope in which all of them are allocated or seen."""
+    scopes = [owner.parent_op() for memory in memories if isinstance(owner := memory.owner, Operation)]
+    scope = next(s for s in scopes if s is not None and all(t is not None and s.is_ancestor(t) for t in scopes))
+    users = [op for memory in memories for use in memory.uses for op in (use.operation, *ancestors(use.operation))]
+    return list(dict.fromkeys(op for op in users if op.parent_op() is scope))
 
 
 def _check_axis(loop: ForOp, axis: str) -> None:

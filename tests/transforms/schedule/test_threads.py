@@ -136,6 +136,38 @@ def test_a_copy_for_all_threads_is_divided_and_one_for_each_is_not() -> None:
         np.testing.assert_array_equal(b, np.tile(np.diag(a), (4, 1)))
 
 
+REDUCED = """
+@T.prim_func
+def main(A: T.Buffer((2, 5), "int32"), C: T.Buffer((2, 5), "int32")):
+    B = T.alloc_buffer((2, 5), "int32", scope="local")
+    for i, j, k in T.grid(2, 5, 3):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                B[vi, vj] = 0
+            B[vi, vj] = B[vi, vj] + A[vi, vj] * vk
+    for i, j in T.grid(2, 5):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1
+"""
+
+
+def test_memory_that_threads_reduce_to_together_does_not_become_memory_of_each() -> None:
+    for axis in ("threadIdx.x", "threadIdx.y"):
+        sch = Schedule(parse_tvmscript(REDUCED))
+        sch.bind(sch.get_loops(sch.get_block("B"))[2], "threadIdx.x")
+        user = sch.get_loops(sch.get_block("C"))[1]
+        if axis == "threadIdx.x":
+            with pytest.raises(ScheduleError, match=r"B\[0, 1\] is read by block C"):
+                sch.bind(user, axis)
+        else:
+            sch.bind(user, axis)
+        a, c = np.arange(10, dtype=np.int32).reshape(2, 5), np.zeros((2, 5), np.int32)
+        build(sch.mod, target="python")(a, c)
+        np.testing.assert_array_equal(c, a * 3 + 1)
+
+
 RACE = """
 @T.prim_func
 def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
