@@ -30,6 +30,7 @@ PASSES: dict[str, str] = {
     "te-inline": "TeInlinePass",
     "tir-check-launches": "TirCheckLaunchesPass",
     "tir-compact-buffers": "TirCompactBuffersPass",
+    "tir-contract-floats": "TirContractFloatsPass",
     "tir-distribute-threads": "TirDistributeThreadsPass",
     "tir-insert-barriers": "TirInsertBarriersPass",
     "tir-launch-blocks": "TirLaunchBlocksPass",
