@@ -73,7 +73,7 @@ def test_each_step_rounds_once() -> None:
         for target in ("llvm", "python"):
             c = np.zeros(4, dtype)
             build(module, target=target)(a, b, c)
-            np.testing.assert_allclose(c, expected, rtol=0, atol=np.finfo(dtype).eps)
+            np.testing.assert_allclose(c, expected, rtol=0, atol=float(np.finfo(dtype).eps))
         plain = np.zeros(4, dtype)
         build(parse_tvmscript(DOT.format(dtype=dtype)))(a, b, plain)
         assert (plain != c).any()
