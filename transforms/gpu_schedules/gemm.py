@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from xdsl.ir import SSAValue
 
 from ..schedule import Schedule
@@ -11,6 +13,8 @@ from .results import decline_unless
 
 THREADS = 16
 """How many threads a block has at most along each side of its tile."""
+BLOCKS = 128
+"""How many blocks keep a GPU busy: tiles are as large as leaves that many."""
 DEPTH = 16
 """How much of what is summed is in shared memory at a time."""
 LEAST = 4
@@ -18,7 +22,10 @@ LEAST = 4
 
 
 def gemm(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """Tiles of the result, up to 64 x 64 for a block and 4 x 4 for a thread, their inputs in shared memory.
+    """Tiles of the result, up to 128 x 128 for a block and 8 x 8 for a thread, their inputs in shared memory.
+
+    Tiles of that size are for results of at least 128 of them; else they are half as large. Where they are whole, 16
+    bytes are copied at a time.
 
     Declines: what is not a sum over products of two buffers at their axes, each with an axis of the result that the
     other one has not; sides that are not known, or of less than 4.
@@ -36,9 +43,10 @@ def gemm(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
         row, column = column, row
     require_tile(kernel, row, column, depth)
     tiled = (row, column, depth)
+    most = 8 if (kernel.size(kernel.spatial) or 0) >= BLOCKS * (8 * THREADS) ** 2 else 4
     plan = Contraction(
         grid=[axis for axis in kernel.spatial if axis not in tiled],
-        tiles=[side(kernel, row, "threadIdx.y"), side(kernel, column, "threadIdx.x")],
+        tiles=[side(kernel, row, "threadIdx.y", most), side(kernel, column, "threadIdx.x", most)],
         summed=depth,
         depth=min(DEPTH, kernel.size([depth]) or DEPTH),
         outer=[axis for axis in kernel.reduced if axis not in tiled],
@@ -73,11 +81,11 @@ def require_tile(kernel: Kernel, row: SSAValue, column: SSAValue, depth: SSAValu
         decline_unless((kernel.size([axis]) or 0) >= LEAST, f"a side has less than {LEAST}")
 
 
-def side(kernel: Kernel, axis: SSAValue, thread: str, threads: int = THREADS) -> Tile:
-    """What a block does of an axis: some elements for each of some threads, not more than there are."""
+def side(kernel: Kernel, axis: SSAValue, thread: str, most: int = 4) -> Tile:
+    """What a block does of an axis: up to `most` elements, a power of two, for each of some threads."""
     extent = kernel.size([axis]) or 1
-    count = min(threads, extent)
-    return Tile(axis, count, 4 if extent >= 4 * count else 2 if extent >= 2 * count else 1, thread)
+    count = min(THREADS, extent)
+    return Tile(axis, count, min(most, 2 ** int(math.log2(extent // count))), thread)
 
 
 def longest(kernel: Kernel, axes: list[SSAValue]) -> SSAValue:

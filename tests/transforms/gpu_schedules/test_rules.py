@@ -90,6 +90,28 @@ def test_a_matrix_product_is_tiles(run: Any, rules: Any) -> None:
     assert "decompose_reduction" in trace
 
 
+@pytest.mark.parametrize(("blocks", "own"), [(128, 4), (2, 8)])
+def test_whole_tiles_are_copied_in_vectors(
+    run: Any, rules: Any, monkeypatch: pytest.MonkeyPatch, blocks: int, own: int
+) -> None:
+    monkeypatch.setattr("stepwell.transforms.gpu_schedules.gemm.BLOCKS", blocks)
+    schedules = run(*_flat(function((256, 32), (32, 128), computes=matmul)))
+    assert rules(schedules) == {"C": "gemm"}
+    assert f"factors=[None, 16, {own}]" in str(schedules.trace)
+    source = build(schedules.mod, target="cuda-emulated").source("cuda")
+    assert len(re.findall(r"const float4 \w+ = \*reinterpret_cast<const float4\*>\(&[AC]", source)) == 3
+
+
+def test_whole_tiles_of_halves(run: Any, rules: Any) -> None:
+    a, b = (te.placeholder(shape, "float16", name) for shape, name in (((64, 32), "A"), ((32, 64), "B")))
+    k = te.reduce_axis((0, 32), "k")
+    c = te.compute((64, 64), lambda i, j: te.sum((a[i, k] * b[k, j]).astype("float32"), axis=k), name="C")
+    arrays = [RANDOM.random((64, 32)).astype(np.float16), RANDOM.random((32, 64)).astype(np.float16)]
+    schedules = run(te.create_prim_func([a, b, c]), *arrays, np.zeros((64, 64), np.float32))
+    assert rules(schedules) == {"C": "gemm"}
+    assert "sw_half_4" in build(schedules.mod, target="cuda-emulated").source("cuda")
+
+
 def test_what_follows_a_product_is_done_in_registers(run: Any) -> None:
     def computes(a: Any, b: Any, bias: Any) -> Any:
         c = matmul(a, b)
