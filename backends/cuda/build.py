@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ...core.errors import DeviceError, PluginError, UnsupportedError
 from ...core.target import Target
 from ...module import Module
-from ...transforms.pipelines import lower_launches
+from ...transforms.pipelines import AfterPass, lower_launches
 from ..devices.device import cuda_emulated, driver_of
 from ..devices.driver import DeviceCode, KernelCode
 from ..llvm.compile import compile_native
@@ -23,14 +23,14 @@ from .library import DeviceLibrary, Launcher
 from .nvrtc import PORTABLE, compile_cuda
 
 
-def build_cuda(module: Module, target: Target) -> DeviceLibrary:
+def build_cuda(module: Module, target: Target, after: AfterPass | None = None) -> DeviceLibrary:
     """The functions of a module for GPUs. None needs to be there before something is launched.
 
     target: with the architecture that kernels are compiled for. If it says none, that of `cuda(0)` if there is one,
-    else a virtual one that all have.
+    else a virtual one that all have.  after: is shown the module behind each pass.
     Raises UnsupportedError for what cannot be compiled, PluginError if there is no compiler.
     """
-    made = _Emitted.of(module, target.arch)
+    made = _Emitted.of(module, target.arch, after)
     made.check_threads(target.max_num_threads)
     architecture = target.arch or _found_architecture()
     compiled = [compile_cuda(each.source, architecture) for each in made.cuda]
@@ -44,9 +44,9 @@ def build_cuda(module: Module, target: Target) -> DeviceLibrary:
     return DeviceLibrary(native, Launcher("cuda", code), {**sources, "ptx": lambda: ptx}, usage)
 
 
-def build_emulated(module: Module) -> DeviceLibrary:
-    """The functions of a module, with kernels that run emulated. UnsupportedError for what cannot be compiled."""
-    made = _Emitted.of(module)
+def build_emulated(module: Module, after: AfterPass | None = None) -> DeviceLibrary:
+    """The functions of a module, with kernels that run emulated. after, errors: as of `build_cuda`."""
+    made = _Emitted.of(module, after=after)
     launcher = Launcher("cuda_emulated", [DeviceCode(each.source, _kernels(each)) for each in made.cuda])
     launcher.load(cuda_emulated())
     native, sources = made.native()
@@ -66,9 +66,10 @@ class _Emitted:
     cuda: tuple[EmittedCuda, ...]
 
     @staticmethod
-    def of(module: Module, architecture: str = "") -> _Emitted:
-        """architecture: whose limits hold; those of the largest GPUs if there is none."""
-        lowered = (lower_launches(module, arch=architecture) if architecture else lower_launches(module)).op
+    def of(module: Module, architecture: str = "", after: AfterPass | None = None) -> _Emitted:
+        """architecture: whose limits hold; those of the largest GPUs if there is none.  after: as of `build_cuda`."""
+        limits = {"arch": architecture} if architecture else {}
+        lowered = lower_launches(module, after, **limits).op
         return _Emitted(lowered, tuple(emit_cuda(op) for op in lowered.ops if isinstance(op, gpu.ModuleOp)))
 
     @property

@@ -206,12 +206,16 @@ class DeviceLibrary(Library):
         launcher: Launcher,
         sources: Mapping[str, Callable[[], str]],
         usage: Mapping[str, KernelUsage],
+        symbols: Mapping[str, int] | None = None,
     ):
-        """native: of the host, linked here.  launcher: what it finds.  sources, usage: as of `Library`."""
+        """native: of the host, linked here.  launcher: what it finds.  sources, usage: as of `Library`.  symbols:
+        addresses of other C functions that it calls."""
         function = EmulatedFunction if launcher.kind == "cuda_emulated" else DeviceFunction
-        linked = link_code(native, symbols=launcher.symbols(), function=function, keep_alive=launcher)
+        addresses = {**(symbols or {}), **launcher.symbols()}
+        linked = link_code(native, symbols=addresses, function=function, keep_alive=launcher)
         super().__init__(linked.functions, sources, native)
         self.launcher = launcher
+        self.device_kind = launcher.kind
         self.usage = dict(usage)
 
     def export(self, path: str | os.PathLike[str]) -> None:

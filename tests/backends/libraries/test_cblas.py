@@ -171,7 +171,7 @@ def test_a_missing_wheel_is_an_error_where_the_library_is_used(monkeypatch: pyte
 
 def test_graphs_for_cuda_are_refused_and_partitioned() -> None:
     mod = parse_mlir(PRODUCT.format(kind="f32", said="", result="f32"))
-    with pytest.raises(UnsupportedError, match="target cuda -libs=cudnn,cublas: the CUDA stage is to come"):
+    with pytest.raises(UnsupportedError, match="function cublas_nn_dense is for cublas: the CUDA stage is to come"):
         build_graph(mod, target="cuda -libs=cudnn,cublas")
     partitioned = apply_passes(mod, "relay-partition{libraries=cudnn,cublas}")
     assert 'relay.func compiler "cublas" @cublas_nn_dense(' in str(partitioned)

@@ -56,3 +56,13 @@ tir.func @small("A" %A: memref<4xf32>) {
 // CHECK:           "gpu.launch_func"(%{{.*}}, %A, %[[D]])
 // CHECK-NEXT:      "gpu.dealloc"(%[[D]])
 // CHECK-NEXT:      func.return
+
+// So is what is given to a function that launches.
+tir.func @caller("A" %A: memref<4xf32>) {
+  %t = tir.alloc_buffer "T" : memref<4xf32>
+  tir.call @small(%t) : memref<4xf32>
+}
+// CHECK:         func.func @caller(
+// CHECK-NEXT:      %[[D:.*]] = "gpu.alloc"()
+// CHECK-NEXT:      func.call @small(%[[D]])
+// CHECK-NEXT:      "gpu.dealloc"(%[[D]])
