@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..core.xdsl_compat import hint
 from .analysis.lanes import free_values
-from .lowering.module import NOALIAS
+from .lowering.module import NOALIAS, ON_DEVICE
 
 _DIMENSIONS = (gpu.DimensionEnum.X, gpu.DimensionEnum.Y, gpu.DimensionEnum.Z)
 _KINDS = (gpu.BlockIdOp, gpu.ThreadIdOp, gpu.GridDimOp, gpu.BlockDimOp)
@@ -27,7 +27,7 @@ class GpuOutlineKernelsPass(ModulePass):
 
     The functions are in one gpu.module, named after the function that launches them. They take what the launch uses;
     constants are copied. Memory that is given to kernels, of the function that allocates it or of one that it calls, is
-    allocated on the device.
+    allocated on the device; so is what C functions are given by functions whose attribute `stepwell.on_device` says so.
 
     Before
         func.func @main(%A: memref<8xf32>) {
@@ -161,7 +161,7 @@ class _DeviceMemory:
 
     def _is_for_kernel(self, use: Use) -> bool:
         op = use.operation
-        if isinstance(op, gpu.LaunchFuncOp):
+        if isinstance(op, gpu.LaunchFuncOp) or (_is_address(op) and ON_DEVICE in _function_of(op).attributes):
             return True
         if isinstance(op, func.CallOp):
             callee = self.functions.get(op.callee.string_value())
@@ -169,6 +169,18 @@ class _DeviceMemory:
                 return False
             return self._reaches_kernel(callee.body.block.args[use.index])
         return any(self._reaches_kernel(result) for result in op.results if isinstance(result.type, MemRefType))
+
+
+def _is_address(op: Operation) -> bool:
+    return isinstance(op, memref.ExtractAlignedPointerAsIndexOp)
+
+
+def _function_of(op: Operation) -> func.FuncOp:
+    while not isinstance(op, func.FuncOp):
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
+    return op
 
 
 def _allocate_on_device(op: memref.AllocOp | memref.AllocaOp) -> None:

@@ -23,11 +23,14 @@ from .library import DeviceLibrary, Launcher
 from .nvrtc import PORTABLE, compile_cuda
 
 
-def build_cuda(module: Module, target: Target, after: AfterPass | None = None) -> DeviceLibrary:
+def build_cuda(
+    module: Module, target: Target, after: AfterPass | None = None, symbols: Mapping[str, int] | None = None
+) -> DeviceLibrary:
     """The functions of a module for GPUs. None needs to be there before something is launched.
 
     target: with the architecture that kernels are compiled for. If it says none, that of `cuda(0)` if there is one,
-    else a virtual one that all have.  after: is shown the module behind each pass.
+    else a virtual one that all have.  after: is shown the module behind each pass.  symbols: addresses of C functions
+    that the host calls.
     Raises UnsupportedError for what cannot be compiled, PluginError if there is no compiler.
     """
     made = _Emitted.of(module, target.arch, after)
@@ -41,16 +44,18 @@ def build_cuda(module: Module, target: Target, after: AfterPass | None = None) -
     ptx = "\n".join(binary.ptx for binary in compiled)
     usage = {name: used for binary in compiled for name, used in binary.usage.items()}
     native, sources = made.native()
-    return DeviceLibrary(native, Launcher("cuda", code), {**sources, "ptx": lambda: ptx}, usage)
+    return DeviceLibrary(native, Launcher("cuda", code), {**sources, "ptx": lambda: ptx}, usage, symbols)
 
 
-def build_emulated(module: Module, after: AfterPass | None = None) -> DeviceLibrary:
-    """The functions of a module, with kernels that run emulated. after, errors: as of `build_cuda`."""
+def build_emulated(
+    module: Module, after: AfterPass | None = None, symbols: Mapping[str, int] | None = None
+) -> DeviceLibrary:
+    """The functions of a module, with kernels that run emulated. after, symbols, errors: as of `build_cuda`."""
     made = _Emitted.of(module, after=after)
     launcher = Launcher("cuda_emulated", [DeviceCode(each.source, _kernels(each)) for each in made.cuda])
     launcher.load(cuda_emulated())
     native, sources = made.native()
-    return DeviceLibrary(native, launcher, sources, {})
+    return DeviceLibrary(native, launcher, sources, {}, symbols)
 
 
 def cuda_source(module: Module) -> str:

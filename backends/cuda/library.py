@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...core.errors import ArgumentError
+from ..devices.calls import begin_calls, end_calls
 from ..devices.device import Device, cuda_emulated
 from ..devices.driver import DeviceCode, LoadedCode
 from ..devices.nd import DeviceArray, HostArray, NDArray, empty_on, from_dlpack
@@ -104,7 +105,9 @@ class DeviceFunction(CompiledFunction):
         launcher = self._launcher
         with launcher.turn, device.driver.current(device.index):
             launcher.prepare(device)
+            begin_calls(device)
             status = self._entry(ctypes.addressof(slots))
+            end_calls()
             if status:
                 self._fail_on(device, status, views)
         return self._result(slots) if self._result is not None else None

@@ -190,12 +190,14 @@ def build_graph(
 
 
 def _compile(graph: Module, target: Target, after: AfterPass | None) -> Library:
+    symbols = library_symbols(graph, target)
     if target.kind == "llvm":
-        symbols = library_symbols(graph, target)
         return compile_module(lower(graph, after).op, target=Processor.of(target), symbols=symbols)
     from ..cuda.build import build_cuda, build_emulated
 
-    return build_cuda(graph, target, after) if target.kind == "cuda" else build_emulated(graph, after)
+    if target.kind == "cuda":
+        return build_cuda(graph, target, after, symbols)
+    return build_emulated(graph, after, symbols)
 
 
 def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.parser import Parser
 
 from ...core.dtypes import dtype_of_numpy, numpy_dtype
+from ...core.target import Target
 from ...dialects import mlir_context
 from ...module import Module
 from ...transforms.libraries import library_symbols
@@ -27,6 +28,8 @@ from .executable import Array, Executable, Step, TensorSpec
 KIND = "graph"
 CONSTANTS = "constants.bin"
 GRAPH = "graph.mlir"
+_TARGETS = {"cpu": "llvm", "cuda": "cuda", "cuda_emulated": "cuda-emulated"}
+"""The kind of target for each kind of device."""
 
 
 def save_executable(executable: Executable, path: Path) -> None:
@@ -56,7 +59,8 @@ def load_executable(path: Path, symbols: Mapping[str, int] | None = None) -> Exe
         parts = _read(archive.content["graph"])
         constants = _read_constants(archive)
         graph = Module(Parser(mlir_context(), archive.read(GRAPH).decode(), GRAPH).parse_module(), constants)
-    library = link({**library_symbols(graph), **(symbols or {})})
+    known = library_symbols(graph, Target(_TARGETS[archive.content.get("device", "cpu")]))
+    library = link({**known, **(symbols or {})})
     return Executable(constants=constants, library=library, graph=graph, **parts)
 
 
