@@ -15,6 +15,7 @@ from .plugins import library_names
 _OPTIONS = {
     "llvm": {"mcpu": "mcpu", "mattr": "mattr", "num-cores": "num_cores", "libs": "libs"},
     "cuda": {"arch": "arch", "max_num_threads": "max_num_threads", "libs": "libs"},
+    "cuda-emulated": {},
 }
 """What may be said of each kind, in the order in which it is written, and the field of it."""
 _WORD = re.compile(r"[\w.+-]+")
@@ -24,9 +25,10 @@ _WORD = re.compile(r"[\w.+-]+")
 class Target:
     """What programs are compiled for.
 
-    kind: `llvm`, a processor, or `cuda`.  mcpu, mattr: LLVM's name of the processor and features of it (`+avx2`); this
-    machine's if nothing is said.  num_cores: on how many cores a library may compute.  arch: of a GPU, `sm_90`.
-    max_num_threads: of a block of a GPU.  libs: libraries that compute what they can, those in front first.
+    kind: `llvm`, a processor, `cuda`, a GPU, or `cuda-emulated`.  mcpu, mattr: LLVM's name of the processor and of
+    features (`+avx2`); this machine's if nothing is said.  num_cores: on how many cores a library may compute.  arch:
+    of a GPU, `sm_90`.  max_num_threads: of a block of a GPU.  libs: libraries that compute what they can, those in
+    front first.
 
     OptionError for what is none of these.
     """
@@ -44,7 +46,9 @@ class Target:
         allowed = _OPTIONS[self.kind]
         said = [name for name in _OF_A_KIND if getattr(self, name) != _DEFAULTS[name] and name not in allowed]
         if said:
-            raise OptionError(f"target {self.kind} has no option {said[0]!r} (there are {', '.join(allowed)})")
+            raise OptionError(
+                f"target {self.kind} has no option {said[0]!r} (there are {', '.join(allowed) or 'none'})"
+            )
         if self.num_cores < 1:
             raise OptionError(f"num-cores {self.num_cores}, expected a positive number")
         if not 1 <= self.max_num_threads <= 1024:
@@ -77,7 +81,7 @@ class Target:
         return " ".join([self.kind, *said])
 
 
-_OF_A_KIND = ("mcpu", "mattr", "arch", "max_num_threads")
+_OF_A_KIND = ("mcpu", "mattr", "arch", "max_num_threads", "libs")
 _DEFAULTS = {name: field.default for name, field in Target.__dataclass_fields__.items()}
 
 

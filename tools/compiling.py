@@ -23,6 +23,7 @@ from ..transforms.pipelines import (
     relay_to_calls,
     relay_to_tir,
     schedule_kernels,
+    tir_to_launches,
 )
 from .arrays import read_arrays
 from .phases import Phases
@@ -39,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--constants", type=Path, metavar="FILE.npz", help="the arrays that a .mlir file refers to")
     add("--entry", metavar="NAME", help="the function to compile (main, or the only one)")
-    add("--target", default="llvm", help="what to compile for, as 'llvm -libs=cblas' (this machine)")
+    add("--target", default="llvm", help="what to compile for: 'llvm -libs=cblas' (this machine), cuda")
     add("-O", type=int, choices=[0, 1, 2], default=2, help="0: a kernel per operator; 1: fused; 2: all (default)")
     add("--print-after", action="append", default=[], metavar="PASS", help="show the program behind a pass")
 
@@ -61,8 +62,9 @@ def _size(text: str) -> Size:
 def compile_command(options: argparse.Namespace) -> int:
     """The `compile` command; returns the exit code."""
     check_replaceable(options.output.resolve())
-    _check_passes(options.print_after)
     target = Target.of(options.target)
+    below = _below_graphs(target)
+    _check_passes(options.print_after, below)
     phases = Phases()
     with phases.shown():
         phases.begin("read")
@@ -70,7 +72,11 @@ def compile_command(options: argparse.Namespace) -> int:
         entry = entry_of(module, options.entry)
         phases.begin("optimise")
         executable = build_graph(
-            module, target=target, entry=entry, opt_level=options.O, after=_watch(phases, set(options.print_after))
+            module,
+            target=target,
+            entry=entry,
+            opt_level=options.O,
+            after=_watch(phases, set(options.print_after), below[-1]),
         )
         phases.begin("write")
         executable.save(options.output)
@@ -78,10 +84,16 @@ def compile_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_passes(names: list[str]) -> None:
-    graphs = [*optimize_relay(), *relay_to_tir(), *schedule_kernels()]
-    passes = [*graphs, *(each for landing in LANDINGS for each in landing.passes())]
-    known = list(dict.fromkeys(each.name for each in passes))
+def _below_graphs(target: Target) -> list[str]:
+    """The passes that run behind those of graphs, in order."""
+    landings = [each for landing in LANDINGS for each in landing.passes()]
+    passes = [*schedule_kernels(), *landings] if target.kind == "llvm" else tir_to_launches()
+    return [each.name for each in passes]
+
+
+def _check_passes(names: list[str], below: list[str]) -> None:
+    graphs = [each.name for each in (*optimize_relay(), *relay_to_tir())]
+    known = list(dict.fromkeys([*graphs, *below]))
     for name in names:
         if name not in known:
             raise OptionError(
@@ -142,10 +154,9 @@ def entry_of(module: Module, name: str | None) -> str:
 # Showing
 
 
-def _watch(phases: Phases, printed: set[str]) -> AfterPass:
-    """Shows what is done behind each pass, and the program behind some."""
+def _watch(phases: Phases, printed: set[str], last: str) -> AfterPass:
+    """Shows what is done behind each pass, and the program behind some. last: the pass in front of native code."""
     last_of_graph = relay_to_calls()[-1].name
-    last = LANDINGS[-1].passes()[-1].name
     seen: set[str] = set()
 
     def after(name: str, module: Module) -> None:
@@ -154,7 +165,7 @@ def _watch(phases: Phases, printed: set[str]) -> AfterPass:
         if name == last_of_graph and name not in seen:
             phases.begin("lower")
         elif name == last:
-            phases.begin("LLVM")
+            phases.begin("native")
         else:
             phases.say(f"after {name}")
         seen.add(name)

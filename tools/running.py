@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import statistics
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -32,7 +31,7 @@ def run_saved(options: argparse.Namespace) -> int:
         executor.set_input(name, array)
         print(f"{name}: {_described(array)}")
     executor.run()
-    outputs = {spec.name: executor.get_output(n) for n, spec in enumerate(executable.outputs)}
+    outputs = {spec.name: np.asarray(executor.get_output(n)) for n, spec in enumerate(executable.outputs)}
     for name, array in outputs.items():
         print(f"{name}: {_described(array)}")
     if options.output is not None:
@@ -110,12 +109,7 @@ def _filled(spec: TensorSpec, fill: str, rng: np.random.Generator, sizes: Mappin
 
 
 def _time(executor: GraphExecutor, repeat: int, number: int) -> str:
-    times: list[float] = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        for _ in range(number):
-            executor.run()
-        times.append((time.perf_counter() - start) / number * 1e6)
+    times = [executor.clock(executor.run, number) / number * 1e6 for _ in range(repeat)]
     spread = statistics.pstdev(times)
     return (
         f"median {statistics.median(times):.1f} us of {repeat} times {number} "

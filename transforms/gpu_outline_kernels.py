@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from xdsl.context import Context
 from xdsl.dialects import arith, func, gpu, memref
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..core.xdsl_compat import hint
 from .analysis.lanes import free_values
-from .lowering.module import NOALIAS
+from .lowering.module import NOALIAS, ON_DEVICE
 
 _DIMENSIONS = (gpu.DimensionEnum.X, gpu.DimensionEnum.Y, gpu.DimensionEnum.Z)
 _KINDS = (gpu.BlockIdOp, gpu.ThreadIdOp, gpu.GridDimOp, gpu.BlockDimOp)
@@ -26,7 +26,8 @@ class GpuOutlineKernelsPass(ModulePass):
     """Make a function of the device of each launch, and leave a call of it with the numbers of blocks and threads.
 
     The functions are in one gpu.module, named after the function that launches them. They take what the launch uses;
-    constants are copied. Memory that kernels use and the function allocates is allocated on the device.
+    constants are copied. Memory that is given to kernels, of the function that allocates it or of one that it calls, is
+    allocated on the device; so is what C functions are given by functions whose attribute `stepwell.on_device` says so.
 
     Before
         func.func @main(%A: memref<8xf32>) {
@@ -58,12 +59,13 @@ class GpuOutlineKernelsPass(ModulePass):
     name = "gpu-outline-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        for function in functions:
             launches = [inner for inner in function.walk() if isinstance(inner, gpu.LaunchOp)]
             if launches:
                 op.attributes["gpu.container_module"] = UnitAttr()
                 _outline(function, launches)
-                _allocate_on_device(function)
+        _DeviceMemory(functions).allocate()
 
 
 def _outline(function: func.FuncOp, launches: Sequence[gpu.LaunchOp]) -> None:
@@ -137,27 +139,58 @@ def _constant(value: SSAValue) -> int | None:
     return None
 
 
-def _allocate_on_device(function: func.FuncOp) -> None:
-    """Memory that a function gives to kernels is the device's; on the stack is none of it."""
-    for op in list(function.walk()):
-        if not isinstance(op, memref.AllocOp | memref.AllocaOp) or not _reaches_kernel(op.memref):
-            continue
-        frees = [use.operation for use in op.memref.uses if isinstance(use.operation, memref.DeallocOp)]
-        new = gpu.AllocOp(op.memref.type, dynamic_sizes=list(op.dynamic_sizes))
-        block = op.parent
-        Rewriter.replace_op(op, new, [new.result])
-        for free in frees:
-            Rewriter.replace_op(free, gpu.DeallocOp(new.result))
-        if isinstance(op, memref.AllocaOp):
-            assert block is not None
-            assert block.last_op is not None
-            Rewriter.insert_op(gpu.DeallocOp(new.result), InsertPoint.before(block.last_op))
+class _DeviceMemory:
+    """Memory that functions give to kernels is the device's; on the stack is none of it."""
 
+    def __init__(self, functions: Sequence[func.FuncOp]):
+        self.functions = {function.sym_name.data: function for function in functions}
+        self.known: dict[SSAValue, bool] = {}
 
-def _reaches_kernel(buffer: SSAValue) -> bool:
-    """Whether a buffer, or a view of it, is given to a kernel."""
-    for use in buffer.uses:
-        views = [result for result in use.operation.results if isinstance(result.type, MemRefType)]
-        if isinstance(use.operation, gpu.LaunchFuncOp) or any(map(_reaches_kernel, views)):
+    def allocate(self) -> None:
+        for function in self.functions.values():
+            for op in list(function.walk()):
+                if isinstance(op, memref.AllocOp | memref.AllocaOp) and self._reaches_kernel(op.memref):
+                    _allocate_on_device(op)
+
+    def _reaches_kernel(self, buffer: SSAValue) -> bool:
+        """Whether a buffer, or a view of it, is given to a kernel."""
+        if buffer not in self.known:
+            self.known[buffer] = False  # while a function that calls itself is looked at
+            self.known[buffer] = any(map(self._is_for_kernel, buffer.uses))
+        return self.known[buffer]
+
+    def _is_for_kernel(self, use: Use) -> bool:
+        op = use.operation
+        if isinstance(op, gpu.LaunchFuncOp) or (_is_address(op) and ON_DEVICE in _function_of(op).attributes):
             return True
-    return False
+        if isinstance(op, func.CallOp):
+            callee = self.functions.get(op.callee.string_value())
+            if callee is None or callee.is_declaration:
+                return False
+            return self._reaches_kernel(callee.body.block.args[use.index])
+        return any(self._reaches_kernel(result) for result in op.results if isinstance(result.type, MemRefType))
+
+
+def _is_address(op: Operation) -> bool:
+    return isinstance(op, memref.ExtractAlignedPointerAsIndexOp)
+
+
+def _function_of(op: Operation) -> func.FuncOp:
+    while not isinstance(op, func.FuncOp):
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
+    return op
+
+
+def _allocate_on_device(op: memref.AllocOp | memref.AllocaOp) -> None:
+    frees = [use.operation for use in op.memref.uses if isinstance(use.operation, memref.DeallocOp)]
+    new = gpu.AllocOp(op.memref.type, dynamic_sizes=list(op.dynamic_sizes))
+    block = op.parent
+    Rewriter.replace_op(op, new, [new.result])
+    for free in frees:
+        Rewriter.replace_op(free, gpu.DeallocOp(new.result))
+    if isinstance(op, memref.AllocaOp):
+        assert block is not None
+        assert block.last_op is not None
+        Rewriter.insert_op(gpu.DeallocOp(new.result), InsertPoint.before(block.last_op))

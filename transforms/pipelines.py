@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes as get_upstream_passes
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
-from ..core.errors import OptionError, PassError, StepwellError
+from ..core.errors import OptionError, PassError, StepwellError, UnsupportedError
 from ..core.plugins import installed_universe
 from ..dialects import mlir_context
 from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, MatchRegionOp
@@ -145,6 +145,24 @@ def launch_tir() -> list[ModulePass]:
     ]
 
 
+def tir_to_launches(arch: str = "sm_90") -> list[ModulePass]:
+    """From loops and blocks, scheduled or not, to plain MLIR with functions of a GPU. arch: whose limits hold."""
+    from .gpu_outline_kernels import GpuOutlineKernelsPass
+    from .tir_check_launches import TirCheckLaunchesPass
+    from .tir_lower_thread_reductions import TirLowerThreadReductionsPass
+
+    return [
+        *schedule_gpu(),
+        TirLowerThreadReductionsPass(),
+        *resolve_tir(launches=True),
+        *launch_tir(),
+        TirCheckLaunchesPass(arch=arch),
+        ConvertTirToScfPass(launches=True),
+        GpuOutlineKernelsPass(),
+        *clean_upstream(),
+    ]
+
+
 def tir_to_upstream() -> list[ModulePass]:
     """From `tir` to func, scf, memref, arith, math and vector."""
     return [ConvertTirToScfPass()]
@@ -186,20 +204,21 @@ def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_
 
     arch: the architecture whose limits hold.  after, errors: as of `lower`.
     """
-    from .gpu_outline_kernels import GpuOutlineKernelsPass
-    from .tir_check_launches import TirCheckLaunchesPass
-    from .tir_lower_thread_reductions import TirLowerThreadReductionsPass
-
     mod = mod.clone()
     if has_graphs(mod.op):
+        _check_branches(mod.op)
         _apply(mod, relay_to_tir(), after)
-    _apply(mod, [*schedule_gpu(), TirLowerThreadReductionsPass()], after)
-    _apply(mod, resolve_tir(launches=True), after)
-    _apply(mod, launch_tir(), after)
-    _apply(mod, [TirCheckLaunchesPass(arch=arch)], after)
-    _apply(mod, [ConvertTirToScfPass(launches=True), GpuOutlineKernelsPass()], after)
-    _apply(mod, clean_upstream(), after)
+    _apply(mod, tir_to_launches(arch), after)
     return mod
+
+
+def _check_branches(module: ModuleOp) -> None:
+    """UnsupportedError for a graph whose kernels depend on a number in the memory of a device."""
+    for op in module.walk():
+        if op.name == "relay.if":
+            raise UnsupportedError(
+                f"{where(op)}a graph with branches runs on a processor, expected one without for a GPU"
+            )
 
 
 def has_graphs(module: ModuleOp) -> bool:

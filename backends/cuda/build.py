@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ...core.errors import DeviceError, PluginError, UnsupportedError
 from ...core.target import Target
 from ...module import Module
-from ...transforms.pipelines import lower_launches
+from ...transforms.pipelines import AfterPass, lower_launches
 from ..devices.device import cuda_emulated, driver_of
 from ..devices.driver import DeviceCode, KernelCode
 from ..llvm.compile import compile_native
@@ -23,14 +23,17 @@ from .library import DeviceLibrary, Launcher
 from .nvrtc import PORTABLE, compile_cuda
 
 
-def build_cuda(module: Module, target: Target) -> DeviceLibrary:
+def build_cuda(
+    module: Module, target: Target, after: AfterPass | None = None, symbols: Mapping[str, int] | None = None
+) -> DeviceLibrary:
     """The functions of a module for GPUs. None needs to be there before something is launched.
 
     target: with the architecture that kernels are compiled for. If it says none, that of `cuda(0)` if there is one,
-    else a virtual one that all have.
+    else a virtual one that all have.  after: is shown the module behind each pass.  symbols: addresses of C functions
+    that the host calls.
     Raises UnsupportedError for what cannot be compiled, PluginError if there is no compiler.
     """
-    made = _Emitted.of(module, target.arch)
+    made = _Emitted.of(module, target.arch, after)
     made.check_threads(target.max_num_threads)
     architecture = target.arch or _found_architecture()
     compiled = [compile_cuda(each.source, architecture) for each in made.cuda]
@@ -41,16 +44,18 @@ def build_cuda(module: Module, target: Target) -> DeviceLibrary:
     ptx = "\n".join(binary.ptx for binary in compiled)
     usage = {name: used for binary in compiled for name, used in binary.usage.items()}
     native, sources = made.native()
-    return DeviceLibrary(native, Launcher("cuda", code), {**sources, "ptx": lambda: ptx}, usage)
+    return DeviceLibrary(native, Launcher("cuda", code), {**sources, "ptx": lambda: ptx}, usage, symbols)
 
 
-def build_emulated(module: Module) -> DeviceLibrary:
-    """The functions of a module, with kernels that run emulated. UnsupportedError for what cannot be compiled."""
-    made = _Emitted.of(module)
+def build_emulated(
+    module: Module, after: AfterPass | None = None, symbols: Mapping[str, int] | None = None
+) -> DeviceLibrary:
+    """The functions of a module, with kernels that run emulated. after, symbols, errors: as of `build_cuda`."""
+    made = _Emitted.of(module, after=after)
     launcher = Launcher("cuda_emulated", [DeviceCode(each.source, _kernels(each)) for each in made.cuda])
     launcher.load(cuda_emulated())
     native, sources = made.native()
-    return DeviceLibrary(native, launcher, sources, {})
+    return DeviceLibrary(native, launcher, sources, {}, symbols)
 
 
 def cuda_source(module: Module) -> str:
@@ -66,9 +71,10 @@ class _Emitted:
     cuda: tuple[EmittedCuda, ...]
 
     @staticmethod
-    def of(module: Module, architecture: str = "") -> _Emitted:
-        """architecture: whose limits hold; those of the largest GPUs if there is none."""
-        lowered = (lower_launches(module, arch=architecture) if architecture else lower_launches(module)).op
+    def of(module: Module, architecture: str = "", after: AfterPass | None = None) -> _Emitted:
+        """architecture: whose limits hold; those of the largest GPUs if there is none.  after: as of `build_cuda`."""
+        limits = {"arch": architecture} if architecture else {}
+        lowered = lower_launches(module, after, **limits).op
         return _Emitted(lowered, tuple(emit_cuda(op) for op in lowered.ops if isinstance(op, gpu.ModuleOp)))
 
     @property

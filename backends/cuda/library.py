@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...core.errors import ArgumentError
+from ..devices.calls import begin_calls, end_calls
 from ..devices.device import Device, cuda_emulated
 from ..devices.driver import DeviceCode, LoadedCode
 from ..devices.nd import DeviceArray, HostArray, NDArray, empty_on, from_dlpack
@@ -104,7 +105,9 @@ class DeviceFunction(CompiledFunction):
         launcher = self._launcher
         with launcher.turn, device.driver.current(device.index):
             launcher.prepare(device)
+            begin_calls(device)
             status = self._entry(ctypes.addressof(slots))
+            end_calls()
             if status:
                 self._fail_on(device, status, views)
         return self._result(slots) if self._result is not None else None
@@ -206,12 +209,16 @@ class DeviceLibrary(Library):
         launcher: Launcher,
         sources: Mapping[str, Callable[[], str]],
         usage: Mapping[str, KernelUsage],
+        symbols: Mapping[str, int] | None = None,
     ):
-        """native: of the host, linked here.  launcher: what it finds.  sources, usage: as of `Library`."""
+        """native: of the host, linked here.  launcher: what it finds.  sources, usage: as of `Library`.  symbols:
+        addresses of other C functions that it calls."""
         function = EmulatedFunction if launcher.kind == "cuda_emulated" else DeviceFunction
-        linked = link_code(native, symbols=launcher.symbols(), function=function, keep_alive=launcher)
+        addresses = {**(symbols or {}), **launcher.symbols()}
+        linked = link_code(native, symbols=addresses, function=function, keep_alive=launcher)
         super().__init__(linked.functions, sources, native)
         self.launcher = launcher
+        self.device_kind = launcher.kind
         self.usage = dict(usage)
 
     def export(self, path: str | os.PathLike[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ...core.errors import LoadError
 from ..devices.driver import DeviceCode, KernelCode
 from ..llvm.saving import IMAGE, code_of, describe_code, read_code
-from ..runtime.archive import Archive, reading, write_archive
+from ..runtime.archive import Archive, Chunks, reading, write_archive
 from .library import DeviceLibrary, Launcher
 from .nvrtc import KernelUsage
 
@@ -18,8 +18,13 @@ _DEVICES = ("cuda", "cuda_emulated")
 
 def save_device_library(library: DeviceLibrary, path: Path) -> None:
     """`DeviceLibrary.export`."""
+    write_archive(path, KIND, *describe_device_library(library))
+
+
+def describe_device_library(library: DeviceLibrary) -> tuple[dict[str, Any], dict[str, Chunks]]:
+    """What an archive says of a library, as JSON has it, and its files."""
     native, launcher = code_of(library), library.launcher
-    files: dict[str, list[bytes | memoryview]] = {IMAGE: [native.image]}
+    files: dict[str, Chunks] = {IMAGE: [native.image]}
     for n, each in enumerate(launcher.code):
         files[f"kernels{n}.cu"] = [each.source.encode()]
         files[f"kernels{n}.bin"] = [each.image]
@@ -29,7 +34,7 @@ def save_device_library(library: DeviceLibrary, path: Path) -> None:
         "kernels": [_describe(each) for each in launcher.code],
         "usage": {name: vars(used) for name, used in library.usage.items()},
     }
-    write_archive(path, KIND, content, files)
+    return content, files
 
 
 def _describe(code: DeviceCode) -> dict[str, Any]:
@@ -39,20 +44,29 @@ def _describe(code: DeviceCode) -> dict[str, Any]:
 def load_device_library(path: Path) -> DeviceLibrary:
     """What `save_device_library` has saved. No device needs to be there. LoadError if it is broken."""
     with reading(path):
-        archive = Archive(path, KIND)
-        said = archive.content
-        if said["device"] not in _DEVICES:
-            raise LoadError(f"{path}: for a device {said['device']!r}, expected one of {', '.join(_DEVICES)}")
-        code = [
-            DeviceCode(
-                archive.read(f"kernels{n}.cu").decode(),
-                tuple(KernelCode(**kernel) for kernel in each["kernels"]),
-                each["architecture"],
-                archive.read(f"kernels{n}.bin"),
-            )
-            for n, each in enumerate(said["kernels"])
-        ]
-        usage = {name: KernelUsage(**used) for name, used in said["usage"].items()}
-        native = read_code(archive)
+        parts = read_device_library(Archive(path, KIND))
+    return DeviceLibrary(**parts)
+
+
+def read_device_library(archive: Archive) -> dict[str, Any]:
+    """What `DeviceLibrary` is made of, from an archive with what `describe_device_library` gave. Errors are those of
+    `reading`, and LoadError for another device."""
+    said = archive.content
+    if said["device"] not in _DEVICES:
+        raise LoadError(f"{archive.path}: for a device {said['device']!r}, expected one of {', '.join(_DEVICES)}")
+    code = [
+        DeviceCode(
+            archive.read(f"kernels{n}.cu").decode(),
+            tuple(KernelCode(**kernel) for kernel in each["kernels"]),
+            each["architecture"],
+            archive.read(f"kernels{n}.bin"),
+        )
+        for n, each in enumerate(said["kernels"])
+    ]
     text = "\n".join(each.source for each in code)
-    return DeviceLibrary(native, Launcher(said["device"], code), {"cuda": lambda: text}, usage)
+    return {
+        "native": read_code(archive),
+        "launcher": Launcher(said["device"], code),
+        "sources": {"cuda": lambda: text},
+        "usage": {name: KernelUsage(**used) for name, used in said["usage"].items()},
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
-from ...core.errors import ArgumentError, OptionError, UnsupportedError
+from ...core.errors import ArgumentError, OptionError
 from ...core.target import Target
 from ...dialects.relay import CallOp, ConstantOp, FuncOp, Size, SizeLimit, dtype_of_tensor, free_sizes, shape_of
 from ...expressions.sizes import evaluate_size
@@ -24,6 +24,9 @@ from ...transforms.libraries import libraries_of, library_symbols
 from ...transforms.pipelines import AfterPass, lower, optimize_relay, relay_to_calls, run_pipeline
 from ...transforms.relay_partition import RelayPartitionPass
 from ...transforms.relay_plan_memory import ALIGNMENT, UNSHARED, offsets_of, workspace_of
+from ..devices.device import Device
+from ..devices.nd import HostArray, NDArray, empty_on
+from ..devices.nd import array as nd_array
 from ..llvm import Target as Processor
 from ..llvm import compile_module
 from ..runtime.library import Library
@@ -82,10 +85,10 @@ class Executable:
     """A compiled graph.
 
     inputs, outputs: what it takes and gives, in order.  constants: arrays by name.  library: native code, of which
-    `entry` takes inputs, constants, outputs and the workspace.  workspace, unshared: the bytes of memory that its
-    tensors share, and what they would take each for itself.  tensors: all tensors, and where in the workspace they are;
-    steps: the kernels in order, None if the graph has branches.  returned: the numbers of the outputs, if there are
-    steps.  graph: the program, with a call of each kernel.
+    `entry` takes inputs, constants, outputs and the workspace, in the memory of a device of the library's kind.
+    workspace, unshared: the bytes of memory that its tensors share, and what they would take each for itself.  tensors:
+    all tensors, and where in the workspace they are; steps: the kernels in order, None if the graph has branches.
+    returned: the numbers of the outputs, if there are steps.  graph: the program, with a call of each kernel.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -99,6 +102,21 @@ class Executable:
     steps: tuple[Step, ...] | None
     returned: tuple[int, ...]
     graph: Module
+    _placed: dict[Device, Mapping[str, NDArray]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def device(self, device: Device | None = None) -> Device:
+        """The device on which it runs: the first one of its kind if none is asked for. ArgumentError for another
+        kind."""
+        kind = self.library.device_kind
+        if device is not None and device.kind != kind:
+            raise ArgumentError(f"the graph is compiled for {kind}, expected such a device, got {device}")
+        return device or Device(kind)
+
+    def constants_on(self, device: Device) -> Mapping[str, NDArray]:
+        """The constants in the memory of a device, where they are copied to the first time. Errors as of `nd.array`."""
+        if device not in self._placed:
+            self._placed[device] = {name: placed(array, device) for name, array in self.constants.items()}
+        return self._placed[device]
 
     @property
     def size_limits(self) -> list[SizeLimit]:
@@ -136,10 +154,6 @@ class Executable:
         return load_executable(Path(path), symbols)
 
 
-TARGETS = ("llvm",)
-"""What graphs are compiled for."""
-
-
 def build_graph(
     mod: Module,
     *,
@@ -148,18 +162,17 @@ def build_graph(
     opt_level: int = 2,
     after: AfterPass | None = None,
 ) -> Executable:
-    """Compile a function of the `relay` dialect, with those that it calls, to native code of this machine.
+    """Compile a function of the `relay` dialect, with those that it calls: to native code of this machine (`llvm`), or
+    to kernels of a GPU (`cuda`, `cuda-emulated`), of which none needs to be there.
 
     mod: stays as it is.  target: as `Target.of` takes it, with the libraries that compute what they can, `llvm
     -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 for fusion besides, 2 for all.
     after: is shown the module behind each pass.
 
     FunctionNotFoundError if there is no such function, OptionError if it is none of a graph and for a target that is
-    none, PluginError for a library that is not installed, UnsupportedError for what cannot be compiled.
+    none, PluginError for a library or compiler that is not installed, UnsupportedError for what cannot be compiled.
     """
     target = Target.of(target)
-    if target.kind not in TARGETS:
-        raise UnsupportedError(f"target {target}: the CUDA stage is to come, graphs are compiled for llvm")
     mod.verify()
     func = mod.functions.get(entry)
     if func is None:
@@ -173,9 +186,18 @@ def build_graph(
         *relay_to_calls(opt_level),
     ]
     graph = run_pipeline(mod, passes, after)
+    return describe(graph, _compile(graph, target, after), entry)
+
+
+def _compile(graph: Module, target: Target, after: AfterPass | None) -> Library:
     symbols = library_symbols(graph, target)
-    library = compile_module(lower(graph, after).op, target=Processor.of(target), symbols=symbols)
-    return describe(graph, library, entry)
+    if target.kind == "llvm":
+        return compile_module(lower(graph, after).op, target=Processor.of(target), symbols=symbols)
+    from ..cuda.build import build_cuda, build_emulated
+
+    if target.kind == "cuda":
+        return build_cuda(graph, target, after, symbols)
+    return build_emulated(graph, after, symbols)
 
 
 def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:
@@ -248,10 +270,21 @@ class _Tensors:
         return tuple(found)
 
 
-def aligned(shape: Sequence[int], dtype: str) -> Array:
-    """An array that begins at a multiple of `ALIGNMENT`; its elements are anything."""
+# Memory
+
+
+def room(shape: Sequence[int], dtype: str, device: Device, name: str = "") -> NDArray:
+    """An array on a device that begins at a multiple of `ALIGNMENT`; its elements are anything. name: what errors call
+    it. DeviceError if there is no such device, or no memory left."""
     kind = numpy_dtype(dtype)
+    if device.kind != "cpu":
+        return empty_on(device, tuple(shape), kind, name)
     size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size].view(kind).reshape(shape)
+    return HostArray(memory[start : start + size].view(kind).reshape(shape))
+
+
+def placed(array: Array, device: Device) -> NDArray:
+    """An array in the memory of a device: itself where it is there already."""
+    return HostArray(array) if device.kind == "cpu" else nd_array(array, device)

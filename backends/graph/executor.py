@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,8 +12,10 @@ import numpy.typing as npt
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError, UnsupportedError
 from ...expressions.sizes import evaluate_size
-from ..runtime.dlpack import from_dlpack
-from .executable import Executable, TensorSpec, aligned
+from ..devices.device import Device
+from ..devices.nd import DeviceArray, HostArray, NDArray, from_dlpack
+from ..devices.timing import Clock, device_clock, host_clock
+from .executable import Executable, TensorSpec, room
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -29,17 +30,24 @@ class KernelTime:
 
 
 class GraphExecutor:
-    """Runs a graph. What is set and read are arrays of this machine's memory; each executor has its own workspace.
+    """Runs a graph on a device. Each executor has its own inputs, outputs and workspace there; constants are copied to
+    a device once, for all executors of a graph.
 
+    What is set may be any array: of numpy's, of a device, of another library. What is read is one of numpy's if the
+    graph runs on this machine's processor, else an array on the device. There `run` returns when kernels are launched,
+    on the current stream, as are copies of inputs; what reads an output waits.
     A constant may be replaced: `set_input` takes its name too.
     """
 
-    def __init__(self, executable: Executable):
+    def __init__(self, executable: Executable, device: Device | None = None):
+        """device: by default the first one that the graph is compiled for. ArgumentError for one of another kind,
+        DeviceError if there is no such device, or no memory left."""
         self.executable = executable
-        self._inputs: dict[str, Array] = {}
-        self._constants: dict[str, Array] = dict(executable.constants)
-        self._outputs: list[Array] = []
-        self._workspace = aligned([executable.workspace], "uint8")
+        self.device = executable.device(device)
+        self._inputs: dict[str, NDArray] = {}
+        self._constants = dict(executable.constants_on(self.device))
+        self._outputs: list[NDArray] = []
+        self._workspace = room([executable.workspace], "uint8", self.device, "workspace")
         self._sizes: dict[str, int] = {}
         self._run: Callable[[], Any] | None = None
 
@@ -51,43 +59,49 @@ class GraphExecutor:
     def num_outputs(self) -> int:
         return len(self.executable.outputs)
 
+    @property
+    def clock(self) -> Clock:
+        """What times `run`: this machine's clock, or that of the device."""
+        return host_clock if self.device.kind == "cpu" else device_clock(self.device)
+
     def set_input(self, key: str | int | None = None, value: Any = None, /, **more: Any) -> None:
         """Copy arrays to inputs, by name or number. ArgumentError for a name that is none, and for a wrong array."""
         given = dict(more) if key is None else {key: value, **more}
         for name, each in given.items():
             if isinstance(name, str) and name in self._constants:
-                self._replace(name, as_array(each))
+                self._replace(name, as_nd(each))
             else:
-                self._set(self.executable.input(name), as_array(each))
+                self._set(self.executable.input(name), as_nd(each))
 
-    def _set(self, spec: TensorSpec, array: Array) -> None:
-        spec.bind(array, {})
+    def _set(self, spec: TensorSpec, array: NDArray) -> None:
+        spec.bind(array.layout, {})
         held = self._inputs.get(spec.name)
-        if held is not None and held.shape == array.shape:
-            held[...] = array
-            return
-        self._inputs[spec.name] = copy = aligned(array.shape, spec.dtype)
-        copy[...] = array
-        self._run = None
+        if held is None or held.shape != array.shape:
+            held = self._inputs[spec.name] = room(array.shape, spec.dtype, self.device, spec.name)
+            self._run = None
+        held.copyfrom(array)
 
-    def _replace(self, name: str, array: Array) -> None:
+    def _replace(self, name: str, array: NDArray) -> None:
         held = self._constants[name]
         if array.dtype != held.dtype or array.shape != held.shape:
             raise ArgumentError(
                 f"{name}: {array.dtype} of shape {array.shape}, expected {held.dtype} of shape {held.shape}"
             )
-        self._constants[name] = copy = aligned(array.shape, str(array.dtype))
-        copy[...] = array
+        self._constants[name] = room(array.shape, array.dtype, self.device, name).copyfrom(array)
         self._run = None
 
-    def get_input(self, key: str | int) -> Array:
+    def get_input(self, key: str | int) -> Any:
         """The array of an input or constant. ArgumentError if it has not been set."""
         if isinstance(key, str) and key in self._constants:
-            return self._constants[key]
+            return self._given(self._constants[key])
         name = self.executable.input(key).name
         if name not in self._inputs:
             raise ArgumentError(f"input {name} has not been set")
-        return self._inputs[name]
+        return self._given(self._inputs[name])
+
+    def _given(self, array: NDArray) -> Array | NDArray:
+        """An array as native code and callers take it."""
+        return array.layout if self.device.kind == "cpu" else array
 
     def run(self, **inputs: Any) -> None:
         """Run the graph, with inputs set before if some are given. ArgumentError if one has never been set."""
@@ -98,7 +112,7 @@ class GraphExecutor:
         assert self._run is not None
         self._run()
 
-    def get_output(self, key: str | int, out: Any = None) -> Array:
+    def get_output(self, key: str | int, out: Any = None) -> Any:
         """An output of the last run, by name or number, which the next one writes over; or `out`, a copy.
 
         ArgumentError for a name or number that is none and for an array of another type, ExecutionError if nothing has
@@ -107,13 +121,14 @@ class GraphExecutor:
         index = self.executable.output_index(key)
         if not self._outputs:
             raise ExecutionError("nothing has been run")
+        found = self._outputs[index]
         if out is None:
-            return self._outputs[index]
-        found, target = self._outputs[index], as_array(out)
+            return self._given(found)
+        target = as_nd(out)
         if target.shape != found.shape or target.dtype != found.dtype:
             given = f"{target.dtype} of shape {target.shape}"
             raise ArgumentError(f"output {key}: {given}, expected {found.dtype} of shape {found.shape}")
-        target[...] = found
+        target.copyfrom(found)
         return out
 
     def _prepare(self) -> None:
@@ -124,16 +139,19 @@ class GraphExecutor:
             raise ArgumentError(f"inputs {', '.join(missing)} have not been set")
         self._sizes = {}
         for spec in executable.inputs:
-            spec.bind(self._inputs[spec.name], self._sizes)
+            spec.bind(self._inputs[spec.name].layout, self._sizes)
         for limit in executable.size_limits:
             number = evaluate_size(limit.size, self._sizes)
             if not limit.holds(number):
                 raise ArgumentError(f"size {limit.size} is {number}, expected {limit.words}")
-        self._outputs = [aligned(spec.concrete(self._sizes), spec.dtype) for spec in executable.outputs]
-        given = [self._inputs[spec.name] for spec in executable.inputs]
-        workspace = [self._workspace] if executable.workspace else []
-        entry = executable.library[executable.entry]
-        self._run = entry.bind(*given, *self._constants.values(), *self._outputs, *workspace)
+        self._outputs = [
+            room(spec.concrete(self._sizes), spec.dtype, self.device, spec.name) for spec in executable.outputs
+        ]
+        arrays = [self._inputs[spec.name] for spec in executable.inputs]
+        arrays += [*self._constants.values(), *self._outputs]
+        if executable.workspace:
+            arrays.append(self._workspace)
+        self._run = executable.library[executable.entry].bind(*map(self._given, arrays))
 
     # Kernel by kernel
 
@@ -149,9 +167,7 @@ class GraphExecutor:
                 if n == 0:
                     kernels.append((kernel, shape))
                     times.append([])
-                start = perf_counter()
-                call()
-                times[k].append(perf_counter() - start)
+                times[k].append(self.clock(call, 1))
         return [KernelTime(k, float(np.median(t)), shape) for (k, shape), t in zip(kernels, times, strict=True)]
 
     def _kernels(self) -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
@@ -160,32 +176,37 @@ class GraphExecutor:
         executable = self.executable
         if executable.steps is None:
             raise UnsupportedError("a graph with branches has no fixed order of kernels")
-        arrays: dict[int, Array] = self._memory()
+        arrays = self._memory()
         for step in executable.steps:
             numbers = [self._sizes[name] for name in step.sizes]
-            given = [arrays[n] for n in (*step.inputs, *step.outputs)]
+            given = [self._given(arrays[n]) for n in (*step.inputs, *step.outputs)]
             call = executable.library[step.kernel].bind(*numbers, *given)
             yield step.kernel, call, arrays[step.outputs[0]].shape if step.outputs else ()
 
-    def _memory(self) -> dict[int, Array]:
+    def _memory(self) -> dict[int, NDArray]:
         """An array for each tensor of the graph."""
-        named: Mapping[str, Array] = {**self._inputs, **self._constants}
-        found: dict[int, Array] = {}
+        named: Mapping[str, NDArray] = {**self._inputs, **self._constants}
+        found: dict[int, NDArray] = {}
         for n, (spec, offset) in enumerate(self.executable.tensors):
             shape = spec.concrete(self._sizes)
             if spec.name in named:
                 found[n] = named[spec.name]
             elif offset is None:
-                found[n] = aligned(shape, spec.dtype)
+                found[n] = room(shape, spec.dtype, self.device, spec.name)
             else:
-                kind = numpy_dtype(spec.dtype)
-                size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-                found[n] = self._workspace[offset : offset + size].view(kind).reshape(shape)
+                found[n] = self._part_of_workspace(offset, shape, numpy_dtype(spec.dtype))
         return found
 
+    def _part_of_workspace(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        layout = self._workspace.layout[offset : offset + size].view(dtype).reshape(shape)
+        return HostArray(layout) if self.device.kind == "cpu" else DeviceArray(self.device, layout, self._workspace)
 
-def as_array(value: Any) -> Array:
-    """An array of numpy, of another library without a copy, or of a number or a list of such."""
-    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
-        return np.asarray(value)
+
+def as_nd(value: Any) -> NDArray:
+    """An array on any device, of another library without a copy, or of a number or a list of such."""
+    if isinstance(value, NDArray):
+        return value
+    if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack_device__"):
+        return HostArray(np.asarray(value))
     return from_dlpack(value)

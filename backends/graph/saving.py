@@ -5,7 +5,7 @@ Constants are mapped into memory, not read, so that processes which run the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.parser import Parser
 
 from ...core.dtypes import dtype_of_numpy, numpy_dtype
+from ...core.target import Target
 from ...dialects import mlir_context
 from ...module import Module
 from ...transforms.libraries import library_symbols
@@ -21,35 +22,58 @@ from ...transforms.relay_plan_memory import ALIGNMENT
 from ..llvm.compile import link_code
 from ..llvm.saving import IMAGE, code_of, describe_code, read_code
 from ..runtime.archive import Archive, Chunks, reading, write_archive
+from ..runtime.library import Library
 from .executable import Array, Executable, Step, TensorSpec
 
 KIND = "graph"
 CONSTANTS = "constants.bin"
 GRAPH = "graph.mlir"
+_TARGETS = {"cpu": "llvm", "cuda": "cuda", "cuda_emulated": "cuda-emulated"}
+"""The kind of target for each kind of device."""
 
 
 def save_executable(executable: Executable, path: Path) -> None:
     """`Executable.save`."""
-    code = code_of(executable.library)
-    content = {"code": describe_code(code), "graph": _describe(executable)}
-    files: dict[str, Chunks] = {
-        IMAGE: [code.image],
-        CONSTANTS: _constant_chunks(executable.constants),
-        GRAPH: [str(executable.graph).encode()],
-    }
-    write_archive(path, KIND, content, files)
+    content, files = _describe_library(executable.library)
+    files[CONSTANTS] = _constant_chunks(executable.constants)
+    files[GRAPH] = [str(executable.graph).encode()]
+    write_archive(path, KIND, {**content, "graph": _describe(executable)}, files)
+
+
+def _describe_library(library: Library) -> tuple[dict[str, Any], dict[str, Chunks]]:
+    """What is said of a library, and its files."""
+    from ..cuda.library import DeviceLibrary
+    from ..cuda.saving import describe_device_library
+
+    if isinstance(library, DeviceLibrary):
+        return describe_device_library(library)
+    code = code_of(library)
+    return {"code": describe_code(code)}, {IMAGE: [code.image]}
 
 
 def load_executable(path: Path, symbols: Mapping[str, int] | None = None) -> Executable:
     """`Executable.load`."""
     with reading(path):
         archive = Archive(path, KIND)
-        code = read_code(archive)
+        link = _read_library(archive)
         parts = _read(archive.content["graph"])
         constants = _read_constants(archive)
         graph = Module(Parser(mlir_context(), archive.read(GRAPH).decode(), GRAPH).parse_module(), constants)
-    library = link_code(code, symbols={**library_symbols(graph), **(symbols or {})})
+    known = library_symbols(graph, Target(_TARGETS[archive.content.get("device", "cpu")]))
+    library = link({**known, **(symbols or {})})
     return Executable(constants=constants, library=library, graph=graph, **parts)
+
+
+def _read_library(archive: Archive) -> Callable[[Mapping[str, int]], Library]:
+    """What makes the library of an archive, given addresses of C symbols."""
+    if "device" in archive.content:
+        from ..cuda.library import DeviceLibrary
+        from ..cuda.saving import read_device_library
+
+        parts = read_device_library(archive)
+        return lambda symbols: DeviceLibrary(**parts, symbols=symbols)
+    code = read_code(archive)
+    return lambda symbols: link_code(code, symbols=symbols)
 
 
 # As JSON

@@ -128,6 +128,9 @@ class Library:
     """The compiled functions of a module. `lib["main"]` gives one, which may be kept alone; `lib(...)` calls the only
     one."""
 
+    device_kind = "cpu"
+    """The kind of device whose memory the arrays of a call are in."""
+
     def __init__(
         self,
         functions: Mapping[str, CompiledFunction],

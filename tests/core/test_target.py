@@ -60,8 +60,8 @@ def test_options_are_printed_in_one_order() -> None:
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "another kind": ("lvm", "unknown kind 'lvm', did you mean 'llvm'? (there are cuda, llvm)"),
-    "no kind": ("", "unknown kind '' (there are cuda, llvm)"),
+    "another kind": ("lvm", "unknown kind 'lvm', did you mean 'llvm'? (there are cuda, cuda-emulated, llvm)"),
+    "no kind": ("", "unknown kind '' (there are cuda, cuda-emulated, llvm)"),
     "another option": ("llvm -mcp=x", "unknown option of llvm 'mcp', did you mean 'mcpu'?"),
     "an option of another kind": ("llvm -arch=sm_90", "unknown option of llvm 'arch'"),
     "another library": (

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.graph import Executable
 from stepwell.tools import arrays, compiling
 from stepwell.tools.stepwell import main
@@ -81,7 +82,7 @@ def test_a_graph_is_compiled_and_runs(capsys: Capture, net: Path, name: str) -> 
     assert code == 0
     for line in ("inputs +x: float32.n, 8", "kernels +2 in 2 calls", "constants +96 bytes", "workspace +0 bytes, 0 be"):
         assert re.search(line, text)
-    assert re.findall(r"^\w+", err, re.MULTILINE) == ["read", "optimise", "lower", "LLVM", "write"]
+    assert re.findall(r"^\w+", err, re.MULTILINE) == ["read", "optimise", "lower", "native", "write"]
     code, text, _ = stepwell(capsys, "run", net.parent / name, "--size", "n=4")
     assert code == 0
     assert "output0: float32[4, 3] from" in text
@@ -118,6 +119,27 @@ def test_models_of_onnx_are_compiled(capsys: Capture, tmp_path: Path) -> None:
     model = ("compile", tmp_path / "relu.onnx", "-o", tmp_path / "two")
     refused(capsys, "shapes of z, expected inputs: x", *model, "--input-shape", "z:3")
     refused(capsys, "--constants: a model of ONNX has its own", *model, "--constants", "w.npz")
+
+
+def test_a_graph_is_compiled_for_a_device_and_runs(capsys: Capture, net: Path, out: Path) -> None:
+    if compiler() is None:
+        pytest.skip("needs g++ and binutils")
+    there = net.parent / "device"
+    passes = ["--print-after", "gpu-outline-kernels"]
+    code, text, err = compiled(capsys, net, there, "--target", "cuda-emulated", *passes)
+    assert code == 0, err
+    assert "after gpu-outline-kernels" in text
+    assert re.findall(r"^\w+", err, re.MULTILINE) == ["read", "optimise", "lower", "native", "write"]
+    shown: list[str] = []
+    for folder in (out, there):
+        code, text, err = stepwell(capsys, "run", folder, "--size", "n=4", "--seed", "3", "--profile")
+        assert code == 0, err
+        shown.append(next(line for line in text.splitlines() if line.startswith("output0: float32[4, 3]")))
+        assert "fused_nn_softmax" in text
+    numbers = [[float(number) for number in re.findall(r"\d\.\d+", line)] for line in shown]
+    np.testing.assert_allclose(*numbers, rtol=1e-5)
+    refused(capsys, "no such pass runs", "compile", net, "-o", net.parent / "two", "--target", "cuda-emulated",
+            "--print-after", "tir-schedule-kernels")  # fmt: skip
 
 
 def test_a_function_is_chosen_by_name(capsys: Capture, tmp_path: Path) -> None:

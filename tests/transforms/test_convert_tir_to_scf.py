@@ -12,7 +12,8 @@ from stepwell.backends.runtime import register_func
 from stepwell.core.dtypes import SCALAR_DTYPES, int_range, numpy_dtype, parse_dtype, type_of
 from stepwell.core.errors import ArgumentError, ExecutionError, UnsupportedError
 from stepwell.frontends.mlir import parse_mlir
-from stepwell.transforms.pipelines import lower
+from stepwell.transforms.convert_tir_to_scf import ConvertTirToScfPass
+from stepwell.transforms.pipelines import lower, run_pipeline
 
 GRID = np.arange(64, dtype="float32").reshape(8, 8)
 
@@ -842,3 +843,26 @@ def test_python_functions_get_arrays_over_the_same_memory_and_give_numbers() -> 
     assert compile_module(lower(parse_mlir(text)).op)["main"](a, 1.5) == 42
     assert seen == [("uint8", (4, 1), [1, 5, 9, 13], 1.5), (4, 4), ()]
     np.testing.assert_array_equal(a[:, 1], 9)
+
+
+def test_how_many_blocks_there_are_is_computed_in_front_of_the_launch() -> None:
+    text = """
+    tir.func @main("A" %A: memref<8xi32>, "n" %n: i32) {
+      tir.launch_thread "by" %by : i32 in 2 thread "blockIdx.y" {
+        %c1 = arith.constant 1 : i32
+        %m = arith.addi %n, %c1 : i32
+        %k = arith.muli %m, %m : i32
+        tir.launch_thread "bx" %bx : i32 in %k thread "blockIdx.x" {
+          tir.store %m, %A[%bx] : memref<8xi32>
+        }
+      }
+    }"""
+    launches = ConvertTirToScfPass(launches=True)
+    module = run_pipeline(parse_mlir(text), [launches])
+    module.verify()
+    (function,) = module.functions.values()
+    before = [op.name for op in function.body.block.ops if op.name != "arith.constant"]
+    assert before[: before.index("gpu.launch")] == ["arith.addi", "arith.muli", "arith.index_cast"]
+    loaded = text.replace("arith.addi %n, %c1 : i32", "tir.load %A[%by] : memref<8xi32>")
+    with pytest.raises(UnsupportedError, match="the kernel computes how many blockIdx"):
+        run_pipeline(parse_mlir(loaded), [launches])

@@ -80,18 +80,20 @@ class Graph:
 
 
 @st.composite
-def graphs(draw: Draw, most: int = 20) -> Graph:
+def graphs(draw: Draw, most: int = 20, branches: bool = True) -> Graph:
     """Graphs of up to so many steps, most of which are an operator.
 
-    Shapes with extents of 0 and 1, and sizes that are not known; operators with several results, branches, constants,
-    diamonds, what is not used, results that are inputs or equal. Shrinks to a function that returns its one input.
+    Shapes with extents of 0 and 1, and sizes that are not known; operators with several results, branches unless it is
+    said that there are none, constants, diamonds, what is not used, results that are inputs or equal. Shrinks to a
+    function that returns its one input.
     """
-    return _Writer(draw).graph(most)
+    return _Writer(draw, STEPS if branches else [step for step in STEPS if step is not _branch]).graph(most)
 
 
 @dataclass
 class _Writer:
     draw: Draw
+    steps: Sequence[Callable[[_Writer], None]]
     values: list[Known] = field(default_factory=list[Known])
     sizes: dict[str, int] = field(default_factory=dict[str, int])
     constants: dict[str, Array] = field(default_factory=dict[str, Array])
@@ -107,7 +109,7 @@ class _Writer:
             inputs.append(array)
             self.values.append(Known(value, 2 if dtype != "bool" else 1, bits))
         for _ in range(self.draw(st.integers(0, most))):
-            self.draw(st.sampled_from(STEPS))(self)
+            self.draw(st.sampled_from(self.steps))(self)
         results = [self.values[-1], *self.draw(st.lists(st.sampled_from(self.values), max_size=3))]
         self.builder.insert(ReturnOp([result.value for result in results]))
         tolerances = [EPSILON.get(result.dtype, 0) * result.bound if result.bits is None else 0 for result in results]

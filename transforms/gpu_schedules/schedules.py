@@ -13,6 +13,7 @@ from ...dialects.tir import BlockOp, FuncOp
 from ...module import Module
 from ..analysis.scopes import child_blocks
 from ..analysis.threads import axis_of
+from ..lowering.module import HOST, is_true
 from ..schedule import Schedule
 from ..schedule.handles import BlockRV
 from ..schedule.trace import Trace
@@ -110,10 +111,12 @@ def schedule_gpu(mod: Module | ModuleOp) -> GpuSchedules:
 
 
 def schedule_functions(module: ModuleOp) -> dict[str, FunctionSchedule]:
-    """Give the functions of a module that have no bound loops default schedules, in place; what was done, by name."""
+    """Give the functions of a module that have no bound loops default schedules, in place; what was done, by name.
+
+    Those whose attribute `tir.is_host_func` says that they only call what is on the device stay as they are."""
     done: dict[str, FunctionSchedule] = {}
     for func in [op for op in module.body.block.ops if isinstance(op, FuncOp)]:
-        if not any(axis_of(op) is not None for op in func.walk()):
+        if not is_true(func.attr(HOST)) and not any(axis_of(op) is not None for op in func.walk()):
             made, found = _scheduled(func)
             module.body.block.insert_op_before(made, func)
             func.detach()

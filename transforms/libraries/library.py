@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import DictionaryAttr
+
 from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError, PluginError
 from ...core.plugins import library_entry, library_names, load_entry
 from ...core.target import Target
 from ...dialects import te, tir
 from ...dialects.relay import FuncOp, OperatorOp
+from ...dialects.tir.annotations import annotation_value
 from ...module import Module
 from ..lowering.kernels import sizes_of_kernel
+from ..lowering.module import HOST
 from ..lowering.types import where
 from .patterns import Pattern
 
@@ -66,8 +70,7 @@ def libraries_of(target: Target) -> tuple[Library, ...]:
     """The libraries of a target. OptionError for one that computes on others."""
     found = tuple(library_of(name) for name in target.libs)
     for library in found:
-        if library.kind != target.kind:
-            raise OptionError(f"library {library.name} is for {library.kind}, not for {target.kind}")
+        _check_kind(library, target)
     return found
 
 
@@ -85,17 +88,28 @@ def lower_function(func: FuncOp) -> te.FuncOp | tir.FuncOp:
     if len(made.params) != expected:
         raise PluginError(f"{what} a function of {len(made.params)} parameters, expected {expected}")
     made.location = func.location
+    if library.kind != "llvm":
+        said = made.func_attrs.data if made.func_attrs is not None else {}
+        made.func_attrs = DictionaryAttr({**said, HOST: annotation_value(True)})
     return made
 
 
 def library_symbols(mod: Module, target: Target | None = None) -> dict[str, int]:
     """The addresses of the C functions of the libraries that functions of a module are for.
 
-    target: by default any processor. OptionError, PluginError as of `library_of`, and for libraries that are not there.
+    target: by default any processor. OptionError, PluginError as of `library_of`, for libraries that compute on other
+    targets, and for those that are not there.
     """
+    target = target or Target()
     funcs = (func for func in mod.functions.values() if isinstance(func, FuncOp))
     names = dict.fromkeys(func.compiler.data for func in funcs if func.compiler is not None)
     found: dict[str, int] = {}
-    for name in names:
-        found |= library_of(name).symbols(target or Target())
+    for library in map(library_of, names):
+        _check_kind(library, target)
+        found |= library.symbols(target)
     return found
+
+
+def _check_kind(library: Library, target: Target) -> None:
+    if library.kind != target.kind:
+        raise OptionError(f"library {library.name} is for {library.kind}, not for {target.kind}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.tir import LaunchThreadOp
 from ..analysis.threads import BLOCK_AXES, THREAD_AXES
+from ..analysis.tree import is_pure_expression
 from .types import INDEX, unsupported
 from .writer import Handlers, Writer
 
@@ -36,8 +37,8 @@ def _outermost(w: Writer, op: LaunchThreadOp) -> None:
     extents: dict[str, SSAValue] = {}
     for launch in nest:
         extent = launch.mixed_extent
-        if isinstance(extent, SSAValue) and op.is_ancestor(extent.owner):
-            raise unsupported(launch, f"the kernel computes how many {launch.thread.data} there are")
+        if isinstance(extent, SSAValue):
+            w.statements(_inside(extent, op, launch))
         extents[launch.thread.data] = w.index(w.index_of(extent))
     one = w.index(1)
     sizes = [extents.get(axis, one) for axis in _AXES]
@@ -51,6 +52,17 @@ def _outermost(w: Writer, op: LaunchThreadOp) -> None:
         w.end(gpu.TerminatorOp)
     w.launched = None
     w.insert(gpu.LaunchOp(Region(block), sizes[:3], sizes[3:]))
+
+
+def _inside(extent: SSAValue, op: LaunchThreadOp, launch: LaunchThreadOp) -> list[Operation]:
+    """The ops in a launch that an extent is computed of, in order. UnsupportedError if only the kernel can do that."""
+    owner = extent.owner
+    if not op.is_ancestor(owner):
+        return []
+    if not isinstance(owner, Operation) or not is_pure_expression(owner):
+        raise unsupported(launch, f"the kernel computes how many {launch.thread.data} there are")
+    needed = [each for operand in owner.operands for each in _inside(operand, op, launch)]
+    return list(dict.fromkeys([*needed, owner]))
 
 
 def _nest(op: LaunchThreadOp) -> list[LaunchThreadOp]:

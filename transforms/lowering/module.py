@@ -25,6 +25,10 @@ from .writer import Handlers, Writer
 NAME, DTYPE, NOALIAS, PACKED = "stepwell.name", "stepwell.dtype", "stepwell.noalias", "stepwell.packed"
 NOINLINE = "stepwell.noinline"
 """The discardable attributes that tell what upstream types do not."""
+HOST = "tir.is_host_func"
+"""The attribute, as in TVM, of functions without kernels: C functions that they call get a device's memory."""
+ON_DEVICE = "stepwell.on_device"
+"""What tells that of a function upstream."""
 KERNEL = "relay.kernel"
 """The attribute of functions that graphs were made of: they are called, not written into their callers."""
 
@@ -150,15 +154,18 @@ class ModuleLowering:
             arg_attrs=_parameter_attributes(op),
             res_attrs=None if op.result_type is None else _attributes([dtype_name(op.result_type)]),
         )
-        if _is_true(op.attr("tir.noalias")):
+        if is_true(op.attr("tir.noalias")):
             new.attributes[NOALIAS] = UnitAttr()
-        if _is_true(op.attr(KERNEL)):
+        if is_true(op.attr(KERNEL)):
             new.attributes[NOINLINE] = UnitAttr()
+        if is_true(op.attr(HOST)):
+            new.attributes[ON_DEVICE] = UnitAttr()
         new.location = op.location
         return new
 
 
-def _is_true(attr: Attribute | None) -> bool:
+def is_true(attr: Attribute | None) -> bool:
+    """Whether an attribute of a function says so."""
     return isinstance(attr, UnitAttr) or (isinstance(attr, IntegerAttr) and attr.value.data != 0)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....backends.devices.timing import BenchmarkResult, host_clock, measure
+from ....backends.devices.timing import BenchmarkResult, measure
 from ....backends.graph import GraphExecutor
 from ....core.errors import OptionError
-from ..nd import Device, HostArray, NDArray
+from ..nd import Device, NDArray, array
 
 
 class GraphModule:
-    """Runs a compiled graph. Arrays that it gives are copies."""
+    """Runs a compiled graph. Arrays that it gives are copies, on the device where the graph runs."""
 
     def __init__(self, executor: GraphExecutor | Callable[..., Any]):
         made = executor if isinstance(executor, GraphExecutor | GraphModule) else executor()
@@ -39,13 +39,14 @@ class GraphModule:
 
     def get_output(self, index: str | int, out: NDArray | None = None) -> NDArray:
         """A copy of an output, in `out` if that is given."""
-        found = self._executor.get_output(index)
-        return HostArray(found.copy()) if out is None else out.copyfrom(found)
+        return self._copied(self._executor.get_output(index), out)
 
     def get_input(self, index: str | int, out: NDArray | None = None) -> NDArray:
         """A copy of an input or constant, in `out` if that is given."""
-        found = self._executor.get_input(index)
-        return HostArray(found.copy()) if out is None else out.copyfrom(found)
+        return self._copied(self._executor.get_input(index), out)
+
+    def _copied(self, found: Any, out: NDArray | None) -> NDArray:
+        return array(found, self._executor.device) if out is None else out.copyfrom(found)
 
     def time_evaluator(
         self, func_name: str, dev: Device | None = None, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0
@@ -55,7 +56,7 @@ class GraphModule:
             raise OptionError(f"time_evaluator of {func_name!r}, expected 'run'")
 
         def evaluate(*args: Any) -> BenchmarkResult:
-            return measure(self._executor.run, host_clock, number, repeat, min_repeat_ms)
+            return measure(self._executor.run, self._executor.clock, number, repeat, min_repeat_ms)
 
         return evaluate
 

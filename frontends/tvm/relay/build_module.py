@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ....backends.cuda.library import DeviceLibrary
 from ....backends.graph import Executable, GraphExecutor, build_graph
 from ....backends.graph.json import graph_json
+from ....core.errors import ArgumentError
 from ....module import Module
 from ....transforms.pipelines import optimize_relay, run_pipeline
 from ...relay import Function, module
 from ...relay.parameters import bind_parameters
 from ..contrib.graph_executor import GraphModule
+from ..driver.build_module import DeviceModule
 from ..ir.module import IRModule
-from ..nd import NDArray, array, cpu
+from ..nd import Device, NDArray, array, cpu
 from ..transform import PassContext
 
 
@@ -29,8 +32,17 @@ class GraphExecutorFactoryModule:
     def __getitem__(self, name: str) -> Any:
         """What makes an executor on a device, by the name "default"; else a kernel by its name."""
         if name == "default":
-            return lambda *devices: GraphModule(GraphExecutor(self.executable))  # pyright: ignore[reportUnknownLambdaType]
+            return self._executor
         return self.executable.library[name]
+
+    def _executor(self, *devices: Device | Sequence[Device] | None) -> GraphModule:
+        """What runs the graph on a device. ArgumentError for several, or one of another kind."""
+        given: list[Device] = []
+        for each in devices:
+            given += [each] if isinstance(each, Device) else each or []
+        if len(given) > 1:
+            raise ArgumentError(f"devices {', '.join(map(str, given))}, expected one: a graph runs on one device")
+        return GraphModule(GraphExecutor(self.executable, *given))
 
     def get_graph_json(self) -> str:
         """The graph in TVM's JSON: nodes, which kernel each calls, and where its tensors are kept."""
@@ -49,6 +61,12 @@ class GraphExecutorFactoryModule:
         return {name: array(values, cpu()) for name, values in self.executable.constants.items()}
 
     params = property(get_params)
+
+    @property
+    def imported_modules(self) -> list[DeviceModule]:
+        """What the graph launches: one module if it is for a GPU, else none."""
+        library = self.executable.library
+        return [DeviceModule(library)] if isinstance(library, DeviceLibrary) else []
 
     def get_source(self, fmt: str = "") -> str:
         """The native code as LLVM IR, or as assembly for "asm"."""
@@ -74,8 +92,9 @@ def build(
 ) -> GraphExecutorFactoryModule:
     """Compile the function `main` of a graph. params: arrays that are known now, by the names of parameters.
 
-    target: `llvm` if missing; libraries compute what they can with `llvm -libs=cblas`.  target_host, mod_name: are not
-    needed. How much is rewritten and fused is the `opt_level` of the context. Errors as of `stepwell.backends.graph`.
+    target: `llvm` if missing, `cuda` for a GPU; libraries compute what they can with `llvm -libs=cblas`.  target_host,
+    mod_name: are not needed. How much is rewritten and fused is the `opt_level` of the context. Errors as of
+    `stepwell.backends.graph`.
     """
     mod = _bound(ir_mod, params)
     level = PassContext.current().opt_level

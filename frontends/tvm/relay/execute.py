@@ -19,8 +19,9 @@ KINDS = ("graph", "vm", "debug", "aot")
 class Executor:
     """Compiles functions of graphs, and calls them."""
 
-    def __init__(self, mod: Module | None, target: Any, params: Mapping[str, Any] | None):
+    def __init__(self, mod: Module | None, device: Device | None, target: Any, params: Mapping[str, Any] | None):
         self._mod = mod
+        self._device = device
         self._target = target
         self._params = params
 
@@ -39,14 +40,15 @@ class Executor:
         return self._function(IRModule.from_expr(expr), bound)()
 
     def _function(self, mod: Module, params: Mapping[str, Any]) -> Callable[..., Any]:
-        executor = GraphExecutor(build(mod, self._target, params=params).executable)
+        executor = GraphExecutor(build(mod, self._target, params=params).executable, self._device)
         names = [spec.name for spec in executor.executable.inputs]
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if len(args) > len(names):
                 raise ArgumentError(f"{len(args)} arguments, expected {len(names)}: {', '.join(names)}")
             executor.run(**dict(zip(names, args, strict=False)), **kwargs)
-            results: list[NDArray] = [array(executor.get_output(n)) for n in range(executor.num_outputs)]
+            outputs = [executor.get_output(n) for n in range(executor.num_outputs)]
+            results: list[NDArray] = [array(output, executor.device) for output in outputs]
             return results[0] if len(results) == 1 else results
 
         return call
@@ -61,9 +63,10 @@ def create_executor(
 ) -> Executor:
     """What makes functions of Python of graphs: `create_executor("graph", mod).evaluate()(x)`.
 
-    kind: one of TVM's, which do the same here.  params: arrays for parameters, by name.  A function gives an array, or
-    a list of several. OptionError for a kind that is none.
+    kind: one of TVM's, which do the same here.  device: where functions run, by default the first one that the target
+    is for.  params: arrays for parameters, by name.  A function gives an array, or a list of several. OptionError for a
+    kind that is none.
     """
     if kind not in KINDS:
         raise OptionError(f"executor {kind!r}, expected one of {', '.join(KINDS)}")
-    return Executor(mod, target, params)
+    return Executor(mod, device, target, params)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stepwell import Module, OptionError, PluginError, UnsupportedError, build, parse_mlir
+from stepwell import Module, OptionError, PluginError, build, parse_mlir
 from stepwell.backends.graph import GraphExecutor, build_graph
 from stepwell.backends.libraries import cblas
 from stepwell.frontends import relay as graphs_in_python
@@ -167,16 +167,6 @@ def test_a_missing_wheel_is_an_error_where_the_library_is_used(monkeypatch: pyte
     message = "library cblas: scipy_openblas32 is not installed: pip install 'stepwell[blas]'"
     with pytest.raises(PluginError, match=re.escape(message)):
         build_graph(mod, target="llvm -libs=cblas")
-
-
-def test_graphs_for_cuda_are_refused_and_partitioned() -> None:
-    mod = parse_mlir(PRODUCT.format(kind="f32", said="", result="f32"))
-    with pytest.raises(UnsupportedError, match="target cuda -libs=cudnn,cublas: the CUDA stage is to come"):
-        build_graph(mod, target="cuda -libs=cudnn,cublas")
-    partitioned = apply_passes(mod, "relay-partition{libraries=cudnn,cublas}")
-    assert 'relay.func compiler "cublas" @cublas_nn_dense(' in str(partitioned)
-    with pytest.raises(UnsupportedError, match="function cublas_nn_dense is for cublas: the CUDA stage is to come"):
-        build_graph(partitioned)
 
 
 def test_a_library_of_another_kind_of_target_is_refused() -> None:

@@ -56,3 +56,27 @@ tir.func @small("A" %A: memref<4xf32>) {
 // CHECK:           "gpu.launch_func"(%{{.*}}, %A, %[[D]])
 // CHECK-NEXT:      "gpu.dealloc"(%[[D]])
 // CHECK-NEXT:      func.return
+
+// So is what is given to a function that launches.
+tir.func @caller("A" %A: memref<4xf32>) {
+  %t = tir.alloc_buffer "T" : memref<4xf32>
+  tir.call @small(%t) : memref<4xf32>
+}
+// CHECK:         func.func @caller(
+// CHECK-NEXT:      %[[D:.*]] = "gpu.alloc"()
+// CHECK-NEXT:      func.call @small(%[[D]])
+// CHECK-NEXT:      "gpu.dealloc"(%[[D]])
+
+// And what a C function gets that works on the device.
+tir.func @library("A" %A: memref<4xf32>) attrs {tir.is_host_func = true} {
+  %a = tir.buffer_data %A : memref<4xf32> -> !tir.handle<f32>
+  tir.call_extern "f"(%a) : !tir.handle<f32>
+}
+tir.func @calls_it("A" %A: memref<4xf32>) {
+  %t = tir.alloc_buffer "T" : memref<4xf32>
+  tir.call @library(%t) : memref<4xf32>
+}
+// CHECK:         func.func @library({{.*}} attributes {stepwell.on_device}
+// CHECK:         func.func @calls_it(
+// CHECK-NEXT:      %[[D:.*]] = "gpu.alloc"()
+// CHECK-NEXT:      func.call @library(%[[D]])

@@ -39,3 +39,12 @@ tir.func @bound("A" %A: memref<8xi32>) {
 // CHECK-LABEL: def bound
 // CHECK-NOT:   blockIdx
 // CHECK:       A[0] = 0
+
+// So does what the host does: calls of C functions with memory of the device.
+tir.func @library("A" %A: memref<8xi32>) attrs {tir.is_host_func = true} {
+  %a = tir.buffer_data %A : memref<8xi32> -> !tir.handle<i32>
+  tir.call_extern "f"(%a) : !tir.handle<i32>
+}
+// CHECK-LABEL: def library
+// CHECK-NOT:   Idx
+// CHECK:       T.call_extern({{.*}}"f", A.data)

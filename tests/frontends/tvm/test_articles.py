@@ -22,12 +22,14 @@ def test_an_article_prints_what_it_shows(name: str, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.gpu
-def test_the_article_on_a_gpu(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", sorted(file.stem for file in ARTICLES.glob("*_cuda.py")))
+def test_an_article_on_a_gpu(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     try:
         _ = stepwell.cuda().driver
     except (stepwell.DeviceError, PluginError) as error:
         pytest.skip(str(error))
     program = tmp_path / "article.py"
-    program.write_text((ARTICLES / "tensorir_cuda.py").read_text().replace("cuda-emulated", "cuda"))
+    program.write_text((ARTICLES / f"{name}.py").read_text().replace("cuda-emulated", "cuda"))
     runpy.run_path(str(program))
-    assert capsys.readouterr().out == (ARTICLES / "tensorir_cuda.txt").read_text()
+    shown = (ARTICLES / f"{name}.txt").read_text().replace("cuda_emulated", "cuda")
+    assert capsys.readouterr().out == shown

@@ -312,7 +312,7 @@ def graph_of(body: Any) -> relay.Function:
     [
         (lambda f: relay.build(f, params={"y": np.zeros(2)}), ArgumentError, "no parameter 'y'.*has: x"),
         (lambda f: relay.build(f, params={"x": np.zeros(2)}), ArgumentError, "parameter x: tensor<2xf64>, expected"),
-        (lambda f: relay.build(f, "cuda"), UnsupportedError, "cuda"),
+        (lambda f: relay.build(f, "cuda -libs=cblas"), OptionError, "library cblas is for llvm, not for cuda"),
         (lambda f: relay.build(f, "lvm"), OptionError, "'lvm', did you mean 'llvm'"),
         (lambda f: relay.create_executor("graf"), OptionError, "executor 'graf', expected one of graph, vm, debug"),
         (lambda f: relay.create_executor().evaluate(), OptionError, "of an executor without a module"),

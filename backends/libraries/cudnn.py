@@ -1,4 +1,4 @@
-"""`cudnn` and `cublas`: what they will compute on GPUs. Graphs can be partitioned for them, not yet compiled."""
+"""`cudnn`: what it will compute on GPUs. Graphs can be partitioned for it, not yet compiled."""
 
 from __future__ import annotations
 
@@ -45,16 +45,6 @@ CUDNN = Library(
         LibraryPattern(is_op("nn.max_pool2d")(wildcard()), _is_image),
         LibraryPattern(is_op("nn.avg_pool2d")(wildcard()), _is_image),
         LibraryPattern(is_op("nn.softmax")(wildcard()), _is_of_floats),
-    ),
-    _lower,
-    kind="cuda",
-)
-
-CUBLAS = Library(
-    "cublas",
-    tuple(
-        LibraryPattern(is_op(name)(wildcard(), wildcard()), _is_of_floats)
-        for name in ("nn.dense", "nn.matmul", "nn.batch_matmul")
     ),
     _lower,
     kind="cuda",
