@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from .runtime.library import Library
 
 
-def _build_llvm(module: Module) -> Library:
+def _build_llvm(module: Module, target: Target) -> Library:
+    from .llvm import Target as Processor
     from .llvm import compile_module
 
-    return compile_module(lower(module).op, symbols=_symbols(module))
+    lowered = lower(module, contract=target.contract)
+    return compile_module(lowered.op, target=Processor.of(target), symbols=_symbols(module))
 
 
 def _symbols(module: Module) -> dict[str, int]:
@@ -37,10 +39,10 @@ def _build_python(module: Module) -> Any:
     return compile_oracle(run_pipeline(module, to_tir(module.op)).op)
 
 
-def _build_emulated(module: Module) -> Library:
+def _build_emulated(module: Module, target: Target) -> Library:
     from .cuda.build import build_emulated
 
-    return build_emulated(module)
+    return build_emulated(module, target)
 
 
 def _build_cuda(module: Module, target: Target) -> Library:
@@ -49,8 +51,9 @@ def _build_cuda(module: Module, target: Target) -> Library:
     return build_cuda(module, target)
 
 
-TARGETS = {"llvm": _build_llvm, "python": _build_python, "cuda-emulated": _build_emulated}
-"""What a module can be built for besides `cuda`: native code of this machine, the oracle, or a GPU that is emulated."""
+ORACLE = "python"
+TARGETS = {"llvm": _build_llvm, "cuda": _build_cuda, "cuda-emulated": _build_emulated}
+"""What a module can be built for besides the oracle: native code of this machine, a GPU, or one that is emulated."""
 
 
 def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Library:
@@ -58,8 +61,9 @@ def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Library:
     bound to blocks and threads as kernels of a GPU; functions without such loops get default schedules) or
     `cuda-emulated` (the same, run on the CPU).
 
-    `cuda -arch=sm_90` says which GPU; by default it is the one that is there. The result is called like a function when
-    the module has one, else by name: `lib["main"](a, b, out)`. Arguments are numpy arrays or anything with DLPack,
+    `cuda -arch=sm_90` says which GPU, `llvm -mcpu=skylake` which processor; by default it is the one that is there.
+    `-fast-math-contract=1` lets sums of products round once (`contract-floats`). The result is called like a function
+    when the module has one, else by name: `lib["main"](a, b, out)`. Arguments are numpy arrays or anything with DLPack,
     written in place; numbers for scalars. For `cuda` they are arrays on the device (`stepwell.nd.array`).
 
     Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for what the target cannot do,
@@ -67,16 +71,13 @@ def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Library:
     the target needs what is not installed.
     """
     module = Module(mod) if isinstance(mod, ModuleOp) else mod
-    known = [*TARGETS, "cuda"]
-    if str(target).split()[:1] == ["cuda"]:
-        parsed = Target.of(target)
-        if parsed.libs:
-            raise UnsupportedError(f"target {parsed}: libraries are for graphs, which have no kernels on a GPU yet")
-        module.verify()
-        return _build_cuda(module, parsed)
-    if str(target) not in TARGETS:
+    kind, known = next(iter(str(target).split()), ""), [*TARGETS, ORACLE]
+    if kind not in TARGETS and target != ORACLE:
         raise OptionError(
             f"unknown target {str(target)!r}{did_you_mean(str(target), known)} (there are {', '.join(known)})"
         )
+    parsed = Target() if target == ORACLE else Target.of(target)
+    if parsed.libs:
+        raise UnsupportedError(f"target {parsed}: libraries are for graphs, expected `build_graph`")
     module.verify()
-    return TARGETS[str(target)](module)
+    return _build_python(module) if target == ORACLE else TARGETS[kind](module, parsed)

@@ -13,9 +13,20 @@ from .errors import OptionError
 from .plugins import library_names
 
 _OPTIONS = {
-    "llvm": {"mcpu": "mcpu", "mattr": "mattr", "num-cores": "num_cores", "libs": "libs"},
-    "cuda": {"arch": "arch", "max_num_threads": "max_num_threads", "libs": "libs"},
-    "cuda-emulated": {},
+    "llvm": {
+        "mcpu": "mcpu",
+        "mattr": "mattr",
+        "num-cores": "num_cores",
+        "fast-math-contract": "contract",
+        "libs": "libs",
+    },
+    "cuda": {
+        "arch": "arch",
+        "max_num_threads": "max_num_threads",
+        "fast-math-contract": "contract",
+        "libs": "libs",
+    },
+    "cuda-emulated": {"fast-math-contract": "contract"},
 }
 """What may be said of each kind, in the order in which it is written, and the field of it."""
 _WORD = re.compile(r"[\w.+-]+")
@@ -27,8 +38,8 @@ class Target:
 
     kind: `llvm`, a processor, `cuda`, a GPU, or `cuda-emulated`.  mcpu, mattr: LLVM's name of the processor and of
     features (`+avx2`); this machine's if nothing is said.  num_cores: on how many cores a library may compute.  arch:
-    of a GPU, `sm_90`.  max_num_threads: of a block of a GPU.  libs: libraries that compute what they can, those in
-    front first.
+    of a GPU, `sm_90`.  max_num_threads: of a block of a GPU.  contract: whether sums of products may be rounded once,
+    in one instruction (`-fast-math-contract=1`).  libs: libraries that compute what they can, those in front first.
 
     OptionError for what is none of these.
     """
@@ -39,6 +50,7 @@ class Target:
     num_cores: int = 1
     arch: str = ""
     max_num_threads: int = 1024
+    contract: bool = False
     libs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -76,7 +88,8 @@ class Target:
 
     def __str__(self) -> str:
         said = (
-            f"-{name}={','.join(value) if isinstance(value, tuple) else value}" for name, value in self.options.items()
+            f"-{name}={','.join(value) if isinstance(value, tuple) else int(value) if value is True else value}"
+            for name, value in self.options.items()
         )
         return " ".join([self.kind, *said])
 
@@ -145,11 +158,18 @@ def _count(name: str, value: Any) -> int:
     raise OptionError(f"{name} {value!r}, expected a positive number")
 
 
+def _flag(name: str, value: Any) -> bool:
+    if str(value) not in ("0", "1", "False", "True"):
+        raise OptionError(f"{name} {value!r}, expected 0 or 1")
+    return str(value) in ("1", "True")
+
+
 _READERS = {
     "mcpu": _word,
     "mattr": _words,
     "num-cores": _count,
     "arch": _word,
     "max_num_threads": _count,
+    "fast-math-contract": _flag,
     "libs": _words,
 }

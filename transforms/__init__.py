@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 PASSES: dict[str, str] = {
     "apply-schedule": "ApplySchedulePass",
+    "contract-floats": "ContractFloatsPass",
     "convert-relay-to-te": "ConvertRelayToTePass",
     "convert-relay-to-tir": "ConvertRelayToTirPass",
     "convert-te-to-tir": "ConvertTeToTirPass",
@@ -30,7 +31,6 @@ PASSES: dict[str, str] = {
     "te-inline": "TeInlinePass",
     "tir-check-launches": "TirCheckLaunchesPass",
     "tir-compact-buffers": "TirCompactBuffersPass",
-    "tir-contract-floats": "TirContractFloatsPass",
     "tir-distribute-threads": "TirDistributeThreadsPass",
     "tir-insert-barriers": "TirInsertBarriersPass",
     "tir-launch-blocks": "TirLaunchBlocksPass",

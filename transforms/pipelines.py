@@ -182,10 +182,17 @@ class Landing:
     check: Callable[[ModuleOp], None]
 
 
-def lower(mod: Module, after: AfterPass | None = None) -> Module:
+def contract_upstream(contract: bool) -> list[ModulePass]:
+    """Sums of products rounded once, where that is asked for."""
+    from .contract_floats import ContractFloatsPass
+
+    return [ContractFloatsPass()] if contract else []
+
+
+def lower(mod: Module, after: AfterPass | None = None, contract: bool = False) -> Module:
     """`mod`, at any landing, as the plain MLIR that the LLVM emitter takes. `mod` itself stays as it is.
 
-    after: is shown the module behind each pass.
+    after: is shown the module behind each pass.  contract: whether sums of products may be rounded once.
     Raises `UnsupportedError` for what cannot be lowered, `PassError` for a pass that left what it promised to remove.
     """
     mod = mod.clone()
@@ -196,19 +203,20 @@ def lower(mod: Module, after: AfterPass | None = None) -> Module:
     for landing in LANDINGS:
         _apply(mod, landing.passes(), after)
         landing.check(mod.op)
+    _apply(mod, contract_upstream(contract), after)
     return mod
 
 
-def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_90") -> Module:
+def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_90", contract: bool = False) -> Module:
     """`mod`, at any landing, as plain MLIR with functions of a GPU and their launches. `mod` itself stays as it is.
 
-    arch: the architecture whose limits hold.  after, errors: as of `lower`.
+    arch: the architecture whose limits hold.  after, contract, errors: as of `lower`.
     """
     mod = mod.clone()
     if has_graphs(mod.op):
         _check_branches(mod.op)
         _apply(mod, relay_to_tir(), after)
-    _apply(mod, tir_to_launches(arch), after)
+    _apply(mod, [*tir_to_launches(arch), *contract_upstream(contract)], after)
     return mod
 
 

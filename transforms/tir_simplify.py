@@ -252,7 +252,11 @@ class _Simplifier:
 
     def launch(self, op: LaunchThreadOp) -> None:
         make_static(op, self.known)
-        self.block(op.body.block)
+        extent = op.mixed_extent
+        if isinstance(extent, int) and extent <= 0:
+            erase_statement(op)
+        else:
+            self.block(op.body.block)
 
     def branch(self, op: IfOp) -> None:
         known = self.analyzer.decide(op.condition)

@@ -33,7 +33,7 @@ def build_cuda(
     that the host calls.
     Raises UnsupportedError for what cannot be compiled, PluginError if there is no compiler.
     """
-    made = _Emitted.of(module, target.arch, after)
+    made = _Emitted.of(module, target, after)
     made.check_threads(target.max_num_threads)
     architecture = target.arch or _found_architecture()
     compiled = [compile_cuda(each.source, architecture) for each in made.cuda]
@@ -48,10 +48,10 @@ def build_cuda(
 
 
 def build_emulated(
-    module: Module, after: AfterPass | None = None, symbols: Mapping[str, int] | None = None
+    module: Module, target: Target, after: AfterPass | None = None, symbols: Mapping[str, int] | None = None
 ) -> DeviceLibrary:
     """The functions of a module, with kernels that run emulated. after, symbols, errors: as of `build_cuda`."""
-    made = _Emitted.of(module, after=after)
+    made = _Emitted.of(module, target, after)
     launcher = Launcher("cuda_emulated", [DeviceCode(each.source, _kernels(each)) for each in made.cuda])
     launcher.load(cuda_emulated())
     native, sources = made.native()
@@ -60,7 +60,7 @@ def build_emulated(
 
 def cuda_source(module: Module) -> str:
     """The CUDA C++ of a module at any landing. UnsupportedError for what cannot be compiled."""
-    return _Emitted.of(module).source
+    return _Emitted.of(module, Target("cuda")).source
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,10 @@ class _Emitted:
     cuda: tuple[EmittedCuda, ...]
 
     @staticmethod
-    def of(module: Module, architecture: str = "", after: AfterPass | None = None) -> _Emitted:
-        """architecture: whose limits hold; those of the largest GPUs if there is none.  after: as of `build_cuda`."""
-        limits = {"arch": architecture} if architecture else {}
-        lowered = lower_launches(module, after, **limits).op
+    def of(module: Module, target: Target, after: AfterPass | None = None) -> _Emitted:
+        """after: as of `build_cuda`. The limits are those of the largest GPUs if the target names none."""
+        limits = {"arch": target.arch} if target.arch else {}
+        lowered = lower_launches(module, after, contract=target.contract, **limits).op
         return _Emitted(lowered, tuple(emit_cuda(op) for op in lowered.ops if isinstance(op, gpu.ModuleOp)))
 
     @property

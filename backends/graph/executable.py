@@ -192,12 +192,13 @@ def build_graph(
 def _compile(graph: Module, target: Target, after: AfterPass | None) -> Library:
     symbols = library_symbols(graph, target)
     if target.kind == "llvm":
-        return compile_module(lower(graph, after).op, target=Processor.of(target), symbols=symbols)
+        lowered = lower(graph, after, contract=target.contract)
+        return compile_module(lowered.op, target=Processor.of(target), symbols=symbols)
     from ..cuda.build import build_cuda, build_emulated
 
     if target.kind == "cuda":
         return build_cuda(graph, target, after, symbols)
-    return build_emulated(graph, after, symbols)
+    return build_emulated(graph, target, after, symbols)
 
 
 def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:

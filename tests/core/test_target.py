@@ -21,12 +21,14 @@ TARGETS = st.one_of(
         mcpu=st.one_of(st.just(""), WORD),
         mattr=st.lists(st.tuples(st.sampled_from("+-"), WORD).map("".join), max_size=3).map(tuple),
         num_cores=st.integers(1, 64),
+        contract=st.booleans(),
         libs=st.sampled_from(((), ("cblas",))),
     ),
     st.builds(
         Target,
         kind=st.just("cuda"),
         arch=st.sampled_from(("", "sm_90")),
+        contract=st.booleans(),
         libs=st.sampled_from(((), ("cudnn",), ("cudnn", "cublas"), ("cublas", "cudnn"))),
     ),
 )
@@ -47,6 +49,8 @@ def test_a_target_reads_what_it_prints(target: Target) -> None:
         (" llvm  -libs=cblas", Target(libs=("cblas",))),
         ("llvm --mcpu=skylake-avx512 -libs=cblas", Target(mcpu="skylake-avx512", libs=("cblas",))),
         ("llvm -mattr=+avx2,-fma -num-cores=4", Target(mattr=("+avx2", "-fma"), num_cores=4)),
+        ("llvm -fast-math-contract=1", Target(contract=True)),
+        ("cuda-emulated -fast-math-contract=0", Target("cuda-emulated")),
         ("cuda -libs=cudnn,cublas", Target("cuda", libs=("cudnn", "cublas"))),
         ('{"kind": "cuda", "arch": "sm_90", "libs": ["cudnn"]}', Target("cuda", arch="sm_90", libs=("cudnn",))),
     ],

@@ -28,8 +28,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "tir-vectorize-loops": [{"max_lanes": 3}],
 }
 CHECKS = ("tir-check-launches",)  # they leave programs as they are, or refuse them
-ROUNDED = ("tir-contract-floats",)  # they say that results change, and have tests of their own
-TIR = [name for name in PASSES if name.startswith("tir-") and name not in (*CHECKS, *ROUNDED)]
+TIR = [name for name in PASSES if name.startswith("tir-") and name not in CHECKS]
 VARIANTS = [(name, options) for name in TIR for options in ({}, *OPTIONS.get(name, []))]
 Program = tuple[Module, dict[str, Any]]
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from stepwell.backends import build as build_module
+from stepwell.core.target import Target
 from stepwell.tools.stepwell import main
 
 ROOT = Path(__file__).parents[2]
@@ -66,10 +67,10 @@ def test_a_wrong_result_is_exit_code_1_under_check(
     text = '@T.prim_func\ndef main(A: T.Buffer((8,), "int32")):\n    for i in range(8):\n        A[i] = {}\n'
     build_right = build_module.TARGETS["llvm"]
 
-    def build_wrong(module: object) -> object:
+    def build_wrong(module: object, target: Target) -> object:
         from stepwell import parse_tvmscript
 
-        return build_right(parse_tvmscript(text.format("i + i // 5")))
+        return build_right(parse_tvmscript(text.format("i + i // 5")), target)
 
     monkeypatch.setitem(build_module.TARGETS, "llvm", build_wrong)
     program = write(tmp_path, text.format("i"))

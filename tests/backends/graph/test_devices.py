@@ -252,8 +252,8 @@ def test_branches_are_for_processors(target: str) -> None:
         build_graph(mod, target=target)
 
 
-def test_the_emulation_has_no_options(models: Any) -> None:
-    with pytest.raises(OptionError, match=r"unknown option of cuda-emulated 'libs' \(there are none\)"):
+def test_the_emulation_has_no_libraries(models: Any) -> None:
+    with pytest.raises(OptionError, match=r"unknown option of cuda-emulated 'libs' \(there are fast-math-contract\)"):
         build_graph(models.perceptron(), target="cuda-emulated -libs=cublas")
 
 

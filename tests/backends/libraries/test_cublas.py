@@ -59,7 +59,7 @@ def built(mod: Module, opt_level: int = 2) -> Executable:
     """A graph for the emulated GPU, of which cuBLAS computes what it can, as `build_graph` makes it for `cuda`."""
     graph = run_pipeline(mod, [RelayPartitionPass(("cublas",)), *relay_to_calls(opt_level)])
     symbols = library_symbols(graph, Target("cuda", libs=("cublas",)))
-    return describe(graph, build_emulated(graph, symbols=symbols), "main")
+    return describe(graph, build_emulated(graph, Target("cuda-emulated"), symbols=symbols), "main")
 
 
 def ran(executable: Executable, **inputs: Any) -> np.ndarray[Any, Any]:

@@ -197,3 +197,12 @@ tir.func @constants("A" %A: memref<8xf32>, "U" %U: memref<8xui8>, "b" %b: memref
   // CHECK: arith.constant true
   tir.store %f, %b[%i] : memref<8xi1>
 }
+
+// A launch of no blocks is none.
+tir.func @no_blocks("A" %A: memref<0xf32>, "x" %x: f32) {
+  tir.launch_thread "bx" %bx : i32 in 0 thread "blockIdx.x" {
+    tir.store %x, %A[%bx] : memref<0xf32>
+  }
+}
+// CHECK:         tir.func @no_blocks(
+// CHECK-NEXT:    }

@@ -1,4 +1,4 @@
-"""`tir-contract-floats`."""
+"""`contract-floats`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..core.dtypes import dtype_of
-from ..dialects.tir import TirBuilder
 
 
 @dataclass(frozen=True)
-class TirContractFloatsPass(ModulePass):
+class ContractFloatsPass(ModulePass):
     """Compute sums of a product and another number by `math.fma`, which rounds once and is one instruction.
 
     Results change: they are rounded once where it was twice, which is nearer to what is meant, but not the same. So no
@@ -30,12 +29,12 @@ class TirContractFloatsPass(ModulePass):
     After
         %s = math.fma %a, %b, %c : f32
 
-    Must hold before: reductions are resolved, as a sum that is contracted is no reducer (`tir-resolve-blocks`).
+    Must hold before: nothing; of any landing with `arith`. In blocks a sum that is contracted is no reducer any more.
 
     Gone after: sums of a product that nothing else uses.
     """
 
-    name = "tir-contract-floats"
+    name = "contract-floats"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(op.walk()):
@@ -48,20 +47,18 @@ def _contract(op: arith.AddfOp | arith.SubfOp) -> None:
     product = next((operand.owner for operand in op.operands if _is_used_once(operand)), None)
     if not isinstance(product, arith.MulfOp):
         return
-    build = TirBuilder(InsertPoint.before(op), op.location)
     left, right = product.operands
-    if product.result is op.rhs:
-        left = left if isinstance(op, arith.AddfOp) else build.insert(arith.NegfOp(left)).result
-        addend = op.lhs
-    else:
-        addend = op.rhs if isinstance(op, arith.AddfOp) else build.insert(arith.NegfOp(op.rhs)).result
-    fused = build.insert(math.FmaOp(left, right, addend))
+    other = op.lhs if product.result is op.rhs else op.rhs
+    if isinstance(op, arith.SubfOp):
+        negated = arith.NegfOp(left if other is op.lhs else other)
+        negated.location = op.location
+        Rewriter.insert_op(negated, InsertPoint.before(op))
+        left, other = (negated.result, other) if other is op.lhs else (left, negated.result)
+    fused = math.FmaOp(left, right, other)
+    fused.location = op.location
     fused.result.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(fused.result)
-    op.detach()
-    op.erase()
-    product.detach()
-    product.erase()
+    Rewriter.replace_op(op, fused)
+    Rewriter.erase_op(product)
 
 
 def _is_used_once(value: SSAValue) -> bool:

@@ -1,14 +1,16 @@
-"""`tir-contract-floats`: sums of products that round once."""
+"""`contract-floats`: sums of products that round once."""
 
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.rewriter import Rewriter
 
 from stepwell import build
+from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.oracle import run_oracle
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
@@ -16,7 +18,7 @@ from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import programs
-from stepwell.transforms.tir_contract_floats import TirContractFloatsPass
+from stepwell.transforms.contract_floats import ContractFloatsPass
 from stepwell.transforms.tir_resolve_blocks import TirResolveBlocksPass
 
 DOT = """
@@ -31,7 +33,7 @@ def main(A: T.Buffer((4, 8), "{dtype}"), B: T.Buffer((4, 8), "{dtype}"), C: T.Bu
 
 def contracted(module: Module) -> Module:
     module = module.clone()
-    TirContractFloatsPass().apply(Context(), module.op)
+    ContractFloatsPass().apply(Context(), module.op)
     module.verify()
     return module
 
@@ -70,10 +72,21 @@ def test_each_step_rounds_once() -> None:
         expected = np.zeros(4, dtype)
         for k in range(8):
             expected = (expected.astype(wide) + a[:, k].astype(wide) * b[:, k].astype(wide)).astype(dtype)
-        for target in ("llvm", "python"):
+        asked = parse_tvmscript(DOT.format(dtype=dtype)), "llvm -fast-math-contract=1"
+        for program, target in ((module, "llvm"), (module, "python"), asked):
             c = np.zeros(4, dtype)
-            build(module, target=target)(a, b, c)
+            build(program, target=target)(a, b, c)
             np.testing.assert_allclose(c, expected, rtol=0, atol=float(np.finfo(dtype).eps))
         plain = np.zeros(4, dtype)
         build(parse_tvmscript(DOT.format(dtype=dtype)))(a, b, plain)
         assert (plain != c).any()
+
+
+def test_kernels_round_as_native_code_does() -> None:
+    if compiler() is None:
+        pytest.skip("needs g++ and binutils")
+    a, b = (np.random.default_rng(seed).standard_normal((4, 8), np.float32) for seed in (0, 1))
+    found = np.zeros((2, 4), np.float32)
+    for c, target in zip(found, ("llvm", "cuda-emulated"), strict=True):
+        build(parse_tvmscript(DOT.format(dtype="float32")), target=f"{target} -fast-math-contract=1")(a, b, c)
+    np.testing.assert_array_equal(found[0], found[1])

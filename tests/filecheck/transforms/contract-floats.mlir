@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p tir-contract-floats | filecheck %s
+// RUN: stepwell-opt %s -p contract-floats | filecheck %s
 
 tir.func @sums("A" %A: memref<8xf32>, "a" %a: f32, "b" %b: f32, "c" %c: f32, "h" %h: f16) {
   %0 = arith.constant 0 : i32
