@@ -1,10 +1,12 @@
-"""What kernels reach on a GPU: memory-bound ones of the bandwidth of a copy, matrix products of cuBLAS, launches.
+"""What default schedules reach on a GPU: memory-bound programs of the bandwidth of a copy, matrix products of cuBLAS, a
+convolution of cuDNN; and what a launch costs.
 
     python benchmarks/gpu.py                # some minutes on a GPU
     python benchmarks/gpu.py --emulated     # the same programs, tiny and on the CPU: whether they run
 
-Every result is compared with numpy's, or torch's for matrix products. Where torch and Triton are installed they are
-measured on the same arrays (torch: cuBLAS in float32, no tf32). Goal: 85 % of the bandwidth of a copy.
+Every result is compared with numpy's, or torch's for products and convolutions. Where torch and Triton are installed
+they are measured on the same arrays (torch: cuBLAS and cuDNN in float32, no tf32). Goals: 85 % of the bandwidth of a
+copy, 70 % of cuBLAS. Products and convolutions are compiled with `-fast-math-contract=1`, as the libraries are.
 """
 
 import argparse
@@ -14,11 +16,12 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
-from gpu_kernels import schedules
+from gpu_kernels import programs
 
 import stepwell
 from stepwell import DeviceError, PluginError, nd
@@ -37,8 +40,15 @@ class Setting:
     triton: Any
 
 
-FULL = {"add": 1 << 26, "transpose": 8192, "rows": (16384, 4096), "gemm": (1024, 2048, 4096, 8192), "tile": (128, 8, 8)}
-TINY = {"add": 2048, "transpose": 64, "rows": (4, 512), "gemm": (32,), "tile": (16, 8, 4)}
+FULL = {
+    "add": 1 << 26,
+    "transpose": 8192,
+    "rows": (16384, 4096),
+    "gemm": (1024, 2048, 4096, 8192),
+    "convolution": ((1, 64, 56), (32, 64, 56), (32, 256, 14)),
+}
+TINY = {"add": 2048, "transpose": 64, "rows": (4, 512), "gemm": (32,), "convolution": ((1, 4, 6),)}
+CONTRACT = " -fast-math-contract=1"
 
 
 def main() -> None:
@@ -49,6 +59,7 @@ def main() -> None:
     start = time.perf_counter()
     _bandwidth(setting)
     _products(setting)
+    _convolutions(setting)
     _launches(setting)
     print(f"\n{time.perf_counter() - start:.0f} s in all")
 
@@ -64,7 +75,8 @@ def _setting(emulated: bool) -> Setting:
         sys.exit(0)
     torch = _module("torch")
     if torch is not None:
-        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cudnn.benchmark = True
     return Setting(device, "cuda", FULL, torch, _module("gpu_kernels.triton_kernels"))
 
 
@@ -94,9 +106,9 @@ def _version(name: str) -> str:
 # Measuring
 
 
-def _ours(setting: Setting, mod: Any, arrays: list[Any]) -> float:
-    """Seconds of a program."""
-    lib = stepwell.build(mod, target=setting.target)
+def _ours(setting: Setting, mod: Any, arrays: list[Any], options: str = "") -> float:
+    """Seconds of a program. options: of the target."""
+    lib = stepwell.build(mod, target=setting.target + options)
     function = next(iter(lib.functions.values()))
     number = NUMBER if setting.device.kind == "cuda" else 1
     return function.time_evaluator(number=number, repeat=REPEAT)(*arrays).median
@@ -133,16 +145,10 @@ def _bandwidth(setting: Setting) -> None:
     powers = np.exp(d - d.max(axis=1, keepdims=True))
     powers /= powers.sum(axis=1, keepdims=True)
     cases = [
-        (f"add {size}", "add", schedules.add(size), [a, b], a + b),
-        (f"transpose {square}", "transpose", schedules.transpose(square), [c], c.T),
-        (f"row_sum {rows}x{columns}", "row_sum", schedules.row_sum(rows, columns), [d], d.sum(axis=1)),
-        (
-            f"softmax {rows}x{columns}",
-            "softmax",
-            schedules.softmax(rows, columns),
-            [d],
-            powers,
-        ),
+        (f"add {size}", "add", programs.add(size), [a, b], a + b),
+        (f"transpose {square}", "transpose", programs.transpose(square), [c], c.T),
+        (f"row_sum {rows}x{columns}", "row_sum", programs.row_sum(rows, columns), [d], d.sum(axis=1)),
+        (f"softmax {rows}x{columns}", "softmax", programs.softmax(rows, columns), [d], powers),
     ]
     for name, triton, mod, inputs, expected in cases:
         arrays = _arrays(setting, *inputs, np.zeros(expected.shape, np.float32))
@@ -172,7 +178,7 @@ def _products(setting: Setting) -> None:
         rng = np.random.default_rng(0)
         a, b = (rng.random((size, size), np.float32) for _ in range(2))
         arrays = _arrays(setting, a, b, np.zeros_like(a))
-        ours = _ours(setting, schedules.gemm(size, *setting.sizes["tile"]), arrays)
+        ours = _ours(setting, programs.gemm(size), arrays, CONTRACT)
         blas = None
         if setting.torch is None:
             if size <= 2048:
@@ -186,6 +192,42 @@ def _products(setting: Setting) -> None:
         shown = ["-" if each is None or blas is None else f"{blas / each:.0%}" for each in (ours, theirs)]
         rate = 2 * size**3 / ours / 1e12
         print(f"{f'gemm {size}':28}{ours * 1e3:10.3f}{rate:10.2f}{shown[0]:>12}{shown[1]:>12}")
+
+
+def _convolutions(setting: Setting) -> None:
+    """Convolutions with what follows them, as part of what torch reaches with cuDNN."""
+    print(f"\n{'':28}{'ms':>10}{'TFLOP/s':>10}{'of cuDNN':>12}")
+    for batch, channels, size in setting.sizes["convolution"]:
+        rng = np.random.default_rng(0)
+        shapes = [(batch, channels, size, size), (channels, channels, 3, 3), (channels,), (channels,)]
+        values = [rng.random(shape, np.float32) - np.float32(0.5) for shape in shapes]
+        arrays = _arrays(setting, *values, np.zeros(shapes[0], np.float32))
+        ours = _ours(setting, programs.convolution(batch, channels, size), arrays, CONTRACT)
+        name, part = f"conv+bn+relu {batch}x{channels}x{size}", "-"
+        if setting.torch is None:
+            _compare(name, arrays[4], _convolved(*values))
+        else:
+            a, w, s, b, d = (setting.torch.from_dlpack(array) for array in arrays)
+            theirs = partial(_theirs_convolved, setting.torch, a, w, s, b)
+            error = (theirs() - d).abs().max().item()
+            assert error < 1e-2, f"{name}: {error} from cuDNN"
+            part = f"{_seconds_of_torch(setting, theirs) / ours:.0%}"
+        rate = 2 * 9 * batch * channels**2 * size**2 / ours / 1e12
+        print(f"{name:28}{ours * 1e3:10.3f}{rate:10.2f}{part:>12}")
+
+
+def _theirs_convolved(torch: Any, a: Any, w: Any, s: Any, b: Any) -> Any:
+    """What the convolution computes, by torch."""
+    return torch.relu_(torch.addcmul(b[:, None, None], torch.nn.functional.conv2d(a, w, padding=1), s[:, None, None]))
+
+
+def _convolved(a: Any, w: Any, s: Any, b: Any) -> Any:
+    """What the convolution computes, by numpy."""
+    padded = np.pad(a, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    size = a.shape[2]
+    windows = [padded[:, :, y : y + size, x : x + size] for y in range(3) for x in range(3)]
+    found = sum(np.einsum("nchw,fc->nfhw", window, w[:, :, n // 3, n % 3]) for n, window in enumerate(windows))
+    return np.maximum(found * s[:, None, None] + b[:, None, None], 0)
 
 
 def _seconds_of_torch(setting: Setting, run: Callable[[], Any]) -> float:
@@ -203,7 +245,7 @@ def _seconds_of_torch(setting: Setting, run: Callable[[], Any]) -> float:
 def _launches(setting: Setting) -> None:
     """What a call costs this machine, of a kernel that does next to nothing."""
     arrays = _arrays(setting, *np.zeros((3, 1024), np.float32))
-    function = stepwell.build(schedules.add(1024), target=setting.target)["main"]
+    function = stepwell.build(programs.add(1024), target=setting.target)["main"]
     number = 10000 if setting.device.kind == "cuda" else 3
     bound = function.bind(*arrays)
     print(f"\n{'a launch':28}{'us':>10}")
