@@ -12,14 +12,13 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..core.errors import ScheduleError, UnsupportedError
+from ..core.errors import ScheduleError
 from ..dialects.tir import (
     AllocBufferOp,
     BlockOp,
     ForOp,
     FuncOp,
     IfOp,
-    LetOp,
     LoadOp,
     StoreOp,
     TirBuilder,
@@ -28,11 +27,16 @@ from ..dialects.tir import (
 from .analysis.index import Analyzer, export
 from .analysis.memories import LOCAL
 from .analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name, loop_name
-from .analysis.scopes import ancestors, statements
-from .analysis.thread_reductions import ThreadReduction, check_begin, thread_reduction
+from .analysis.scopes import ancestors
+from .analysis.thread_reductions import (
+    ThreadReduction,
+    ThreadReductionError,
+    check_begin,
+    check_init,
+    thread_reduction,
+)
 from .analysis.threads import BLOCK_AXES, axis_of
 from .analysis.tree import treeify
-from .lowering.types import where
 from .schedule.init_nests import InitPlan, plan_init, take_out_init
 from .schedule.nest import builder_in_front, function_of, renew_accesses, with_expressions
 
@@ -109,12 +113,7 @@ class _Lowering:
         self.count = prod(_extent(loop) for loop in reduction.threads)
 
     def write(self) -> None:
-        _check_init(self.reduction)
-        try:
-            plan = plan_init(self.block, self.reduction.place)
-        except ScheduleError as error:
-            raise UnsupportedError(f"{where(self.block)}{error.reason}") from error
-        check_begin(self.reduction, plan.fixed)
+        plan = plan_result(self.reduction)
         self._open_kernel()
         self._allocate()
         self._start()
@@ -264,18 +263,18 @@ class _Lowering:
         renew_accesses([taken.block])
 
 
-def _check_init(reduction: ThreadReduction) -> None:
-    """UnsupportedError unless the init stores one number to each buffer that is accumulated in."""
-    init = reduction.block.init
-    assert init is not None
-    inside = [op for op in statements(init.body.block) if not isinstance(op, LetOp)]
-    stored = [op.buffer for op in inside if isinstance(op, StoreOp) and op.predicate is None]
-    wanted = [a.buffer for a in reduction.reducer.accumulators]
-    if len(stored) != len(inside) or sorted(map(id, stored)) != sorted(map(id, wanted)):
-        raise UnsupportedError(
-            f"{where(init)}the init of block {block_name(reduction.block)}, which threads reduce, does more than to "
-            f"store to {', '.join(map(buffer_name, wanted))}"
-        )
+def plan_result(reduction: ThreadReduction) -> InitPlan:
+    """How the init of a block that threads reduce comes to stand behind the loops that it is reduced along.
+
+    ThreadReductionError, with the reason, if it cannot.
+    """
+    check_init(reduction)
+    try:
+        plan = plan_init(reduction.block, reduction.place)
+    except ScheduleError as error:
+        raise ThreadReductionError(reduction.block, error.reason) from error
+    check_begin(reduction, plan.fixed)
+    return plan
 
 
 def _element(buffer: SSAValue) -> Attribute:

@@ -224,7 +224,7 @@ def test_what_threads_cannot_reduce_together_is_refused(changed: dict[str, str],
 
 def test_an_init_that_does_more_is_refused() -> None:
     message = refused(BOUND.format(**{**PARTS, "init": "for n in range(1):\n                        B[vi] = 0"}))
-    assert "the init of block B, which threads reduce, does more than to store to B" in message
+    assert "threads cannot reduce block B together, use rfactor: its init does more than to store to B" in message
 
 
 def test_blocks_inside_of_the_threads_are_refused() -> None:
