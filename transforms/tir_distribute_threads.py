@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, i32
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, i32
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -21,12 +21,14 @@ from ..dialects.tir import (
     CallIntrinOp,
     ForOp,
     FuncOp,
+    HandleType,
     IfOp,
     LetOp,
     LoadOp,
     Mixed,
     StoreOp,
     TirBuilder,
+    memory_space,
 )
 from .analysis.lanes import free_values
 from .analysis.memories import LOCAL
@@ -255,9 +257,25 @@ class _Distributor:
             self._copy(ops, context.point)
         elif all(isinstance(each, LetOp) or is_pure_expression(each) for each in ops):
             self.varying[op.results[0]] = ops
+        elif isinstance(op, LetOp) and not isinstance(op.result.type, HandleType | MemRefType):
+            self._keep(op, pending, context)
         else:
             return False
         return True
+
+    def _keep(self, op: LetOp, pending: Sequence[Operation], context: _Context) -> None:
+        """Keep a value, which may be another one later or has effects, in memory of each thread."""
+        builder = TirBuilder(InsertPoint.before(op), op.location)
+        alloc = builder.insert(AllocBufferOp(op.var_name.data, op.result.type, [1], space=memory_space(LOCAL)))
+        for use in list(op.result.uses):
+            reader = TirBuilder(InsertPoint.before(use.operation), use.operation.location)
+            use.operation.operands[use.index] = reader.load(alloc.buffer, [reader.const(0, i32)])
+        builder.store(op.value, alloc.buffer, [builder.const(0, i32)])
+        self._expand(alloc, [thread.axis for thread in context.team], context)
+        written: list[Operation] = []
+        while (before := (written or [op])[-1].prev_op) is not None and before is not alloc:
+            written.append(before)
+        self._leaf([*pending, *reversed(written)], context)
 
     def _statement(self, op: Operation, pending: Sequence[Operation], context: _Context) -> None:
         match op:
@@ -316,7 +334,10 @@ class _Distributor:
         if _is_shared(op):
             self._copy([op], context.point)
             return
-        axes = thread_axes_of(op.buffer)
+        self._expand(op, thread_axes_of(op.buffer), context)
+
+    def _expand(self, op: AllocBufferOp, axes: Container[str], context: _Context) -> None:
+        """Allocate memory once for each thread."""
         extents: dict[str, Mixed] = {}
         _add_extents(extents, self.root)
         extents |= {t.axis: _end(*t.bounds) for t in context.team}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 
 from ...core.errors import UnsupportedError
+from ...core.gpu import WARP
 from ...dialects.tir import BlockOp, ForOp, LetOp, StoreOp
 from ..lowering.types import where
 from .index import Analyzer, Lin
@@ -15,8 +17,8 @@ from .iter_map import iteration_domain, predicate_constraints, why_not_injective
 from .memories import memory_of
 from .names import block_name, buffer_name, loop_name
 from .reducers import Reducer, match_reducer
-from .scopes import binding_sums, depends_on, is_private, loops_around, root_buffer, statements
-from .threads import THREAD_AXES, axis_of, is_block_loop, name_of, thread_axes_of
+from .scopes import ancestors, binding_sums, depends_on, is_private, loops_around, root_buffer, statements
+from .threads import THREAD_AXES, axis_of, is_block_loop, is_thread_loop, name_of, range_of, thread_axes_of
 
 
 class ThreadReductionError(UnsupportedError):
@@ -82,6 +84,65 @@ def thread_reduction(block: BlockOp) -> ThreadReduction | None:
     threads.sort(key=lambda loop: -THREAD_AXES.index(axis_of(loop) or ""))
     parts = (chain, reduced, rows, list(team.values()), threads)
     return ThreadReduction(block, reducer, *map(tuple, parts))
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Which of the threads that reduce together are lanes of one warp: each `count` of them, as they are counted, the
+    first of which has a number that `count` divides. From one to the next is `stride` lanes.
+
+    A `count` of 1 says that this is not known of any.
+    """
+
+    count: int
+    stride: int
+
+
+_ALONE = Lanes(1, 1)
+
+
+def lanes_of(reduction: ThreadReduction) -> Lanes:
+    """Which of the threads are lanes of one warp. Only where all threads of the block reduce at the same time."""
+    extents = _threads_of_block(reduction)
+    axes = {axis_of(loop) for loop in reduction.threads}
+    if extents is None or not axes <= extents.keys():
+        return _ALONE
+    several = [axis for axis in THREAD_AXES if extents.get(axis, 1) != 1]
+    first = next(n for n, axis in enumerate(several) if axis in axes)
+    if set(several[first : first + len(axes)]) != axes:
+        return _ALONE
+    stride, count, others = (
+        prod(extents[axis] for axis in part)
+        for part in (several[:first], several[first : first + len(axes)], several[first + len(axes) :])
+    )
+    span = stride * count
+    if WARP % span == 0 or (others == 1 and span <= WARP):
+        return Lanes(count, stride)
+    near = [n for n in _POWERS if WARP % (n * stride) == 0 and (others == 1 or count % n == 0)]
+    return Lanes(max(near, default=1), stride)
+
+
+_POWERS = tuple(2**n for n in range(WARP.bit_length()))
+
+
+def _threads_of_block(reduction: ThreadReduction) -> dict[str, int] | None:
+    """How many threads a block has, by axis, if all of them come to the reduction; None if that is not known."""
+    kernel = [op for op in (*ancestors(reduction.place), reduction.place) if is_block_loop(op)]
+    if not kernel:
+        return None
+    extents: dict[str, int] = {}
+    loops = [op for op in kernel[-1].walk() if is_thread_loop(op)]
+    for loop in loops:
+        low, extent = range_of(loop)
+        if low != 0 or not isinstance(extent, int):
+            return None
+        axis = axis_of(loop) or ""
+        extents[axis] = max(extent, extents.get(axis, 1))
+    for axis, extent in extents.items():
+        mine = [loop for loop in loops if axis_of(loop) == axis and loop.is_ancestor(reduction.block)]
+        if extent != 1 and (not mine or any(range_of(loop)[1] != extent for loop in mine)):
+            return None
+    return extents
 
 
 def _each_has_its_own(block: BlockOp, axes: set[str]) -> bool:

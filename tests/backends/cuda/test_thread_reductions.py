@@ -139,5 +139,29 @@ def test_a_warp_waits_for_itself_and_a_block_for_all() -> None:
         sch.bind(row, "blockIdx.x")
         sch.bind(sch.split(k, [None, 64])[1], "threadIdx.x")
     source = build(sch.mod, target="cuda-emulated").source("cuda")
-    # Of 64 threads: in front of the first half, and of what reads the result. Inside of a warp: 5 steps.
-    assert (source.count("__syncthreads();"), source.count("__syncwarp();")) == (2, 10)
+    # Two reductions by two warps each: both wait once for what the first lane of each has.
+    counts = [source.count(text) for text in ("__syncthreads();", "__syncwarp();", "__shfl_down_sync")]
+    assert counts == [2, 0, 2 * (5 + 1)]
+
+
+def test_threads_that_are_no_neighbours_reduce_in_shared_memory() -> None:
+    """Threads of one result are 3 lanes apart, some of which lie in the next warp."""
+    program = """
+@T.prim_func
+def main(A: T.Buffer((3, 16), "int32"), B: T.Buffer((3,), "int32")):
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        for i in T.thread_binding(3, thread="threadIdx.x"):
+            for k in T.thread_binding(16, thread="threadIdx.y"):
+                with T.block("B"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        B[vi] = 0
+                    B[vi] = B[vi] + A[vi, vk]
+"""
+    a, b = np.arange(48, dtype=np.int32).reshape(3, 16), np.zeros(3, np.int32)
+    lib = build(parse_tvmscript(program), target="cuda-emulated")
+    lib(a, b)
+    np.testing.assert_array_equal(b, a.sum(1))
+    source = lib.source("cuda")
+    assert "__shfl" not in source
+    assert source.count("__syncwarp();") + source.count("__syncthreads();") == 4

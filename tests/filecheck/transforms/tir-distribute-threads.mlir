@@ -70,3 +70,26 @@ tir.func @differs("A" %A: memref<8xi32>, "B" %B: memref<8xi32>) {
 // CHECK-NEXT:    tir.for thread_binding "tx" %[[t2:.*]] : i32 in [0 +: 8] thread "threadIdx.x" {
 // CHECK-NEXT:      %[[d2:.*]] = tir.let "d" %[[t2]] : i32
 // CHECK-NEXT:      tir.store %[[d2]], %A[%[[t2]]] : memref<8xi32>
+
+// A value that may be another one later is kept in memory of each thread, so what follows are statements of their own.
+tir.func @kept("A" %A: memref<8xi32>, "B" %B: memref<8xi32>) {
+  tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+    %a = tir.load %A[%tx] : memref<8xi32>
+    %x = tir.let "x" %a : i32
+    %zero = arith.constant 0 : i32
+    tir.store %zero, %A[%tx] : memref<8xi32>
+    tir.store %x, %B[%tx] : memref<8xi32>
+  }
+}
+// CHECK-LABEL: tir.func @kept(
+// CHECK-NEXT:    %[[x:.*]] = tir.alloc_buffer "x" attributes {{.*}} : memref<8x1xi32, "local">
+// CHECK-NEXT:    tir.for thread_binding "tx" %[[t1:.*]] : i32 in [0 +: 8] thread "threadIdx.x" {
+// CHECK-NEXT:      %[[a:.*]] = tir.load %A[%[[t1]]] : memref<8xi32>
+// CHECK:           tir.store %[[a]], %[[x]][%[[t1]], %{{.*}}] : memref<8x1xi32, "local">
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tir.for thread_binding "tx"
+// CHECK:           tir.store %{{.*}}, %A
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tir.for thread_binding "tx" %[[t3:.*]] : i32 in [0 +: 8] thread "threadIdx.x" {
+// CHECK:           %[[kept:.*]] = tir.load %[[x]][%[[t3]], %{{.*}}] : memref<8x1xi32, "local">
+// CHECK:           tir.store %[[kept]], %B[%[[t3]]] : memref<8xi32>
