@@ -31,7 +31,7 @@ from ..dialects.tir import (
     memory_space,
 )
 from .analysis.lanes import free_values
-from .analysis.memories import LOCAL
+from .analysis.memories import LOCAL, OF_WARP, is_of_warp
 from .analysis.threads import (
     THREAD_AXES,
     BoundLoop,
@@ -55,7 +55,8 @@ class TirDistributeThreadsPass(ModulePass):
 
     The threads of a block run in lockstep: a statement that all threads come to is done by all of them before the next
     one. So the loops over them go around each such statement, and what was around it (loops and branches that are the
-    same for all threads) stays outside. Memory of scope `local` gets a leading dimension for each thread axis. A loop
+    same for all threads) stays outside. Memory of scope `local` gets a leading dimension for each thread axis; so does
+    that of scope `warp` but for `threadIdx.x`, and becomes shared memory. A loop
     inside of another that is bound to the same axis runs for the thread that is there. What threads come to at
     different times (a branch or loop that depends on the thread) is one statement.
 
@@ -110,6 +111,8 @@ def distribute_threads(function: FuncOp) -> None:
 def _sink_views(function: FuncOp) -> None:
     """Allocate memory of a thread, that is not only loaded and stored, where the thread is alone with it."""
     for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
+        if is_of_warp(alloc.buffer):
+            continue
         if thread_axes_of(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
             users = [use.operation for use in alloc.buffer.uses]
             loops = [op for op in function.walk() if is_thread_loop(op) and all(op.is_ancestor(u) for u in users)]
@@ -136,7 +139,11 @@ def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue
     found: dict[SSAValue, Expanded] = {}
     for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
         axes = thread_axes_of(alloc.buffer)
-        if axes:
+        if is_of_warp(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
+            raise UnsupportedError(
+                f"{where(alloc)}memory of a warp is only loaded and stored, which is not so of {alloc.buffer_name.data}"
+            )
+        if axes or is_of_warp(alloc.buffer):
             extents: dict[str, Mixed] = {}
             for root in roots:
                 _add_extents(extents, root)
@@ -167,14 +174,16 @@ def expand(
     axes = tuple(axis for axis in reversed(THREAD_AXES) if axis in extents)
     shape = [*(extents[axis] for axis in axes), *alloc.mixed_shape]
     type = alloc.type
+    together = is_of_warp(alloc.buffer)
     new = AllocBufferOp(
         alloc.buffer_name.data,
         type.element_type,
         [n if isinstance(n, int) else values.get(n, n) for n in shape],
-        space=type.memory_space,
+        space=memory_space("shared") if together else type.memory_space,
         alignment=None if alloc.alignment is None else alloc.alignment.value.data,
     )
-    new.attributes[OF_THREADS] = ArrayAttr([StringAttr(axis) for axis in axes])
+    if not together:
+        new.attributes[OF_THREADS] = ArrayAttr([StringAttr(axis) for axis in axes])
     TirBuilder(point, alloc.location).insert(new)
     return Expanded(axes, new.buffer)
 
@@ -245,7 +254,7 @@ class _Distributor:
         """Whether memory is shared by threads, or can get dimensions for them."""
         if not isinstance(op, AllocBufferOp) or not self._is_uniform(pending, [*op.operands]):
             return False
-        return _is_shared(op) or (op.mixed_strides is None and _is_addressed_simply(op.buffer))
+        return _is_shared(op) or is_of_warp(op.buffer) or (op.mixed_strides is None and _is_addressed_simply(op.buffer))
 
     def _declare(self, op: Operation, pending: Sequence[Operation], context: _Context) -> bool:
         """A name for a value, or for memory; False if what follows in the block must be one statement with it."""
@@ -425,7 +434,7 @@ class _Distributor:
 def _is_shared(op: AllocBufferOp) -> bool:
     """Whether all threads of a block see a buffer, by its scope."""
     space = op.type.memory_space
-    return isinstance(space, StringAttr) and space.data != LOCAL
+    return isinstance(space, StringAttr) and space.data not in (LOCAL, OF_WARP)
 
 
 def _rest(op: Operation) -> list[Operation]:
