@@ -11,6 +11,8 @@ MOST_BLOCKS = {"x": 2**31 - 1, "y": 65535, "z": 65535}
 MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
 """How many threads a block has at most, by axis."""
 MOST_THREADS_IN_ALL = 1024
+WARP = 32
+"""How many threads a warp has."""
 STATIC_SHARED_BYTES = 48 * 1024
 """How much shared memory a block of threads has at most whose size is known when a kernel is compiled."""
 

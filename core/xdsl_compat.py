@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from enum import auto
+from typing import Any, ClassVar
 
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, container_of, i1
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.irdl import AttrConstraint, BaseAttr, EqAttrConstraint, IRDLOperation, VarConstraint
+from xdsl.dialects import arith, gpu, math
+from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, container_of, i1, i32
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute, Operation, OpResult, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.irdl import (
+    AttrConstraint,
+    BaseAttr,
+    EqAttrConstraint,
+    IRDLOperation,
+    VarConstraint,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+)
 from xdsl.irdl.attributes import single_range_constr_coercion
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.str_enum import StrEnum
 from xdsl.utils.type import get_element_type_or_self
 
 _SUFFIXES = re.compile(r"(_\d+)+$")
@@ -130,3 +144,58 @@ def _allow_vectors() -> None:
 
 
 _allow_vectors()
+
+
+# gpu.shuffle: xDSL 0.74 does not have it. No issue is open for it.
+
+
+class ShuffleMode(StrEnum):
+    """How a lane says whose value it gets: by its number, or by the distance to it."""
+
+    Xor = auto()
+    Up = auto()
+    Down = auto()
+    Idx = auto()
+
+
+@irdl_attr_definition
+class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
+    """The mode of a `gpu.shuffle`."""
+
+    name = "gpu.shuffle_mode"
+
+
+@irdl_op_definition
+class ShuffleOp(IRDLOperation):
+    """The lanes of a subgroup exchange values (MLIR's `gpu.shuffle`).
+
+    value: what each lane brings.  offset: the number of the lane whose value it gets, or the distance to it.  width: so
+    many lanes exchange values among themselves.  shuffled: the value that a lane gets.  valid: whether one brought it.
+
+    Example
+        %1, %2 = gpu.shuffle down %0, %offset, %width : f32
+    """
+
+    name = "gpu.shuffle"
+
+    _T: ClassVar = VarConstraint("T", AnyFloatConstr | BaseAttr(IntegerType))
+
+    mode = prop_def(ShuffleModeAttr)
+    value = operand_def(_T)
+    offset = operand_def(EqAttrConstraint(i32))
+    width = operand_def(EqAttrConstraint(i32))
+    shuffled = result_def(_T)
+    valid = result_def(EqAttrConstraint(i1))
+
+    assembly_format = "$mode $value `,` $offset `,` $width attr-dict `:` type($value)"
+
+    def __init__(self, mode: str, value: SSAValue, offset: SSAValue, width: SSAValue):
+        super().__init__(
+            operands=[value, offset, width],
+            properties={"mode": ShuffleModeAttr(ShuffleMode(mode))},
+            result_types=[value.type, i1],
+        )
+
+
+gpu.GPU._operations.append(ShuffleOp)  # pyright: ignore[reportPrivateUsage]
+gpu.GPU._attributes.append(ShuffleModeAttr)  # pyright: ignore[reportPrivateUsage]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, i32
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, i32
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -21,15 +21,17 @@ from ..dialects.tir import (
     CallIntrinOp,
     ForOp,
     FuncOp,
+    HandleType,
     IfOp,
     LetOp,
     LoadOp,
     Mixed,
     StoreOp,
     TirBuilder,
+    memory_space,
 )
 from .analysis.lanes import free_values
-from .analysis.memories import LOCAL
+from .analysis.memories import LOCAL, OF_WARP, is_of_warp
 from .analysis.threads import (
     THREAD_AXES,
     BoundLoop,
@@ -53,7 +55,8 @@ class TirDistributeThreadsPass(ModulePass):
 
     The threads of a block run in lockstep: a statement that all threads come to is done by all of them before the next
     one. So the loops over them go around each such statement, and what was around it (loops and branches that are the
-    same for all threads) stays outside. Memory of scope `local` gets a leading dimension for each thread axis. A loop
+    same for all threads) stays outside. Memory of scope `local` gets a leading dimension for each thread axis; so does
+    that of scope `warp` but for `threadIdx.x`, and becomes shared memory. A loop
     inside of another that is bound to the same axis runs for the thread that is there. What threads come to at
     different times (a branch or loop that depends on the thread) is one statement.
 
@@ -108,6 +111,8 @@ def distribute_threads(function: FuncOp) -> None:
 def _sink_views(function: FuncOp) -> None:
     """Allocate memory of a thread, that is not only loaded and stored, where the thread is alone with it."""
     for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
+        if is_of_warp(alloc.buffer):
+            continue
         if thread_axes_of(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
             users = [use.operation for use in alloc.buffer.uses]
             loops = [op for op in function.walk() if is_thread_loop(op) and all(op.is_ancestor(u) for u in users)]
@@ -134,7 +139,11 @@ def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue
     found: dict[SSAValue, Expanded] = {}
     for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
         axes = thread_axes_of(alloc.buffer)
-        if axes:
+        if is_of_warp(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
+            raise UnsupportedError(
+                f"{where(alloc)}memory of a warp is only loaded and stored, which is not so of {alloc.buffer_name.data}"
+            )
+        if axes or is_of_warp(alloc.buffer):
             extents: dict[str, Mixed] = {}
             for root in roots:
                 _add_extents(extents, root)
@@ -165,14 +174,16 @@ def expand(
     axes = tuple(axis for axis in reversed(THREAD_AXES) if axis in extents)
     shape = [*(extents[axis] for axis in axes), *alloc.mixed_shape]
     type = alloc.type
+    together = is_of_warp(alloc.buffer)
     new = AllocBufferOp(
         alloc.buffer_name.data,
         type.element_type,
         [n if isinstance(n, int) else values.get(n, n) for n in shape],
-        space=type.memory_space,
+        space=memory_space("shared") if together else type.memory_space,
         alignment=None if alloc.alignment is None else alloc.alignment.value.data,
     )
-    new.attributes[OF_THREADS] = ArrayAttr([StringAttr(axis) for axis in axes])
+    if not together:
+        new.attributes[OF_THREADS] = ArrayAttr([StringAttr(axis) for axis in axes])
     TirBuilder(point, alloc.location).insert(new)
     return Expanded(axes, new.buffer)
 
@@ -243,7 +254,7 @@ class _Distributor:
         """Whether memory is shared by threads, or can get dimensions for them."""
         if not isinstance(op, AllocBufferOp) or not self._is_uniform(pending, [*op.operands]):
             return False
-        return _is_shared(op) or (op.mixed_strides is None and _is_addressed_simply(op.buffer))
+        return _is_shared(op) or is_of_warp(op.buffer) or (op.mixed_strides is None and _is_addressed_simply(op.buffer))
 
     def _declare(self, op: Operation, pending: Sequence[Operation], context: _Context) -> bool:
         """A name for a value, or for memory; False if what follows in the block must be one statement with it."""
@@ -255,9 +266,25 @@ class _Distributor:
             self._copy(ops, context.point)
         elif all(isinstance(each, LetOp) or is_pure_expression(each) for each in ops):
             self.varying[op.results[0]] = ops
+        elif isinstance(op, LetOp) and not isinstance(op.result.type, HandleType | MemRefType):
+            self._keep(op, pending, context)
         else:
             return False
         return True
+
+    def _keep(self, op: LetOp, pending: Sequence[Operation], context: _Context) -> None:
+        """Keep a value, which may be another one later or has effects, in memory of each thread."""
+        builder = TirBuilder(InsertPoint.before(op), op.location)
+        alloc = builder.insert(AllocBufferOp(op.var_name.data, op.result.type, [1], space=memory_space(LOCAL)))
+        for use in list(op.result.uses):
+            reader = TirBuilder(InsertPoint.before(use.operation), use.operation.location)
+            use.operation.operands[use.index] = reader.load(alloc.buffer, [reader.const(0, i32)])
+        builder.store(op.value, alloc.buffer, [builder.const(0, i32)])
+        self._expand(alloc, [thread.axis for thread in context.team], context)
+        written: list[Operation] = []
+        while (before := (written or [op])[-1].prev_op) is not None and before is not alloc:
+            written.append(before)
+        self._leaf([*pending, *reversed(written)], context)
 
     def _statement(self, op: Operation, pending: Sequence[Operation], context: _Context) -> None:
         match op:
@@ -316,7 +343,10 @@ class _Distributor:
         if _is_shared(op):
             self._copy([op], context.point)
             return
-        axes = thread_axes_of(op.buffer)
+        self._expand(op, thread_axes_of(op.buffer), context)
+
+    def _expand(self, op: AllocBufferOp, axes: Container[str], context: _Context) -> None:
+        """Allocate memory once for each thread."""
         extents: dict[str, Mixed] = {}
         _add_extents(extents, self.root)
         extents |= {t.axis: _end(*t.bounds) for t in context.team}
@@ -404,7 +434,7 @@ class _Distributor:
 def _is_shared(op: AllocBufferOp) -> bool:
     """Whether all threads of a block see a buffer, by its scope."""
     space = op.type.memory_space
-    return isinstance(space, StringAttr) and space.data != LOCAL
+    return isinstance(space, StringAttr) and space.data not in (LOCAL, OF_WARP)
 
 
 def _rest(op: Operation) -> list[Operation]:

@@ -14,15 +14,18 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ..core.errors import UnsupportedError
+from ..core.gpu import WARP
 from ..dialects.tir import AttrOp, CallIntrinOp, ForOp, FuncOp, IfOp, LaunchThreadOp, TirBuilder
 from .analysis.dependence.affine import DIM
 from .analysis.dependence.model import Region
 from .analysis.dependence.statements import Accesses, Statement
 from .analysis.names import memory_name
+from .analysis.shuffles import is_active_mask, is_shuffle
 from .analysis.threads import BLOCK_AXES, THREAD_AXES, axis_of, is_thread_loop, outermost, thread_axes_of
-from .analysis.tree import is_expression
+from .analysis.tree import has_effect, is_expression
 from .lowering.launches import SYNC, extents_of, start_of
 from .lowering.types import where
+from .schedule.nest import with_expressions
 
 
 class TirInsertBarriersPass(ModulePass):
@@ -193,7 +196,8 @@ class _Kernel:
 
     def _shared(self, a: Statement, b: Statement) -> list[SSAValue | None]:
         """The memory that two statements touch and several threads see."""
-        return [m for m in a.accesses if m in b.accesses and not thread_axes_of(m)]
+        both = [m for m in a.accesses if m in b.accesses and not thread_axes_of(m)]
+        return [m for m in both if m is not None or not (_only_exchanges(a) or _only_exchanges(b))]
 
     def _crosses(self, a: Statement, b: Statement, loop: ForOp | None = None) -> _Distance:
         """How far from a thread another one is that touches in `b` what the first has touched in `a`, one of them
@@ -258,7 +262,7 @@ class _Kernel:
             extent = self.extents.get(axis, 1)
             assert isinstance(extent, int)
             stride *= extent
-        return f"floor(({' + '.join(number)})/{_WARP})"
+        return f"floor(({' + '.join(number)})/{WARP})"
 
     def _all_do(self, statement: Statement) -> bool:
         """Whether all threads of an axis that no loop is around a statement for do it: it writes nothing that several
@@ -268,14 +272,21 @@ class _Kernel:
         return is_partial and all(thread_axes_of(memory) for memory in written)
 
 
-_WARP = 32
-"""How many threads are a warp."""
 _TUPLES = ((DIM.in_, "i"), (DIM.out, "o"))
 
 
 def _place(axis: str, statement: Statement) -> int | None:
     """Which of the loops around a statement is bound to an axis."""
     return next((n for n, loop in enumerate(statement.loops) if axis_of(loop) == axis), None)
+
+
+def _only_exchanges(statement: Statement) -> bool:
+    """Whether all that a statement does outside of buffers is that lanes exchange values, for which they wait."""
+    op = statement.key
+    if not isinstance(op, Operation):
+        return False
+    inside = (inner for outer in with_expressions(op) for inner in outer.walk())
+    return all(is_shuffle(inner) or is_active_mask(inner) for inner in inside if has_effect(inner))
 
 
 def _touches(statement: Statement, memory: SSAValue | None) -> Iterable[_Touch]:

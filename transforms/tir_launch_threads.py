@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..core.errors import UnsupportedError
 from ..dialects.tir import AllocBufferOp, FuncOp, IfOp, LoadOp, StoreOp, TirBuilder, memory_space
 from .analysis.memories import LOCAL, is_local, memory_of
+from .analysis.shuffles import check_all_come, is_shuffle
 from .analysis.threads import BLOCK_AXES, THREAD_AXES, axis_of, is_thread_loop, outermost
 from .analysis.tree import erase_if_dead, is_expression
 from .lowering.launches import OF_THREADS, extents_of, is_barrier, launch, replace_loop, start_of
@@ -49,7 +50,7 @@ class TirLaunchThreadsPass(ModulePass):
         }
 
     Must hold before: barriers are written down (`tir-insert-barriers`). UnsupportedError for numbers of threads that
-    the kernel computes.
+    the kernel computes, and for lanes that exchange values where not all threads come.
 
     Gone after: loops over threads that are no launches.
     """
@@ -69,6 +70,8 @@ def _launch(kernel: Operation) -> None:
     block = inner.regions[0].block
     loops = [op for op in kernel.walk() if is_thread_loop(op)]
     extents = extents_of(loops, inner)
+    for op in [op for op in kernel.walk() if is_shuffle(op)]:
+        check_all_come(op, extents)
     ops = list(block.ops)
     made = launch(tuple(reversed(THREAD_AXES)), extents, loops, InsertPoint.at_end(block))
     body = made[-1].body.block if made else block

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from math import prod
 from typing import TypeAlias
 
@@ -12,14 +13,13 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..core.errors import ScheduleError, UnsupportedError
+from ..core.errors import ScheduleError
 from ..dialects.tir import (
     AllocBufferOp,
     BlockOp,
     ForOp,
     FuncOp,
     IfOp,
-    LetOp,
     LoadOp,
     StoreOp,
     TirBuilder,
@@ -28,11 +28,18 @@ from ..dialects.tir import (
 from .analysis.index import Analyzer, export
 from .analysis.memories import LOCAL
 from .analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name, loop_name
-from .analysis.scopes import ancestors, statements
-from .analysis.thread_reductions import ThreadReduction, check_begin, thread_reduction
+from .analysis.scopes import ancestors
+from .analysis.shuffles import shuffle_down
+from .analysis.thread_reductions import (
+    ThreadReduction,
+    ThreadReductionError,
+    check_begin,
+    check_init,
+    lanes_of,
+    thread_reduction,
+)
 from .analysis.threads import BLOCK_AXES, axis_of
 from .analysis.tree import treeify
-from .lowering.types import where
 from .schedule.init_nests import InitPlan, plan_init, take_out_init
 from .schedule.nest import builder_in_front, function_of, renew_accesses, with_expressions
 
@@ -41,12 +48,13 @@ Values: TypeAlias = Mapping[SSAValue, SSAValue]
 
 
 class TirLowerThreadReductionsPass(ModulePass):
-    """Let threads reduce together: each a part of its own, then two by two in shared memory.
+    """Let threads reduce together: each a part of its own, then two by two.
 
     That is a block with an init and a known reducer, one of whose reduce axes is bound to `threadIdx`. Each thread
-    starts from what changes nothing and reduces in a register. The threads then write what they have to shared memory,
-    and half of them add what the other half has, until one is left. Behind that the result goes, with what the init
-    says, to where the block wrote it: threads that come later read it there.
+    starts from what changes nothing and reduces in a register. Half of the threads then add what the other half has,
+    until one is left: by shuffles among those that are lanes of one warp, and these meet in shared memory, which does
+    it all where no lanes are neighbours. Behind that the result goes, with what the init says, to where the block wrote
+    it: threads that come later read it there.
 
     Before
         tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
@@ -71,16 +79,18 @@ class TirLowerThreadReductionsPass(ModulePass):
           }
         }
         tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
-          C_parts[tx] = C_part[0]
-          tir.if tx < 2 { C_parts[tx] = C_parts[tx] + C_parts[tx + 2] }
-          tir.if tx < 1 { C_parts[tx] = C_parts[tx] + C_parts[tx + 1] }
+          C_other[0] = T.tvm_warp_shuffle_down(T.uint32(4294967295), C_part[0], 2, 32, 32)
+          C_part[0] = C_part[0] + C_other[0]
+          C_other[0] = T.tvm_warp_shuffle_down(T.uint32(4294967295), C_part[0], 1, 32, 32)
+          C_part[0] = C_part[0] + C_other[0]
+          tir.if tx == 0 { C_parts[0] = C_part[0] }
         }
         tir.block "C_result" {
           C[0] = 0 + C_parts[0]
         }
 
-    Must hold before: nothing. UnsupportedError for a reducer that is not known, and where it cannot be said what each
-    thread reduces or which element is the result: `rfactor` makes such a reduction two.
+    Must hold before: nothing. ThreadReductionError for a reducer that is not known, and where it cannot be said what
+    each thread reduces or which element is the result: `rfactor` makes such a reduction two.
 
     Gone after: reductions over threads together.
     """
@@ -99,7 +109,8 @@ class TirLowerThreadReductionsPass(ModulePass):
 class _Lowering:
     """Writes one reduction.
 
-    parts: where each thread reduces, for each accumulator.  shared: where the threads put that together.
+    parts: where each thread reduces, for each accumulator.  others: what a thread gets of another one.  shared: where
+    the threads put that together.  lanes: which of them are lanes of one warp.
     """
 
     def __init__(self, reduction: ThreadReduction):
@@ -109,13 +120,9 @@ class _Lowering:
         self.count = prod(_extent(loop) for loop in reduction.threads)
 
     def write(self) -> None:
-        _check_init(self.reduction)
-        try:
-            plan = plan_init(self.block, self.reduction.place)
-        except ScheduleError as error:
-            raise UnsupportedError(f"{where(self.block)}{error.reason}") from error
-        check_begin(self.reduction, plan.fixed)
+        plan = plan_result(self.reduction)
         self._open_kernel()
+        self.lanes = lanes_of(self.reduction)
         self._allocate()
         self._start()
         self._add_up(plan)
@@ -145,7 +152,9 @@ class _Lowering:
 
         buffers = [a.buffer for a in self.accumulators]
         self.parts = [allocate(b, "part", rows or [1], LOCAL) for b in buffers]
-        self.shared = [allocate(b, "parts", [*teams, *rows, self.count], "shared") for b in buffers]
+        self.others = [allocate(b, "other", [1], LOCAL) for b in buffers] if self.lanes.count > 1 else []
+        number = _ceildiv(self.count, self.lanes.count)
+        self.shared = [allocate(b, "parts", [*teams, *rows, number], "shared") for b in buffers]
 
     def _row(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
         """Which result it is, of those that a thread has a part of."""
@@ -213,15 +222,77 @@ class _Lowering:
         """Behind the reduction: the tree of threads, and the result where the block wrote it."""
         place = self.reduction.place
         builder, known, nest = self._nest(TirBuilder(InsertPoint.after(place), self.block.location))
-        for part, shared in zip(self.parts, self.shared, strict=True):
-            value = builder.load(part, self._mine(builder, known))
-            builder.store(value, shared, [*self._place(builder, known), self._thread(builder, known)])
+        if self.lanes.count > 1:
+            self._add_up_lanes(builder, known)
+        else:
+            self._write_parts(builder, known, self._thread(builder, known))
+            for count, half in _halves(self.count):
+                self._halve(builder, known, count, half)
+        self._write_result(plan, nest)
+
+    def _add_up_lanes(self, builder: TirBuilder, known: Values) -> None:
+        """Lanes put together what they have, then the first threads what the first lanes of all warps have."""
         alive = self.count
         while alive > 1:
-            half = (alive + 1) // 2
-            self._halve(builder, known, alive - half, half)
-            alive = half
-        self._write_result(plan, nest)
+            width = min(self.lanes.count, alive)
+            for count, half in _halves(width):
+                self._shuffle(builder, known, alive, width, count, half)
+            left = _ceildiv(alive, width)
+            number = self._thread(builder, known)
+            first = builder.binary("eq", builder.binary("floormod", number, width), 0)
+            if left == 1:
+                first = builder.binary("eq", number, 0)
+            elif alive < self.count:
+                first = builder.binary("and", first, builder.binary("lt", number, alive))
+            with builder.at(builder.insert(IfOp(first)).then.block):
+                number = self._thread(builder, known)
+                place = builder.binary("floordiv", number, width) if left > 1 else builder.const(0, "int32")
+                self._write_parts(builder, known, place)
+            if left > 1:
+                self._read_parts(builder, known, left)
+            alive = left
+
+    def _shuffle(self, builder: TirBuilder, known: Values, alive: int, width: int, count: int, half: int) -> None:
+        """Let the first `count` of each `width` lanes add what the one `half` behind it has, of `alive` threads.
+
+        Others do it too where nobody looks at what they have then; not if there are several values, which are one
+        statement then: all are computed before any of them is stored.
+        """
+        mine = self._mine(builder, known)
+        zero = [builder.const(0, "int32")]
+        for part, other in zip(self.parts, self.others, strict=True):
+            value = shuffle_down(builder, builder.load(part, mine), half * self.lanes.stride)
+            builder.store(value, other, zero)
+        number = self._thread(builder, known)
+        conditions: list[SSAValue] = []
+        if count < half or len(self.parts) > 1:
+            lane = number if width == alive else builder.binary("floormod", number, width)
+            conditions.append(builder.binary("lt", lane, count))
+        if alive % width:
+            conditions.append(builder.binary("lt", builder.add(number, half), alive))
+        if conditions:
+            condition = reduce(lambda a, b: builder.binary("and", a, b), conditions)
+            builder = TirBuilder(builder.insert(IfOp(condition)).then.block, builder.location)
+        values = self.reduction.reducer.combine(
+            builder,
+            [builder.load(part, self._mine(builder, known)) for part in self.parts],
+            [builder.load(other, [builder.const(0, "int32")]) for other in self.others],
+        )
+        for value, part in zip(values, self.parts, strict=True):
+            builder.store(value, part, self._mine(builder, known))
+
+    def _write_parts(self, builder: TirBuilder, known: Values, number: SSAValue) -> None:
+        for part, shared in zip(self.parts, self.shared, strict=True):
+            value = builder.load(part, self._mine(builder, known))
+            builder.store(value, shared, [*self._place(builder, known), number])
+
+    def _read_parts(self, builder: TirBuilder, known: Values, count: int) -> None:
+        """Let each of the first `count` threads read a part."""
+        guard = builder.insert(IfOp(builder.binary("lt", self._thread(builder, known), count)))
+        with builder.at(guard.then.block):
+            for part, shared in zip(self.parts, self.shared, strict=True):
+                value = builder.load(shared, [*self._place(builder, known), self._thread(builder, known)])
+                builder.store(value, part, self._mine(builder, known))
 
     def _halve(self, builder: TirBuilder, known: Values, count: int, half: int) -> None:
         """Let each of the first `count` threads add what the one `half` behind it has."""
@@ -264,18 +335,30 @@ class _Lowering:
         renew_accesses([taken.block])
 
 
-def _check_init(reduction: ThreadReduction) -> None:
-    """UnsupportedError unless the init stores one number to each buffer that is accumulated in."""
-    init = reduction.block.init
-    assert init is not None
-    inside = [op for op in statements(init.body.block) if not isinstance(op, LetOp)]
-    stored = [op.buffer for op in inside if isinstance(op, StoreOp) and op.predicate is None]
-    wanted = [a.buffer for a in reduction.reducer.accumulators]
-    if len(stored) != len(inside) or sorted(map(id, stored)) != sorted(map(id, wanted)):
-        raise UnsupportedError(
-            f"{where(init)}the init of block {block_name(reduction.block)}, which threads reduce, does more than to "
-            f"store to {', '.join(map(buffer_name, wanted))}"
-        )
+def plan_result(reduction: ThreadReduction) -> InitPlan:
+    """How the init of a block that threads reduce comes to stand behind the loops that it is reduced along.
+
+    ThreadReductionError, with the reason, if it cannot.
+    """
+    check_init(reduction)
+    try:
+        plan = plan_init(reduction.block, reduction.place)
+    except ScheduleError as error:
+        raise ThreadReductionError(reduction.block, error.reason) from error
+    check_begin(reduction, plan.fixed)
+    return plan
+
+
+def _halves(count: int) -> Iterator[tuple[int, int]]:
+    """How many add what the one so many behind it has, step by step, until one is left."""
+    while count > 1:
+        half = _ceildiv(count, 2)
+        yield count - half, half
+        count = half
+
+
+def _ceildiv(a: int, b: int) -> int:
+    return -(-a // b)
 
 
 def _element(buffer: SSAValue) -> Attribute:

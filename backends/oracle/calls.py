@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.dtypes import dtype_of
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp, HandleType
+from ...transforms.analysis.shuffles import ALL_LANES, is_active_mask
 from ...transforms.analysis.threads import team_of
 from ...transforms.lowering.launches import is_barrier
 from .aliases import Writes
@@ -122,6 +123,9 @@ def libm(op: CallExternOp, args: Sequence[Expr]) -> Expr:
 def _call_intrin(f: FunctionCompiler, op: CallIntrinOp) -> None:
     if is_barrier(op) and team_of(op) is None:
         return  # what the threads did before, all of them have done
+    if is_active_mask(op):
+        f.writer.bind(op.results[0], Expr(str(ALL_LANES)))
+        return
     raise unsupported(op, f"only a target runs the builtin {op.intrinsic.data!r}")
 
 

@@ -17,6 +17,7 @@ from ...core.errors import ArgumentError, UndefinedBehaviorError, UnsupportedErr
 from ...dialects.tir import DYNAMIC, FuncOp, HandleType, MatchBufferOp
 from ...module import FunctionNotFoundError, Module
 from ...transforms.analysis.threads import is_thread_loop
+from ...transforms.lowering.exchanges import exchange_in_memory
 from ...transforms.tir_distribute_threads import distribute_threads
 from ..runtime.arguments import ArgumentPacker
 from ..runtime.library import Library
@@ -67,6 +68,7 @@ def _in_lockstep(function: FuncOp) -> FuncOp:
         return function
     copy = function.clone()
     distribute_threads(copy)
+    exchange_in_memory(copy)
     return copy
 
 

@@ -1,10 +1,10 @@
-"""arith on vectors, which xDSL 0.74 has on scalars only."""
+"""arith on vectors, which xDSL 0.74 has on scalars only, and gpu.shuffle, which it does not have."""
 
 from io import StringIO
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith, func, gpu
 from xdsl.dialects.builtin import Builtin, ModuleOp, VectorType, f32, i1, i8
 from xdsl.dialects.test import TestOp
 from xdsl.parser import Parser
@@ -70,3 +70,40 @@ def test_a_resize_to_the_same_width_is_refused(op: type[arith.ExtSIOp]) -> None:
     value = TestOp(result_types=[VectorType(i8, [4])]).results[0]
     with pytest.raises(VerifyException, match="Destination bit-width must be"):
         op(value, VectorType(i8, [4])).verify()  # pyright: ignore[reportArgumentType]
+
+
+SHUFFLE = """\
+builtin.module {
+  func.func @f(%x: f16, %n: i32) {
+    %y, %valid = gpu.shuffle down %x, %n, %n : f16
+    %z, %valid_1 = gpu.shuffle idx %n, %n, %n : i32
+    func.return
+  }
+}"""
+
+
+def _shuffles(text: str) -> ModuleOp:
+    context = Context()
+    for dialect in (Builtin, func.Func, gpu.GPU):
+        context.load_dialect(dialect)
+    return Parser(context, text).parse_module()
+
+
+def test_shuffles_round_trip() -> None:
+    module = _shuffles(SHUFFLE)
+    module.verify()
+    assert str(module) == SHUFFLE
+    stream = StringIO()
+    Printer(stream, print_generic_format=True).print_op(module)
+    assert (
+        '"gpu.shuffle"(%x, %n, %n) <{mode = #gpu<shuffle_mode down>}> : (f16, i32, i32) -> (f16, i1)'
+        in stream.getvalue()
+    )
+    assert str(_shuffles(stream.getvalue())) == SHUFFLE
+
+
+def test_a_shuffle_gives_what_it_exchanges() -> None:
+    generic = '%y, %v = "gpu.shuffle"(%x, %n, %n) <{mode = #gpu<shuffle_mode up>}> : (f16, i32, i32) -> (f32, i1)'
+    module = _shuffles(SHUFFLE.replace("%y, %valid = gpu.shuffle down %x, %n, %n : f16", generic))
+    with pytest.raises(VerifyException):
+        module.verify()

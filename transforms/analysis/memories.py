@@ -21,6 +21,8 @@ from ...dialects.tir import (
 
 LOCAL = "local"
 """The scope of memory that each thread has for itself."""
+OF_WARP = "warp"
+"""The scope of memory that threads have together which differ in `threadIdx.x` alone."""
 
 
 def memory_of(value: SSAValue) -> SSAValue | None:
@@ -64,3 +66,9 @@ def is_local(memory: SSAValue) -> bool:
     """Whether each thread has some memory for itself, by its scope."""
     type = memory.type
     return isinstance(type, MemRefType) and type.memory_space == StringAttr(LOCAL)
+
+
+def is_of_warp(memory: SSAValue) -> bool:
+    """Whether threads that differ in `threadIdx.x` alone have some memory together, by its scope."""
+    type = memory.type
+    return isinstance(type, MemRefType) and type.memory_space == StringAttr(OF_WARP)

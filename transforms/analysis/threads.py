@@ -22,7 +22,7 @@ from ...dialects.tir import (
     StoreOp,
     SymbolOp,
 )
-from .memories import is_local, memory_of
+from .memories import is_local, is_of_warp, memory_of
 from .tree import is_pure_expression, operands_from_outside
 
 BLOCK_AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
@@ -99,7 +99,8 @@ def cooperates(team: BoundLoop) -> bool:
 
 def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
     """The axes for each thread of which there is some memory: of scope `local`, or of no scope and used inside of one
-    loop over threads alone. The axes are those around all that uses it, or that allocates it behind a pointer."""
+    loop over threads alone. The axes are those around all that uses it, or that allocates it behind a pointer; without
+    `threadIdx.x` for memory of scope `warp`."""
     if memory is None or isinstance(memory.owner, Block):
         return ()
     if isinstance(memory.owner, AllocateOp):
@@ -108,10 +109,12 @@ def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
     if not isinstance(memory.type, MemRefType):
         return ()
     users = [use.operation for use in memory.uses if not isinstance(use.operation, AccessOp)]
-    if not is_local(memory) and (memory.type.memory_space != NoneAttr() or len({team_of(u) for u in users}) != 1):
+    is_own = is_local(memory) or is_of_warp(memory)
+    if not is_own and (memory.type.memory_space != NoneAttr() or len({team_of(u) for u in users}) != 1):
         return ()
     around = [_axes_around(user) for user in users]
-    return tuple(axis for axis in THREAD_AXES if users and all(axis in axes for axes in around))
+    own = THREAD_AXES[1:] if is_of_warp(memory) else THREAD_AXES
+    return tuple(axis for axis in own if users and all(axis in axes for axes in around))
 
 
 def _axes_around(op: Operation | None) -> set[str]:

@@ -6,7 +6,7 @@ from ..schedule import Schedule
 from .binding import extent_of, fused
 from .gemm import operands
 from .kernel import Kernel
-from .reduction import divide_steps, require_reduction, share_steps
+from .reduction import require_reduction, share_steps, steps_inside
 from .results import decline_unless
 
 ROWS = 4
@@ -30,10 +30,10 @@ def gemv(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     require_reduction(kernel)
     spatial = kernel.loop_handles(sch, kernel.spatial)
     decline_unless(spatial, "it has one result")
-    partial = divide_steps(sch, kernel, THREADS)
+    steps = steps_inside(sch, kernel)
     rows = fused(sch, spatial)
     block, row = sch.split(rows, [None, min(ROWS, extent_of(sch, rows) or ROWS)])
     sch.bind(block, "blockIdx.x")
     sch.bind(row, "threadIdx.y")
-    share_steps(sch, kernel.rv, partial, row)
+    share_steps(sch, kernel.rv, steps, THREADS)
     return ()

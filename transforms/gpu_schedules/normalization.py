@@ -7,20 +7,21 @@ from xdsl.ir import SSAValue
 from ...dialects.tir import AllocBufferOp, BlockOp, FuncOp
 from ..analysis.scopes import Scope, scope_of, writes_of
 from ..schedule import Schedule
-from ..schedule.handles import BlockRV
+from ..schedule.handles import BlockRV, LoopRV
 from .binding import fused
 from .kernel import Kernel, handle_of, is_in_kernel
-from .reduction import divide_steps, require_reduction, share_steps, threads_for
+from .reduction import PARTS, parts_of, require_reduction, share_steps, threads_for
 from .results import decline_unless
 
 
 def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """A block of threads for each row, which does all reductions of the row, and then what is computed of them.
 
-    Declines: where no block of several elements for each result of the reduction comes behind, or one of the blocks in
-    between has other results than rows.
+    Declines: rows that several blocks reduce (`reduction_by_blocks`); where no block of several elements for each
+    result of the reduction comes behind, or one of the blocks in between has other results than rows.
     """
     require_reduction(kernel)
+    decline_unless(parts_of(kernel) < PARTS, "its rows are few, and so long that several blocks do each")
     last = _last(sch, kernel)
     rows = _rows(last, kernel)
     members = [_kernel(sch, member) for member in _members(kernel, last.block, kernel.size(kernel.spatial))]
@@ -32,14 +33,13 @@ def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     sizes = [last.size(columns), *(member.size(member.reduced) for member in members if member.reduced)]
     threads = min(threads_for(size) for size in sizes)
     _, thread = sch.split(fused(sch, column_loops), [None, threads])
-    partials = [divide_steps(sch, member, threads) if member.reduced else None for member in members]
     sch.bind(row, "blockIdx.x")
     sch.bind(thread, "threadIdx.x")
-    for member, partial in reversed(list(zip(members, partials, strict=True))):
+    for member in reversed(members):
         sch.compute_at(member.rv, row)
         sch.set_scope(member.rv, 0, "shared")
-        if partial is not None:
-            share_steps(sch, member.rv, partial, row)
+        if member.reduced:
+            share_steps(sch, member.rv, _steps(sch, member), threads)
     return tuple(member.name for member in (*members, last) if member.name != kernel.name)
 
 
@@ -47,6 +47,14 @@ def _kernel(sch: Schedule, block: BlockOp) -> Kernel:
     function = scope_of(block)
     assert isinstance(function, FuncOp)
     return Kernel(handle_of(sch, function.sym_name.data, block), block)
+
+
+def _steps(sch: Schedule, kernel: Kernel) -> list[LoopRV]:
+    """The loops of a reduction, when it has been moved to its row."""
+    block = sch.get(kernel.rv)
+    assert isinstance(block, BlockOp)
+    moved = Kernel(kernel.rv, block)
+    return moved.loop_handles(sch, moved.reduced)
 
 
 def _last(sch: Schedule, kernel: Kernel) -> Kernel:

@@ -25,7 +25,7 @@ from .gemv import gemv
 from .inline import inline_producers
 from .kernel import Kernel, handle_of, is_in_kernel, kernel_around
 from .normalization import normalization
-from .reduction import reduction
+from .reduction import reduction, reduction_by_blocks
 from .results import Applied, Declined, DeclineError, Rule, decline_unless
 from .scopes import share_between_kernels
 from .single_thread import host_reads_memory, names_loaded_values, run_by_one_thread
@@ -36,6 +36,7 @@ RULES: Mapping[str, Rule] = {
     "convolution": convolution,
     "gemv": gemv,
     "normalization": normalization,
+    "reduction by blocks": reduction_by_blocks,
     "reduction": reduction,
     "transpose": transpose,
     "elementwise": elementwise,

@@ -9,9 +9,10 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ConstOp, HandleType
+from ..analysis.shuffles import ACTIVE_MASK, MODES
 from .casts import compare
 from .control import check
-from .grids import barrier
+from .grids import active_mask, barrier, shuffle
 from .launches import SYNC, is_barrier_of_warp
 from .memory import constant_memory, data_pointer, element_pointer, view
 from .types import dtype_name, lower_type, unsupported
@@ -176,8 +177,13 @@ def _nothing(w: Writer, op: CallIntrinOp) -> None:
         w.bind(op.results[0], w.constant(0, lower_type(op.results[0].type)))
 
 
-_BUILTINS: dict[str, Callable[[Writer, CallIntrinOp], None]] = {"assume": _nothing, "prefetch": _nothing}
-"""Builtins with effects that mean something without threads."""
+_BUILTINS: dict[str, Callable[[Writer, CallIntrinOp], None]] = {
+    "assume": _nothing,
+    "prefetch": _nothing,
+    ACTIVE_MASK: active_mask,
+    **dict.fromkeys(MODES, shuffle),
+}
+"""Builtins with effects, besides barriers."""
 
 
 HANDLERS: Handlers = {CallOp: _call, CallExternOp: _extern, CallPackedOp: _packed, CallIntrinOp: _intrin}

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from xdsl.dialects import gpu
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import UnitAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects.tir import LaunchThreadOp
+from ...core.dtypes import dtype_of, wrap_int
+from ...core.xdsl_compat import ShuffleOp
+from ...dialects.tir import CallIntrinOp, LaunchThreadOp
+from ..analysis.shuffles import ALL_LANES, shuffle_of
 from ..analysis.threads import BLOCK_AXES, THREAD_AXES
 from ..analysis.tree import is_pure_expression
-from .types import INDEX, unsupported
+from .casts import convert
+from .types import INDEX, lower_type, unsupported
 from .writer import Handlers, Writer
 
 _AXES = (*BLOCK_AXES, *THREAD_AXES)
@@ -89,6 +93,22 @@ def barrier(w: Writer, *, of_warp: bool = False) -> bool:
         op.attributes[OF_WARP] = UnitAttr()
     w.insert(op)
     return True
+
+
+def shuffle(w: Writer, op: CallIntrinOp) -> None:
+    """Let the lanes of a warp exchange values."""
+    if w.launched is None:
+        raise unsupported(op, f"T.{op.intrinsic.data}: target llvm has no threads")
+    asked = shuffle_of(op)
+    lane = convert(w, w.value(asked.lane), dtype_of(asked.lane.type), dtype_of(i32))
+    made = w.insert(ShuffleOp(asked.mode, w.value(asked.value), lane, w.constant(asked.width, i32)))
+    w.bind(op.results[0], made.shuffled)
+
+
+def active_mask(w: Writer, op: CallIntrinOp) -> None:
+    """The lanes that are there: all of them."""
+    (result,) = op.results
+    w.bind(result, w.constant(wrap_int(ALL_LANES, dtype_of(result.type)), lower_type(result.type)))
 
 
 HANDLERS: Handlers = {LaunchThreadOp: _launch}

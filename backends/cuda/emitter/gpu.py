@@ -7,10 +7,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ....core.gpu import MOST_BLOCKS, MOST_THREADS
+from ....core.xdsl_compat import ShuffleOp
 from ....transforms.lowering.grids import OF_WARP
 from ...llvm.types import lanes
 from .arith import type_of
-from .expression import INT, PRIMARY, Expr, index
+from .expression import INT, PRIMARY, WIDTHS, Expr, index
 from .function import FunctionEmitter, Lowerings, unsupported
 from .memref import address_of
 from .types import scalar_type
@@ -61,6 +62,21 @@ def _barrier(f: FunctionEmitter, op: gpu.BarrierOp) -> None:
     f.statement("__syncwarp();" if OF_WARP in op.attributes else "__syncthreads();")
 
 
+_SHUFFLES = {"idx": "__shfl_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync", "xor": "__shfl_xor_sync"}
+
+
+def _shuffle(f: FunctionEmitter, op: ShuffleOp) -> None:
+    """All lanes of a warp come to it. What is narrower than an `int` is exchanged as one."""
+    if op.valid.uses:
+        raise unsupported(op, "CUDA does not say whether there is such a lane")
+    value, offset, width = f.operands([op.value, op.offset, op.width])
+    text = f"{_SHUFFLES[op.mode.data]}(0xffffffffu, {value.text}, {offset.text}, {width.text})"
+    kind = scalar_type(op.value.type)
+    if WIDTHS.get(kind, 32) < 32:
+        text = f"({kind}){text}"
+    f.define_effect(op.shuffled, Expr(text, PRIMARY, kind))
+
+
 def _return(f: FunctionEmitter, op: gpu.ReturnOp) -> None:
     if op.args:
         f.line(f"return {f.operand(op.args[0]).text};")
@@ -96,5 +112,6 @@ LOWERINGS: Lowerings = {
     gpu.GlobalIdOp: _global_id,
     gpu.BarrierOp: _barrier,
     gpu.ReturnOp: _return,
+    ShuffleOp: _shuffle,
     func.CallOp: _call,
 }

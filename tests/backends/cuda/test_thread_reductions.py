@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from stepwell import Schedule, build
+from stepwell import Schedule, UnsupportedError, build
 from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.oracle import run_oracle
 from stepwell.frontends.tvmscript import parse_tvmscript
@@ -139,5 +139,72 @@ def test_a_warp_waits_for_itself_and_a_block_for_all() -> None:
         sch.bind(row, "blockIdx.x")
         sch.bind(sch.split(k, [None, 64])[1], "threadIdx.x")
     source = build(sch.mod, target="cuda-emulated").source("cuda")
-    # Of 64 threads: in front of the first half, and of what reads the result. Inside of a warp: 5 steps.
-    assert (source.count("__syncthreads();"), source.count("__syncwarp();")) == (2, 10)
+    # Two reductions by two warps each: both wait once for what the first lane of each has.
+    counts = [source.count(text) for text in ("__syncthreads();", "__syncwarp();", "__shfl_down_sync")]
+    assert counts == [2, 0, 2 * (5 + 1)]
+
+
+def test_threads_that_are_no_neighbours_reduce_in_shared_memory() -> None:
+    """Threads of one result are 3 lanes apart, some of which lie in the next warp."""
+    program = """
+@T.prim_func
+def main(A: T.Buffer((3, 16), "int32"), B: T.Buffer((3,), "int32")):
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        for i in T.thread_binding(3, thread="threadIdx.x"):
+            for k in T.thread_binding(16, thread="threadIdx.y"):
+                with T.block("B"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    with T.init():
+                        B[vi] = 0
+                    B[vi] = B[vi] + A[vi, vk]
+"""
+    a, b = np.arange(48, dtype=np.int32).reshape(3, 16), np.zeros(3, np.int32)
+    lib = build(parse_tvmscript(program), target="cuda-emulated")
+    lib(a, b)
+    np.testing.assert_array_equal(b, a.sum(1))
+    source = lib.source("cuda")
+    assert "__shfl" not in source
+    assert source.count("__syncwarp();") + source.count("__syncthreads();") == 4
+
+
+WARPS = """
+@T.prim_func
+def main(A: T.Buffer((2, 4, 16), "int32"), B: T.Buffer((2, 4, 16), "int32")):
+    for b in T.thread_binding(2, thread="blockIdx.x"):
+        {outside}
+        for y in T.thread_binding(4, thread="threadIdx.y"):
+            {between}
+            for x in T.thread_binding(16, thread="threadIdx.x"):
+                W[x] = A[b, y, x]
+            for x in T.thread_binding(16, thread="threadIdx.x"):
+                B[b, y, x] = W[15 - x]
+"""
+
+
+@pytest.mark.parametrize("place", ["outside", "between"])
+def test_memory_of_a_warp_is_one_for_a_row_of_threads(place: str) -> None:
+    places = {"outside": "", "between": "", place: 'W = T.alloc_buffer((16,), "int32", scope="warp")'}
+    module = parse_tvmscript(WARPS.format(**places))
+    a = np.arange(128, dtype=np.int32).reshape(2, 4, 16)
+    for target in ("python", "cuda-emulated"):
+        b = np.zeros_like(a)
+        lib = build(module, target=target)
+        lib(a, b)
+        np.testing.assert_array_equal(b, a[:, :, ::-1])
+    source = lib.source("cuda")
+    assert "__shared__ __align__(16) int W[64];" in source
+    assert (source.count("__syncwarp();"), source.count("__syncthreads();")) == (1, 0)
+
+
+def test_memory_of_a_warp_is_only_loaded_and_stored() -> None:
+    program = """
+@T.prim_func
+def main(A: T.Buffer((16,), "int32")):
+    W = T.alloc_buffer((16,), "int32", scope="warp")
+    for x in T.thread_binding(16, thread="threadIdx.x"):
+        V = T.decl_buffer((16,), "int32", data=W.data, scope="warp")
+        V[x] = A[x]
+        A[x] = V[15 - x]
+"""
+    with pytest.raises(UnsupportedError, match="memory of a warp is only loaded and stored"):
+        build(parse_tvmscript(program), target="cuda-emulated")

@@ -80,3 +80,22 @@ tir.func @calls_it("A" %A: memref<4xf32>) {
 // CHECK:         func.func @calls_it(
 // CHECK-NEXT:      %[[D:.*]] = "gpu.alloc"()
 // CHECK-NEXT:      func.call @library(%[[D]])
+
+// Lanes of a warp exchange values.
+tir.func @lanes("A" %A: memref<8xf16>) {
+  tir.launch_thread "bx" %bx : i32 in 1 thread "blockIdx.x" {
+    tir.launch_thread "tx" %tx : i32 in 8 thread "threadIdx.x" {
+      %mask = tir.call_intrin "tvm_warp_activemask"() -> ui32
+      %x = tir.load %A[%tx] : memref<8xf16>
+      %eight = arith.constant 8 : i32
+      %warp = arith.constant 32 : i32
+      %y = tir.call_intrin "tvm_warp_shuffle_down"(%mask, %x, %tx, %eight, %warp) : ui32, f16, i32, i32, i32 -> f16
+      tir.store %y, %A[%tx] : memref<8xf16>
+    }
+  }
+}
+// CHECK:       "gpu.module"() <{sym_name = "lanes_kernels"}> ({
+// CHECK:         %[[width:.*]] = arith.constant 8 : i32
+// CHECK:         %[[x:.*]] = memref.load
+// CHECK:         %[[y:.*]], %{{.*}} = gpu.shuffle down %[[x]], %{{.*}}, %[[width]] : f16
+// CHECK:         memref.store %[[y]]

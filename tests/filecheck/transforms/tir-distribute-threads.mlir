@@ -70,3 +70,48 @@ tir.func @differs("A" %A: memref<8xi32>, "B" %B: memref<8xi32>) {
 // CHECK-NEXT:    tir.for thread_binding "tx" %[[t2:.*]] : i32 in [0 +: 8] thread "threadIdx.x" {
 // CHECK-NEXT:      %[[d2:.*]] = tir.let "d" %[[t2]] : i32
 // CHECK-NEXT:      tir.store %[[d2]], %A[%[[t2]]] : memref<8xi32>
+
+// A value that may be another one later is kept in memory of each thread, so what follows are statements of their own.
+tir.func @kept("A" %A: memref<8xi32>, "B" %B: memref<8xi32>) {
+  tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+    %a = tir.load %A[%tx] : memref<8xi32>
+    %x = tir.let "x" %a : i32
+    %zero = arith.constant 0 : i32
+    tir.store %zero, %A[%tx] : memref<8xi32>
+    tir.store %x, %B[%tx] : memref<8xi32>
+  }
+}
+// CHECK-LABEL: tir.func @kept(
+// CHECK-NEXT:    %[[x:.*]] = tir.alloc_buffer "x" attributes {{.*}} : memref<8x1xi32, "local">
+// CHECK-NEXT:    tir.for thread_binding "tx" %[[t1:.*]] : i32 in [0 +: 8] thread "threadIdx.x" {
+// CHECK-NEXT:      %[[a:.*]] = tir.load %A[%[[t1]]] : memref<8xi32>
+// CHECK:           tir.store %[[a]], %[[x]][%[[t1]], %{{.*}}] : memref<8x1xi32, "local">
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tir.for thread_binding "tx"
+// CHECK:           tir.store %{{.*}}, %A
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tir.for thread_binding "tx" %[[t3:.*]] : i32 in [0 +: 8] thread "threadIdx.x" {
+// CHECK:           %[[kept:.*]] = tir.load %[[x]][%[[t3]], %{{.*}}] : memref<8x1xi32, "local">
+// CHECK:           tir.store %[[kept]], %B[%[[t3]]] : memref<8xi32>
+
+// Memory of a warp is one for the threads that differ in threadIdx.x alone.
+tir.func @warp("A" %A: memref<4x8xi32>) {
+  %w = tir.alloc_buffer "w" : memref<8xi32, "warp">
+  tir.for thread_binding "ty" %ty : i32 in [0 +: 4] thread "threadIdx.y" {
+    tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+      %a = tir.load %A[%ty, %tx] : memref<4x8xi32>
+      tir.store %a, %w[%tx] : memref<8xi32, "warp">
+      %seven = arith.constant 7 : i32
+      %other = arith.subi %seven, %tx : i32
+      %b = tir.load %w[%other] : memref<8xi32, "warp">
+      tir.store %b, %A[%ty, %tx] : memref<4x8xi32>
+    }
+  }
+}
+// CHECK-LABEL: tir.func @warp(
+// CHECK-NEXT:    %[[w:.*]] = tir.alloc_buffer "w" : memref<4x8xi32, "shared">
+// CHECK-NEXT:    tir.for thread_binding "ty" %[[ty1:.*]] : i32
+// CHECK-NEXT:      tir.for thread_binding "tx" %[[tx1:.*]] : i32
+// CHECK:             tir.store %{{.*}}, %[[w]][%[[ty1]], %[[tx1]]] : memref<4x8xi32, "shared">
+// CHECK:         tir.for thread_binding "ty" %[[ty2:.*]] : i32
+// CHECK:             tir.load %[[w]][%[[ty2]], %{{.*}}] : memref<4x8xi32, "shared">

@@ -98,3 +98,29 @@ tir.func @counted("A" %A: memref<8xi32>) {
 }
 // CHECK:       tir.func @counted
 // CHECK-NOT:   tvm_storage_sync
+
+// Lanes that exchange values wait for each other by that alone, and memory of each thread is for nobody to wait for.
+tir.func @exchanged("A" %A: memref<64xf32>) {
+  %p = tir.alloc_buffer "p" : memref<64x1xf32, "local">
+  tir.launch_thread "bx" %bx : i32 in 1 thread "blockIdx.x" {
+    tir.for thread_binding "tx" %tx : i32 in [0 +: 64] thread "threadIdx.x" {
+      %zero = arith.constant 0 : i32
+      %a = tir.load %A[%tx] : memref<64xf32>
+      tir.store %a, %p[%tx, %zero] : memref<64x1xf32, "local">
+    }
+    tir.for serial "n" %n : i32 in [0 +: 2] {
+      tir.for thread_binding "tx" %tx : i32 in [0 +: 64] thread "threadIdx.x" {
+        %zero = arith.constant 0 : i32
+        %mask = tir.call_intrin "tvm_warp_activemask"() -> ui32
+        %mine = tir.load %p[%tx, %zero] : memref<64x1xf32, "local">
+        %warp = arith.constant 32 : i32
+        %got = tir.call_intrin "tvm_warp_shuffle_down"(%mask, %mine, %n, %warp, %warp) : ui32, f32, i32, i32, i32 -> f32
+        tir.store %got, %p[%tx, %zero] : memref<64x1xf32, "local">
+      }
+    }
+  }
+}
+// CHECK:       tir.func @exchanged
+// CHECK-NOT:   tvm_storage_sync
+// CHECK:       tvm_warp_shuffle_down
+// CHECK-NOT:   tvm_storage_sync

@@ -155,7 +155,47 @@ def test_a_matrix_times_a_vector_is_rows_for_several_threads(run: Any, rules: An
 def test_a_reduction_of_many_steps_is_divided_among_threads(run: Any, rules: Any) -> None:
     schedules = run(*_flat(function((5, 300), computes=row_sum)))
     assert rules(schedules) == {"S": "reduction"}
-    assert "rfactor" in str(schedules.trace)
+    trace = str(schedules.trace)
+    assert "rfactor" not in trace
+    assert trace.endswith('sch.bind(loop=l6, thread_axis="threadIdx.x")')
+
+
+@pytest.mark.parametrize(("shape", "parts"), [((16500,), 4), ((3, 33000), 8)])
+def test_several_blocks_share_a_long_sum(run: Any, rules: Any, shape: tuple[int, ...], parts: int) -> None:
+    def computes(a: Any) -> Any:
+        return OPERATORS["sum"].formula(a, axis=len(shape) - 1)
+
+    module, arrays = function(shape, computes=computes)
+    schedules = run(module, *arrays)
+    assert rules(schedules) == {"T_sum": "reduction by blocks"}
+    assert f"factors=[{parts}, None]" in str(schedules.trace)
+    again = Schedule(module)
+    again.replay(str(schedules.trace))
+    assert again.mod.script() == schedules.mod.script()
+
+
+def test_several_blocks_share_an_argmax(rules: Any) -> None:
+    a = te.placeholder((2, 17000), "int8", "A")
+    module = te.create_prim_func([a, b := OPERATORS["argmax"].formula(a, axis=1)])
+    schedules = schedule_gpu(module)
+    assert rules(schedules)["argmax_red_temp"] == "reduction by blocks"
+    numbers = RANDOM.integers(-9, 9, (2, 17000)).astype(np.int8)
+    numbers[0, 9999] = numbers[1, 5] = numbers[1, 12000] = 100
+    places = np.zeros(2, b.dtype)
+    build(schedules.mod, target="cuda-emulated")(numbers, places)
+    np.testing.assert_array_equal(places, [9999, 5])
+
+
+def test_few_long_rows_are_normalized_by_several_kernels(run: Any, rules: Any) -> None:
+    def computes(a: Any) -> Any:
+        return OPERATORS["nn.softmax"].formula(a)
+
+    schedules = run(*_flat(function((1, 16400), computes=computes)))
+    assert [*rules(schedules).values()] == ["reduction by blocks", "reduction by blocks", "elementwise"]
+    assert reasons(schedules)["normalization"] == "it is no reduction"
+    assert str(next(d for d in schedules.declined if d.rule == "normalization")) == (
+        "T_max: not normalization: its rows are few, and so long that several blocks do each"
+    )
 
 
 def test_a_sum_of_everything_is_one_block(run: Any, rules: Any) -> None:
@@ -187,6 +227,7 @@ def test_rules_say_why_they_decline() -> None:
         "convolution": "it is no reduction",
         "gemv": "it is no reduction",
         "normalization": "it is no reduction",
+        "reduction by blocks": "it is no reduction",
         "reduction": "it is no reduction",
         "transpose": "it reads in the order in which it writes",
     }
@@ -213,6 +254,24 @@ def test_a_sum_over_columns_is_done_by_one_thread_each() -> None:
     made, _ = function((64, 200), computes=computes)
     reason = "neighbours in memory belong to different results, of which there are many"
     assert reasons(schedule_gpu(made))["reduction"] == reason
+
+
+def test_what_threads_cannot_reduce_together_goes_to_another_rule(run: Any, rules: Any) -> None:
+    module = parse_tvmscript("""
+@T.prim_func
+def main(A: T.Buffer((8, 64), "float32"), S: T.Buffer((8,), "float32")):
+    for i, k in T.grid(8, 64):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                for n in range(2):
+                    S[vi] = T.float32(n)
+            S[vi] = S[vi] + A[vi, vk]
+""")
+    schedules = run(module, numbers(8, 64), numbers(8))
+    reason = "threads cannot reduce together: its init does more than to store to S"
+    assert reasons(schedules)["reduction"] == reason
+    assert rules(schedules) == {"S": "parallel loops"}
 
 
 def test_a_depthwise_convolution_is_no_product(run: Any, rules: Any) -> None:
