@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, VectorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -15,18 +15,14 @@ from ..core.dtypes import dtype_of
 from ..dialects.tir import (
     AllocBufferOp,
     FuncOp,
-    IfOp,
     LoadOp,
     RampOp,
     StoreOp,
     TirBuilder,
-    WhileOp,
-    constant_value,
     scope_of,
 )
 from .analysis.index import Analyzer, Lin, export
-from .analysis.iter_map import predicate_constraints
-from .analysis.regions import Box, Side, required_region, shape_sides
+from .analysis.regions import Side, required_region, shape_sides, touched_box
 from .analysis.tree import erase_if_dead
 from .lowering.places import sink
 
@@ -91,7 +87,7 @@ def _compact(alloc: AllocBufferOp, users: Sequence[LoadOp | StoreOp]) -> None:
     def is_fixed(value: SSAValue) -> bool:
         return value.owner is block or not outer.is_ancestor(value.owner)
 
-    boxes = [_box(analyzer, user, outer) for user in users]
+    boxes = [touched_box(analyzer, user, outer) for user in users]
     if any(box is None for box in boxes):
         return
     shape = shape_sides(analyzer, alloc.mixed_shape)
@@ -120,30 +116,6 @@ def _compact(alloc: AllocBufferOp, users: Sequence[LoadOp | StoreOp]) -> None:
 def _is_less(side: Side, whole: Side) -> bool:
     """Whether a side has a known extent, which is less than that of the buffer."""
     return not side.extent.terms and (bool(whole.extent.terms) or side.extent.const < whole.extent.const)
-
-
-def _box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) -> Box | None:
-    """What a load or store touches, under the branches inside of `outer`; None where an index is no sum."""
-    sides: list[tuple[Lin, Lin]] = []
-    for index in user.indices:
-        base, extent = index, 1
-        if isinstance(index.type, VectorType):
-            ramp = index.owner
-            stride = constant_value(ramp.stride) if isinstance(ramp, RampOp) else None
-            if not isinstance(ramp, RampOp) or not isinstance(stride, int) or stride < 0:
-                return None
-            base, extent = ramp.base, stride * (dtype_of(index.type).lanes - 1) + 1
-        sides.append((analyzer.exact(base), Lin(extent)))
-    box = Box(tuple(sides))
-    place, parent = user.parent, user.parent_op()
-    while parent is not None and parent is not outer:
-        if isinstance(parent, IfOp) and place is parent.then.block:
-            conditions, is_exact = predicate_constraints(analyzer, parent.condition)
-            box = Box(box.sides, (*box.conditions, *conditions), box.is_exact and is_exact)
-        elif isinstance(parent, IfOp | WhileOp):
-            box = replace(box, is_exact=False)
-        place, parent = parent.parent, parent.parent_op()
-    return box
 
 
 def _shift(analyzer: Analyzer, user: LoadOp | StoreOp, buffer: SSAValue, lows: Sequence[Lin]) -> None:

@@ -25,6 +25,7 @@ from ...dialects.tir import (
     constant_value,
 )
 from .dependence.affine import DIM, Affine, NotAffine, Parameters, condition, iterations
+from .filled import is_filled_before_reads
 from .index import Analyzer
 
 
@@ -35,6 +36,8 @@ def is_fresh_in_each_iteration(loop: Operation, buffer: SSAValue) -> bool:
     runs; where they are not, a read may be of any element and a write is none. False when the buffer is used by
     anything but loads and stores.
     """
+    if isinstance(loop, ForOp | LaunchThreadOp) and is_filled_before_reads(loop, buffer, _shape(buffer)):
+        return True
     try:
         accesses = _Collector(loop, buffer).collect()
     except _OpaqueUse:
@@ -186,7 +189,7 @@ class _Collector:
 
     def _side(self, dimension: int, function: isl.PwAff | None) -> isl.Map:
         """{ dimensions -> index }. What is out of bounds is excluded."""
-        extent = self._shape()[dimension]
+        extent = _shape(self.buffer)[dimension]
         index = Affine(self.analyzer, self.affine.parameters, 1)
         try:
             inside = index.range(0, 0, extent)
@@ -195,11 +198,6 @@ class _Collector:
         if function is None:
             return isl.Map.from_domain_and_range(self.affine.universe(), inside)
         return isl.Map.from_pw_aff(function).intersect_range(inside)
-
-    def _shape(self) -> Sequence[Mixed]:
-        if isinstance(op := self.buffer.owner, BufferOp):
-            return op.mixed_shape
-        return _type(self.buffer).get_shape()
 
     def _function(self, value: SSAValue) -> isl.PwAff | None:
         try:
@@ -224,6 +222,10 @@ class _Collector:
 def _type(buffer: SSAValue) -> MemRefType[Any]:
     assert isinstance(buffer.type, MemRefType)
     return buffer.type
+
+
+def _shape(buffer: SSAValue) -> Sequence[Mixed]:
+    return buffer.owner.mixed_shape if isinstance(buffer.owner, BufferOp) else _type(buffer).get_shape()
 
 
 def _rank(buffer: SSAValue) -> int:

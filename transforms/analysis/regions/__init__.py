@@ -9,7 +9,7 @@ Everything is a sum over *fixed* values (loops outside, symbols), while the othe
     axes = axes_region(analyzer, producer, [Demand(written_box(analyzer, write), needed)], is_fixed)
 """
 
-from .boxes import Box, Side, access_box, bindings, defined_outside, fixed_inside, shape_sides, written_box
+from .boxes import Box, Side, access_box, bindings, defined_outside, fixed_inside, shape_sides, touched_box, written_box
 from .coverage import why_not_covered
 from .relax import IsFixed
 from .required import required_region
@@ -28,6 +28,7 @@ __all__ = [
     "fixed_inside",
     "required_region",
     "shape_sides",
+    "touched_box",
     "why_not_covered",
     "written_box",
 ]

@@ -5,9 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.tir import AccessOp, Axis, BlockOp, ForOp, IfOp, Mixed, WhileOp
+from ....core.dtypes import dtype_of
+from ....dialects.tir import (
+    AccessOp,
+    Axis,
+    BlockOp,
+    ForOp,
+    IfOp,
+    LoadOp,
+    Mixed,
+    RampOp,
+    StoreOp,
+    WhileOp,
+    constant_value,
+)
 from ..index import Analyzer, Lin, type_range
 from ..iter_map import predicate_constraints
 from .relax import IsFixed
@@ -117,6 +131,30 @@ def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None =
                 break
         elif isinstance(parent, IfOp) and place is parent.then.block:
             box = _under(analyzer, box, parent.condition)
+        elif isinstance(parent, IfOp | WhileOp):
+            box = replace(box, is_exact=False)
+        place, parent = parent.parent, parent.parent_op()
+    return box
+
+
+def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) -> Box | None:
+    """What a load or store touches, under the branches inside of `outer`; None where an index is no sum."""
+    sides: list[tuple[Lin, Lin]] = []
+    for index in user.indices:
+        base, extent = index, 1
+        if isinstance(index.type, VectorType):
+            ramp = index.owner
+            stride = constant_value(ramp.stride) if isinstance(ramp, RampOp) else None
+            if not isinstance(ramp, RampOp) or not isinstance(stride, int) or stride < 0:
+                return None
+            base, extent = ramp.base, stride * (dtype_of(index.type).lanes - 1) + 1
+        sides.append((analyzer.exact(base), Lin(extent)))
+    box = Box(tuple(sides))
+    place, parent = user.parent, user.parent_op()
+    while parent is not None and parent is not outer:
+        if isinstance(parent, IfOp) and place is parent.then.block:
+            conditions, is_exact = predicate_constraints(analyzer, parent.condition)
+            box = Box(box.sides, (*box.conditions, *conditions), box.is_exact and is_exact)
         elif isinstance(parent, IfOp | WhileOp):
             box = replace(box, is_exact=False)
         place, parent = parent.parent, parent.parent_op()

@@ -1,0 +1,88 @@
+"""Whether one store fills all of a buffer that is read behind it, seen by the form of its indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from ...core.dtypes import dtype_of
+from ...dialects.tir import AttrOp, ForOp, LaunchThreadOp, LoadOp, Mixed, RampOp, StoreOp, constant_value
+from .index import Analyzer, Lin
+from .iter_map import Domain, IterVar, iteration_domain, why_not_onto
+from .regions import Box, IsFixed, Side, required_region, shape_sides, touched_box
+from .scopes import ancestors
+
+
+def is_filled_before_reads(loop: ForOp | LaunchThreadOp, buffer: SSAValue, shape: Sequence[Mixed]) -> bool:
+    """Whether each iteration of a loop first writes a box of a buffer, by one store, and then reads inside of it alone.
+
+    False where that is not seen, and if anything but loads and stores uses the buffer. Copies that threads divide among
+    them write a box by sums of digits, which isl takes long to find out.
+    """
+    users = [use.operation for use in buffer.uses if loop.is_ancestor(use.operation)]
+    loads, stores = [op for op in users if isinstance(op, LoadOp)], [op for op in users if isinstance(op, StoreOp)]
+    if len(loads) + len(stores) < len(users) or not loads:
+        return False
+    # What holds in each iteration of a loop inside around all of them holds in those of `loop`.
+    inside = [op for op in ancestors(loads[0]) if isinstance(op, ForOp | LaunchThreadOp) and loop.is_ancestor(op)]
+    return any(
+        _is_filled(inner, loads, stores, shape) for inner in inside if all(inner.is_ancestor(user) for user in users)
+    )
+
+
+def _is_filled(
+    loop: ForOp | LaunchThreadOp, loads: Sequence[LoadOp], stores: Sequence[StoreOp], shape: Sequence[Mixed]
+) -> bool:
+    analyzer = Analyzer()
+    sides = shape_sides(analyzer, shape)
+
+    def is_fixed(value: SSAValue) -> bool:
+        return value is loop.variable or not loop.is_ancestor(value.owner)
+
+    first = [op for op in stores if all(_comes_first(loop, op, load) for load in loads)]
+    read = _region(analyzer, [touched_box(analyzer, op, loop) for op in loads], is_fixed, sides) if first else None
+    return read is not None and any(_fills(analyzer, loop, op, read, is_fixed, sides) for op in first)
+
+
+def _region(analyzer: Analyzer, boxes: Sequence[Box | None], is_fixed: IsFixed, shape: list[Side]) -> list[Side] | None:
+    known = [box for box in boxes if box is not None]
+    region = required_region(analyzer, known, is_fixed, shape) if len(known) == len(boxes) else None
+    return region if isinstance(region, list) else None
+
+
+def _comes_first(loop: ForOp | LaunchThreadOp, op: Operation, other: Operation) -> bool:
+    """Whether the statement of a loop that an op is in is in front of that of another one."""
+    a, b = (loop.body.block.find_ancestor_op_in_block(each) for each in (op, other))
+    return a is not None and b is not None and a is not b and a.is_before_in_block(b)
+
+
+def _fills(
+    analyzer: Analyzer,
+    loop: ForOp | LaunchThreadOp,
+    store: StoreOp,
+    read: Sequence[Side],
+    is_fixed: IsFixed,
+    shape: list[Side],
+) -> bool:
+    """Whether a store, in each iteration of a loop, writes all of a box that another one lies in."""
+    around = list(ancestors(store))
+    inside = around[: around.index(loop)]
+    loops = [op for op in reversed(inside) if isinstance(op, ForOp | LaunchThreadOp)]
+    written = _region(analyzer, [touched_box(analyzer, store, loop)], is_fixed, shape)
+    if store.predicate is not None or written is None or len(loops) < sum(not isinstance(op, AttrOp) for op in inside):
+        return False
+    if any(any(side.leaves(analyzer, whole)) for side, whole in zip(read, written, strict=True)):
+        return False
+    domain = iteration_domain(analyzer, loops)
+    lanes, indices = list[IterVar](), list[Lin]()
+    for index in store.indices:
+        if isinstance(ramp := index.owner, RampOp):
+            lanes.append(IterVar(index, Lin(), Lin(dtype_of(index.type).lanes)))
+            indices.append(analyzer.exact(ramp.base) + Lin.of(index) * int(constant_value(ramp.stride) or 0))
+        else:
+            indices.append(analyzer.exact(index))
+    domain = Domain((*domain.variables, *lanes), domain.constraints, domain.exact)
+    if any(variable.extent.terms for variable in domain.variables):
+        return False
+    return why_not_onto(analyzer, domain, indices, [(side.low, side.extent) for side in written]) is None
