@@ -19,6 +19,7 @@ PASSES: dict[str, str] = {
     "convert-tir-to-scf": "ConvertTirToScfPass",
     "gpu-outline-kernels": "GpuOutlineKernelsPass",
     "legalize-small-floats": "LegalizeSmallFloatsPass",
+    "legalize-small-integers": "LegalizeSmallIntegersPass",
     "relay-eliminate-dead-code": "RelayEliminateDeadCodePass",
     "relay-fold-constants": "RelayFoldConstantsPass",
     "relay-fold-scale-axis": "RelayFoldScaleAxisPass",

@@ -36,6 +36,7 @@ from . import get_all_passes
 from .convert_te_to_tir import ConvertTeToTirPass
 from .convert_tir_to_scf import ConvertTirToScfPass
 from .legalize_small_floats import LegalizeSmallFloatsPass
+from .legalize_small_integers import LegalizeSmallIntegersPass
 from .lowering.module import KERNEL
 from .lowering.types import where
 from .tir_lower_match_buffers import TirLowerMatchBuffersPass
@@ -159,7 +160,7 @@ def tir_to_launches(arch: str = "sm_90") -> list[ModulePass]:
         TirCheckLaunchesPass(arch=arch),
         ConvertTirToScfPass(launches=True),
         GpuOutlineKernelsPass(),
-        *clean_upstream(),
+        *clean_device(),
     ]
 
 
@@ -171,6 +172,11 @@ def tir_to_upstream() -> list[ModulePass]:
 def clean_upstream() -> list[ModulePass]:
     """What the LLVM emitter asks for beyond plain MLIR."""
     return [LegalizeSmallFloatsPass()]
+
+
+def clean_device() -> list[ModulePass]:
+    """What the CUDA emitter asks for beyond plain MLIR."""
+    return [*clean_upstream(), LegalizeSmallIntegersPass()]
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,12 @@ from xdsl.dialects.llvm import IntToPtrOp, LLVMPointerType, PtrToIntOp, ZeroOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import UnsupportedError
-from ...llvm.types import byte_size, is_bool, layout_of
+from ...llvm.types import bit_width, byte_size, is_bool, layout_of
 from .arith import narrow, pointer_to
 from .expression import LONG, PRIMARY, UNARY, Expr, binary, index, number, select, to_unsigned
 from .expression import cast as cast_to
 from .function import UNKNOWN, Buffer, FunctionEmitter, Lowerings, contiguous_strides, unsupported
-from .types import memory_type, scalar_type
+from .types import holds_more, masked, memory_type, scalar_type
 
 ALIGNMENT = 16
 """Bytes: the widest access, and how the arguments of kernels and what is allocated is aligned."""
@@ -77,8 +77,10 @@ def address_of(buffer: Buffer, where: Expr) -> Expr:
 
 
 def loaded(element: Expr, type: Attribute, where: Expr) -> Expr:
-    """The value in an element of memory; any byte but 0 is a true i1."""
+    """The value in an element of memory; any byte but 0 is a true i1, of other types only their bits are read."""
     value = Expr(element.text, PRIMARY, scalar_type(type), reads=True)
+    if holds_more(type):
+        return masked(value, (1 << bit_width(type)) - 1)
     return binary("!=", value, number(0), "bool") if is_bool(type) else value
 
 
