@@ -114,11 +114,11 @@ def to_tir(module: ModuleOp) -> list[ModulePass]:
 def resolve_tir(launches: bool = False) -> list[ModulePass]:
     """From programs as people write and schedule them, or tensors, to loops, branches and accesses of buffers.
 
-    launches: for a GPU, whose blocks and threads have memory of their own.
+    launches: for a GPU, whose blocks and threads have memory of their own, and whose text names blocks.
     """
     return [
         *te_to_tir(),
-        TirResolveBlocksPass(),
+        TirResolveBlocksPass(names=launches),
         TirLowerMatchBuffersPass(),
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),

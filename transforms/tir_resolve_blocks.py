@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ..dialects.tir import Axis, BlockOp, IfOp, InitOp, TirBuilder, constant_value
+from ..dialects.tir import (
+    AttrOp,
+    Axis,
+    BlockOp,
+    CallExternOp,
+    CallIntrinOp,
+    EvaluateOp,
+    ForOp,
+    IfOp,
+    InitOp,
+    StoreOp,
+    TirBuilder,
+    WhileOp,
+    constant_value,
+)
+from .lowering.types import BLOCK
+
+_STATEMENTS = (StoreOp, ForOp, IfOp, WhileOp, AttrOp, EvaluateOp, CallExternOp, CallIntrinOp)
 
 
+@dataclass(frozen=True)
 class TirResolveBlocksPass(ModulePass):
     """Replace each block by its statements: axes by what they are bound to, predicate and init by `tir.if`.
 
@@ -39,6 +59,8 @@ class TirResolveBlocksPass(ModulePass):
           ...
         }
 
+    names: whether each statement of a block keeps its name, as the attribute `stepwell.block`.
+
     Must hold before: nothing.
 
     Gone after: tir.block, tir.init, tir.access.
@@ -46,10 +68,23 @@ class TirResolveBlocksPass(ModulePass):
 
     name = "tir-resolve-blocks"
 
+    names: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         # A block comes before those inside it, so these are resolved where their outer one has put them.
-        for block in [b for b in op.walk() if isinstance(b, BlockOp)]:
+        blocks = [b for b in op.walk() if isinstance(b, BlockOp)]
+        for block in blocks:
+            if self.names:
+                _name_statements(block)
+        for block in blocks:
             _resolve(block)
+
+
+def _name_statements(block: BlockOp) -> None:
+    """Let what a block does say so, but for what other blocks are in."""
+    for op in block.walk():
+        if isinstance(op, _STATEMENTS) and not any(isinstance(inner, BlockOp) for inner in op.walk()):
+            op.attributes[BLOCK] = block.block_name
 
 
 def _resolve(op: BlockOp) -> None:

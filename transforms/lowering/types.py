@@ -18,6 +18,9 @@ BOOL = IntegerType(1)
 I32 = IntegerType(32)
 I64 = IntegerType(64)
 
+BLOCK = "stepwell.block"
+"""The attribute of a statement that names the block it is of."""
+
 
 @cache
 def lower_type(type: Attribute) -> Attribute:

@@ -135,7 +135,8 @@ def _passed(parameter: KernelParameter, value: Any) -> Any:
         case "scalar" if parameter.dtype in ("float16", "bfloat16"):
             return Half(int(np.array(value, numpy_dtype(parameter.dtype)).view(np.uint16)))
         case "scalar" if parameter.ctype == "unsigned char":
-            return int(np.array(value, numpy_dtype(parameter.dtype)).view(np.uint8))
+            bits = value if isinstance(value, np.generic) else np.array(value, numpy_dtype(parameter.dtype))
+            return int(bits.view(np.uint8))
         case "size":
             return value.shape[parameter.axis]
         case "stride":
