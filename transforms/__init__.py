@@ -34,6 +34,7 @@ PASSES: dict[str, str] = {
     "tir-compact-buffers": "TirCompactBuffersPass",
     "tir-distribute-threads": "TirDistributeThreadsPass",
     "tir-insert-barriers": "TirInsertBarriersPass",
+    "tir-interleave-vthreads": "TirInterleaveVthreadsPass",
     "tir-launch-blocks": "TirLaunchBlocksPass",
     "tir-launch-threads": "TirLaunchThreadsPass",
     "tir-lower-match-buffers": "TirLowerMatchBuffersPass",

@@ -39,6 +39,7 @@ from .legalize_small_floats import LegalizeSmallFloatsPass
 from .legalize_small_integers import LegalizeSmallIntegersPass
 from .lowering.module import KERNEL
 from .lowering.types import where
+from .tir_interleave_vthreads import TirInterleaveVthreadsPass
 from .tir_lower_match_buffers import TirLowerMatchBuffersPass
 from .tir_plan_allocations import TirPlanAllocationsPass
 from .tir_resolve_blocks import TirResolveBlocksPass
@@ -124,6 +125,7 @@ def resolve_tir(launches: bool = False) -> list[ModulePass]:
         TirSimplifyPass(unit_loops=True),
         TirVectorizeLoopsPass(),
         TirPlanAllocationsPass(launches=launches),
+        *([] if launches else [TirInterleaveVthreadsPass(serial=True)]),
     ]
 
 
@@ -138,6 +140,7 @@ def launch_tir() -> list[ModulePass]:
     return [
         TirLaunchBlocksPass(),
         TirCompactBuffersPass(scopes=("local",)),
+        TirInterleaveVthreadsPass(),
         TirDistributeThreadsPass(),
         TirCompactBuffersPass(scopes=("shared", "shared.dyn")),
         TirInsertBarriersPass(),
