@@ -106,6 +106,7 @@ def _outline(function: func.FuncOp, launches: Sequence[gpu.LaunchOp]) -> None:
             SymbolRefAttr(f"{name}_kernels", [StringAttr(kernel)]),
             [launch.gridSizeX, launch.gridSizeY, launch.gridSizeZ],
             [launch.blockSizeX, launch.blockSizeY, launch.blockSizeZ],
+            dynamicSharedMemorySize=launch.dynamicSharedMemorySize,
             kernelOperands=operands,
         )
         call.location = launch.location

@@ -136,6 +136,7 @@ def launch_tir() -> list[ModulePass]:
     from .tir_insert_barriers import TirInsertBarriersPass
     from .tir_launch_blocks import TirLaunchBlocksPass
     from .tir_launch_threads import TirLaunchThreadsPass
+    from .tir_pad_buffers import TirPadBuffersPass
 
     return [
         TirLaunchBlocksPass(),
@@ -143,6 +144,7 @@ def launch_tir() -> list[ModulePass]:
         TirInterleaveVthreadsPass(),
         TirDistributeThreadsPass(),
         TirCompactBuffersPass(scopes=("shared", "shared.dyn")),
+        TirPadBuffersPass(),
         TirInsertBarriersPass(),
         TirLaunchThreadsPass(),
         TirSimplifyPass(unit_loops=True),
@@ -151,6 +153,7 @@ def launch_tir() -> list[ModulePass]:
 
 def tir_to_launches(arch: str = "sm_90") -> list[ModulePass]:
     """From loops and blocks, scheduled or not, to plain MLIR with functions of a GPU. arch: whose limits hold."""
+    from .gpu_merge_shared_memory import GpuMergeSharedMemoryPass
     from .gpu_outline_kernels import GpuOutlineKernelsPass
     from .tir_check_launches import TirCheckLaunchesPass
     from .tir_lower_thread_reductions import TirLowerThreadReductionsPass
@@ -162,6 +165,7 @@ def tir_to_launches(arch: str = "sm_90") -> list[ModulePass]:
         *launch_tir(),
         TirCheckLaunchesPass(arch=arch),
         ConvertTirToScfPass(launches=True),
+        GpuMergeSharedMemoryPass(arch=arch),
         GpuOutlineKernelsPass(),
         *clean_device(),
     ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.tir import (
+    AllocBufferOp,
     AttrOp,
     Axis,
     BlockOp,
@@ -25,7 +26,8 @@ from ..dialects.tir import (
     WhileOp,
     constant_value,
 )
-from .lowering.types import BLOCK
+from .analysis.memories import memory_of
+from .lowering.types import ALIGNED, BLOCK
 
 _STATEMENTS = (StoreOp, ForOp, IfOp, WhileOp, AttrOp, EvaluateOp, CallExternOp, CallIntrinOp)
 
@@ -89,6 +91,7 @@ def _name_statements(block: BlockOp) -> None:
 
 def _resolve(op: BlockOp) -> None:
     axes, body = op.axes, op.body.block
+    _say_alignments(op)
     for access in op.accesses:
         access.detach()
         access.erase()
@@ -106,6 +109,23 @@ def _resolve(op: BlockOp) -> None:
         _move_all(body, guard.then.block)
     op.detach()
     op.erase()
+
+
+def _say_alignments(op: BlockOp) -> None:
+    """Let allocations say which alignments a block asks for (`Schedule.storage_align`)."""
+    rows = None if op.annotations is None else op.annotations.data.get("buffer_dim_align")
+    written = [access.buffer for access in op.accesses if access.kind.data == "writes"]
+    found: dict[AllocBufferOp, list[tuple[int, int, int]]] = {}
+    for row in rows.data if isinstance(rows, ArrayAttr) else ():  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        numbers = [n.value.data for n in row.data if isinstance(n, IntegerAttr)] if isinstance(row, ArrayAttr) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        if len(numbers) == 4 and 0 <= numbers[0] < len(written):
+            index, axis, factor, offset = numbers
+            memory = memory_of(written[index])
+            if memory is not None and isinstance(memory.owner, AllocBufferOp) and memory is written[index]:
+                rank = memory.owner.type.get_num_dims()
+                found.setdefault(memory.owner, []).append((rank - axis, factor, offset))
+    for alloc, alignments in found.items():
+        alloc.attributes[ALIGNED] = ArrayAttr([ArrayAttr([IntegerAttr(n, i32) for n in row]) for row in alignments])
 
 
 def _resolve_init(init: InitOp, axes: list[Axis]) -> None:

@@ -153,10 +153,13 @@ def _up(size: int, alignment: int) -> int:
 def _dynamic_shared(f: FunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[Expr, int]:
     if not f.is_kernel:
         raise unsupported(op, "dynamic shared memory belongs to a kernel")
+    alignment = _alignment(op, ALIGNMENT)
     if not f.dynamic_shared_bytes:
-        f.line(f"extern __shared__ __align__({ALIGNMENT}) unsigned char {SHARED_DYNAMIC}[];")
+        f.line(f"extern __shared__ __align__({alignment}) unsigned char {SHARED_DYNAMIC}[];")
     start = _up(f.dynamic_shared_bytes, ALIGNMENT)
     f.dynamic_shared_bytes = start + count * byte_size(element(op.memref))
+    if start == 0 and all(isinstance(use.operation, memref.ViewOp) for use in op.memref.uses):
+        return Expr(SHARED_DYNAMIC, PRIMARY, "unsigned char*"), alignment
     base = Expr(SHARED_DYNAMIC if start == 0 else f"{SHARED_DYNAMIC} + {start}", PRIMARY, "unsigned char*")
     return f.local(pointer_to(f, base, kind, False), op.memref.name_hint or "buffer"), ALIGNMENT
 
