@@ -14,6 +14,7 @@ from ..core.dtypes import dtype_of
 from ..core.errors import UnsupportedError
 from ..core.gpu import MOST_BLOCKS, MOST_THREADS, MOST_THREADS_IN_ALL, STATIC_SHARED_BYTES, shared_bytes
 from ..dialects.tir import AllocBufferOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, scope_of
+from .analysis.atomics import is_atomic
 from .analysis.threads import BLOCK_AXES, THREAD_AXES, axis_of, outermost
 from .lowering.types import where
 
@@ -51,7 +52,7 @@ class TirCheckLaunchesPass(ModulePass):
                 _check_sizes(kernel)
                 _check_shared(kernel)
         for inner in op.walk():
-            if isinstance(inner, LoadOp | StoreOp):
+            if isinstance(inner, LoadOp | StoreOp) or is_atomic(inner):
                 _check_place(inner)
 
 
@@ -97,7 +98,7 @@ def _check_shared(kernel: Operation) -> None:
         )
 
 
-def _check_place(op: LoadOp | StoreOp) -> None:
+def _check_place(op: Operation) -> None:
     """UnsupportedError for an element of memory of the device that the host would touch."""
     parent = op.parent_op()
     while parent is not None and not (isinstance(parent, LaunchThreadOp) and axis_of(parent) is not None):

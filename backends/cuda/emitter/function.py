@@ -25,7 +25,9 @@ from .types import is_index, memory_type, scalar_type
 
 _LONGEST = 100  # characters of an expression that becomes part of another
 
-_EFFECTS = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp, gpu.BarrierOp, func.CallOp, cf.AssertOp)
+_EFFECTS = (
+    memref.StoreOp, memref.AtomicRMWOp, vector.StoreOp, vector.MaskedStoreOp, gpu.BarrierOp, func.CallOp, cf.AssertOp,
+)  # fmt: skip
 
 
 _DECLARATIONS = (memref.AllocaOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BarrierOp)

@@ -28,7 +28,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....core.errors import UnsupportedError
 from ...llvm.types import bit_width, byte_size, is_bool, layout_of
 from .arith import narrow, pointer_to
-from .expression import LONG, PRIMARY, UNARY, Expr, binary, index, number, select, to_unsigned
+from .expression import LONG, PRIMARY, UNARY, UNSIGNED, WIDTHS, Expr, binary, index, number, select, to_unsigned
 from .expression import cast as cast_to
 from .function import UNKNOWN, Buffer, FunctionEmitter, Lowerings, contiguous_strides, unsupported
 from .types import holds_more, masked, memory_type, scalar_type
@@ -100,6 +100,26 @@ def _store(f: FunctionEmitter, op: memref.StoreOp) -> None:
 def stored(value: Expr, type: Attribute) -> str:
     """A value as it is assigned to an element of memory: an `index` has 64 bits there."""
     return value.wide.text if value.wide is not None else value.text
+
+
+_ATOMIC = {0: "atomicAdd", 1: "atomicAdd", 4: "atomicMax", 5: "atomicMax", 7: "atomicMin", 8: "atomicMin"}
+_UNSIGNED_ATOMICS = (5, 8)
+
+
+def _atomic(f: FunctionEmitter, op: memref.AtomicRMWOp) -> None:
+    """CUDA has the functions for some types; a sum of 64 bits is one of unsigned numbers."""
+    kind, type = op.kind.value.data, scalar_type(op.value.type)
+    if kind not in _ATOMIC or type not in ("int", LONG, "float", "double"):
+        raise unsupported(op, f"no atomic operation {kind} on {op.value.type}")
+    value, buffer = f.operand(op.value), f.buffer(op.memref)
+    pointer = address_of(buffer, position(buffer, f.operands(op.indices)))
+    if kind in _UNSIGNED_ATOMICS or (kind == 1 and type == LONG):
+        value, pointer = to_unsigned(value), pointer_to(f, pointer, UNSIGNED[WIDTHS[type]], False)
+    done = Expr(f"{_ATOMIC[kind]}({pointer.text}, {value.text})", PRIMARY, pointer.type.rstrip("*"))
+    if op.result.uses:
+        f.define_effect(op.result, done if done.type == type else cast_to(type, done))
+    else:
+        f.statement(f"{done.text};")
 
 
 # making buffers
@@ -349,6 +369,7 @@ def _null(f: FunctionEmitter, op: ZeroOp) -> None:
 LOWERINGS: Lowerings = {
     memref.LoadOp: _load,
     memref.StoreOp: _store,
+    memref.AtomicRMWOp: _atomic,
     memref.AllocaOp: _alloca,
     memref.GetGlobalOp: _get_global,
     memref.DimOp: _dim,
