@@ -26,8 +26,9 @@ class GpuOutlineKernelsPass(ModulePass):
     """Make a function of the device of each launch, and leave a call of it with the numbers of blocks and threads.
 
     The functions are in one gpu.module, named after the function that launches them. They take what the launch uses;
-    constants are copied. Memory that is given to kernels, of the function that allocates it or of one that it calls, is
-    allocated on the device; so is what C functions are given by functions whose attribute `stepwell.on_device` says so.
+    constants are copied, and so are declarations of the C functions they call. Memory that is given to kernels, of the
+    function that allocates it or of one that it calls, is allocated on the device; so is what C functions are given by
+    functions whose attribute `stepwell.on_device` says so.
 
     Before
         func.func @main(%A: memref<8xf32>) {
@@ -66,6 +67,27 @@ class GpuOutlineKernelsPass(ModulePass):
                 op.attributes["gpu.container_module"] = UnitAttr()
                 _outline(function, launches)
         _DeviceMemory(functions).allocate()
+        _move_declarations(op)
+
+
+def _move_declarations(module: ModuleOp) -> None:
+    """Declare the C functions that kernels call beside them, and not for the host if it does not call them."""
+    block = module.body.block
+    declared = {op.sym_name.data: op for op in block.ops if isinstance(op, func.FuncOp) and op.is_declaration}
+    host: set[str] = set()
+    device: set[str] = set()
+    for top in list(block.ops):
+        called = {op.callee.string_value() for op in top.walk() if isinstance(op, func.CallOp)} & declared.keys()
+        if not isinstance(top, gpu.ModuleOp):
+            host |= called
+            continue
+        device |= called
+        known = {op.sym_name.data for op in top.body.block.ops if isinstance(op, func.FuncOp)}
+        for name in sorted(called - known):
+            top.body.block.add_op(declared[name].clone())
+    for name in device - host:
+        declared[name].detach()
+        declared[name].erase()
 
 
 def _outline(function: func.FuncOp, launches: Sequence[gpu.LaunchOp]) -> None:
@@ -84,6 +106,7 @@ def _outline(function: func.FuncOp, launches: Sequence[gpu.LaunchOp]) -> None:
             SymbolRefAttr(f"{name}_kernels", [StringAttr(kernel)]),
             [launch.gridSizeX, launch.gridSizeY, launch.gridSizeZ],
             [launch.blockSizeX, launch.blockSizeY, launch.blockSizeZ],
+            dynamicSharedMemorySize=launch.dynamicSharedMemorySize,
             kernelOperands=operands,
         )
         call.location = launch.location

@@ -36,8 +36,10 @@ from . import get_all_passes
 from .convert_te_to_tir import ConvertTeToTirPass
 from .convert_tir_to_scf import ConvertTirToScfPass
 from .legalize_small_floats import LegalizeSmallFloatsPass
+from .legalize_small_integers import LegalizeSmallIntegersPass
 from .lowering.module import KERNEL
 from .lowering.types import where
+from .tir_interleave_vthreads import TirInterleaveVthreadsPass
 from .tir_lower_match_buffers import TirLowerMatchBuffersPass
 from .tir_plan_allocations import TirPlanAllocationsPass
 from .tir_resolve_blocks import TirResolveBlocksPass
@@ -113,16 +115,17 @@ def to_tir(module: ModuleOp) -> list[ModulePass]:
 def resolve_tir(launches: bool = False) -> list[ModulePass]:
     """From programs as people write and schedule them, or tensors, to loops, branches and accesses of buffers.
 
-    launches: for a GPU, whose blocks and threads have memory of their own.
+    launches: for a GPU, whose blocks and threads have memory of their own, and whose text names blocks.
     """
     return [
         *te_to_tir(),
-        TirResolveBlocksPass(),
+        TirResolveBlocksPass(names=launches),
         TirLowerMatchBuffersPass(),
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),
         TirVectorizeLoopsPass(),
         TirPlanAllocationsPass(launches=launches),
+        *([] if launches else [TirInterleaveVthreadsPass(serial=True)]),
     ]
 
 
@@ -133,12 +136,15 @@ def launch_tir() -> list[ModulePass]:
     from .tir_insert_barriers import TirInsertBarriersPass
     from .tir_launch_blocks import TirLaunchBlocksPass
     from .tir_launch_threads import TirLaunchThreadsPass
+    from .tir_pad_buffers import TirPadBuffersPass
 
     return [
         TirLaunchBlocksPass(),
         TirCompactBuffersPass(scopes=("local",)),
+        TirInterleaveVthreadsPass(),
         TirDistributeThreadsPass(),
         TirCompactBuffersPass(scopes=("shared", "shared.dyn")),
+        TirPadBuffersPass(),
         TirInsertBarriersPass(),
         TirLaunchThreadsPass(),
         TirSimplifyPass(unit_loops=True),
@@ -147,6 +153,7 @@ def launch_tir() -> list[ModulePass]:
 
 def tir_to_launches(arch: str = "sm_90") -> list[ModulePass]:
     """From loops and blocks, scheduled or not, to plain MLIR with functions of a GPU. arch: whose limits hold."""
+    from .gpu_merge_shared_memory import GpuMergeSharedMemoryPass
     from .gpu_outline_kernels import GpuOutlineKernelsPass
     from .tir_check_launches import TirCheckLaunchesPass
     from .tir_lower_thread_reductions import TirLowerThreadReductionsPass
@@ -158,8 +165,9 @@ def tir_to_launches(arch: str = "sm_90") -> list[ModulePass]:
         *launch_tir(),
         TirCheckLaunchesPass(arch=arch),
         ConvertTirToScfPass(launches=True),
+        GpuMergeSharedMemoryPass(arch=arch),
         GpuOutlineKernelsPass(),
-        *clean_upstream(),
+        *clean_device(),
     ]
 
 
@@ -171,6 +179,11 @@ def tir_to_upstream() -> list[ModulePass]:
 def clean_upstream() -> list[ModulePass]:
     """What the LLVM emitter asks for beyond plain MLIR."""
     return [LegalizeSmallFloatsPass()]
+
+
+def clean_device() -> list[ModulePass]:
+    """What the CUDA emitter asks for beyond plain MLIR."""
+    return [*clean_upstream(), LegalizeSmallIntegersPass()]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ..core.dtypes import dtype_of
 from ..core.errors import UnsupportedError
 from ..core.gpu import MOST_BLOCKS, MOST_THREADS, MOST_THREADS_IN_ALL, STATIC_SHARED_BYTES, shared_bytes
 from ..dialects.tir import AllocBufferOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, scope_of
+from .analysis.atomics import is_atomic
 from .analysis.threads import BLOCK_AXES, THREAD_AXES, axis_of, outermost
 from .lowering.types import where
 
@@ -45,13 +46,13 @@ class TirCheckLaunchesPass(ModulePass):
     arch: str = "sm_90"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        available = shared_bytes(self.arch)
+        shared_bytes(self.arch)  # an OptionError if it is not known
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
             for kernel in outermost(function, BLOCK_AXES):
                 _check_sizes(kernel)
-                _check_shared(kernel, available, self.arch)
+                _check_shared(kernel)
         for inner in op.walk():
-            if isinstance(inner, LoadOp | StoreOp):
+            if isinstance(inner, LoadOp | StoreOp) or is_atomic(inner):
                 _check_place(inner)
 
 
@@ -79,31 +80,25 @@ def _check_sizes(kernel: Operation) -> None:
         )
 
 
-def _check_shared(kernel: Operation, available: int, arch: str) -> None:
-    """UnsupportedError for more shared memory than a block of threads can have."""
-    found: dict[str, dict[str, int]] = {"shared": {}, "shared.dyn": {}}
+def _check_shared(kernel: Operation) -> None:
+    """UnsupportedError for more static shared memory than a block of threads can have."""
+    found: dict[str, int] = {}
     for op in kernel.walk():
-        if isinstance(op, AllocBufferOp) and (scope := scope_of(op.type)) in found:
+        if isinstance(op, AllocBufferOp) and (scope := scope_of(op.type)) in ("shared", "shared.dyn"):
             name = op.buffer_name.data
             extents = [n for n in op.mixed_shape if isinstance(n, int)]
             if len(extents) != len(op.mixed_shape):
                 raise UnsupportedError(f"{where(op)}the size of {name}, in shared memory, is not known")
-            found[scope][name] = found[scope].get(name, 0) + prod(extents) * dtype_of(op.type.element_type).bytes
-    static, total = sum(found["shared"].values()), sum(n for sizes in found.values() for n in sizes.values())
-    if static > STATIC_SHARED_BYTES:
+            if scope == "shared":
+                found[name] = found.get(name, 0) + prod(extents) * dtype_of(op.type.element_type).bytes
+    if (static := sum(found.values())) > STATIC_SHARED_BYTES:
+        listed = ", ".join(f"{name}: {n}" for name, n in found.items())
         raise UnsupportedError(
-            f"{where(kernel)}{_sum(found['shared'])} of scope shared, expected at most {STATIC_SHARED_BYTES}"
+            f"{where(kernel)}{static} bytes ({listed}) of scope shared, expected at most {STATIC_SHARED_BYTES}"
         )
-    if total > available:
-        both = {**found["shared"], **found["shared.dyn"]}
-        raise UnsupportedError(f"{where(kernel)}{_sum(both)} of shared memory, expected at most {available} on {arch}")
 
 
-def _sum(sizes: dict[str, int]) -> str:
-    return f"{sum(sizes.values())} bytes ({', '.join(f'{name}: {n}' for name, n in sizes.items())})"
-
-
-def _check_place(op: LoadOp | StoreOp) -> None:
+def _check_place(op: Operation) -> None:
     """UnsupportedError for an element of memory of the device that the host would touch."""
     parent = op.parent_op()
     while parent is not None and not (isinstance(parent, LaunchThreadOp) and axis_of(parent) is not None):

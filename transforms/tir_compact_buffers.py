@@ -128,7 +128,8 @@ def _shift(analyzer: Analyzer, user: LoadOp | StoreOp, buffer: SSAValue, lows: S
         new.result.name_hint = user.result.name_hint
         user.result.replace_all_uses_with(new.result)
     else:
-        builder.insert(StoreOp(user.value, buffer, indices, user.predicate))
+        stored = builder.insert(StoreOp(user.value, buffer, indices, user.predicate))
+        stored.attributes.update(user.attributes)
     user.detach()
     user.erase()
     for value in old:

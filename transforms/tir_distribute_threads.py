@@ -472,7 +472,9 @@ def _readdressed(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -
         case LoadOp():
             return LoadOp(buffer, [*indices, *op.indices])
         case StoreOp():
-            return StoreOp(op.value, buffer, [*indices, *op.indices])
+            stored = StoreOp(op.value, buffer, [*indices, *op.indices])
+            stored.attributes.update(op.attributes)
+            return stored
         case AccessOp():
             return AccessOp(op.kind.data, buffer, [*((i, 1) for i in indices), *op.region])
         case _:

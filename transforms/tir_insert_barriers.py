@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint
 from ..core.errors import UnsupportedError
 from ..core.gpu import WARP
 from ..dialects.tir import AttrOp, CallIntrinOp, ForOp, FuncOp, IfOp, LaunchThreadOp, TirBuilder
+from .analysis.atomics import is_read_in
 from .analysis.dependence.affine import DIM
 from .analysis.dependence.model import Region
 from .analysis.dependence.statements import Accesses, Statement
@@ -180,11 +181,14 @@ class _Kernel:
     def _check_races(self, op: Operation, inside: Sequence[Statement]) -> None:
         """UnsupportedError if threads need what others do in the same statement, where no barrier can be.
 
-        That several threads write an element is allowed: what they write is the same (docs/semantics.md).
+        That several threads write an element is allowed: what they write is the same (docs/semantics.md). So are atomic
+        operations.
         """
         for n, a in enumerate(inside):
             for b in inside[n:]:
                 for memory in filter(None, self._shared(a, b)):
+                    if not is_read_in(memory, op):
+                        continue
                     pairs = [(x, y) for x in _touches(a, memory) for y in _touches(b, memory)]
                     needed = [(x, y) for x, y in pairs if (x.is_write and y.is_read) or (x.is_read and y.is_write)]
                     if any(self._meet(x, y, None) for x, y in needed):

@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..core.errors import UnsupportedError
 from ..dialects.tir import AllocBufferOp, ForOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, memory_space
+from .analysis.atomics import is_atomic
 from .analysis.threads import (
     BLOCK_AXES,
     THREAD_AXES,
@@ -116,7 +117,7 @@ def _compute_in_front(value: SSAValue, kernel: Operation) -> bool:
 def _check_coverage(root: BoundLoop, axes: set[str]) -> None:
     """UnsupportedError for a store that not all loops over blocks are around: each block would do it."""
     for op in root.walk():
-        if isinstance(op, StoreOp):
+        if isinstance(op, StoreOp) or is_atomic(op):
             missing = sorted(axes - set(_axes_around(op)))
             if missing:
                 raise UnsupportedError(

@@ -207,6 +207,7 @@ def _place(alloc: AllocBufferOp, kernel: Operation, block: Block, body: Block) -
                     f"{where(user)}{user.name} of memory of a thread, which can only be loaded and stored"
                 )
         other.location = user.location
+        other.attributes.update(user.attributes)
         Rewriter.insert_op(other, InsertPoint.before(user))
         dropped = list(user.operands)
         user.detach()

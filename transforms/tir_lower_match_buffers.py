@@ -196,7 +196,8 @@ class _Lowering:
                 user.result.replace_all_uses_with(builder.load(self.op.source, indices, user.predicate))
             case StoreOp():
                 indices = self._access(builder, user.indices)
-                builder.insert(StoreOp(user.value, self.op.source, indices, user.predicate))
+                stored = builder.insert(StoreOp(user.value, self.op.source, indices, user.predicate))
+                stored.attributes.update(user.attributes)
             case AddressOfOp():
                 pointer = builder.insert(AddressOfOp(self.op.source, self._access(builder, user.indices))).pointer
                 user.pointer.replace_all_uses_with(pointer)

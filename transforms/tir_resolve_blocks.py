@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ..dialects.tir import Axis, BlockOp, IfOp, InitOp, TirBuilder, constant_value
+from ..dialects.tir import (
+    AllocBufferOp,
+    AttrOp,
+    Axis,
+    BlockOp,
+    CallExternOp,
+    CallIntrinOp,
+    EvaluateOp,
+    ForOp,
+    IfOp,
+    InitOp,
+    StoreOp,
+    TirBuilder,
+    WhileOp,
+    constant_value,
+)
+from .analysis.memories import memory_of
+from .lowering.types import ALIGNED, BLOCK
+
+_STATEMENTS = (StoreOp, ForOp, IfOp, WhileOp, AttrOp, EvaluateOp, CallExternOp, CallIntrinOp)
 
 
+@dataclass(frozen=True)
 class TirResolveBlocksPass(ModulePass):
     """Replace each block by its statements: axes by what they are bound to, predicate and init by `tir.if`.
 
@@ -39,6 +61,8 @@ class TirResolveBlocksPass(ModulePass):
           ...
         }
 
+    names: whether each statement of a block keeps its name, as the attribute `stepwell.block`.
+
     Must hold before: nothing.
 
     Gone after: tir.block, tir.init, tir.access.
@@ -46,14 +70,28 @@ class TirResolveBlocksPass(ModulePass):
 
     name = "tir-resolve-blocks"
 
+    names: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         # A block comes before those inside it, so these are resolved where their outer one has put them.
-        for block in [b for b in op.walk() if isinstance(b, BlockOp)]:
+        blocks = [b for b in op.walk() if isinstance(b, BlockOp)]
+        for block in blocks:
+            if self.names:
+                _name_statements(block)
+        for block in blocks:
             _resolve(block)
+
+
+def _name_statements(block: BlockOp) -> None:
+    """Let what a block does say so, but for what other blocks are in."""
+    for op in block.walk():
+        if isinstance(op, _STATEMENTS) and not any(isinstance(inner, BlockOp) for inner in op.walk()):
+            op.attributes[BLOCK] = block.block_name
 
 
 def _resolve(op: BlockOp) -> None:
     axes, body = op.axes, op.body.block
+    _say_alignments(op)
     for access in op.accesses:
         access.detach()
         access.erase()
@@ -71,6 +109,23 @@ def _resolve(op: BlockOp) -> None:
         _move_all(body, guard.then.block)
     op.detach()
     op.erase()
+
+
+def _say_alignments(op: BlockOp) -> None:
+    """Let allocations say which alignments a block asks for (`Schedule.storage_align`)."""
+    rows = None if op.annotations is None else op.annotations.data.get("buffer_dim_align")
+    written = [access.buffer for access in op.accesses if access.kind.data == "writes"]
+    found: dict[AllocBufferOp, list[tuple[int, int, int]]] = {}
+    for row in rows.data if isinstance(rows, ArrayAttr) else ():  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        numbers = [n.value.data for n in row.data if isinstance(n, IntegerAttr)] if isinstance(row, ArrayAttr) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        if len(numbers) == 4 and 0 <= numbers[0] < len(written):
+            index, axis, factor, offset = numbers
+            memory = memory_of(written[index])
+            if memory is not None and isinstance(memory.owner, AllocBufferOp) and memory is written[index]:
+                rank = memory.owner.type.get_num_dims()
+                found.setdefault(memory.owner, []).append((rank - axis, factor, offset))
+    for alloc, alignments in found.items():
+        alloc.attributes[ALIGNED] = ArrayAttr([ArrayAttr([IntegerAttr(n, i32) for n in row]) for row in alignments])
 
 
 def _resolve_init(init: InitOp, axes: list[Axis]) -> None:

@@ -8,10 +8,11 @@ from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp
 from ...module import Module
+from ...transforms.analysis.atomics import atomic_of
 from ..oracle import numerics
 from ..oracle.aliases import Writes
 from ..oracle.calls import dtype_name, libm, promises_noalias
-from ..oracle.checks import check_noalias
+from ..oracle.checks import atomic, check_noalias
 from ..oracle.expressions import Expr
 from ..oracle.memory import Pointer, View
 from ..oracle.program import unsupported
@@ -47,6 +48,9 @@ class CallFunctions(WithState):
 
     @impl(CallExternOp)
     def run_call_extern(self, interpreter: Interpreter, op: CallExternOp, args: PythonValues) -> PythonValues:
+        if (found := atomic_of(op)) is not None:
+            old = atomic(found.kind, found.dtype.name, args[0], args[1])
+            return () if op.result is None else (old,)
         names = [f"x{n}" for n in range(len(args))]
         text = libm(op, [Expr(name) for name in names]).text
         known: dict[str, Any] = {**vars(numerics), **dict(zip(names, args, strict=True))}

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, Me
 from xdsl.dialects.llvm import IntToPtrOp, LLVMPointerType, PtrToIntOp, ZeroOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...core.dtypes import is_small_float
 from ..runtime.signature import Failure
 from .control import loop
 from .function import FREE, FunctionEmitter, Lowerings, MemRef, symbol, unsupported
@@ -103,6 +104,18 @@ def _load(f: FunctionEmitter, op: memref.LoadOp) -> None:
 def _store(f: FunctionEmitter, op: memref.StoreOp) -> None:
     type = op.value.type
     write(f, type, f.operand(op.value), address(f, op.memref, op.indices), access(op, type))
+
+
+_ATOMIC = {0: "fadd", 1: "add", 4: "max", 5: "umax", 7: "min", 8: "umin"}
+
+
+def _atomic(f: FunctionEmitter, op: memref.AtomicRMWOp) -> None:
+    kind = op.kind.value.data
+    if kind not in _ATOMIC or is_part_of_byte(op.value.type) or is_small_float(op.value.type):
+        raise unsupported(op, f"no atomic operation {kind} on {op.value.type}")
+    type, value = register_type(op.value.type), f.operand(op.value)
+    pointer = address(f, op.memref, op.indices)
+    f.bind(op.result, f.op(f"atomicrmw {_ATOMIC[kind]} ptr {pointer}, {type} {value} monotonic"))
 
 
 # making buffers
@@ -380,6 +393,7 @@ def _null(f: FunctionEmitter, op: ZeroOp) -> None:
 LOWERINGS: Lowerings = {
     memref.LoadOp: _load,
     memref.StoreOp: _store,
+    memref.AtomicRMWOp: _atomic,
     memref.AllocOp: _alloc,
     memref.AllocaOp: _alloca,
     memref.DeallocOp: _dealloc,

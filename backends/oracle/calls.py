@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.dtypes import dtype_of
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp, HandleType
+from ...transforms.analysis.atomics import atomic_of
 from ...transforms.analysis.shuffles import ALL_LANES, is_active_mask
 from ...transforms.analysis.threads import team_of
 from ...transforms.lowering.launches import is_barrier
@@ -103,6 +104,9 @@ def dtype_name(type: Attribute) -> str:
 
 def _call_extern(f: FunctionCompiler, op: CallExternOp) -> None:
     args = [f.writer.value(a) for a in op.args]
+    if (atomic := atomic_of(op)) is not None:
+        _finish(f, op, call("atomic", repr(atomic.kind), repr(atomic.dtype.name), *args))
+        return
     result = libm(op, args)
     assert op.result is not None
     f.writer.bind(op.result, result)

@@ -233,11 +233,34 @@ def check_noalias(callee: str, views: Sequence[tuple[str, bool, View | Pointer]]
                 raise Fault(f"{callee} promises that its buffers do not overlap, but {other} and {name} do")
 
 
+_ATOMIC = {"add": np.add, "min": np.minimum, "max": np.maximum}
+
+
+def atomic(kind: str, dtype: str, where: Pointer | int | None, value: Any) -> Any:
+    """Add a number to an element, or leave the less or the larger one there; what was there before."""
+    scalar = numpy_dtype(dtype)
+    pointer = memory_behind(where, f"atomic {kind}", scalar.itemsize)
+    memory, start, end = pointer.memory, pointer.offset, pointer.offset + scalar.itemsize
+    if not 0 <= start <= end <= memory.size:
+        raise Fault(f"an atomic operation on byte {start} of {memory.name}, which has {memory.size}")
+    if memory.constant:
+        raise Fault(f"an atomic operation on {memory.name}, which is constant")
+    if not all(memory.written[start // memory.unit : -(-end // memory.unit)]):
+        name = f"element {pointer.element(dtype)} of {memory.name}"
+        raise Fault(f"an atomic operation on {name}, which was never written")
+    element = memory.raw[start:end].view(scalar)
+    old = element[0].item()
+    with np.errstate(all="ignore"):
+        element[0] = _ATOMIC[kind](element[0], scalar.type(value))
+    return old
+
+
 NAMESPACE: dict[str, Any] = {
     f.__name__: f
     for f in (
         address,
         allocate,
+        atomic,
         check_elements,
         check_noalias,
         constant,

@@ -330,7 +330,8 @@ class Lanes:
         self.builder.location = op.location
         indices = self._indices(op.indices)
         assert indices is not None
-        self.builder.insert(StoreOp(value, self.uniform(op.buffer), indices, self.mask))
+        stored = self.builder.insert(StoreOp(value, self.uniform(op.buffer), indices, self.mask))
+        stored.attributes.update(op.attributes)
 
     def _indices(self, indices: Sequence[SSAValue]) -> list[SSAValue] | None:
         """The indices of an access, the last one a vector; None where there are none."""

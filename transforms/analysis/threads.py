@@ -14,7 +14,9 @@ from ...dialects.tir import (
     AllocateOp,
     BlockOp,
     BufferOp,
+    CallExternOp,
     ForOp,
+    HandleType,
     LaunchThreadOp,
     LetOp,
     LoadOp,
@@ -146,4 +148,7 @@ def same_for_all_threads(value: SSAValue, written: Container[SSAValue | None]) -
 
 def written_memory(root: Operation) -> set[SSAValue | None]:
     """The memory that is written below an op; None in it if that is not known."""
-    return {memory_of(op.buffer) for op in root.walk() if isinstance(op, StoreOp)}
+    found = {memory_of(op.buffer) for op in root.walk() if isinstance(op, StoreOp)}
+    calls = [op for op in root.walk() if isinstance(op, CallExternOp)]
+    pointers = {memory_of(v) for op in calls for v in op.args if isinstance(v.type, MemRefType | HandleType)}
+    return found | pointers

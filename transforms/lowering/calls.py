@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, NoneAttr, StridedLayoutAttr, TensorType, i8
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    TensorType,
+    i8,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ConstOp, HandleType
+from ..analysis.atomics import Atomic, atomic_of
 from ..analysis.shuffles import ACTIVE_MASK, MODES
 from .casts import compare
 from .control import check
@@ -129,9 +139,28 @@ def _extern(w: Writer, op: CallExternOp) -> None:
     if name in w.module.signatures:
         _call_function(w, op, name, args)
         return
+    if (atomic := atomic_of(op)) is not None:
+        _atomic(w, op, atomic)
+        return
     given = [_c_argument(w, arg) for arg in args]
     callee = w.module.external(w, name, [a.type for a in given], _result_types(op), op)
     _bind_result(w, op, w.module.call_named(w, callee, given, _result_types(op)))
+
+
+# memref.atomic_rmw: the numbers of MLIR's AtomicRMWKind.
+_ATOMIC_KINDS = {
+    ("add", "float"): 0, ("add", "int"): 1, ("add", "uint"): 1, ("max", "int"): 4, ("max", "uint"): 5,
+    ("min", "int"): 7, ("min", "uint"): 8,
+}  # fmt: skip
+
+
+def _atomic(w: Writer, op: CallExternOp, atomic: Atomic) -> None:
+    indices = [w.index(w.index_of(i)) for i in atomic.address.indices]
+    value = w.value(op.args[1])
+    kind = IntegerAttr(_ATOMIC_KINDS[atomic.kind, atomic.dtype.kind], i64)
+    operands = [value, w.memref(atomic.address.buffer), *indices]
+    made = w.make(memref.AtomicRMWOp, operands, [value.type], {"kind": kind})
+    _bind_result(w, op, list(made.results[: len(op.results)]))
 
 
 def _c_argument(w: Writer, arg: SSAValue) -> SSAValue:

@@ -18,6 +18,11 @@ BOOL = IntegerType(1)
 I32 = IntegerType(32)
 I64 = IntegerType(64)
 
+ALIGNED = "stepwell.aligned"
+"""The attribute of an allocation that says which strides shall be multiples of what (`tir-pad-buffers`)."""
+BLOCK = "stepwell.block"
+"""The attribute of a statement that names the block it is of."""
+
 
 @cache
 def lower_type(type: Attribute) -> Attribute:

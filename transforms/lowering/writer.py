@@ -30,7 +30,7 @@ from ...core.dtypes import dtype_of
 from ...core.errors import PassError
 from ...dialects.tir import ConstOp, FuncOp, HandleType, Mixed, constant_value
 from ..analysis.index import Analyzer
-from .types import I64, INDEX, POINTER, byte_size, lower_type, unsupported, where
+from .types import BLOCK, I64, INDEX, POINTER, byte_size, lower_type, unsupported, where
 
 if TYPE_CHECKING:
     from .module import ModuleLowering
@@ -110,7 +110,10 @@ class Writer:
             handler = self.module.handlers.get(type(op))
             if handler is None:
                 raise unsupported(op, "no pass of the way down takes this operation: run one that lowers it first")
+            last = self.block.last_op
             handler(self, op)
+            if BLOCK in op.attributes and (made := self.block.last_op) is not None and made is not last:
+                made.attributes[BLOCK] = op.attributes[BLOCK]
         self.location = outer
 
     def insert(self, op: OpT) -> OpT:

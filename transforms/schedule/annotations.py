@@ -92,7 +92,8 @@ class AnnotationPrimitives(Recorder):
         block, buffer_index: the buffer is the one in this place of what the block writes; it must be allocated in the
         program.  axis: which dimension; counted from the last one if negative.  factor: at least 1.
         It is an annotation of the block, in TVM's form, that replaces an earlier one for the same dimension. It never
-        changes what is computed; passes of this version do not look at it yet.
+        changes what is computed. Shared memory of a GPU follows it, where longer rows give such a stride
+        (`tir-pad-buffers`); other memory does not.
         """
         arguments = {"buffer_index": buffer_index, "axis": axis, "factor": factor, "offset": offset}
         self.record(StorageAlignOp, block=self._block(block), **arguments)

@@ -19,9 +19,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float64Type, MemRefType
 from xdsl.ir import Attribute, Operation
 
-from ....core.dtypes import is_small_float
+from ....core.dtypes import dtype_of, float_format, is_small_float
 from ...llvm.arith import refuse_small_float
-from ...llvm.types import element_type, is_bool, lanes
+from ...llvm.types import bit_width, element_type, is_bool, lanes
 from .expression import (
     INT,
     LONG,
@@ -45,7 +45,7 @@ from .expression import (
     wrapping,
 )
 from .function import FunctionEmitter, Lowering, Lowerings
-from .types import BFLOAT, HALF, constant_literals, is_index, memory_type, scalar_type
+from .types import BFLOAT, BITS, HALF, constant_literals, is_index, low_bits, masked, memory_type, scalar_type
 
 Build = Callable[[FunctionEmitter, Any, list[Expr]], Expr]
 """The expression that computes an operation on scalars, or on one lane of its operands."""
@@ -399,22 +399,40 @@ def _float_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Exp
     return call(f.helper(f"{_FLOAT_EXTREMES[type_of(op)]}_{kind_of(op.results[0].type)}"), values[0].type, *values)
 
 
-def half_bits(value: Expr) -> Expr:
-    """The bits of a half float as an unsigned number."""
+def small_bits(value: Expr) -> Expr:
+    """The bits of a float of at most 16 bits as an unsigned number."""
+    if value.type == BITS:
+        return value
     return call("__half_as_ushort" if value.type == HALF else "__bfloat16_as_ushort", "unsigned short", value)
 
 
-def half_of_bits(bits: Expr, type: str) -> Expr:
-    """The half float of some bits."""
+def small_of_bits(bits: Expr, type: str) -> Expr:
+    """The float of at most 16 bits that has some bits."""
+    if type == BITS:
+        return bits if bits.type == BITS else cast(BITS, bits)
     function = {HALF: "__ushort_as_half", BFLOAT: "__ushort_as_bfloat16"}[type]
     return call(function, type, bits)
+
+
+def sign_bit(op: Operation) -> int:
+    """The sign among the bits of the small floats that `op` gives. UnsupportedError if it is no bit of its own."""
+    known = float_format(op.results[0].type)
+    if known is None or not known.has_negative_zero:
+        refuse_small_float(op)
+    assert known is not None
+    return 1 << known.semantics.sign_shift
+
+
+def mask(bits: int, type: str) -> Expr:
+    """A constant to combine the bits of a small float with."""
+    return Expr(f"0x{bits:0{2 if type == BITS else 4}x}", 16, INT)
 
 
 def _negf(f: FunctionEmitter, op: arith.NegfOp, values: list[Expr]) -> Expr:
     (value,) = values
     if not is_small_float(op.result.type):
         return negate(value)
-    return half_of_bits(binary("^", half_bits(value), Expr("0x8000", 16, INT), INT), value.type)
+    return small_of_bits(binary("^", small_bits(value), mask(sign_bit(op), value.type), INT), value.type)
 
 
 def _compare_floats(f: FunctionEmitter, op: arith.CmpfOp, values: list[Expr]) -> Expr:
@@ -472,13 +490,34 @@ _select_values = elementwise(_choose)
 
 def _extsi(f: FunctionEmitter, op: arith.ExtSIOp, values: list[Expr]) -> Expr:
     (value,), type = values, scalar_type(op.result.type)
+    if type == BITS or value.type == BITS:
+        return _resize_small(op, _signed_bits(value, bit_width(op.input.type)))
     if value.type == "bool":
         return select(value, number(-1, type), number(0, type))
     return cast(type, value, value.bounds)
 
 
+def _signed_bits(value: Expr, bits: int) -> Expr:
+    """The number with a sign that is a bool or some bits."""
+    if value.type == "bool":
+        return select(value, number(-1), number(0))
+    low, high = int_range(bits)
+    if value.literal is not None:
+        return number((value.literal - low) % 2**bits + low)
+    shifted = binary("<<", value, number(8 - bits), INT)
+    return replace(binary(">>", cast("signed char", shifted), number(8 - bits), INT), range=(low, high))
+
+
+def _resize_small(op: arith.ExtSIOp, value: Expr) -> Expr:
+    """An `int` as the result of a cast from or to an integer of less than a byte."""
+    bits = low_bits(op.result.type)
+    return masked(value, bits) if bits is not None else cast(scalar_type(op.result.type), value, value.range)
+
+
 def _extui(f: FunctionEmitter, op: arith.ExtUIOp, values: list[Expr]) -> Expr:
     (value,), type = values, scalar_type(op.result.type)
+    if value.type == BITS:
+        return cast(type, value, (0, (1 << bit_width(op.input.type)) - 1))
     if value.type == "bool":
         return cast(type, value, (0, 1))
     if value.is_natural:
@@ -499,6 +538,9 @@ def narrow(value: Expr, type: str) -> Expr:
 
 
 def _trunci(f: FunctionEmitter, op: arith.TruncIOp, values: list[Expr]) -> Expr:
+    bits = low_bits(op.result.type)
+    if bits is not None:
+        return masked(values[0], bits)
     return narrow(values[0], scalar_type(op.result.type))
 
 
@@ -552,10 +594,27 @@ def _to_integer(sign: str) -> Build:
 
 def _extf(f: FunctionEmitter, op: arith.ExtFOp, values: list[Expr]) -> Expr:
     (value,), type = values, scalar_type(op.result.type)
-    if value.type not in _HALF_TO_FLOAT:
+    if not is_small_float(op.input.type):
         return cast(type, value)
-    result = call(_HALF_TO_FLOAT[value.type], "float", value)
+    result = _from_small(f, value, op.input.type)
+    if is_small_float(op.result.type):
+        return _to_small(f, result, op.result.type)
     return result if type == "float" else cast(type, result)
+
+
+def _from_small(f: FunctionEmitter, value: Expr, type: Attribute) -> Expr:
+    """A float of at most 16 bits as `float`, which has all its values."""
+    if value.type == BITS:
+        return call(f.helper(f"extend_{dtype_of(element_type(type))}"), "float", value)
+    return call(_HALF_TO_FLOAT[value.type], "float", value)
+
+
+def _to_small(f: FunctionEmitter, value: Expr, type: Attribute) -> Expr:
+    """The float of at most 16 bits nearest to a `float`."""
+    small = scalar_type(type)
+    if small == BITS:
+        return call(f.helper(f"round_{dtype_of(element_type(type))}"), BITS, value)
+    return call(_FLOAT_TO_HALF[small], small, value)
 
 
 _HALF_TO_FLOAT = {HALF: "__half2float", BFLOAT: "__bfloat162float"}
@@ -563,13 +622,15 @@ _FLOAT_TO_HALF = {HALF: "__float2half_rn", BFLOAT: "__float2bfloat16_rn"}
 
 
 def _truncf(f: FunctionEmitter, op: arith.TruncFOp, values: list[Expr]) -> Expr:
-    """To a half float from f64 by way of an f32 that rounds to odd: what that rounds to is rounded once."""
-    (value,), type = values, scalar_type(op.result.type)
-    if type not in _FLOAT_TO_HALF:
-        return cast(type, value)
-    if isinstance(element_type(op.input.type), Float64Type):
+    """To a small float from f64 by way of an f32 that rounds to odd: what that rounds to is rounded once."""
+    (value,) = values
+    if not is_small_float(op.result.type):
+        return cast(scalar_type(op.result.type), value)
+    if is_small_float(op.input.type):
+        value = _from_small(f, value, op.input.type)
+    elif isinstance(element_type(op.input.type), Float64Type):
         value = call(f.helper("round_to_odd"), "float", value)
-    return call(_FLOAT_TO_HALF[type], type, value)
+    return _to_small(f, value, op.result.type)
 
 
 _BITCASTS = {
@@ -586,10 +647,12 @@ def bitcast(value: Expr, type: str) -> Expr:
         return value
     if (value.type, type) in _BITCASTS:
         return call(_BITCASTS[value.type, type], type, value)
+    if value.type == BITS or type == BITS:
+        return cast(type, value)
     if value.type in _HALF_TO_FLOAT:
-        bits = half_bits(value)
-        return half_of_bits(bits, type) if type in _HALF_TO_FLOAT else cast(type, bits)
-    return half_of_bits(to_unsigned(value), type)
+        bits = small_bits(value)
+        return small_of_bits(bits, type) if type in _HALF_TO_FLOAT else cast(type, bits)
+    return small_of_bits(to_unsigned(value), type)
 
 
 def _bitcast_values(f: FunctionEmitter, op: arith.BitcastOp, values: list[Expr]) -> Expr:

@@ -34,7 +34,7 @@ from .function import Buffer, FunctionEmitter, Lowering, Lowerings
 from .helpers import helper_text
 from .memref import ALIGNMENT
 from .names import PREFIX, Names, legal
-from .types import HEADERS, decimal, memory_type, scalar_type
+from .types import HEADERS, decimal, low_bits, memory_type, scalar_type
 
 LOWERINGS: Lowerings = {
     **arith.LOWERINGS,
@@ -401,11 +401,12 @@ def _literals(data: bytes, type: Attribute, kind: str) -> tuple[list[str], str]:
         if len(known) == len(texts):
             return known, kind
         bits = values.view(f"u{values.itemsize}")
-        return [f"0x{value:x}" + ("ull" if values.itemsize == 8 else "u") for value in bits.tolist()], UNSIGNED[
-            dtype.bits
-        ]
+        suffix = "ull" if values.itemsize == 8 else "u"
+        return [f"0x{value:x}{suffix}" for value in bits.tolist()], UNSIGNED[8 * values.itemsize]
     if dtype.is_bool:
         return [str(int(value)) for value in values], kind
+    if (mask := low_bits(type)) is not None:
+        return [str(value & mask) for value in values.tolist()], kind
     suffix = "LL" if dtype.bits == 64 else ""
     low = -(2 ** (dtype.bits - 1))
     return [f"{low + 1}{suffix} - 1" if v == low else f"{v}{suffix}" for v in values.tolist()], kind

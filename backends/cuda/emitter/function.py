@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....core.errors import UnsupportedError
+from ....transforms.lowering.types import BLOCK
 from ...llvm.function import unsupported
 from ...llvm.types import lanes, layout_of
 from .expression import LONG, PRIMARY, Expr, index, name, number
@@ -24,10 +25,13 @@ from .types import is_index, memory_type, scalar_type
 
 _LONGEST = 100  # characters of an expression that becomes part of another
 
-_EFFECTS = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp, gpu.BarrierOp, func.CallOp, cf.AssertOp)
+_EFFECTS = (
+    memref.StoreOp, memref.AtomicRMWOp, vector.StoreOp, vector.MaskedStoreOp, gpu.BarrierOp, func.CallOp, cf.AssertOp,
+)  # fmt: skip
 
-BLOCK = "stepwell.block"
-"""The attribute of an operation that names the block which begins there."""
+
+_DECLARATIONS = (memref.AllocaOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BarrierOp)
+"""What is no part of the statement behind it."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,8 @@ class FunctionEmitter:
         self._depth = 1
         self._values: dict[SSAValue, Value] = {}
         self._pending: dict[SSAValue, None] = {}
+        self._label: str | None = None
+        """The block that what is written now is of."""
 
     # text
 
@@ -296,12 +302,19 @@ class FunctionEmitter:
     # walking
 
     def walk(self, block: Block) -> None:
-        """Write every operation of `block`."""
+        """Write every operation of `block`, a comment in front of what is of another block than what is before it."""
+        outer, start = self._label, len(self.lines)
         for op in block.ops:
-            label = op.attributes.get(BLOCK)
-            if isinstance(label, StringAttr):
-                self.line(f"// {' '.join(label.data.split())}")
+            labels = _labels(op)
+            (label,) = labels if len(labels) == 1 else (None,)
+            if label is not None and label != self._label:
+                self.lines.insert(start, f"{'  ' * self._depth}// {' '.join(label.split())}")
+            if labels:
+                self._label = label
             self._write(op)
+            if labels or isinstance(op, _DECLARATIONS):
+                start = len(self.lines)
+        self._label = outer
 
     def _write(self, op: Operation) -> None:
         """Write one operation; an error that does not say where it is, is one of the operation."""
@@ -311,6 +324,17 @@ class FunctionEmitter:
             if op.regions or str(error).startswith(op.name):
                 raise
             raise unsupported(op, str(error)) from error
+
+
+def _labels(op: Operation) -> set[str | None]:
+    """The names of the blocks that what an operation writes or waits for is of; None for what is of no block."""
+    label = op.attributes.get(BLOCK)
+    if isinstance(label, StringAttr):
+        return {label.data}
+    if op.regions:
+        inside = [inner for region in op.regions for block in region.blocks for inner in block.ops]
+        return {name for inner in inside for name in _labels(inner)}
+    return {None} if isinstance(op, _EFFECTS) and not isinstance(op, gpu.BarrierOp) else set()
 
 
 def _is_beside(value: SSAValue, user: Operation) -> bool:

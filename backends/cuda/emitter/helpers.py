@@ -1,12 +1,14 @@
 """Helper functions in CUDA C++ for what the language does not define. A module holds those that it calls.
 
-`NAME_TYPE`: the types are i8 .. i64, f32 and f64. All are defined for every argument.
+`NAME_TYPE`: the types are i8 .. i64, f32 and f64. All are defined for every argument. `extend_DTYPE` and `round_DTYPE`
+are the conversions of floats of at most a byte, whose bits are the value, from and to `float`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ....core.dtypes import SMALL_FLOATS, parse_dtype
 from ....core.errors import UnsupportedError
 from .expression import INTEGERS, UNSIGNED, int_range, number
 from .names import PREFIX
@@ -104,10 +106,92 @@ _ROUND_TO_ODD = f"""{_HEAD}float {PREFIX}round_to_odd(double x) {{
 }}"""
 
 
+def _small_float(name: str) -> str:
+    """A conversion of floats of at most a byte, as `backends.llvm.small_floats` defines it."""
+    direction, _, dtype = name.partition("_")
+    made = _SmallFloat(dtype)
+    body = made.extension() if direction == "extend" else made.rounding()
+    types = ("float", "unsigned char bits") if direction == "extend" else ("unsigned char", "float value")
+    lines = "\n".join(f"  {line}" for line in body)
+    return f"{_HEAD}{types[0]} {PREFIX}{name}({types[1]}) {{\n{lines}\n}}"
+
+
+_MANTISSA = 23  # of `float`
+_HIDDEN_BIT, _BIAS, _INFINITY, _NAN = 1 << _MANTISSA, 127, 0x7F800000, 0x7FC00000
+
+
+class _SmallFloat:
+    """The lines of conversions. Exponent and mantissa move at once, as an integer; numbers that are subnormal in the
+    small type are multiples of a unit, to which a sum with a large number rounds."""
+
+    def __init__(self, dtype: str) -> None:
+        known = self.known = parse_dtype(dtype).format
+        format = self.format = known.semantics
+        self.shift = _MANTISSA - format.mantissa_bits
+        self.rebase = (_BIAS - format.exponent_bias) << _MANTISSA
+        self.unit = 1 - format.exponent_bias - format.mantissa_bits
+        self.magnitude = (1 << format.sign_shift) - 1
+        self.sign = 1 << format.sign_shift if format.has_sign else 0
+        self.to_sign = 31 - format.sign_shift
+
+    def extension(self) -> list[str]:
+        known, format = self.known, self.format
+        lines = [f"const unsigned magnitude = bits & 0x{self.magnitude:x}u;"]
+        normal = f"(magnitude << {self.shift}) + 0x{self.rebase:x}u"
+        if not format.has_zero:
+            lines.append(f"unsigned result = magnitude == 0u ? 0x{_HIDDEN_BIT >> 1:x}u : {normal};")
+        else:
+            least = f"magnitude < {1 << format.mantissa_bits}u"
+            lines.append(f"unsigned result = {least} ? __float_as_uint((float)magnitude * 0x1p{self.unit}f)")
+            lines.append(f"                                 : {normal};")
+        if format.has_sign and not known.has_negative_zero and known.has_nan:
+            lines += [f"if (bits == 0x{known.nan:x}u) {{", f"  result = 0x{_NAN:x}u;", "}"]
+        elif known.largest < self.magnitude:
+            infinity = f"magnitude == 0x{known.largest + 1:x}u ? 0x{_INFINITY:x}u : " if known.has_infinity else ""
+            lines += [
+                f"if (magnitude > 0x{known.largest:x}u) {{",
+                f"  result = {infinity}0x{_NAN:x}u;",
+                "}",
+            ]
+        sign = f" | (bits & 0x{self.sign:x}u) << {self.to_sign}" if self.sign else ""
+        return [*lines, f"return __uint_as_float(result{sign});"]
+
+    def rounding(self) -> list[str]:
+        known, format = self.known, self.format
+        lines = ["const unsigned bits = __float_as_uint(value), magnitude = bits & 0x7fffffffu;"]
+        odd = f"(magnitude >> {self.shift} & 1u)"
+        if not format.mantissa_bits:
+            odd = f"(magnitude >= 0x{_HIDDEN_BIT:x}u ? 1u : 0u)"
+        half = self.rebase - (1 << self.shift - 1) + 1
+        moved = f"magnitude - 0x{half:x}u" if half >= 0 else f"magnitude + 0x{-half:x}u"
+        lines.append(f"unsigned result = ({moved} + {odd}) >> {self.shift};")
+        if self.rebase:
+            start = self.unit + _MANTISSA
+            total = f"__float_as_uint(__uint_as_float(magnitude) + 0x1p{start}f)"
+            lines += [
+                f"if (magnitude < 0x{self.rebase + _HIDDEN_BIT:x}u) {{",
+                f"  result = {total} - 0x{start + _BIAS << _MANTISSA:x}u;",
+                "}",
+            ]
+        overflow = known.largest + 1 if known.has_infinity else known.nan if known.has_nan else known.largest
+        lines += [f"if (result > 0x{known.largest:x}u) {{", f"  result = 0x{overflow:x}u;", "}"]
+        is_nan = f"magnitude > 0x{_INFINITY:x}u" if format.has_sign else f"bits - 1u >= 0x{_INFINITY:x}u"
+        lines += [f"if ({is_nan}) {{", f"  result = 0x{known.nan:x}u;", "}"]
+        if not self.sign:
+            return [*lines, "return (unsigned char)result;"]
+        sign = f"bits >> {self.to_sign} & 0x{self.sign:x}u"
+        if not known.has_negative_zero:
+            sign = f"((result & 0x{self.magnitude:x}u) == 0u ? 0u : {sign})"
+            return [*lines, f"return (unsigned char)(result ^ {sign});"]
+        return [*lines, f"return (unsigned char)(result ^ ({sign}));"]
+
+
 def helper_text(name: str) -> tuple[str, tuple[str, ...]]:
     """The definition of the helper function `name`, and the names of those that it calls."""
     if name == "round_to_odd":
         return _ROUND_TO_ODD, ()
+    if name.partition("_")[2] in SMALL_FLOATS:
+        return _small_float(name), ()
     operation, _, kind = name.rpartition("_")
     if operation in _BODIES:
         return _integer(operation, int(kind[1:])), tuple(f"{needed}_{kind}" for needed in _NEEDS.get(operation, ()))

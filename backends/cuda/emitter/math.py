@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from ....core.dtypes import is_small_float
 from ...llvm.arith import refuse_small_float
 from ...llvm.types import element_type
-from .arith import elementwise, half_bits, half_of_bits, integer_kind, type_of
+from .arith import elementwise, integer_kind, mask, sign_bit, small_bits, small_of_bits, type_of
 from .expression import INT, WIDTHS, Expr, binary, call, cast, number, select, to_unsigned, widen
 from .function import FunctionEmitter, Lowerings, unsupported
 from .types import float_literal, is_index, scalar_type
@@ -72,18 +72,19 @@ def _absf(f: FunctionEmitter, op: math.AbsFOp, values: list[Expr]) -> Expr:
     if not is_small_float(op.result.type):
         return _function(f, op, values)
     (value,) = values
-    return half_of_bits(_masked(value, 0x7FFF), value.type)
+    return small_of_bits(_masked(value, sign_bit(op) - 1), value.type)
 
 
-def _masked(value: Expr, mask: int) -> Expr:
-    return binary("&", half_bits(value), Expr(f"0x{mask:04x}", 16, INT), INT)
+def _masked(value: Expr, bits: int) -> Expr:
+    return binary("&", small_bits(value), mask(bits, value.type), INT)
 
 
 def _copysign(f: FunctionEmitter, op: math.CopySignOp, values: list[Expr]) -> Expr:
     if not is_small_float(op.result.type):
         return _function(f, op, values)
     magnitude, sign = values
-    return half_of_bits(binary("|", _masked(magnitude, 0x7FFF), _masked(sign, 0x8000), INT), magnitude.type)
+    bit = sign_bit(op)
+    return small_of_bits(binary("|", _masked(magnitude, bit - 1), _masked(sign, bit), INT), magnitude.type)
 
 
 def _rsqrt(f: FunctionEmitter, op: math.RsqrtOp, values: list[Expr]) -> Expr:

@@ -26,12 +26,12 @@ from xdsl.dialects.llvm import IntToPtrOp, LLVMPointerType, PtrToIntOp, ZeroOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.errors import UnsupportedError
-from ...llvm.types import byte_size, is_bool, layout_of
+from ...llvm.types import bit_width, byte_size, is_bool, layout_of
 from .arith import narrow, pointer_to
-from .expression import LONG, PRIMARY, UNARY, Expr, binary, index, number, select, to_unsigned
+from .expression import LONG, PRIMARY, UNARY, UNSIGNED, WIDTHS, Expr, binary, index, number, select, to_unsigned
 from .expression import cast as cast_to
 from .function import UNKNOWN, Buffer, FunctionEmitter, Lowerings, contiguous_strides, unsupported
-from .types import memory_type, scalar_type
+from .types import holds_more, masked, memory_type, scalar_type
 
 ALIGNMENT = 16
 """Bytes: the widest access, and how the arguments of kernels and what is allocated is aligned."""
@@ -77,8 +77,10 @@ def address_of(buffer: Buffer, where: Expr) -> Expr:
 
 
 def loaded(element: Expr, type: Attribute, where: Expr) -> Expr:
-    """The value in an element of memory; any byte but 0 is a true i1."""
+    """The value in an element of memory; any byte but 0 is a true i1, of other types only their bits are read."""
     value = Expr(element.text, PRIMARY, scalar_type(type), reads=True)
+    if holds_more(type):
+        return masked(value, (1 << bit_width(type)) - 1)
     return binary("!=", value, number(0), "bool") if is_bool(type) else value
 
 
@@ -98,6 +100,26 @@ def _store(f: FunctionEmitter, op: memref.StoreOp) -> None:
 def stored(value: Expr, type: Attribute) -> str:
     """A value as it is assigned to an element of memory: an `index` has 64 bits there."""
     return value.wide.text if value.wide is not None else value.text
+
+
+_ATOMIC = {0: "atomicAdd", 1: "atomicAdd", 4: "atomicMax", 5: "atomicMax", 7: "atomicMin", 8: "atomicMin"}
+_UNSIGNED_ATOMICS = (5, 8)
+
+
+def _atomic(f: FunctionEmitter, op: memref.AtomicRMWOp) -> None:
+    """CUDA has the functions for some types; a sum of 64 bits is one of unsigned numbers."""
+    kind, type = op.kind.value.data, scalar_type(op.value.type)
+    if kind not in _ATOMIC or type not in ("int", LONG, "float", "double"):
+        raise unsupported(op, f"no atomic operation {kind} on {op.value.type}")
+    value, buffer = f.operand(op.value), f.buffer(op.memref)
+    pointer = address_of(buffer, position(buffer, f.operands(op.indices)))
+    if kind in _UNSIGNED_ATOMICS or (kind == 1 and type == LONG):
+        value, pointer = to_unsigned(value), pointer_to(f, pointer, UNSIGNED[WIDTHS[type]], False)
+    done = Expr(f"{_ATOMIC[kind]}({pointer.text}, {value.text})", PRIMARY, pointer.type.rstrip("*"))
+    if op.result.uses:
+        f.define_effect(op.result, done if done.type == type else cast_to(type, done))
+    else:
+        f.statement(f"{done.text};")
 
 
 # making buffers
@@ -151,10 +173,13 @@ def _up(size: int, alignment: int) -> int:
 def _dynamic_shared(f: FunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[Expr, int]:
     if not f.is_kernel:
         raise unsupported(op, "dynamic shared memory belongs to a kernel")
+    alignment = _alignment(op, ALIGNMENT)
     if not f.dynamic_shared_bytes:
-        f.line(f"extern __shared__ __align__({ALIGNMENT}) unsigned char {SHARED_DYNAMIC}[];")
+        f.line(f"extern __shared__ __align__({alignment}) unsigned char {SHARED_DYNAMIC}[];")
     start = _up(f.dynamic_shared_bytes, ALIGNMENT)
     f.dynamic_shared_bytes = start + count * byte_size(element(op.memref))
+    if start == 0 and all(isinstance(use.operation, memref.ViewOp) for use in op.memref.uses):
+        return Expr(SHARED_DYNAMIC, PRIMARY, "unsigned char*"), alignment
     base = Expr(SHARED_DYNAMIC if start == 0 else f"{SHARED_DYNAMIC} + {start}", PRIMARY, "unsigned char*")
     return f.local(pointer_to(f, base, kind, False), op.memref.name_hint or "buffer"), ALIGNMENT
 
@@ -344,6 +369,7 @@ def _null(f: FunctionEmitter, op: ZeroOp) -> None:
 LOWERINGS: Lowerings = {
     memref.LoadOp: _load,
     memref.StoreOp: _store,
+    memref.AtomicRMWOp: _atomic,
     memref.AllocaOp: _alloca,
     memref.GetGlobalOp: _get_global,
     memref.DimOp: _dim,

@@ -22,12 +22,14 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute
 
-from ....core.dtypes import dtype_of, is_small_float, numpy_dtype, wrap_int
+from ....core.dtypes import dtype_of, float_format, is_small_float, numpy_dtype, wrap_int
 from ....core.errors import UnsupportedError
-from ...llvm.types import element_type, is_bool, lanes
-from .expression import INTEGERS, LONG, PRIMARY, UNARY, Expr, number
+from ...llvm.types import bit_width, element_type, is_bool, is_part_of_byte, lanes
+from .expression import INT, INTEGERS, LONG, PRIMARY, UNARY, Expr, binary, cast, number
 
 HALF, BFLOAT = "__half", "__nv_bfloat16"
+BITS = "unsigned char"
+"""What holds the bits of a float of at most a byte, or of an integer of less: the low ones, zeros above."""
 
 HEADERS = {HALF: "cuda_fp16.h", BFLOAT: "cuda_bf16.h"}
 """The types that need a header."""
@@ -42,6 +44,8 @@ def scalar_type(type: Attribute) -> str:
         case IntegerType() as integer if integer.signedness.data is Signedness.SIGNLESS:
             if integer.width.data in INTEGERS:
                 return INTEGERS[integer.width.data]
+            if integer.width.data < 8:
+                return BITS
         case Float16Type():
             return HALF
         case BFloat16Type():
@@ -52,6 +56,8 @@ def scalar_type(type: Attribute) -> str:
             return "double"
         case LLVMPointerType():
             return "void*"
+        case _ if (known := float_format(type)) is not None and known.bits <= 8:
+            return BITS
         case _:
             pass
     raise UnsupportedError(f"type {type} has no CUDA equivalent here")
@@ -60,6 +66,23 @@ def scalar_type(type: Attribute) -> str:
 def memory_type(type: Attribute) -> str:
     """The C++ type of an element in memory: as `scalar_type`, but a bool is a byte."""
     return "unsigned char" if is_bool(type) else scalar_type(type)
+
+
+def low_bits(type: Attribute) -> int | None:
+    """The bits of a type that its `BITS` hold, as a mask; None for what has a type of its own in C++."""
+    return (1 << bit_width(type)) - 1 if scalar_type(type) == BITS else None
+
+
+def masked(value: Expr, mask: int) -> Expr:
+    """Some low bits of an integer, as `BITS`."""
+    if value.literal is not None:
+        return number(value.literal & mask, BITS)
+    return cast(BITS, binary("&", value, Expr(f"0x{mask:x}", PRIMARY, INT), INT), (0, mask))
+
+
+def holds_more(type: Attribute) -> bool:
+    """Whether a byte in memory has bits that are not those of a value of the type."""
+    return is_part_of_byte(type) and not is_bool(type)
 
 
 def is_index(type: Attribute) -> bool:
@@ -95,6 +118,8 @@ def float_literal(value: float, type: Attribute) -> Expr:
     if text is not None:
         return Expr(text, UNARY if math.copysign(1, value) < 0 else PRIMARY, kind)
     bits = _bits(value, type)
+    if kind == BITS:
+        return number(bits, BITS)
     digits = {"float": 8, "double": 16}.get(kind, 4)
     return Expr(f"{_FROM_BITS[kind]}(0x{bits:0{digits}x}{'ll' if digits == 16 else ''})", PRIMARY, kind)
 
@@ -103,6 +128,9 @@ def int_literal(value: int, type: Attribute) -> Expr:
     """An integer constant, wrapped to its width. An `index` is `int` if it fits."""
     if is_bool(type):
         return number(value & 1, "bool")
+    mask = low_bits(type)
+    if mask is not None:
+        return number(value & mask, BITS)
     return number(wrap_int(value, dtype_of(element_type(type))), None if is_index(type) else scalar_type(type))
 
 

@@ -307,8 +307,8 @@ def _bitcast(f: FunctionEmitter, op: vector.BitcastOp) -> None:
     if widths[0] == widths[1]:
         f.define_lanes(op.result, [bitcast(value, scalar_type(target)) for value in values])
         return
-    if 1 in widths:
-        raise unsupported(op, f"bools to other bits, {source} to {target}")
+    if min(widths) < 8:
+        raise unsupported(op, f"bits of less than a byte to others, {source} to {target}")
     integers = [bitcast(f.once(value), _integer(widths[0])) for value in values]
     if widths[0] < widths[1]:
         parts = _joined(integers, widths[1] // widths[0], widths[0], widths[1])

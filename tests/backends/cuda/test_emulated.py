@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell import Schedule, build
+from stepwell.backends.cuda.build import cuda_source
 from stepwell.backends.cuda.emulation import compiler
 from stepwell.core.errors import ArgumentError, ScheduleError, UnsupportedError
 from stepwell.frontends import tvm
@@ -95,6 +96,17 @@ def test_a_matrix_product_in_shared_memory(vector: bool) -> None:
     assert source.count("__syncwarp();") == 2  # 16 threads are of one warp
     assert "__shared__ __align__(16) float A_shared[64];" in source
     assert ("float4" in source) == vector
+
+
+def test_the_text_names_blocks() -> None:
+    """In front of the loops that are one block's alone."""
+    source = cuda_source(gemm(16, vector=True))
+    lines = [line.strip() for line in source.splitlines()]
+    after = {line: lines[n + 1] for n, line in enumerate(lines) if line.startswith("//")}
+    assert list(after) == ["// C_init", "// A_shared", "// B_shared", "// C_update", "// C_local"]
+    assert after["// C_init"].startswith("for (int i_2_init = 0;")
+    assert after["// B_shared"].startswith("const float4 t_1 = *reinterpret_cast<const float4*>(&B[")
+    assert after["// C_update"].startswith("for (int k_1 = 0;")
 
 
 MEAN = """

@@ -99,3 +99,16 @@ tir.func @lanes("A" %A: memref<8xf16>) {
 // CHECK:         %[[x:.*]] = memref.load
 // CHECK:         %[[y:.*]], %{{.*}} = gpu.shuffle down %[[x]], %{{.*}}, %[[width]] : f16
 // CHECK:         memref.store %[[y]]
+
+// What kernels call is declared beside them.
+tir.func @called("A" %A: memref<4xf32>) {
+  tir.launch_thread "tx" %tx : i32 in 4 thread "threadIdx.x" {
+    %x = tir.load %A[%tx] : memref<4xf32>
+    %y = tir.intrinsic "fmod"(%x, %x) : f32, f32 -> f32
+    tir.store %y, %A[%tx] : memref<4xf32>
+  }
+}
+// CHECK:         sym_name = "called_kernel"
+// CHECK-NEXT:    func.func private @fmodf(f32, f32) -> f32
+// CHECK:         func.func @called(
+// CHECK-NOT:     @fmodf

@@ -43,6 +43,7 @@ from ....dialects.tir import (
     StoreOp,
     constant_value,
 )
+from ..atomics import is_atomic
 from ..index import type_range
 from ..memories import buffer_of, memory_of, views_of
 from ..tree import has_effect
@@ -141,7 +142,7 @@ class Collector:
         for operand in op.operands:
             if isinstance(operand.type, MemRefType | HandleType):
                 self._opaque(op, operand, context)
-        if has_effect(op) or isinstance(op, AssertOp | ReturnOp):
+        if (has_effect(op) and not is_atomic(op)) or isinstance(op, AssertOp | ReturnOp):
             self._effect(op, context)
         for region in op.regions:
             for block in region.blocks:

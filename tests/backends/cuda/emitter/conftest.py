@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 from stepwell.backends.cuda.emitter import NVRTC_OPTIONS, EmittedCuda, EmittedKernel, KernelParameter, emit_cuda
 from stepwell.core.dtypes import numpy_dtype
 from stepwell.transforms.legalize_small_floats import LegalizeSmallFloatsPass
+from stepwell.transforms.legalize_small_integers import LegalizeSmallIntegersPass
 
 HOST = Path(__file__).with_name("host.h")
 # `-Wall` warns of parentheses that mislead, variables that are not set, numbers that do not fit.
@@ -121,6 +122,8 @@ def _c_type(parameter: KernelParameter) -> Any:
     assert parameter.dtype is not None
     if parameter.dtype in ("float16", "bfloat16"):
         return Half
+    if parameter.ctype == "unsigned char":  # the bits of what C has no type for
+        return ctypes.c_ubyte
     return np.ctypeslib.as_ctypes_type(numpy_dtype(parameter.dtype))
 
 
@@ -131,6 +134,9 @@ def _passed(parameter: KernelParameter, value: Any) -> Any:
             return value.ctypes.data
         case "scalar" if parameter.dtype in ("float16", "bfloat16"):
             return Half(int(np.array(value, numpy_dtype(parameter.dtype)).view(np.uint16)))
+        case "scalar" if parameter.ctype == "unsigned char":
+            bits = value if isinstance(value, np.generic) else np.array(value, numpy_dtype(parameter.dtype))
+            return int(bits.view(np.uint8))
         case "size":
             return value.shape[parameter.axis]
         case "stride":
@@ -144,6 +150,7 @@ def _passed(parameter: KernelParameter, value: Any) -> Any:
 def _emit(module: ModuleOp | str, parse: Callable[[str], ModuleOp]) -> EmittedCuda:
     module = parse(module) if isinstance(module, str) else module
     LegalizeSmallFloatsPass().apply(Context(), module)
+    LegalizeSmallIntegersPass().apply(Context(), module)
     if any(isinstance(op, gpu.ModuleOp) for op in module.ops):
         return emit_cuda(module)
     return emit_cuda(_on_device(module))

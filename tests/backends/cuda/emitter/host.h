@@ -30,6 +30,8 @@ VECTORS(double, double, 8)
 template <class To, class From> static inline To same_bits(From x) { To y; memcpy(&y, &x, sizeof(y)); return y; }
 static inline int __float_as_int(float x) { return same_bits<int>(x); }
 static inline float __int_as_float(int x) { return same_bits<float>(x); }
+static inline unsigned __float_as_uint(float x) { return same_bits<unsigned>(x); }
+static inline float __uint_as_float(unsigned x) { return same_bits<float>(x); }
 static inline long long __double_as_longlong(double x) { return same_bits<long long>(x); }
 static inline double __longlong_as_double(long long x) { return same_bits<double>(x); }
 

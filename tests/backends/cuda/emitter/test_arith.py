@@ -11,13 +11,18 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from stepwell.core.dtypes import FLOAT_FORMATS, numpy_dtype
+
 DTYPES = {
     "i1": np.dtype(bool), "i8": np.dtype("i1"), "i16": np.dtype("i2"), "i32": np.dtype("i4"), "i64": np.dtype("i8"),
     "index": np.dtype("i8"), "f16": np.dtype("f2"), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype("f4"),
-    "f64": np.dtype("f8"),
+    "f64": np.dtype("f8"), "i2": np.dtype(ml_dtypes.int2), "i4": np.dtype(ml_dtypes.int4),
+    **{known.type.name: numpy_dtype(name) for name, known in FLOAT_FORMATS.items() if known.bits <= 8},
 }  # fmt: skip
-BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
+BITS = {"i1": 1, "i2": 2, "i4": 4, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 FLOATS = ("f16", "bf16", "f32", "f64")
+SMALL_FLOATS = tuple(kind for kind in DTYPES if kind[0] == "f" and kind[1:] not in ("16", "32", "64"))
+SIGNED = tuple(known.type.name for known in FLOAT_FORMATS.values() if known.bits <= 8 and known.has_negative_zero)
 
 
 @dataclass(frozen=True)
@@ -153,6 +158,41 @@ CASES = [
       for kind in DTYPES),
     *(Case(f"select_lanes_{kind}", f"%r = arith.select %x2, %x0, %x1 : vector<8xi1>, vector<8x{kind}>",
            (kind, kind, "i1"), kind, 8) for kind in ("i32", "bf16")),
+    # types of less than a byte, and floats of one
+    *(binary(f"arith.{op}", "i4") for op in INTEGER),
+    *(binary(f"arith.{op}", "i2") for op in ("muli", "divsi", "shrui")),
+    *(binary(f"arith.{op}", "i4", 4) for op in ("addi", "divsi", "shrsi", "maxui")),
+    *(compare("cmpi", predicate, "i4") for predicate in ICMP),
+    *(unary(f"math.{op}", kind) for op in ("absi", "ctlz", "cttz", "ctpop") for kind in ("i2", "i4")),
+    binary("math.ipowi", "i4"),
+    *(convert(op, *kinds) for op in ("extsi", "extui") for kinds in (("i1", "i4"), ("i2", "i4"), ("i4", "i8"),
+                                                                     ("i4", "i64"), ("i2", "i32"))),
+    *(convert("trunci", *kinds) for kinds in (("i4", "i1"), ("i4", "i2"), ("i8", "i4"), ("i64", "i4"), ("i32", "i2"))),
+    *(convert(f"fpto{sign}i", "f16", "i4") for sign in "su"),
+    convert("fptosi", "f32", "i4", 8), convert("fptoui", "f32", "i2", 8),
+    *(Case(f"fpowi_i4_{kind}", f"%r = math.fpowi %x0, %x1 : {kind}, i4", (kind, "i4"), kind, inexact=True)
+      for kind in ("f32", "f64")),
+    *(Case(f"select_lanes_{kind}", f"%r = arith.select %x2, %x0, %x1 : vector<8xi1>, vector<8x{kind}>",
+           (kind, kind, "i1"), kind, 8) for kind in ("i4", "f8E5M2", "f4E2M1FN")),
+    *(Case(f"reduction_{op}_i4", f"%v = vector.reduction <{op}>, %x0 : vector<4xi4> into i4\n"
+           "%r = vector.broadcast %v : i4 to vector<4xi4>", ("i4",), "i4", 4)
+      for op in ("add", "mul", "and", "xor", "minsi", "maxsi", "minui", "maxui")),
+    *(convert("bitcast", *kinds) for kinds in (("i4", "f4E2M1FN"), ("f4E2M1FN", "i4"), ("i8", "f8E5M2"),
+                                               ("f8E4M3FNUZ", "i8"), ("f8E4M3FN", "f8E5M2"))),
+    *(convert("extf", kind, "f32") for kind in SMALL_FLOATS),
+    *(convert("truncf", "f32", kind) for kind in SMALL_FLOATS),
+    *(convert(op, *kinds) for wide in ("f16", "bf16", "f64")
+      for op, kinds in (("extf", ("f8E5M2", wide)), ("truncf", (wide, "f8E5M2")))),
+    *(convert("truncf", wide, kind, 4) for kind in ("f8E4M3FN", "f4E2M1FN") for wide in ("f32", "f64")),
+    *(binary(f"arith.{op}", kind) for kind in ("f8E4M3FN", "f8E4M3FNUZ", "f4E2M1FN")
+      for op in ("addf", "divf", "maximumf")),
+    compare("cmpf", "olt", "f8E8M0FNU"),
+    *(unary(op, kind) for kind in SIGNED for op in ("arith.negf", "math.absf")),
+    *(unary(op, "f8E4M3FNUZ") for op in ("arith.negf", "math.absf")),
+    binary("math.copysign", "f8E5M2"), unary("math.sqrt", "f8E5M2"),
+    *(convert(f"fpto{sign}i", kind, target) for sign in "su" for kind in ("f8E5M2", "f4E2M1FN")
+      for target in ("i4", "i32")),
+    *(convert(f"{sign}itofp", "i4", kind) for sign in "su" for kind in ("f8E5M2", "f4E2M1FN")),
 ]  # fmt: skip
 
 
@@ -171,6 +211,8 @@ EDGES = [0.0, -0.0, 0.3, -0.3, 0.5, -0.5, 1.0, -1.0, 1.5, -2.5, 2.5, 3.7, -3.7, 
 
 
 def edges(kind: str) -> np.ndarray:
+    if kind in SMALL_FLOATS:
+        return np.arange(256 if "8" in kind[:2] else 2 ** int(kind[1]), dtype="u1").view(DTYPES[kind])
     with np.errstate(over="ignore"):
         return np.array(edge_integers(BITS[kind]) if kind in BITS else EDGES).astype(DTYPES[kind])
 
@@ -200,6 +242,11 @@ def test_operations_compute_what_native_code_computes(both, case: Case) -> None:
     expected, got = (np.zeros(len(inputs[0]), DTYPES[case.output]) for _ in range(2))
     llvm[case.name](*inputs, expected)
     host[case.name](*inputs, got)
+    if case.output in SMALL_FLOATS or case.output in ("i2", "i4"):
+        nan = np.isnan(expected.astype(np.float32))
+        np.testing.assert_array_equal(nan, np.isnan(got.astype(np.float32)))
+        np.testing.assert_array_equal(got.view("u1")[~nan], expected.view("u1")[~nan])
+        return
     with np.errstate(all="ignore"):
         a, b = as_numbers(got), as_numbers(expected)
         if case.inexact:

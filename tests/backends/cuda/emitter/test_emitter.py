@@ -50,8 +50,8 @@ float* __restrict__ C) {
   acc[0] = 0.0f;
   A_shared[tx] = A[bx * 32 + tx];
   __syncthreads();
+  // C_update
   for (int k = 0; k < 32; ++k) {
-    // C_update
     acc[0] = acc[0] + A_shared[k] * B[k * 64 + j];
   }
   C[bx * 64 + j] = acc[0];

@@ -1,0 +1,167 @@
+"""Atomic operations: the same under every target, and no race."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepwell import build
+from stepwell.backends.cuda.build import cuda_source
+from stepwell.backends.cuda.emulation import compiler
+from stepwell.backends.interpreter import interpret
+from stepwell.core.errors import UndefinedBehaviorError, UnsupportedError
+from stepwell.frontends.tvmscript import parse_tvmscript
+
+emulated = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
+
+HISTOGRAM = """
+@T.prim_func
+def main(A: T.Buffer((256,), "int32"), H: T.Buffer((8,), "{dtype}"),
+         L: T.Buffer((1,), "{dtype}"), M: T.Buffer((1,), "{dtype}")):
+    for bx in T.{blocks}:
+        S = T.alloc_buffer((8,), "{dtype}", scope="shared")
+        for tx in T.{threads}:
+            if tx < 8:
+                S[tx] = T.Cast("{dtype}", 0)
+        for tx in T.{threads}:
+            T.evaluate(
+                T.call_extern("{dtype}", "atomicAdd", T.address_of(S[A[bx * 64 + tx] % 8]), T.Cast("{dtype}", 3)))
+        for tx in T.{threads}:
+            if tx < 8:
+                T.evaluate(T.call_extern("{dtype}", "atomicAdd", T.address_of(H[tx]), S[tx]))
+            {extremes}
+"""
+
+EXTREMES = """T.evaluate(T.call_extern("{dtype}", "atomicMin", T.address_of(L[0]), T.Cast("{dtype}", A[bx * 64 + tx])))
+            T.evaluate(T.call_extern("{dtype}", "atomicMax", T.address_of(M[0]), T.Cast("{dtype}", A[bx * 64 + tx])))"""
+
+GPU = {"blocks": 'thread_binding(4, thread="blockIdx.x")', "threads": 'thread_binding(64, thread="threadIdx.x")'}
+CPU = {"blocks": "parallel(4)", "threads": "serial(64)"}
+
+
+def program(dtype: str, loops: dict[str, str]) -> Any:
+    extremes = "pass" if dtype.startswith("float") else EXTREMES.format(dtype=dtype)
+    return parse_tvmscript(HISTOGRAM.format(dtype=dtype, extremes=extremes.replace("pass", "T.evaluate(0)"), **loops))
+
+
+def arguments(dtype: str) -> list[np.ndarray[Any, Any]]:
+    values = np.random.default_rng(0).integers(-2000, 2000, 256).astype("int32")
+    return [values, np.full(8, 5, dtype), np.full(1, 7, dtype), np.full(1, 7, dtype)]
+
+
+def expected(dtype: str) -> list[np.ndarray[Any, Any]]:
+    a, h, least, most = arguments(dtype)
+    h = h + (3 * np.bincount(a % 8, minlength=8)).astype(dtype)
+    if not dtype.startswith("float"):
+        least[0], most[0] = min(a.astype(dtype).min(), 7), max(a.astype(dtype).max(), 7)
+    return [a, h, least, most]
+
+
+DTYPES = ["int32", "uint32", "int64", "uint64", "float32", "float64"]
+
+
+@emulated
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_histogram_on_the_emulated_gpu(dtype: str) -> None:
+    module, arrays = program(dtype, GPU), arguments(dtype)
+    build(module, target="cuda-emulated")(*arrays)
+    for got, right in zip(arrays, expected(dtype), strict=True):
+        np.testing.assert_array_equal(got, right)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("target", ["python", "llvm", "interpreter"])
+def test_a_histogram_on_the_host(target: str, dtype: str) -> None:
+    module, arrays = program(dtype, CPU if target == "llvm" else GPU), arguments(dtype)
+    if target == "interpreter":
+        interpret(module, "main", arrays)
+    else:
+        build(module, target=target)(*arrays)
+    for got, right in zip(arrays, expected(dtype), strict=True):
+        np.testing.assert_array_equal(got, right)
+
+
+def test_the_text_has_cudas_functions() -> None:
+    source = cuda_source(program("uint64", GPU))
+    assert "atomicAdd(reinterpret_cast<unsigned long long*>(&S[" in source
+    assert "atomicMin(reinterpret_cast<unsigned long long*>(L), " in source
+    assert source.count("__syncthreads();") == 2
+    assert "atomicAdd(&S[" in cuda_source(program("float32", GPU))
+
+
+COUNTER = """
+@T.prim_func
+def main(A: T.Buffer((64,), "int32"), N: T.Buffer((1,), "int32"), B: T.Buffer((64,), "int32")):
+    T.func_attr({"tir.noalias": True})
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        if A[tx] > 0:
+            place = T.call_extern("int32", "atomicAdd", T.address_of(N[0]), 1)
+            B[place] = A[tx]
+"""
+
+
+@emulated
+def test_the_value_before_is_given() -> None:
+    """Numbers that are greater than zero are put together, in any order."""
+    a = np.random.default_rng(0).integers(-9, 9, 64).astype("int32")
+    n, b = np.zeros(1, "int32"), np.zeros(64, "int32")
+    build(parse_tvmscript(COUNTER), target="cuda-emulated")(a, n, b)
+    assert n[0] == (a > 0).sum()
+    assert sorted(b[: n[0]]) == sorted(a[a > 0])
+
+
+@emulated
+def test_elements_that_values_choose_are_written() -> None:
+    """Nobody reads there, so no thread needs what another one does."""
+    text = """
+@T.prim_func
+def main(A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32")):
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        B[A[tx]] = tx
+"""
+    a, b = np.random.default_rng(0).permutation(64).astype("int32"), np.zeros(64, "int32")
+    build(parse_tvmscript(text), target="cuda-emulated")(a, b)
+    np.testing.assert_array_equal(b[a], np.arange(64))
+
+
+ONE = """
+@T.prim_func
+def main(A: T.Buffer((4,), "{dtype}")):
+    B = T.alloc_buffer((4,), "{dtype}")
+    for i in range(4):
+        T.evaluate(T.call_extern("{result}", "{name}", {address}, T.Cast("{dtype}", 1)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dtype": "float16"}, "atomicAdd on float16, expected one of int32, uint32, int64, uint64, float32, float64"),
+        ({"name": "atomicMin", "dtype": "float32"}, "atomicMin on float32, expected one of int32"),
+        ({"result": "int64"}, "atomicAdd on int32: expected that type for all, got int32 to int64"),
+        ({"address": "A.data"}, "atomicAdd: expected T.address_of an element, and a value, got 2 operands"),
+    ],
+)
+def test_what_is_no_atomic_operation_is_refused(change: dict[str, str], message: str) -> None:
+    dtype = change.get("dtype", "int32")
+    given = {"dtype": dtype, "result": dtype, "name": "atomicAdd", "address": "T.address_of(A[i])", **change}
+    for target in ("llvm", "python"):
+        with pytest.raises(UnsupportedError, match=message):
+            build(parse_tvmscript(ONE.format(**given)), target=target)(np.zeros(4, dtype))
+
+
+@pytest.mark.parametrize(("address", "message"), [("A[i + 1]", "byte 16 of A, which has"), ("B[i]", "never written")])
+def test_the_oracle_finds_what_is_excluded(address: str, message: str) -> None:
+    text = ONE.format(dtype="int32", result="int32", name="atomicAdd", address=f"T.address_of({address})")
+    with pytest.raises(UndefinedBehaviorError, match=message):
+        build(parse_tvmscript(text), target="python")(np.zeros(4, np.int32))
+
+
+def test_the_host_does_not_reach_the_memory_of_a_gpu() -> None:
+    text = ONE.format(dtype="int32", result="int32", name="atomicAdd", address="T.address_of(A[i])")
+    text = text.replace("for i in range(4):", "i = 0\n    if A[0] == 0:").replace("A[0] == 0", "True")
+    text += '    for j in T.thread_binding(4, thread="threadIdx.x"):\n        A[j] = 1\n'
+    with pytest.raises(UnsupportedError, match="by the host"):
+        cuda_source(parse_tvmscript(text))
