@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ..core.gpu import C_FUNCTIONS
 from ..core.xdsl_compat import hint
 from .analysis.lanes import free_values
 from .lowering.module import NOALIAS, ON_DEVICE
@@ -25,9 +26,10 @@ _COPIED = (arith.ConstantOp, memref.GetGlobalOp)
 class GpuOutlineKernelsPass(ModulePass):
     """Make a function of the device of each launch, and leave a call of it with the numbers of blocks and threads.
 
-    The functions are in one gpu.module, named after the function that launches them. They take what the launch uses;
-    constants are copied. Memory that is given to kernels, of the function that allocates it or of one that it calls, is
-    allocated on the device; so is what C functions are given by functions whose attribute `stepwell.on_device` says so.
+    The functions are in one gpu.module, named after the function that launches them. They take what the launch
+    uses; constants are copied, and declarations of C functions that a device has. Memory that is given to kernels,
+    of the function that allocates it or of one that it calls, is allocated on the device; so is what C functions
+    are given by functions whose attribute `stepwell.on_device` says so.
 
     Before
         func.func @main(%A: memref<8xf32>) {
@@ -90,6 +92,17 @@ def _outline(function: func.FuncOp, launches: Sequence[gpu.LaunchOp]) -> None:
         Rewriter.insert_op(call, InsertPoint.before(launch))
         launch.detach()
         launch.erase()
+    _declare_c_functions(function, module)
+
+
+def _declare_c_functions(function: func.FuncOp, module: gpu.ModuleOp) -> None:
+    """Declare the functions of the C library that kernels call, where a device has them too."""
+    called = {op.callee.string_value() for op in module.walk() if isinstance(op, func.CallOp)}
+    around = function.parent_block()
+    assert around is not None
+    for op in around.ops:
+        if isinstance(op, func.FuncOp) and op.is_declaration and op.sym_name.data in called & C_FUNCTIONS:
+            module.body.block.add_op(op.clone())
 
 
 def _operands(launch: gpu.LaunchOp) -> list[SSAValue]:
