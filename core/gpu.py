@@ -13,6 +13,15 @@ MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
 MOST_THREADS_IN_ALL = 1024
 WARP = 32
 """How many threads a warp has."""
+C_FUNCTIONS = frozenset(
+    f"{name}{suffix}"
+    for name in (
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10 exp2 expm1 fabs floor "
+        "fmod hypot ldexp log log10 log1p log2 nextafter pow rint round sin sinh sqrt tan tanh trunc"
+    ).split()
+    for suffix in ("", "f")
+)
+"""The functions of C's `math.h` that code for a device can call by their names (CUDA Math API)."""
 STATIC_SHARED_BYTES = 48 * 1024
 """How much shared memory a block of threads has at most whose size is known when a kernel is compiled."""
 

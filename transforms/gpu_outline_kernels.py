@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ..core.gpu import C_FUNCTIONS
 from ..core.xdsl_compat import hint
 from .analysis.lanes import free_values
 from .lowering.module import NOALIAS, ON_DEVICE
@@ -71,7 +72,7 @@ class GpuOutlineKernelsPass(ModulePass):
 
 
 def _move_declarations(module: ModuleOp) -> None:
-    """Declare the C functions that kernels call beside them, and not for the host if it does not call them."""
+    """Declare C functions that kernels call, and a device has, beside them; and not for the host if it does not."""
     block = module.body.block
     declared = {op.sym_name.data: op for op in block.ops if isinstance(op, func.FuncOp) and op.is_declaration}
     host: set[str] = set()
@@ -81,6 +82,7 @@ def _move_declarations(module: ModuleOp) -> None:
         if not isinstance(top, gpu.ModuleOp):
             host |= called
             continue
+        called &= C_FUNCTIONS
         device |= called
         known = {op.sym_name.data for op in top.body.block.ops if isinstance(op, func.FuncOp)}
         for name in sorted(called - known):

@@ -179,3 +179,29 @@ def test_arguments_are_checked_before_anything_runs() -> None:
         lib(np.zeros(9, np.float32), np.zeros(8, np.float32))
     with pytest.raises(ArgumentError, match="contiguous"):
         lib(np.zeros(16, np.float32)[::2], np.zeros(8, np.float32))
+
+
+C_FUNCTIONS = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float64"), B: T.Buffer((7, 8), "float64")):
+    for b in T.thread_binding(1, thread="blockIdx.x"):
+        for t in T.thread_binding(8, thread="threadIdx.x"):
+            B[0, t] = T.Cast("float64", T.fmod(A[t], T.float32(0.75)))
+            B[1, t] = T.fmod(D[t], T.float64(0.75))
+            B[2, t] = T.Cast("float64", T.hypot(A[t], T.float32(0.75)))
+            B[3, t] = T.hypot(D[t], T.float64(0.75))
+            B[4, t] = T.ldexp(D[t], 3)
+            B[5, t] = T.Cast("float64", T.call_extern("float32", "erff", A[t]))
+            B[6, t] = T.call_extern("float64", "erf", D[t])
+"""
+
+
+def test_kernels_call_functions_of_c_that_a_device_has() -> None:
+    numbers = np.linspace(-3, 4, 8)
+    both(parse_tvmscript(C_FUNCTIONS), numbers.astype(np.float32), numbers, np.zeros((7, 8)))
+
+
+def test_kernels_do_not_call_other_functions_of_c() -> None:
+    program = C_FUNCTIONS.replace('"erff"', '"own_function"')
+    with pytest.raises(UnsupportedError, match="no function called 'own_function' on the device"):
+        build(parse_tvmscript(program), target="cuda-emulated")

@@ -7,7 +7,9 @@ import pytest
 import stepwell
 from stepwell import OptionError, Schedule, UnsupportedError, parse_tvmscript
 from stepwell.backends.cuda import nvrtc
+from stepwell.backends.cuda.emitter import emit_cuda
 from stepwell.backends.cuda.emulation import InvalidCudaError
+from stepwell.transforms.pipelines import lower_launches
 
 SOURCE = """#include <cuda_fp16.h>
 
@@ -118,3 +120,21 @@ def test_a_program_is_built_for_a_gpu_that_is_not_there() -> None:
 def test_a_block_has_no_more_threads_than_the_target_says() -> None:
     with pytest.raises(UnsupportedError, match=r"blocks of 1024 threads .1024, 1, 1., max_num_threads is 512"):
         stepwell.build(_bound(), target="cuda -max_num_threads=512 -arch=sm_90")
+
+
+SHUFFLES = """
+    @T.prim_func
+    def {dtype}(A: T.Buffer((64,), "{dtype}")):
+        for b in T.thread_binding(1, thread="blockIdx.x"):
+            for t in T.thread_binding(64, thread="threadIdx.x"):
+                A[t] = T.tvm_warp_shuffle_down(T.tvm_warp_activemask(), A[t], 3, 16, 32)
+"""
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
+def test_shuffles_of_every_type_compile_without_a_warning(compile_for, architecture: str) -> None:
+    dtypes = ("bool", "int8", "int16", "uint32", "int64", "float16", "bfloat16", "float32", "float64")
+    text = "@I.ir_module\nclass Module:\n" + "".join(SHUFFLES.format(dtype=dtype) for dtype in dtypes)
+    compiled = compile_for(emit_cuda(lower_launches(parse_tvmscript(text)).op).source, architecture)
+    assert compiled.log == ""
+    assert len(compiled.usage) == len(dtypes)
