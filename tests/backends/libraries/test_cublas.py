@@ -40,7 +40,7 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         pytest.skip("needs gcc, g++ and binutils")
     library = tmp_path_factory.mktemp("cublas") / "libcublas.so"
     source = Path(__file__).parent / "fake_cublas.c"
-    flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror"]
+    flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-Wl,-Bsymbolic"]
     subprocess.run(["gcc", *flags, str(source), "-o", str(library)], check=True)
     found = ctypes.CDLL(str(library))
     found.current_stream.restype = ctypes.c_void_p
