@@ -64,7 +64,7 @@ def built(mod: Module) -> Executable:
     """A graph for the emulated GPU, of which cuDNN computes what it can, as `build_graph` makes it for `cuda`."""
     graph = partitioned(mod)
     symbols = library_symbols(graph, Target("cuda", libs=("cudnn",)))
-    return describe(graph, build_emulated(graph, symbols=symbols), "main")
+    return describe(graph, build_emulated(graph, Target("cuda-emulated"), symbols=symbols), "main")
 
 
 def ran(executable: Executable, **inputs: Any) -> np.ndarray[Any, Any]:
