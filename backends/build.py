@@ -21,16 +21,16 @@ def _build_llvm(module: Module, target: Target) -> Library:
     from .llvm import compile_module
 
     lowered = lower(module, contract=target.contract)
-    return compile_module(lowered.op, target=Processor.of(target), symbols=_symbols(module))
+    return compile_module(lowered.op, target=Processor.of(target), symbols=_symbols(module, target))
 
 
-def _symbols(module: Module) -> dict[str, int]:
+def _symbols(module: Module, target: Target) -> dict[str, int]:
     """The addresses of the C functions that graphs call."""
     if not has_graphs(module.op):
         return {}
     from ..transforms.libraries import library_symbols
 
-    return library_symbols(module)
+    return library_symbols(module, target)
 
 
 def _build_python(module: Module) -> Any:
@@ -42,13 +42,13 @@ def _build_python(module: Module) -> Any:
 def _build_emulated(module: Module, target: Target) -> Library:
     from .cuda.build import build_emulated
 
-    return build_emulated(module, target)
+    return build_emulated(module, target, symbols=_symbols(module, target))
 
 
 def _build_cuda(module: Module, target: Target) -> Library:
     from .cuda.build import build_cuda
 
-    return build_cuda(module, target)
+    return build_cuda(module, target, symbols=_symbols(module, target))
 
 
 ORACLE = "python"

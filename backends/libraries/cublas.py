@@ -164,10 +164,14 @@ def _stream(device: Device) -> ctypes.c_void_p:
     return ctypes.c_void_p(device.current_stream.handle)
 
 
+def load_cublas() -> ctypes.CDLL:
+    """The shared library. PluginError if it is not installed."""
+    return load("cublas", _PLACES, "nvidia-cublas, or nvidia-cublas-cu12 for CUDA 12")
+
+
 @cache
 def _cublas() -> Cublas:
-    """The library. PluginError if it is not installed."""
-    return Cublas(load("cublas", _PLACES, "nvidia-cublas, or nvidia-cublas-cu12 for CUDA 12"))
+    return Cublas(load_cublas())
 
 
 _I32, _I64, _POINTER = ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p

@@ -45,11 +45,38 @@ def is_fresh_in_each_iteration(loop: Operation, buffer: SSAValue) -> bool:
     reads, writes = ([a for a in accesses if a.is_write is kind] for kind in (False, True))
     if not reads:
         return True
+    if _is_written_in_front(accesses, _rank(buffer)):
+        return True
     depth = max(len(a.time) for a in accesses)
     read, written = (_relation([a.relation(depth) for a in group], depth, _rank(buffer)) for group in (reads, writes))
     # All times that are later than one at which an element was written, with that element.
     later = isl.Map.lex_gt(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, depth))
     return read.is_subset(later.apply_range(written))
+
+
+def _is_written_in_front(accesses: Sequence[_Access], rank: int) -> bool:
+    """Whether all that is read was written by statements in front, in the same iterations of the loops around both.
+
+    It is enough, and usual: isl finds it out much faster than which of all times are later.
+    """
+    first = accesses[0].time
+    shared = 0
+    while all(shared < len(a.time) and a.time[shared].plain_is_equal(first[shared]) for a in accesses):
+        shared += 1
+    if any(shared >= len(a.time) or not a.time[shared].is_cst() for a in accesses):
+        return False
+    places = [a.time[shared].max_val().to_python() for a in accesses]
+    relations = [a.relation(shared, shared) for a in accesses]
+    for access, place, read in zip(accesses, places, relations, strict=True):
+        if not access.is_write:
+            in_front = [
+                relation
+                for other, at, relation in zip(accesses, places, relations, strict=True)
+                if other.is_write and at < place
+            ]
+            if not read.is_subset(_relation(in_front, shared, rank)):
+                return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -78,13 +105,14 @@ class _Access:
     time: tuple[isl.PwAff, ...]
     elements: isl.Map
 
-    def relation(self, depth: int) -> isl.Map:
-        """{ time -> element }, times with zeros behind them."""
+    def relation(self, depth: int, shared: int | None = None) -> isl.Map:
+        """{ time -> element }, times with zeros behind them. shared: how many numbers of a time are looked at."""
         times = isl.Map.from_domain(self.elements.domain())
-        for entry in self.time:
+        time = self.time[:shared]
+        for entry in time:
             times = times.flat_range_product(isl.Map.from_pw_aff(entry))
         relation = times.reverse().apply_range(self.elements)
-        for n in range(len(self.time), depth):
+        for n in range(len(time), depth):
             relation = relation.insert_dims(DIM.in_, n, 1).fix_val(DIM.in_, n, 0)
         return relation
 

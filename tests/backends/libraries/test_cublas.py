@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell import DeviceError, GraphExecutor, Module, OptionError, PluginError, build_graph
+from stepwell import DeviceError, GraphExecutor, Module, OptionError, PluginError, build, build_graph
 from stepwell.backends.cuda.build import build_emulated
 from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.graph import Executable
@@ -40,7 +40,7 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         pytest.skip("needs gcc, g++ and binutils")
     library = tmp_path_factory.mktemp("cublas") / "libcublas.so"
     source = Path(__file__).parent / "fake_cublas.c"
-    flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror"]
+    flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-Wl,-Bsymbolic"]
     subprocess.run(["gcc", *flags, str(source), "-o", str(library)], check=True)
     found = ctypes.CDLL(str(library))
     found.current_stream.restype = ctypes.c_void_p
@@ -210,10 +210,17 @@ def test_what_is_no_product_of_its_types_stays() -> None:
 
 
 @pytest.mark.parametrize("target", ["llvm", "cuda-emulated"])
-def test_it_is_for_gpus_alone(target: str) -> None:
+@pytest.mark.parametrize("make", [build, build_graph])
+def test_it_is_for_gpus_alone(make: Callable[..., Any], target: str) -> None:
     partitioned = run_pipeline(layers(), [RelayPartitionPass(("cublas",))])
     with pytest.raises(OptionError, match=f"library cublas is for cuda, not for {target}"):
-        build_graph(partitioned, target=target)
+        make(partitioned, target=target)
+
+
+def test_a_graph_that_calls_it_is_built_as_a_program() -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    partitioned = run_pipeline(layers(), [RelayPartitionPass(("cublas",))])
+    assert "cublas_nn_dense" in build(partitioned, target="cuda -arch=sm_80").functions
 
 
 def test_graphs_for_it_are_built_and_saved_without_it(tmp_path: Path) -> None:

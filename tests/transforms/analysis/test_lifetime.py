@@ -125,6 +125,18 @@ STALE = {
           tir.store %x, %t[%at] : memref<8xf32>
         }
         %y = tir.load %t[%c0] : memref<8xf32>""",
+    "written on one path, read on the other": """
+        tir.if %p {
+          tir.store %x, %t[%c0] : memref<8xf32>
+        } else {
+          %y = tir.load %t[%c0] : memref<8xf32>
+        }""",
+    "the first round of an inner loop reads what the one before writes behind it": """
+        tir.for serial "k" %k : i32 in [0 +: 7] {
+          %next = arith.addi %k, %c1 : i32
+          tir.store %x, %t[%next] : memref<8xf32>
+          %y = tir.load %t[%k] : memref<8xf32>
+        }""",
     "written in a while only": """
         tir.while {
           tir.yield %p : i1
