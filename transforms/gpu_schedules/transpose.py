@@ -14,7 +14,7 @@ ROWS = 8
 
 
 def transpose(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """Read tiles into shared memory along one axis, and write them along the other one.
+    """Read tiles into shared memory along one axis, and write them along the other one; their rows are a bank apart.
 
     Declines: where all is read in the order in which it is written, or more than one buffer is not, and small sizes.
     """
@@ -44,6 +44,7 @@ def transpose(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     sch.bind(block, "blockIdx.x")
     tile = sch.cache_read(kernel.rv, turned[0], "shared")
     sch.compute_at(tile, block)
+    sch.storage_align(tile, 0, axis=-2, factor=TILE, offset=1)
     for nest in ((row_inner, column_inner), tuple(sch.get_loops(tile)[-len(read.indices) :])):
         _, y, x = sch.split(fused(sch, nest), [None, ROWS, TILE])
         sch.bind(y, "threadIdx.y")

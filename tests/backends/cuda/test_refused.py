@@ -182,14 +182,16 @@ BODIES = {
 """,
         "a thread reads or adds to a what another one writes in one statement",
     ),
-    "memory of a warp": (
+    "a view of memory of a warp": (
         """
     S = T.alloc_buffer((32,), "float32", scope="warp")
-    for j in T.thread_binding(32, thread="threadIdx.x"):
-        S[j] = A[j]
-        B[j] = S[31 - j]
+    V = T.decl_buffer((8, 4), "float32", data=S.data, scope="warp")
+    for i in T.thread_binding(2, thread="threadIdx.y"):
+        for j in T.thread_binding(32, thread="threadIdx.x"):
+            S[j] = A[j]
+            B[j] = V[j // 4, j % 4]
 """,
-        "warp",
+        "memory of a warp is only loaded and stored, which is not so of S",
     ),
 }
 
