@@ -6,6 +6,7 @@ import re
 from enum import auto
 from typing import Any, ClassVar
 
+from xdsl import builder
 from xdsl.dialects import arith, gpu, math
 from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, container_of, i1, i32
 from xdsl.dialects.utils import EnumAttribute
@@ -144,6 +145,18 @@ def _allow_vectors() -> None:
 
 
 _allow_vectors()
+
+
+# ImplicitBuilder: it makes `Operation.__post_init__` another function while it is used, for all threads. Two at a time
+# insert each op twice; parsing `scf.for` uses one. So it is that function from the start.
+
+
+def _build_in_threads() -> None:
+    builder._override_operation_post_init()  # pyright: ignore[reportPrivateUsage]
+    setattr(builder, "_override_operation_post_init", lambda: Operation.__post_init__)
+
+
+_build_in_threads()
 
 
 # gpu.shuffle: xDSL 0.74 does not have it. No issue is open for it.

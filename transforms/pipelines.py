@@ -119,7 +119,7 @@ def resolve_tir(launches: bool = False) -> list[ModulePass]:
     """
     return [
         *te_to_tir(),
-        TirResolveBlocksPass(names=launches),
+        TirResolveBlocksPass(),
         TirLowerMatchBuffersPass(),
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),

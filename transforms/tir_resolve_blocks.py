@@ -27,6 +27,7 @@ from ..dialects.tir import (
     constant_value,
 )
 from .analysis.memories import memory_of
+from .analysis.threads import axis_of
 from .lowering.types import ALIGNED, BLOCK
 
 _STATEMENTS = (StoreOp, ForOp, IfOp, WhileOp, AttrOp, EvaluateOp, CallExternOp, CallIntrinOp)
@@ -61,7 +62,7 @@ class TirResolveBlocksPass(ModulePass):
           ...
         }
 
-    names: whether each statement of a block keeps its name, as the attribute `stepwell.block`.
+    Where loops are bound to a GPU's grid, each statement of a block keeps its name, as the attribute `stepwell.block`.
 
     Must hold before: nothing.
 
@@ -70,16 +71,15 @@ class TirResolveBlocksPass(ModulePass):
 
     name = "tir-resolve-blocks"
 
-    names: bool = False
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # A block comes before those inside it, so these are resolved where their outer one has put them.
-        blocks = [b for b in op.walk() if isinstance(b, BlockOp)]
-        for block in blocks:
-            if self.names:
-                _name_statements(block)
-        for block in blocks:
-            _resolve(block)
+        for function in op.body.block.ops:
+            # A block comes before those inside it, so these are resolved where their outer one has put them.
+            blocks = [b for b in function.walk() if isinstance(b, BlockOp)]
+            if any(axis_of(inner) is not None for inner in function.walk()):
+                for block in blocks:
+                    _name_statements(block)
+            for block in blocks:
+                _resolve(block)
 
 
 def _name_statements(block: BlockOp) -> None:

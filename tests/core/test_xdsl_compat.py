@@ -1,5 +1,7 @@
-"""arith on vectors, which xDSL 0.74 has on scalars only, and gpu.shuffle, which it does not have."""
+"""arith on vectors, which xDSL 0.74 has on scalars only, gpu.shuffle, which it does not have, and threads."""
 
+import sys
+import threading
 from io import StringIO
 
 import pytest
@@ -12,6 +14,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from stepwell.core import xdsl_compat  # noqa: F401
+from stepwell.dialects import mlir_context
 
 TEXT = """\
 builtin.module {
@@ -107,3 +110,33 @@ def test_a_shuffle_gives_what_it_exchanges() -> None:
     module = _shuffles(SHUFFLE.replace("%y, %valid = gpu.shuffle down %x, %n, %n : f16", generic))
     with pytest.raises(VerifyException):
         module.verify()
+
+
+def test_modules_are_parsed_in_threads() -> None:
+    text = """func.func @main(%n: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        scf.for %j = %c0 to %n step %c1 {
+        }
+      }
+      func.return
+    }"""
+    found: list[str] = []
+
+    def parse() -> None:
+        for _ in range(20):
+            found.append(str(Parser(mlir_context(), text).parse_module()))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=parse) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(found) == 80
+    assert len(set(found)) == 1

@@ -1,5 +1,4 @@
 // RUN: stepwell-opt %s -p tir-resolve-blocks | filecheck %s
-// RUN: stepwell-opt %s -p "tir-resolve-blocks{names=true}" | filecheck %s --check-prefix NAMED
 
 // Axes become their bindings, the init runs at the first reduction step, accesses go.
 tir.func @reduce("A" %A: memref<8x4xf32>, "C" %C: memref<8xf32>) {
@@ -106,10 +105,10 @@ tir.func @nested("A" %A: memref<8x8xf32>, "x" %x: f32, "i" %i: i32, "p" %p: i1) 
 // CHECK-NEXT:      tir.store %x, %t[%i] : memref<8xf32>
 // CHECK-NEXT:    }
 
-// Statements keep the name of the innermost block they are in; what blocks are in has none.
+// For a GPU, statements keep the name of the innermost block they are in; what blocks are in has none.
 tir.func @names("A" %A: memref<8xf32>, "x" %x: f32) {
   tir.block "root" () {
-    tir.for serial "i" %i : i32 in [0 +: 2] {
+    tir.for thread_binding "i" %i : i32 in [0 +: 2] thread "threadIdx.x" {
       tir.block "outer" (spatial "vi" %vi : i32 in [0 +: 2] = %i) {
         tir.store %x, %A[%vi] : memref<8xf32>
         tir.for serial "j" %j : i32 in [0 +: 4] {
@@ -123,11 +122,9 @@ tir.func @names("A" %A: memref<8xf32>, "x" %x: f32) {
     }
   }
 }
-// NAMED-LABEL: tir.func @names
-// NAMED-NEXT:  tir.for serial "i" %i : i32 in [0 +: 2] {
-// NAMED-NEXT:    tir.store %x, %A[%i] attributes {stepwell.block = "outer"} : memref<8xf32>
-// NAMED-NEXT:    tir.for serial "j" %j : i32 in [0 +: 4] {
-// NAMED-NEXT:      tir.for serial "k" %k : i32 in [0 +: 2] attributes {stepwell.block = "inner"} {
-// NAMED-NEXT:        tir.store %x, %A[%j] attributes {stepwell.block = "inner"} : memref<8xf32>
 // CHECK-LABEL: tir.func @names
-// CHECK-NOT:   stepwell.block
+// CHECK-NEXT:  tir.for thread_binding "i" %i : i32 in [0 +: 2] thread "threadIdx.x" {
+// CHECK-NEXT:    tir.store %x, %A[%i] attributes {stepwell.block = "outer"} : memref<8xf32>
+// CHECK-NEXT:    tir.for serial "j" %j : i32 in [0 +: 4] {
+// CHECK-NEXT:      tir.for serial "k" %k : i32 in [0 +: 2] attributes {stepwell.block = "inner"} {
+// CHECK-NEXT:        tir.store %x, %A[%j] attributes {stepwell.block = "inner"} : memref<8xf32>
