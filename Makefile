@@ -11,7 +11,7 @@ DEMO := examples/vector_add.py
 EXAMPLES := $(wildcard examples/*.py)
 SOURCES := $(wildcard *.py) backends core dialects expressions frontends operators tools transforms
 
-.PHONY: help demo test lint types wheel check fuzz peer-test onnx-suite gpu-suite bench dev clean
+.PHONY: help demo test lint types wheel check fuzz slow peer-test onnx-suite gpu-suite bench dev clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -41,6 +41,9 @@ check: test lint types wheel ## all of the above but the demo
 
 fuzz: $(VENV)/.has-test ## the property tests and the mutation tests, at least ten thousand inputs
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) -q -n $(JOBS) -m fuzz
+
+slow: $(VENV)/.has-test ## the tests that take long
+	$(PYTEST) -q -n $(JOBS) -m slow
 
 peer-test: $(VENV)/.has-test $(PEER_VENV)/.has-peers ## compare with apache-tvm and iree-opt, in a venv of their own
 	STEPWELL_PEER_BIN=$(CURDIR)/$(PEER_VENV)/bin $(PYTEST) -q -m peer

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 # How long an example takes says nothing on a shared machine.
 settings.register_profile("base", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", settings.get_profile("base"), max_examples=50)
-settings.register_profile("ci", settings.get_profile("base"), max_examples=30, derandomize=True)
+settings.register_profile("ci", settings.get_profile("base"), max_examples=20, derandomize=True)
 settings.register_profile("nightly", settings.get_profile("base"), max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 

@@ -81,6 +81,7 @@ def test_features_can_be_left_out() -> None:
     assert not {"tir.block", "tir.symbol", "tir.ramp", "tir.call", "math.exp"} & set(ops)
 
 
+@pytest.mark.slow
 def test_programs_shrink_to_a_store_or_two() -> None:
     smallest = find(tir_modules(), lambda module: True, settings=settings(max_examples=100, database=None))
     assert len(list(smallest.op.walk())) <= 10
