@@ -10,7 +10,7 @@ from ...core.dtypes import dtype_of
 from ...dialects.tir import AttrOp, ForOp, LaunchThreadOp, LoadOp, Mixed, RampOp, StoreOp, constant_value
 from .index import Analyzer, Lin
 from .iter_map import Domain, IterVar, iteration_domain, why_not_onto
-from .regions import Box, IsFixed, Side, required_region, shape_sides, touched_box
+from .regions import Box, IsFixed, Side, fixed_inside, required_region, shape_sides, touched_box
 from .scopes import ancestors
 
 
@@ -35,11 +35,7 @@ def _is_filled(
     loop: ForOp | LaunchThreadOp, loads: Sequence[LoadOp], stores: Sequence[StoreOp], shape: Sequence[Mixed]
 ) -> bool:
     analyzer = Analyzer()
-    sides = shape_sides(analyzer, shape)
-
-    def is_fixed(value: SSAValue) -> bool:
-        return value is loop.variable or not loop.is_ancestor(value.owner)
-
+    sides, is_fixed = shape_sides(analyzer, shape), fixed_inside(loop)
     first = [op for op in stores if all(_comes_first(loop, op, load) for load in loads)]
     read = _region(analyzer, [touched_box(analyzer, op, loop) for op in loads], is_fixed, sides) if first else None
     return read is not None and any(_fills(analyzer, loop, op, read, is_fixed, sides) for op in first)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ....core.dtypes import dtype_of
 from ....dialects.tir import (
@@ -15,6 +15,7 @@ from ....dialects.tir import (
     BlockOp,
     ForOp,
     IfOp,
+    LaunchThreadOp,
     LoadOp,
     Mixed,
     RampOp,
@@ -129,10 +130,7 @@ def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None =
             box = _under(analyzer, box.substituted(analyzer, bindings(analyzer, parent)), parent.predicate)
             if outside is None:
                 break
-        elif isinstance(parent, IfOp) and place is parent.then.block:
-            box = _under(analyzer, box, parent.condition)
-        elif isinstance(parent, IfOp | WhileOp):
-            box = replace(box, is_exact=False)
+        box = _in_branch(analyzer, box, parent, place)
         place, parent = parent.parent, parent.parent_op()
     return box
 
@@ -152,13 +150,16 @@ def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) ->
     box = Box(tuple(sides))
     place, parent = user.parent, user.parent_op()
     while parent is not None and parent is not outer:
-        if isinstance(parent, IfOp) and place is parent.then.block:
-            conditions, is_exact = predicate_constraints(analyzer, parent.condition)
-            box = Box(box.sides, (*box.conditions, *conditions), box.is_exact and is_exact)
-        elif isinstance(parent, IfOp | WhileOp):
-            box = replace(box, is_exact=False)
+        box = _in_branch(analyzer, box, parent, place)
         place, parent = parent.parent, parent.parent_op()
     return box
+
+
+def _in_branch(analyzer: Analyzer, box: Box, parent: Operation, place: Block | None) -> Box:
+    """What is touched in a block, `place`, of an operation, where that chooses whether the block runs."""
+    if isinstance(parent, IfOp) and place is parent.then.block:
+        return _under(analyzer, box, parent.condition)
+    return replace(box, is_exact=False) if isinstance(parent, IfOp | WhileOp) else box
 
 
 def _under(analyzer: Analyzer, box: Box, condition: SSAValue | None) -> Box:
@@ -175,7 +176,7 @@ def defined_outside(op: Operation) -> IsFixed:
     return is_fixed
 
 
-def fixed_inside(loop: ForOp, relaxed: Collection[SSAValue] = ()) -> IsFixed:
+def fixed_inside(loop: ForOp | LaunchThreadOp, relaxed: Collection[SSAValue] = ()) -> IsFixed:
     """Whether a value stays the same during one iteration of `loop`, its variable included.
 
     relaxed: variables of loops around it that count as moving all the same (threads that share a buffer).
