@@ -13,6 +13,8 @@ MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
 MOST_THREADS_IN_ALL = 1024
 WARP = 32
 """How many threads a warp has."""
+WARP_PARTS = tuple(2**n for n in range(WARP.bit_length()))
+"""How many lanes a part of a warp may have in which lanes exchange values."""
 C_FUNCTIONS = frozenset(
     f"{name}{suffix}"
     for name in (

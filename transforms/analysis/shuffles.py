@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
 from ...core.errors import UnsupportedError
-from ...core.gpu import WARP
+from ...core.gpu import WARP, WARP_PARTS
 from ...dialects.tir import CallIntrinOp, HandleType, Mixed, TirBuilder, constant_value
 from ..lowering.types import where
 from .scopes import ancestors
@@ -55,14 +55,11 @@ def shuffle_of(op: CallIntrinOp) -> Shuffle:
     if isinstance(value.type, VectorType | HandleType) or value.type != op.result.type:
         raise _wrong(op, f"T.{name} exchanges scalars, got {value.type} for {op.result.type}")
     number = constant_value(width)
-    if not isinstance(number, int) or number not in _WIDTHS:
-        raise _wrong(op, f"T.{name}: the width must be one of {', '.join(map(str, _WIDTHS))}, got {_text(width)}")
+    if not isinstance(number, int) or number not in WARP_PARTS:
+        raise _wrong(op, f"T.{name}: the width must be one of {', '.join(map(str, WARP_PARTS))}, got {_text(width)}")
     if constant_value(size) != WARP:
         raise _wrong(op, f"T.{name}: a warp has {WARP} lanes, got {_text(size)}")
     return Shuffle(MODES[name], value, lane, number)
-
-
-_WIDTHS = tuple(2**n for n in range(WARP.bit_length()))
 
 
 def _text(value: SSAValue) -> str:

@@ -9,7 +9,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from ...core.errors import UnsupportedError
-from ...core.gpu import WARP
+from ...core.gpu import WARP, WARP_PARTS
 from ...dialects.tir import BlockOp, ForOp, LetOp, StoreOp
 from ..lowering.types import where
 from .index import Analyzer, Lin
@@ -118,11 +118,8 @@ def lanes_of(reduction: ThreadReduction) -> Lanes:
     span = stride * count
     if WARP % span == 0 or (others == 1 and span <= WARP):
         return Lanes(count, stride)
-    near = [n for n in _POWERS if WARP % (n * stride) == 0 and (others == 1 or count % n == 0)]
+    near = [n for n in WARP_PARTS if WARP % (n * stride) == 0 and (others == 1 or count % n == 0)]
     return Lanes(max(near, default=1), stride)
-
-
-_POWERS = tuple(2**n for n in range(WARP.bit_length()))
 
 
 def _threads_of_block(reduction: ThreadReduction) -> dict[str, int] | None:
