@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp, VectorType
+from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ..core.dtypes import float_format, is_small_float
+from .lowering.types import with_element_type
 
 # Moves and selects are not here: they are exact on the bits. Neither are extf and truncf, which are what is left to do.
 _IN_F32: tuple[type[Operation], ...] = (
@@ -72,10 +73,6 @@ def _is_exact_on_bits(op: Operation) -> bool:
     return type(op) in _OF_SIGNS and known is not None and known.has_negative_zero
 
 
-def _widened(type: Attribute, wide: Attribute) -> Attribute:
-    return VectorType(wide, type.shape, type.scalable_dims) if isinstance(type, VectorType) else wide
-
-
 def _widen(op: Operation, wide: Attribute) -> None:
     block = op.parent
     assert block is not None
@@ -88,9 +85,9 @@ def _widen(op: Operation, wide: Attribute) -> None:
     def extend(value: SSAValue) -> SSAValue:
         if not is_small_float(value.type):
             return value
-        return insert(arith.ExtFOp(value, _widened(value.type, wide))).results[0]
+        return insert(arith.ExtFOp(value, with_element_type(value.type, wide))).results[0]
 
-    types = [_widened(result.type, wide) if is_small_float(result.type) else result.type for result in op.results]
+    types = [with_element_type(type, wide) if is_small_float(type) else type for type in op.result_types]
     new = insert(
         op.create(
             operands=[extend(operand) for operand in op.operands],

@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, Integer
 from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.utils.type import get_element_type_or_self
 
 from ..core.errors import UnsupportedError
-from .lowering.types import where
+from .lowering.types import where, with_element_type
 
 _WIDE = i32.width.data
 
@@ -67,18 +68,14 @@ class LegalizeSmallIntegersPass(ModulePass):
 
 def is_small_integer(type: Attribute) -> bool:
     """Whether a type is an integer of less than 8 bits that is no bool, or a vector of such."""
-    element = type.element_type if isinstance(type, VectorType) else type
+    element = get_element_type_or_self(type)
     return isinstance(element, IntegerType) and 1 < element.width.data < 8
 
 
 def _width(type: Attribute) -> int:
-    element = type.element_type if isinstance(type, VectorType) else type
+    element = get_element_type_or_self(type)
     assert isinstance(element, IntegerType)
     return element.width.data
-
-
-def _widened(type: Attribute) -> Attribute:
-    return VectorType(i32, type.shape, type.scalable_dims) if isinstance(type, VectorType) else i32
 
 
 def _is_signed(op: Operation, operand: int) -> bool:
@@ -106,7 +103,7 @@ def _widen(op: Operation) -> None:
         if not is_small_integer(value.type):
             return value
         cast = arith.ExtSIOp if _is_signed(op, number) else arith.ExtUIOp
-        return insert(cast(value, _widened(value.type)))  # pyright: ignore[reportArgumentType]
+        return insert(cast(value, with_element_type(value.type, i32)))  # pyright: ignore[reportArgumentType]
 
     (result,) = op.results
     small = is_small_integer(result.type)
@@ -114,7 +111,7 @@ def _widen(op: Operation) -> None:
     properties = {name: value for name, value in op.properties.items() if name != "overflowFlags"}
     new = op.create(
         operands=operands,
-        result_types=[_widened(result.type) if small else result.type],
+        result_types=[with_element_type(result.type, i32) if small else result.type],
         properties=properties,
         attributes=op.attributes.copy(),
     )

@@ -40,6 +40,11 @@ def lower_type(type: Attribute) -> Attribute:
             return type
 
 
+def with_element_type(type: Attribute, element: Attribute) -> Attribute:
+    """A scalar or a vector as `type`, of another element type."""
+    return VectorType(element, type.shape, type.scalable_dims) if isinstance(type, VectorType) else element
+
+
 def dtype_name(type: Attribute) -> str:
     """The data type as numpy calls it, of a scalar or of the elements of a buffer; "handle" for a pointer."""
     if isinstance(type, MemRefType):
