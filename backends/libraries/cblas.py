@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -17,6 +18,7 @@ from ...expressions.expr import IntImm, PrimExpr, cast, const
 from ...expressions.extern import Buffer, BufferPointer, ExternCall, call_extern, extern, for_each
 from ...expressions.tensor import Tensor
 from ...transforms.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
+from .products import batch_of, is_one, sizes_of, sizes_of_dense
 
 # Values of the enumerations of cblas.h.
 _ROW_MAJOR = 101
@@ -36,31 +38,23 @@ def _is_product(ops: Sequence[OperatorOp]) -> bool:
     kinds = {dtype_of_tensor(value) for value in values}
     sizes = [size for value in values for size in shape_of(value) if isinstance(size, int)]
     rows = [size for size in shape_of(op.outputs[0])[:-1] if isinstance(size, int)]
-    return len(kinds) == 1 and kinds <= _LETTERS.keys() and max([*sizes, _product_of(rows)], default=0) < 2**31
-
-
-def _product_of(sizes: Sequence[Any]) -> Any:
-    product: Any = 1
-    for size in sizes:
-        product = product * size
-    return product
+    return len(kinds) == 1 and kinds <= _LETTERS.keys() and max([*sizes, math.prod(rows)], default=0) < 2**31
 
 
 # How it is called
 
 
 def _dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str = "") -> Tensor:
-    rows = const(1) if data.ndim == 1 else _product_of(data.shape[:-1])
-    n, k = weight.shape
+    m, n, k = sizes_of_dense(data, weight)
 
     def call(ins: list[Buffer], outs: list[Buffer]) -> ExternCall:
-        return _gemm(data.dtype, (rows, n, k), (False, True), ins[0].data, ins[1].data, outs[0].data)
+        return _gemm(data.dtype, (m, n, k), (False, True), ins[0].data, ins[1].data, outs[0].data)
 
     return extern([*data.shape[:-1], n], [data, weight], call, "cblas_dense", data.dtype)
 
 
 def _matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = "") -> Tensor:
-    m, n, k = _sizes(a, b, transpose_a, transpose_b)
+    m, n, k = sizes_of(a, b, transpose_a, transpose_b)
 
     def call(ins: list[Buffer], outs: list[Buffer]) -> ExternCall:
         return _gemm(a.dtype, (m, n, k), (transpose_a, transpose_b), ins[0].data, ins[1].data, outs[0].data)
@@ -71,23 +65,17 @@ def _matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool =
 def _batch_matmul(
     a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = True, out_dtype: str = ""
 ) -> Tensor:
-    m, n, k = _sizes(a, b, transpose_a, transpose_b)
-    batch = b.shape[0] if _is_one(a.shape[0]) else a.shape[0]
+    m, n, k = sizes_of(a, b, transpose_a, transpose_b)
+    batch = batch_of(a, b)
 
     def product(ins: list[Buffer], outs: list[Buffer]) -> Any:
         def call(number: PrimExpr) -> ExternCall:
-            matrices = [each.address_of(0 if _is_one(each.shape[0]) else number, 0, 0) for each in (*ins, *outs)]
+            matrices = [each.address_of(0 if is_one(each.shape[0]) else number, 0, 0) for each in (*ins, *outs)]
             return _gemm(a.dtype, (m, n, k), (transpose_a, transpose_b), *matrices)
 
         return for_each(batch, call, "b")
 
     return extern([batch, m, n], [a, b], product, "cblas_batch_matmul", a.dtype)
-
-
-def _sizes(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
-    """Rows of the product, its columns, and how long the sums are."""
-    m, k = (a.shape[-1], a.shape[-2]) if transpose_a else (a.shape[-2], a.shape[-1])
-    return m, b.shape[-2] if transpose_b else b.shape[-1], k
 
 
 def _gemm(
@@ -100,7 +88,7 @@ def _gemm(
 ) -> ExternCall:
     """The call that computes `c = a @ b`, matrices of m times k, k times n, m times n elements."""
     m, n, k = (cast("int32", size) for size in sizes)
-    if isinstance(k, IntImm) and k.value > 0 and (_is_one(m) or _is_one(n)):
+    if isinstance(k, IntImm) and k.value > 0 and (is_one(m) or is_one(n)):
         return _gemv(dtype, (m, n, k), transposed, a, b, c)
     strides = [_stride(size) for size in (m if transposed[0] else k, k if transposed[1] else n, n)]
     flags = [_TRANSPOSED if each else _AS_IT_IS for each in transposed]
@@ -121,10 +109,10 @@ def _gemv(
 ) -> ExternCall:
     """The same where one of the matrices is a vector: `gemm` copies the other one first, which takes longer."""
     m, n, k = sizes
-    matrix, vector = (b, a) if _is_one(m) else (a, b)
-    rows, columns = (n, k) if _is_one(m) else (m, k)
+    matrix, vector = (b, a) if is_one(m) else (a, b)
+    rows, columns = (n, k) if is_one(m) else (m, k)
     # Of b as it is, k rows are stored; of a so m rows.
-    is_stored_so = transposed[1] if _is_one(m) else not transposed[0]
+    is_stored_so = transposed[1] if is_one(m) else not transposed[0]
     stored = (rows, columns) if is_stored_so else (columns, rows)
     one, zero = const(1.0, dtype), const(0.0, dtype)
     return call_extern(
@@ -136,10 +124,6 @@ def _gemv(
 def _stride(row: PrimExpr) -> PrimExpr:
     """From a row to the next one. BLAS asks for one element at least, also where there is none."""
     return const(max(row.value, 1)) if isinstance(row, IntImm) else scalar.max(row, const(1))
-
-
-def _is_one(size: PrimExpr) -> bool:
-    return isinstance(size, IntImm) and size.value == 1
 
 
 # Where it is

@@ -6,18 +6,18 @@ import ctypes
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from ...core.errors import DeviceError
 from ...core.target import Target
 from ...dialects.relay import OperatorOp, dtype_of_tensor
-from ...expressions.expr import IntImm, PrimExpr, cast, const
+from ...expressions.expr import PrimExpr, cast, const
 from ...expressions.extern import Buffer, ExternCall, call_extern, extern
 from ...expressions.tensor import Tensor
 from ...transforms.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
 from ..devices.calls import c_function
 from ..devices.device import Device
 from .nvidia import Place, load
+from .products import batch_of, is_one, sizes_of, sizes_of_dense
 
 # Values of the enumerations of cublas_api.h and library_types.h.
 _AS_IT_IS, _TRANSPOSED = 0, 1
@@ -47,30 +47,21 @@ def _is_product(ops: Sequence[OperatorOp]) -> bool:
 
 
 def _dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str = "") -> Tensor:
-    rows: Any = const(1, "int32")
-    for size in data.shape[:-1]:
-        rows = rows * size
-    n, k = weight.shape
-    return _product(data, weight, [*data.shape[:-1], n], (rows, n, k), (False, True))
+    m, n, k = sizes_of_dense(data, weight)
+    return _product(data, weight, [*data.shape[:-1], n], (m, n, k), (False, True))
 
 
 def _matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = "") -> Tensor:
-    m, n, k = _sizes(a, b, transpose_a, transpose_b)
+    m, n, k = sizes_of(a, b, transpose_a, transpose_b)
     return _product(a, b, [m, n], (m, n, k), (transpose_a, transpose_b))
 
 
 def _batch_matmul(
     a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = True, out_dtype: str = ""
 ) -> Tensor:
-    m, n, k = _sizes(a, b, transpose_a, transpose_b)
-    batch = b.shape[0] if _is_one(a.shape[0]) else a.shape[0]
+    m, n, k = sizes_of(a, b, transpose_a, transpose_b)
+    batch = batch_of(a, b)
     return _product(a, b, [batch, m, n], (m, n, k), (transpose_a, transpose_b), batch)
-
-
-def _sizes(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
-    """Rows of the product, its columns, and how long the sums are."""
-    m, k = (a.shape[-1], a.shape[-2]) if transpose_a else (a.shape[-2], a.shape[-1])
-    return m, b.shape[-2] if transpose_b else b.shape[-1], k
 
 
 def _product(
@@ -84,7 +75,7 @@ def _product(
     """`a @ b`, or so many of them: of matrices of m times k and k times n elements, of which one may be for all."""
     m, n, k = (cast("int64", size) for size in sizes)
     count = const(1, "int64") if batch is None else cast("int64", batch)
-    steps = [const(0, "int64") if batch is None or _is_one(each.shape[0]) else size
+    steps = [const(0, "int64") if batch is None or is_one(each.shape[0]) else size
              for each, size in ((a, m * k), (b, k * n))]  # fmt: skip
 
     def call(ins: list[Buffer], outs: list[Buffer]) -> ExternCall:
@@ -95,10 +86,6 @@ def _product(
         )
 
     return extern(shape, [a, b], call, "cublas_gemm", a.dtype)
-
-
-def _is_one(size: PrimExpr) -> bool:
-    return isinstance(size, IntImm) and size.value == 1
 
 
 # The library

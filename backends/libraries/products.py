@@ -1,0 +1,33 @@
+"""Sizes of products of matrices, as operators of `relay` have them."""
+
+from __future__ import annotations
+
+import math
+
+from ...expressions.expr import IntImm, PrimExpr, const
+from ...expressions.tensor import Tensor
+
+Sizes = tuple[PrimExpr, PrimExpr, PrimExpr]
+"""Rows of a product, its columns, and how long the sums are."""
+
+
+def sizes_of_dense(data: Tensor, weight: Tensor) -> Sizes:
+    """Sizes of `nn.dense`, where all but the last axis of the data are rows."""
+    n, k = weight.shape
+    return math.prod(data.shape[:-1], start=const(1)), n, k
+
+
+def sizes_of(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> Sizes:
+    """Sizes of a product of matrices, or of each of a batch of them."""
+    m, k = (a.shape[-1], a.shape[-2]) if transpose_a else (a.shape[-2], a.shape[-1])
+    return m, b.shape[-2] if transpose_b else b.shape[-1], k
+
+
+def batch_of(a: Tensor, b: Tensor) -> PrimExpr:
+    """How many products a batch has, of which one matrix may be for all."""
+    return b.shape[0] if is_one(a.shape[0]) else a.shape[0]
+
+
+def is_one(size: PrimExpr) -> bool:
+    """Whether a size is known to be 1."""
+    return isinstance(size, IntImm) and size.value == 1
