@@ -18,33 +18,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell import DeviceError, GraphExecutor, Module, OptionError, PluginError, build, build_graph
-from stepwell.backends.cuda.build import build_emulated
-from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.graph import Executable
-from stepwell.backends.graph.executable import describe
 from stepwell.backends.interpreter import interpret
 from stepwell.backends.libraries import cublas, nvidia
-from stepwell.core.target import Target
 from stepwell.frontends import relay
-from stepwell.transforms.libraries import library_symbols
 from stepwell.transforms.pipelines import relay_to_calls, run_pipeline
 from stepwell.transforms.relay_partition import RelayPartitionPass
 
 EXTENTS = st.sampled_from((0, 1, 2, 3, 7))
 
+Built = Callable[[Module], Executable]
+Ran = Callable[..., np.ndarray[Any, Any]]
+
 
 @pytest.fixture(scope="module")
-def stand_in(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def stand_in(compiled_stand_in: Callable[[str], ctypes.CDLL]) -> ctypes.CDLL:
     """The library of fake_cublas.c."""
-    if compiler() is None or shutil.which("gcc") is None:
-        pytest.skip("needs gcc, g++ and binutils")
-    library = tmp_path_factory.mktemp("cublas") / "libcublas.so"
-    source = Path(__file__).parent / "fake_cublas.c"
-    flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-Wl,-Bsymbolic"]
-    subprocess.run(["gcc", *flags, str(source), "-o", str(library)], check=True)
-    found = ctypes.CDLL(str(library))
-    found.current_stream.restype = ctypes.c_void_p
-    return found
+    return compiled_stand_in("cublas")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -55,17 +45,10 @@ def library(stand_in: ctypes.CDLL) -> Iterator[ctypes.CDLL]:
         yield stand_in
 
 
-def built(mod: Module, opt_level: int = 2) -> Executable:
-    """A graph for the emulated GPU, of which cuBLAS computes what it can, as `build_graph` makes it for `cuda`."""
-    graph = run_pipeline(mod, [RelayPartitionPass(("cublas",)), *relay_to_calls(opt_level)])
-    symbols = library_symbols(graph, Target("cuda", libs=("cublas",)))
-    return describe(graph, build_emulated(graph, Target("cuda-emulated"), symbols=symbols), "main")
-
-
-def ran(executable: Executable, **inputs: Any) -> np.ndarray[Any, Any]:
-    executor = GraphExecutor(executable)
-    executor.run(**inputs)
-    return executor.get_output(0).numpy()
+@pytest.fixture(scope="session")
+def built(emulated: Callable[[Module, str], Executable]) -> Built:
+    """Builds a graph for the emulated GPU, of which cuBLAS computes what it can."""
+    return lambda mod: emulated(run_pipeline(mod, [RelayPartitionPass(("cublas",)), *relay_to_calls()]), "cublas")
 
 
 def asked(library: ctypes.CDLL) -> list[int]:
@@ -88,6 +71,8 @@ def module(*params: Any, body: Any) -> Module:
 )
 def test_products_are_those_of_numpy(
     library: ctypes.CDLL,
+    built: Built,
+    ran: Ran,
     name: str,
     sizes: tuple[int, int, int],
     batches: tuple[int, bool, bool],
@@ -118,7 +103,7 @@ def test_products_are_those_of_numpy(
     assert ctypes.c_int.in_dll(library, "calls").value == before + (got.size > 0)
 
 
-def test_a_product_is_asked_for_by_columns(library: ctypes.CDLL) -> None:
+def test_a_product_is_asked_for_by_columns(library: ctypes.CDLL, built: Built, ran: Ran) -> None:
     x, w = relay.var("x", shape=(2, 3)), relay.var("w", shape=(5, 3))
     x_, w_ = np.ones((2, 3), "float32"), np.ones((5, 3), "float32")
     ran(built(module(x, w, body=relay.nn.dense(x, w))), x=x_, w=w_)
@@ -139,7 +124,7 @@ def layers() -> Module:
 
 
 @pytest.fixture(scope="module")
-def executable() -> Executable:
+def executable(built: Built) -> Executable:
     return built(layers())
 
 

@@ -4,9 +4,7 @@ Its tensors are in this machine's memory, as those of the emulated GPU are, whic
 """
 
 import ctypes
-import shutil
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,31 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwell import DeviceError, GraphExecutor, Module, PluginError, build_graph
-from stepwell.backends.cuda.build import build_emulated
-from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.graph import Executable
-from stepwell.backends.graph.executable import describe
 from stepwell.backends.interpreter import interpret
 from stepwell.backends.libraries import cudnn, nvidia
-from stepwell.core.target import Target
 from stepwell.frontends import relay
-from stepwell.transforms.libraries import library_symbols
 from stepwell.transforms.pipelines import optimize_relay, relay_to_calls, run_pipeline
 from stepwell.transforms.relay_partition import RelayPartitionPass
 
+Built = Callable[[Module], Executable]
+Ran = Callable[..., np.ndarray[Any, Any]]
+
 
 @pytest.fixture(scope="module")
-def stand_in(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def stand_in(compiled_stand_in: Callable[[str], ctypes.CDLL]) -> ctypes.CDLL:
     """The library of fake_cudnn.c."""
-    if compiler() is None or shutil.which("gcc") is None:
-        pytest.skip("needs gcc, g++ and binutils")
-    library = tmp_path_factory.mktemp("cudnn") / "libcudnn.so"
-    source = Path(__file__).parent / "fake_cudnn.c"
-    flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-Wl,-Bsymbolic"]
-    subprocess.run(["gcc", *flags, str(source), "-o", str(library)], check=True)
-    found = ctypes.CDLL(str(library))
-    found.current_stream.restype = ctypes.c_void_p
-    return found
+    return compiled_stand_in("cudnn")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,17 +48,10 @@ def partitioned(mod: Module) -> Module:
     return run_pipeline(mod, [*optimize_relay(), RelayPartitionPass(("cudnn",)), *relay_to_calls()])
 
 
-def built(mod: Module) -> Executable:
-    """A graph for the emulated GPU, of which cuDNN computes what it can, as `build_graph` makes it for `cuda`."""
-    graph = partitioned(mod)
-    symbols = library_symbols(graph, Target("cuda", libs=("cudnn",)))
-    return describe(graph, build_emulated(graph, Target("cuda-emulated"), symbols=symbols), "main")
-
-
-def ran(executable: Executable, **inputs: Any) -> np.ndarray[Any, Any]:
-    executor = GraphExecutor(executable)
-    executor.run(**inputs)
-    return executor.get_output(0).numpy()
+@pytest.fixture(scope="session")
+def built(emulated: Callable[[Module, str], Executable]) -> Built:
+    """Builds a graph for the emulated GPU, of which cuDNN computes what it can."""
+    return lambda mod: emulated(partitioned(mod), "cudnn")
 
 
 def numbers(*shape: int, dtype: str = "float32", seed: int = 0) -> np.ndarray[Any, Any]:
@@ -93,8 +74,8 @@ PAIRS = st.tuples(st.integers(1, 3), st.integers(1, 3))
 )
 @settings(max_examples=settings().max_examples // 2)
 def test_convolutions_are_those_of_numpy(
-    library: ctypes.CDLL, image: Any, window: Any, groups: int, around: Any, steps: Any, far: Any, bias: str | None,
-    dtype: str, is_known: bool,
+    library: ctypes.CDLL, built: Built, ran: Ran, image: Any, window: Any, groups: int, around: Any, steps: Any,
+    far: Any, bias: str | None, dtype: str, is_known: bool,
 ) -> None:  # fmt: skip
     n, channels, height, width = image
     each, r, s = window
@@ -129,7 +110,7 @@ def network(size: Any = 8) -> Module:
 
 
 @pytest.fixture(scope="module")
-def executable() -> Executable:
+def executable(built: Built) -> Executable:
     return built(network())
 
 
