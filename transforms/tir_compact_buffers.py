@@ -97,9 +97,7 @@ def _compact(alloc: AllocBufferOp, users: Sequence[LoadOp | StoreOp]) -> None:
     if sides == shape:
         return
     extents = [old if b is a else b.extent.const for old, a, b in zip(alloc.mixed_shape, shape, sides, strict=True)]
-    type = alloc.type
-    number = None if alloc.alignment is None else alloc.alignment.value.data
-    new = AllocBufferOp(alloc.buffer_name.data, type.element_type, extents, space=type.memory_space, alignment=number)
+    new = alloc.reshaped(extents, alloc.type.memory_space)
     new.attributes.update(alloc.attributes)
     TirBuilder(InsertPoint.before(alloc), alloc.location).insert(new)
     for user in users:

@@ -173,15 +173,9 @@ def expand(
         raise UnsupportedError(f"{where(alloc)}local buffer {alloc.buffer_name.data} has strides, expected none")
     axes = tuple(axis for axis in reversed(THREAD_AXES) if axis in extents)
     shape = [*(extents[axis] for axis in axes), *alloc.mixed_shape]
-    type = alloc.type
     together = is_of_warp(alloc.buffer)
-    new = AllocBufferOp(
-        alloc.buffer_name.data,
-        type.element_type,
-        [n if isinstance(n, int) else values.get(n, n) for n in shape],
-        space=memory_space("shared") if together else type.memory_space,
-        alignment=None if alloc.alignment is None else alloc.alignment.value.data,
-    )
+    space = memory_space("shared") if together else alloc.type.memory_space
+    new = alloc.reshaped([n if isinstance(n, int) else values.get(n, n) for n in shape], space)
     if not together:
         new.attributes[OF_THREADS] = ArrayAttr([StringAttr(axis) for axis in axes])
     TirBuilder(point, alloc.location).insert(new)

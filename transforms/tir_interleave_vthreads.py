@@ -179,9 +179,7 @@ def _can_be_several(alloc: AllocBufferOp) -> bool:
 
 def _expand(alloc: AllocBufferOp, variable: SSAValue, extent: int) -> None:
     """Give a buffer a leading dimension for virtual threads, and each access the one that is there."""
-    number = None if alloc.alignment is None else alloc.alignment.value.data
-    type, shape = alloc.type, [extent, *alloc.mixed_shape]
-    new = AllocBufferOp(alloc.buffer_name.data, type.element_type, shape, space=type.memory_space, alignment=number)
+    new = alloc.reshaped([extent, *alloc.mixed_shape], alloc.type.memory_space)
     new.memory = alloc.memory
     new.attributes.update(alloc.attributes)
     TirBuilder(InsertPoint.before(alloc), alloc.location).insert(new)

@@ -189,10 +189,7 @@ def _place(alloc: AllocBufferOp, kernel: Operation, block: Block, body: Block) -
         alloc.detach()
         Rewriter.insert_op(alloc, InsertPoint.at_start(block))
         return
-    type = alloc.type
-    number = None if alloc.alignment is None else alloc.alignment.value.data
-    shape = alloc.mixed_shape[len(axes) :]
-    new = AllocBufferOp(name, type.element_type, shape, space=memory_space(LOCAL), alignment=number)
+    new = alloc.reshaped(alloc.mixed_shape[len(axes) :], memory_space(LOCAL))
     new.location = alloc.location
     Rewriter.insert_op(new, InsertPoint.at_start(body))
     for user in [use.operation for use in alloc.buffer.uses]:

@@ -318,6 +318,11 @@ class AllocBufferOp(BufferOp):
         )
         hint(self.buffer, name)
 
+    def reshaped(self, shape: Sequence[Mixed], space: Attribute | None) -> AllocBufferOp:
+        """Another allocation of the same name, element type and alignment, row by row, without attributes."""
+        number = None if self.alignment is None else self.alignment.value.data
+        return AllocBufferOp(self.buffer_name.data, self.type.element_type, shape, space=space, alignment=number)
+
     def verify_(self) -> None:
         self._verify_holes()
         verify_memory(self.memory, "(C2)")
