@@ -115,7 +115,7 @@ def to_tir(module: ModuleOp) -> list[ModulePass]:
 def resolve_tir(launches: bool = False) -> list[ModulePass]:
     """From programs as people write and schedule them, or tensors, to loops, branches and accesses of buffers.
 
-    launches: for a GPU, whose blocks and threads have memory of their own, and whose text names blocks.
+    launches: for a GPU, whose blocks and threads have memory of their own.
     """
     return [
         *te_to_tir(),
@@ -163,7 +163,7 @@ def tir_to_launches(arch: str = "sm_90") -> list[ModulePass]:
         TirLowerThreadReductionsPass(),
         *resolve_tir(launches=True),
         *launch_tir(),
-        TirCheckLaunchesPass(arch=arch),
+        TirCheckLaunchesPass(),
         ConvertTirToScfPass(launches=True),
         GpuMergeSharedMemoryPass(arch=arch),
         GpuOutlineKernelsPass(),

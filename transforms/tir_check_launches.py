@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -12,18 +11,15 @@ from xdsl.passes import ModulePass
 
 from ..core.dtypes import dtype_of
 from ..core.errors import UnsupportedError
-from ..core.gpu import MOST_BLOCKS, MOST_THREADS, MOST_THREADS_IN_ALL, STATIC_SHARED_BYTES, shared_bytes
+from ..core.gpu import MOST_BLOCKS, MOST_THREADS, MOST_THREADS_IN_ALL, STATIC_SHARED_BYTES
 from ..dialects.tir import AllocBufferOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, scope_of
 from .analysis.atomics import is_atomic
 from .analysis.threads import BLOCK_AXES, THREAD_AXES, axis_of, outermost
 from .lowering.types import where
 
 
-@dataclass(frozen=True)
 class TirCheckLaunchesPass(ModulePass):
-    """Refuse what a GPU cannot launch, with the reason: too many threads or blocks, too much shared memory.
-
-    arch: the architecture, `sm_80`; it says how much shared memory there is (`core/gpu.py`).
+    """Refuse what no GPU can launch, with the reason: too many threads or blocks, too much static shared memory.
 
     Before
         tir.launch_thread "bx" %bx : i32 in 4 thread "blockIdx.x" {
@@ -43,10 +39,7 @@ class TirCheckLaunchesPass(ModulePass):
 
     name = "tir-check-launches"
 
-    arch: str = "sm_90"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        shared_bytes(self.arch)  # an OptionError if it is not known
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
             for kernel in outermost(function, BLOCK_AXES):
                 _check_sizes(kernel)

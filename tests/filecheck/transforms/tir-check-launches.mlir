@@ -1,4 +1,4 @@
-// RUN: stepwell-opt %s -p tir-check-launches{arch=sm_80} | filecheck %s
+// RUN: stepwell-opt %s -p tir-check-launches | filecheck %s
 
 // What a GPU can launch stays as it is.
 tir.func @main("A" %A: memref<4x1024xf32>, "x" %x: f32) {
