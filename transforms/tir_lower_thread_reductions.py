@@ -154,7 +154,7 @@ class _Lowering:
         self.parts = [allocate(b, "part", rows or [1], LOCAL) for b in buffers]
         self.others = [allocate(b, "other", [1], LOCAL) for b in buffers] if self.lanes.count > 1 else []
         number = _ceildiv(self.count, self.lanes.count)
-        self.shared = [allocate(b, "parts", [*teams, *rows, number], "shared") for b in buffers]
+        self.shared = [allocate(b, "parts", [*rows, number, *teams], "shared") for b in buffers]
 
     def _row(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
         """Which result it is, of those that a thread has a part of."""
@@ -164,10 +164,10 @@ class _Lowering:
         """The element of a thread's memory that a result is in."""
         return self._row(builder, known) or [builder.const(0, "int32")]
 
-    def _place(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
-        """Where in shared memory the parts of a result are."""
+    def _place(self, builder: TirBuilder, known: Values, number: SSAValue) -> list[SSAValue]:
+        """Where in shared memory a part of a result is. Threads with other results are neighbours there."""
         team = [known.get(loop.variable, loop.variable) for loop in self.reduction.team]
-        return [*team, *self._row(builder, known)]
+        return [*self._row(builder, known), number, *team]
 
     def _thread(self, builder: TirBuilder, known: Values) -> SSAValue:
         """The number of a thread among those that reduce to the same element."""
@@ -284,14 +284,14 @@ class _Lowering:
     def _write_parts(self, builder: TirBuilder, known: Values, number: SSAValue) -> None:
         for part, shared in zip(self.parts, self.shared, strict=True):
             value = builder.load(part, self._mine(builder, known))
-            builder.store(value, shared, [*self._place(builder, known), number])
+            builder.store(value, shared, self._place(builder, known, number))
 
     def _read_parts(self, builder: TirBuilder, known: Values, count: int) -> None:
         """Let each of the first `count` threads read a part."""
         guard = builder.insert(IfOp(builder.binary("lt", self._thread(builder, known), count)))
         with builder.at(guard.then.block):
             for part, shared in zip(self.parts, self.shared, strict=True):
-                value = builder.load(shared, [*self._place(builder, known), self._thread(builder, known)])
+                value = builder.load(shared, self._place(builder, known, self._thread(builder, known)))
                 builder.store(value, part, self._mine(builder, known))
 
     def _halve(self, builder: TirBuilder, known: Values, count: int, half: int) -> None:
@@ -299,8 +299,8 @@ class _Lowering:
         condition = builder.binary("lt", self._thread(builder, known), count)
         guard = builder.insert(IfOp(condition))
         with builder.at(guard.then.block):
-            mine = [*self._place(builder, known), self._thread(builder, known)]
-            other = [*mine[:-1], builder.add(mine[-1], half)]
+            number = self._thread(builder, known)
+            mine, other = (self._place(builder, known, each) for each in (number, builder.add(number, half)))
             values = self.reduction.reducer.combine(
                 builder,
                 [builder.load(shared, mine) for shared in self.shared],
@@ -320,7 +320,7 @@ class _Lowering:
         builder = TirBuilder(taken.block.body.block, self.block.location)
         analyzer = Analyzer()
         fixed = {v: export(analyzer, lin, builder, v.type) for v, lin in plan.fixed.items()}
-        place = [*self._place(builder, {**fixed, **taken.loops}), builder.const(0, "int32")]
+        place = self._place(builder, {**fixed, **taken.loops}, builder.const(0, "int32"))
         stores = {op.buffer: op for op in taken.block.walk() if isinstance(op, StoreOp)}
         first = [stores[a.buffer] for a in self.accumulators]
         start = [store.value for store in first]

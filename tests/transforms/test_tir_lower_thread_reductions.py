@@ -87,7 +87,7 @@ def test_a_thread_has_a_part_of_each_result_inside_of_its_loop() -> None:
     sch = sums("k", "j", "i", k="threadIdx.x", i="threadIdx.y")
     text = check(sch.mod).script()
     assert 'B_part = T.alloc_buffer((6,), "int32", scope="local")' in text
-    assert 'B_parts = T.alloc_buffer((4, 6, 1), "int32", scope="shared")' in text
+    assert 'B_parts = T.alloc_buffer((6, 1, 4), "int32", scope="shared")' in text
 
 
 def test_a_reduction_that_no_kernel_is_around_gets_one() -> None:

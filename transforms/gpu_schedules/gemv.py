@@ -19,7 +19,7 @@ def gemv(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """Some rows for each block of threads, each done by several threads.
 
     Declines: what is not a sum over products of two buffers at their axes, one of which has no axis of the result for
-    itself; a matrix whose columns are contiguous, where each thread does a result; less than 32 steps.
+    itself; a matrix whose columns are contiguous (`reduction`); less than 32 steps.
     """
     left, right = operands(kernel)
     decline_unless(left.is_plain() and right.is_plain(), "it reads at indices that are computed")

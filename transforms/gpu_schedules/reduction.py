@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.ir import SSAValue
+
 from ...dialects.tir import BlockOp
 from ..analysis.thread_reductions import ThreadReductionError, thread_reduction
 from ..schedule import Schedule
@@ -16,7 +18,9 @@ from .results import DeclineError, decline_unless
 LEAST = 32
 """How many steps a reduction has at least that is divided among threads."""
 MANY = 128
-"""With so many results, each is done by a thread, if neighbours in memory belong to neighbouring results."""
+"""With so many results, each is done by a thread, if it is not known which elements are neighbours."""
+COLUMNS = 32
+"""How many results whose elements are neighbours a block does."""
 BLOCKS = 512
 """How many blocks of threads are enough for any GPU."""
 STEPS = 4096
@@ -28,41 +32,85 @@ PARTS = 4
 def reduction(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """A block of threads for each result, which reduce together: each thread does a part of the steps.
 
-    Declines: less than 32 steps; and many results of which neighbours read neighbours in memory, where a thread for
-    each is as good.
+    Where neighbours in memory belong to different results, a block has 32 of those, and 8 threads for each.
+
+    Declines: less than 32 steps; and so many such results that a thread for each is as good.
     """
     require_reduction(kernel)
-    contiguous = {read.fastest() for read in kernel.reads}
+    column = column_of(kernel)
     results = kernel.size(kernel.spatial)
-    decline_unless(
-        contiguous & set(kernel.reduced) or (results is not None and results < MANY),
-        "neighbours in memory belong to different results, of which there are many",
-    )
-    spatial = kernel.loop_handles(sch, kernel.spatial)
-    steps = steps_inside(sch, kernel)
-    sch.bind(fused(sch, spatial) if spatial else sch.add_unit_loop(sch.get_loops(kernel.rv)[0]), "blockIdx.x")
-    share_steps(sch, kernel.rv, steps)
+    if column is not None:
+        decline_unless(results is not None and results < BLOCKS * THREADS, "a thread for each result is as good")
+    elif not _is_along_steps(kernel):
+        decline_unless(results is not None and results < MANY, "neighbours in memory are not known, of many results")
+    _divide(sch, kernel.rv, *_loops(sch, kernel, column))
     return ()
 
 
 def reduction_by_blocks(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """Several blocks of threads for each result, each a part of the steps; a second kernel puts the parts together.
 
-    Declines: less than 4 parts of 4096 steps or more, and 512 / 4 results or more.
+    Declines: steps for less than 4 blocks, or blocks enough, 512 / 4, without.
     """
     require_reduction(kernel)
     parts = parts_of(kernel)
     decline_unless(parts >= PARTS, "its steps are too few, or its results too many, for several blocks for each result")
-    loop = fused(sch, steps_inside(sch, kernel))
-    part, _ = sch.split(loop, [parts, None])
+    _, found, steps = _loops(sch, kernel, column_of(kernel))
+    part, _ = sch.split(fused(sch, steps), [parts, None])
     partial = sch.rfactor(part, 0)
-    *grid, steps = sch.get_loops(partial)
-    sch.bind(fused(sch, grid), "blockIdx.x")
-    share_steps(sch, partial, [steps])
-    *spatial, steps = sch.get_loops(kernel.rv)
-    sch.bind(fused(sch, spatial) if spatial else sch.add_unit_loop(steps), "blockIdx.x")
-    share_steps(sch, kernel.rv, [steps])
+    *grid, part, inner = sch.get_loops(partial)
+    columns = [grid.pop() for _ in found]
+    sch.reorder(part, *columns)
+    _divide(sch, partial, [*grid, part], columns, [inner])
+    *grid, part = sch.get_loops(kernel.rv)
+    columns = [grid.pop() for _ in found]
+    _divide(sch, kernel.rv, grid, columns, [part])
     return ()
+
+
+def column_of(kernel: Kernel) -> SSAValue | None:
+    """The axis of results whose neighbours read neighbours in memory, of the buffers with the most axes."""
+    fastest = _fastest(kernel)
+    axis = next(iter(fastest), None)
+    return axis if len(fastest) == 1 and axis in kernel.spatial and axis in kernel.loop_of else None
+
+
+def _is_along_steps(kernel: Kernel) -> bool:
+    """Whether neighbours in memory belong to one result."""
+    return any(axis in kernel.reduced for axis in _fastest(kernel))
+
+
+def _fastest(kernel: Kernel) -> set[SSAValue | None]:
+    most = max((len(read.axes()) for read in kernel.reads), default=0)
+    return {read.fastest() for read in kernel.reads if len(read.axes()) == most}
+
+
+def _loops(sch: Schedule, kernel: Kernel, column: SSAValue | None) -> tuple[list[LoopRV], list[LoopRV], list[LoopRV]]:
+    """The loops of a reduction, moved so that they stand in this order: of its results, but for the column, of the
+    column, if there is one, and of its steps."""
+    others = [axis for axis in kernel.spatial if axis is not column]
+    groups = kernel.groups_of_loops(sch, others, [] if column is None else [column], kernel.reduced)
+    sch.reorder(*(loop for group in groups for loop in group))
+    return groups[0], groups[1], groups[2]
+
+
+def _divide(
+    sch: Schedule, block: BlockRV, others: Sequence[LoopRV], columns: Sequence[LoopRV], steps: Sequence[LoopRV]
+) -> None:
+    """Divide a reduction among threads: the steps of each result, and some neighbouring columns."""
+    grid, thread, most = list(others), "threadIdx.x", THREADS
+    for column in columns:
+        wide = _columns_together(extent_of(sch, column))
+        outer, inner = sch.split(column, [None, wide])
+        sch.bind(inner, thread)
+        grid, thread, most = [*grid, outer], "threadIdx.y", _power_of_two(THREADS // wide)
+    sch.bind(fused(sch, grid) if grid else sch.add_unit_loop(sch.get_loops(block)[0]), "blockIdx.x")
+    share_steps(sch, block, steps, most, thread)
+
+
+def _columns_together(extent: int | None) -> int:
+    """How many columns a block does."""
+    return COLUMNS if extent is None else max(min(COLUMNS, extent), 1)
 
 
 def parts_of(kernel: Kernel) -> int:
@@ -70,7 +118,9 @@ def parts_of(kernel: Kernel) -> int:
     results, steps = kernel.size(kernel.spatial), kernel.size(kernel.reduced)
     if results is None or steps is None:
         return 0
-    return _power_of_two(min(steps // STEPS, BLOCKS // max(results, 1)))
+    column = column_of(kernel)
+    together = 1 if column is None else _columns_together(kernel.extents[column])
+    return _power_of_two(min(steps * together // STEPS, BLOCKS * together // max(results, 1)))
 
 
 def require_reduction(kernel: Kernel) -> None:
@@ -90,11 +140,16 @@ def steps_inside(sch: Schedule, kernel: Kernel) -> list[LoopRV]:
     return steps
 
 
-def share_steps(sch: Schedule, block: BlockRV, steps: Sequence[LoopRV], most: int = THREADS) -> None:
-    """Give each thread a part of the steps of a reduction. DeclineError where threads cannot reduce together."""
+def share_steps(
+    sch: Schedule, block: BlockRV, steps: Sequence[LoopRV], most: int = THREADS, axis: str = "threadIdx.x"
+) -> None:
+    """Give each thread of an axis a part of the steps of a reduction.
+
+    DeclineError where threads cannot reduce together.
+    """
     loop = fused(sch, steps)
     _, thread = sch.split(loop, [None, threads_for(extent_of(sch, loop), most)])
-    sch.bind(thread, "threadIdx.x")
+    sch.bind(thread, axis)
     op = sch.get(block)
     assert isinstance(op, BlockOp)
     try:

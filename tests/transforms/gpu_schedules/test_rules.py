@@ -11,6 +11,7 @@ import pytest
 
 from stepwell import Schedule, apply_passes, build, parse_tvmscript, schedule_gpu, te
 from stepwell.backends.cuda.emulation import compiler
+from stepwell.dialects.tir import ForOp
 from stepwell.operators import OPERATORS
 from stepwell.transforms.gpu_schedules import RULES, GpuSchedules
 
@@ -157,7 +158,7 @@ def test_a_reduction_of_many_steps_is_divided_among_threads(run: Any, rules: Any
     assert rules(schedules) == {"S": "reduction"}
     trace = str(schedules.trace)
     assert "rfactor" not in trace
-    assert trace.endswith('sch.bind(loop=l6, thread_axis="threadIdx.x")')
+    assert trace.endswith('sch.bind(loop=l4, thread_axis="threadIdx.x")')
 
 
 @pytest.mark.parametrize(("shape", "parts"), [((16500,), 4), ((3, 33000), 8)])
@@ -172,6 +173,61 @@ def test_several_blocks_share_a_long_sum(run: Any, rules: Any, shape: tuple[int,
     again = Schedule(module)
     again.replay(str(schedules.trace))
     assert again.mod.script() == schedules.mod.script()
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "threads"),
+    [
+        ((64, 200), 0, (32, 8)),
+        ((33, 5), 0, (5, 32)),
+        ((3, 40, 50), 1, (32, 8)),
+        ((2, 6, 7, 9), (1, 2), (9, 16)),
+        ((40, 1, 33), (0, 1), (32, 8)),
+    ],
+)
+def test_neighbouring_columns_are_read_by_neighbouring_threads(
+    run: Any, rules: Any, shape: tuple[int, ...], axis: Any, threads: tuple[int, int]
+) -> None:
+    schedules = run(*_flat(function(shape, computes=lambda a: OPERATORS["sum"].formula(a, axis=axis))))
+    assert rules(schedules) == {"T_sum": "reduction"}
+    columns, steps = threads
+    (name,) = schedules.mod.functions
+    bound = {
+        op.thread.data: op.mixed_bounds[1] for op in schedules.mod.functions[name].walk()
+        if isinstance(op, ForOp) and op.thread is not None
+    }  # fmt: skip
+    assert (bound["threadIdx.x"], bound["threadIdx.y"]) == (columns, steps)
+
+
+@pytest.mark.parametrize("shape", [(4200, 6), (700, 33)])
+def test_several_blocks_share_long_columns(run: Any, rules: Any, shape: tuple[int, int]) -> None:
+    module, arrays = function(shape, computes=lambda a: OPERATORS["sum"].formula(a, axis=0))
+    schedules = run(module, *arrays)
+    assert rules(schedules) == {"T_sum": "reduction by blocks"}
+    again = Schedule(module)
+    again.replay(str(schedules.trace))
+    assert again.mod.script() == schedules.mod.script()
+
+
+def test_a_vector_times_a_matrix_is_summed_in_columns(run: Any, rules: Any) -> None:
+    def computes(x: Any, a: Any) -> Any:
+        k = te.reduce_axis((0, 50), "k")
+        return te.compute((70,), lambda j: te.sum(x[k] * a[k, j], axis=k), name="Y")
+
+    schedules = run(*_flat(function((50,), (50, 70), computes=computes)))
+    assert rules(schedules) == {"Y": "reduction"}
+    assert reasons(schedules)["gemv"] == "neighbours in memory belong to different results"
+    assert 'thread_axis="threadIdx.y"' in str(schedules.trace)
+
+
+def test_places_of_maxima_in_columns(rules: Any) -> None:
+    a = te.placeholder((60, 40), "int8", "A")
+    module = te.create_prim_func([a, b := OPERATORS["argmax"].formula(a, axis=0)])
+    schedules = schedule_gpu(module)
+    assert rules(schedules)["argmax_red_temp"] == "reduction"
+    numbers, places = RANDOM.integers(-9, 9, (60, 40)).astype(np.int8), np.zeros(40, b.dtype)
+    build(schedules.mod, target="cuda-emulated")(numbers, places)
+    np.testing.assert_array_equal(places, numbers.argmax(0))
 
 
 def test_several_blocks_share_an_argmax(rules: Any) -> None:
@@ -246,14 +302,12 @@ def test_a_short_sum_is_done_by_one_thread_each(run: Any, rules: Any) -> None:
     assert reasons(schedules)["reduction"] == "it has 4 steps, less than 32"
 
 
-def test_a_sum_over_columns_is_done_by_one_thread_each() -> None:
+def test_each_of_very_many_columns_is_done_by_one_thread() -> None:
     def computes(a: Any) -> Any:
-        k = te.reduce_axis((0, 64), "k")
-        return te.compute((200,), lambda i: te.sum(a[k, i], axis=k), name="S")
+        return OPERATORS["sum"].formula(a, axis=1)
 
-    made, _ = function((64, 200), computes=computes)
-    reason = "neighbours in memory belong to different results, of which there are many"
-    assert reasons(schedule_gpu(made))["reduction"] == reason
+    made, _ = function((2**10, 64, 2**7), computes=computes)
+    assert reasons(schedule_gpu(made))["reduction"] == "a thread for each result is as good"
 
 
 def test_what_threads_cannot_reduce_together_goes_to_another_rule(run: Any, rules: Any) -> None:
