@@ -44,13 +44,14 @@ def lively(name: str, values: np.ndarray, random: np.random.Generator) -> None:
         values[...] = random.standard_normal(values.shape) * sqrt(1 / taps)
 
 
+@pytest.mark.parametrize("target", ["llvm", pytest.param("cuda-emulated", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NETS)
-def test_a_network_computes_what_numpy_computes(name: str) -> None:
+def test_a_network_computes_what_numpy_computes(name: str, target: str) -> None:
     mod, params = testing.create_workload(NETS[name](), lively)
     main = mod.functions["main"]
     shape = [int(size) for size in shape_of(dict(main.params)["data"])]
     data = np.random.default_rng(1).standard_normal(shape).astype("float32")
-    module = graph_executor.GraphModule(relay.build(mod, "llvm", params=params)["default"](tvm.cpu()))
+    module = graph_executor.GraphModule(relay.build(mod, target, params=params)["default"](tvm.device(target)))
     module.run(data=data)
     inputs = [data if each == "data" else params[each].numpy() for each, _ in main.params]
     wanted = interpret(mod, "main", inputs)
