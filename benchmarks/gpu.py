@@ -148,6 +148,7 @@ def _bandwidth(setting: Setting) -> None:
         (f"add {size}", "add", programs.add(size), [a, b], a + b),
         (f"transpose {square}", "transpose", programs.transpose(square), [c], c.T),
         (f"row_sum {rows}x{columns}", "row_sum", programs.row_sum(rows, columns), [d], d.sum(axis=1)),
+        (f"column_sum {rows}x{columns}", "column_sum", programs.column_sum(rows, columns), [d], d.sum(axis=0)),
         (f"softmax {rows}x{columns}", "softmax", programs.softmax(rows, columns), [d], powers),
     ]
     for name, triton, mod, inputs, expected in cases:

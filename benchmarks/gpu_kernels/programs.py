@@ -25,6 +25,13 @@ def row_sum(rows: int, columns: int) -> Any:
     return te.create_prim_func([a, te.compute((rows,), lambda r: te.sum(a[r, k], axis=k), name="B")])
 
 
+def column_sum(rows: int, columns: int) -> Any:
+    """B[c] = the sum of A[:, c]."""
+    a = te.placeholder((rows, columns), "float32", name="A")
+    k = te.reduce_axis((0, rows), "k")
+    return te.create_prim_func([a, te.compute((columns,), lambda c: te.sum(a[k, c], axis=k), name="B")])
+
+
 def softmax(rows: int, columns: int) -> Any:
     """B = softmax of the rows of A."""
     a = te.placeholder((rows, columns), "float32", name="A")

@@ -41,6 +41,20 @@ def row_sum(a: Any, b: Any) -> None:
 
 
 @triton.jit
+def _column_sum(a, b, rows, COLUMNS: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    j = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
+    i = tl.arange(0, ROWS)
+    total = tl.zeros((ROWS, WIDTH), tl.float32)
+    for at in range(0, rows, ROWS):
+        total += tl.load(a + (at + i)[:, None] * COLUMNS + j[None, :])
+    tl.store(b + j, tl.sum(total, axis=0))
+
+
+def column_sum(a: Any, b: Any) -> None:
+    _column_sum[(a.shape[1] // 32,)](a, b, a.shape[0], COLUMNS=a.shape[1], ROWS=64, WIDTH=32, num_warps=8)
+
+
+@triton.jit
 def _softmax(a, b, COLUMNS: tl.constexpr):
     at = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     values = tl.load(a + at)
