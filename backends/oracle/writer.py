@@ -25,7 +25,7 @@ _INLINE_LENGTH = 80
 _LOOPS_PER_FRAME = 15  # CPython allows 20 statically nested blocks, lanes of vectors among them
 _LEVELS_PER_FRAME = 60  # and 100 levels of indentation
 
-PURE = (*RULES, LetOp, RampOp, ShuffleOp, vector.BroadcastOp)
+PURE = frozenset((*RULES, LetOp, RampOp, ShuffleOp, vector.BroadcastOp))
 """Ops that only compute: not written where nobody needs them."""
 
 _RESERVED = {*keyword.kwlist, *dir(builtins), *vars(numerics), *checks.NAMESPACE, "run", "strand", "product"}
@@ -201,10 +201,11 @@ def dead_ops(root: Operation) -> set[Operation]:
     speaking: set[Operation] = set()
     for op in reversed(list(root.walk())):
         users = [use.operation for result in op.results for use in result.uses]
-        is_expression = isinstance(op, (*PURE, LoadOp)) and bool(users)
+        is_pure = type(op) in PURE
+        is_expression = (is_pure or isinstance(op, LoadOp)) and bool(users)
         if isinstance(op, AccessOp) or (is_expression and speaking.issuperset(users)):
             speaking.add(op)
-        if op in speaking or (isinstance(op, PURE) and dead.issuperset(users)):
+        if op in speaking or (is_pure and dead.issuperset(users)):
             dead.add(op)
     return dead
 
