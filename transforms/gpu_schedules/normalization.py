@@ -8,14 +8,16 @@ from ...dialects.tir import AllocBufferOp, BlockOp, FuncOp
 from ..analysis.scopes import Scope, scope_of, writes_of
 from ..schedule import Schedule
 from ..schedule.handles import BlockRV, LoopRV
-from .binding import fused
+from .binding import THREADS, fused
 from .kernel import Kernel, handle_of, is_in_kernel
-from .reduction import PARTS, parts_of, require_reduction, share_steps, threads_for
+from .reduction import PARTS, parts_of, require_reduction, share_columns, share_steps, threads_for
 from .results import decline_unless
 
 
 def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """A block of threads for each row, which does all reductions of the row, and then what is computed of them.
+
+    Where neighbours in memory belong to different rows, a block has 32 of those, and 8 threads for each.
 
     Declines: rows that several blocks reduce (`reduction_by_blocks`); where no block of several elements for each
     result of the reduction comes behind, or one of the blocks in between has other results than rows.
@@ -30,17 +32,28 @@ def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     decline_unless(column_loops, "what comes behind has one element for each result")
     sch.reorder(*row_loops, *column_loops)
     row = fused(sch, row_loops) if row_loops else sch.add_unit_loop(column_loops[0])
+    place, axis, most = _share_rows(sch, row, are_neighbours=last.writes[0].fastest() in rows)
     sizes = [last.size(columns), *(member.size(member.reduced) for member in members if member.reduced)]
-    threads = min(threads_for(size) for size in sizes)
+    threads = min(threads_for(size, most) for size in sizes)
     _, thread = sch.split(fused(sch, column_loops), [None, threads])
-    sch.bind(row, "blockIdx.x")
-    sch.bind(thread, "threadIdx.x")
+    sch.bind(thread, axis)
     for member in reversed(members):
-        sch.compute_at(member.rv, row)
+        sch.compute_at(member.rv, place)
         sch.set_scope(member.rv, 0, "shared")
         if member.reduced:
-            share_steps(sch, member.rv, _steps(sch, member), threads)
+            share_steps(sch, member.rv, _steps(sch, member), threads, axis)
     return tuple(member.name for member in (*members, last) if member.name != kernel.name)
+
+
+def _share_rows(sch: Schedule, row: LoopRV, are_neighbours: bool) -> tuple[LoopRV, str, int]:
+    """Divide rows among blocks: a loop with one row inside, the axis of the threads of a row, and how many there are at
+    most."""
+    if not are_neighbours:
+        sch.bind(row, "blockIdx.x")
+        return row, "threadIdx.x", THREADS
+    outer, inner, most = share_columns(sch, row)
+    sch.bind(outer, "blockIdx.x")
+    return inner, "threadIdx.y", most
 
 
 def _kernel(sch: Schedule, block: BlockOp) -> Kernel:

@@ -100,12 +100,19 @@ def _divide(
     """Divide a reduction among threads: the steps of each result, and some neighbouring columns."""
     grid, thread, most = list(others), "threadIdx.x", THREADS
     for column in columns:
-        wide = _columns_together(extent_of(sch, column))
-        outer, inner = sch.split(column, [None, wide])
-        sch.bind(inner, thread)
-        grid, thread, most = [*grid, outer], "threadIdx.y", _power_of_two(THREADS // wide)
+        outer, _, most = share_columns(sch, column)
+        grid, thread = [*grid, outer], "threadIdx.y"
     sch.bind(fused(sch, grid) if grid else sch.add_unit_loop(sch.get_loops(block)[0]), "blockIdx.x")
     share_steps(sch, block, steps, most, thread)
+
+
+def share_columns(sch: Schedule, column: LoopRV) -> tuple[LoopRV, LoopRV, int]:
+    """Give each thread of threadIdx.x one of some neighbouring columns: a loop over blocks and one over these threads,
+    and how many threads there may be for each column."""
+    wide = _columns_together(extent_of(sch, column))
+    outer, inner = sch.split(column, [None, wide])
+    sch.bind(inner, "threadIdx.x")
+    return outer, inner, _power_of_two(THREADS // wide)
 
 
 def _columns_together(extent: int | None) -> int:

@@ -47,6 +47,15 @@ def reasons(schedules: GpuSchedules) -> dict[str, str]:
     return {each.rule: each.reason for each in schedules.declined}
 
 
+def threads_of(schedules: GpuSchedules) -> tuple[Any, ...]:
+    """How many threads a block has, by axis, in a program of one kernel."""
+    bound: dict[str, set[Any]] = {}
+    for op in schedules.mod.op.walk():
+        if isinstance(op, ForOp) and op.thread is not None and op.thread.data.startswith("threadIdx"):
+            bound.setdefault(op.thread.data, set()).add(op.mixed_bounds[1])
+    return tuple(*zip(*(bound[axis] for axis in sorted(bound)), strict=True))
+
+
 # What each rule does
 
 
@@ -190,13 +199,7 @@ def test_neighbouring_columns_are_read_by_neighbouring_threads(
 ) -> None:
     schedules = run(*_flat(function(shape, computes=lambda a: OPERATORS["sum"].formula(a, axis=axis))))
     assert rules(schedules) == {"T_sum": "reduction"}
-    columns, steps = threads
-    (name,) = schedules.mod.functions
-    bound = {
-        op.thread.data: op.mixed_bounds[1] for op in schedules.mod.functions[name].walk()
-        if isinstance(op, ForOp) and op.thread is not None
-    }  # fmt: skip
-    assert (bound["threadIdx.x"], bound["threadIdx.y"]) == (columns, steps)
+    assert threads_of(schedules) == threads
 
 
 @pytest.mark.parametrize("shape", [(4200, 6), (700, 33)])
@@ -263,12 +266,23 @@ def test_a_sum_of_everything_is_one_block(run: Any, rules: Any) -> None:
     assert rules(schedules) == {"S": "reduction"}
 
 
-@pytest.mark.parametrize(("operator", "axis"), [("nn.softmax", 0), ("nn.log_softmax", 1)])
-def test_a_softmax_is_one_kernel(run: Any, operator: str, axis: int) -> None:
+@pytest.mark.parametrize(
+    ("operator", "shape", "axis", "threads"),
+    [
+        ("nn.softmax", (40, 70), 0, (32, 8)),
+        ("nn.softmax", (2, 33, 5, 7), 1, (32, 8)),
+        ("nn.softmax", (50, 3), 0, (3, 32)),
+        ("nn.log_softmax", (40, 70), 1, (64,)),
+    ],
+)
+def test_a_softmax_is_one_kernel(
+    run: Any, operator: str, shape: tuple[int, ...], axis: int, threads: tuple[int, ...]
+) -> None:
     def computes(a: Any) -> Any:
         return OPERATORS[operator].formula(a, axis=axis)
 
-    schedules = run(*_flat(function((40, 70), computes=computes)))
+    schedules = run(*_flat(function(shape, computes=computes)))
+    assert threads_of(schedules) == threads
     assert [each.rule for each in schedules.applied] == ["normalization"]
     assert len(schedules.applied[0].with_blocks) == 2
 
