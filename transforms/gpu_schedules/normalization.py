@@ -25,14 +25,15 @@ def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     require_reduction(kernel)
     decline_unless(parts_of(kernel) < PARTS, "its rows are few, and so long that several blocks do each")
     last = _last(sch, kernel)
-    rows = _rows(last, kernel)
+    column = last.writes[0].fastest()
+    rows = sorted(_rows(last, kernel), key=lambda axis: axis is column)
     members = [_kernel(sch, member) for member in _members(kernel, last.block, kernel.size(kernel.spatial))]
     columns = [axis for axis in last.spatial if axis not in rows]
     row_loops, column_loops = last.groups_of_loops(sch, rows, columns)
     decline_unless(column_loops, "what comes behind has one element for each result")
     sch.reorder(*row_loops, *column_loops)
-    row = fused(sch, row_loops) if row_loops else sch.add_unit_loop(column_loops[0])
-    place, axis, most = _share_rows(sch, row, are_neighbours=last.writes[0].fastest() in rows)
+    row_loops = row_loops or [sch.add_unit_loop(column_loops[0])]
+    place, axis, most = _share_rows(sch, row_loops, are_neighbours=column in rows)
     sizes = [last.size(columns), *(member.size(member.reduced) for member in members if member.reduced)]
     threads = min(threads_for(size, most) for size in sizes)
     _, thread = sch.split(fused(sch, column_loops), [None, threads])
@@ -45,14 +46,15 @@ def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     return tuple(member.name for member in (*members, last) if member.name != kernel.name)
 
 
-def _share_rows(sch: Schedule, row: LoopRV, are_neighbours: bool) -> tuple[LoopRV, str, int]:
+def _share_rows(sch: Schedule, rows: list[LoopRV], are_neighbours: bool) -> tuple[LoopRV, str, int]:
     """Divide rows among blocks: a loop with one row inside, the axis of the threads of a row, and how many there are at
-    most."""
+    most. are_neighbours: whether those of the last loop are neighbours in memory."""
     if not are_neighbours:
+        row = fused(sch, rows)
         sch.bind(row, "blockIdx.x")
         return row, "threadIdx.x", THREADS
-    outer, inner, most = share_columns(sch, row)
-    sch.bind(outer, "blockIdx.x")
+    outer, inner, most = share_columns(sch, rows[-1])
+    sch.bind(fused(sch, [*rows[:-1], outer]), "blockIdx.x")
     return inner, "threadIdx.y", most
 
 

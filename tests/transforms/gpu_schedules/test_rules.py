@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -270,7 +271,8 @@ def test_a_sum_of_everything_is_one_block(run: Any, rules: Any) -> None:
     ("operator", "shape", "axis", "threads"),
     [
         ("nn.softmax", (40, 70), 0, (32, 8)),
-        ("nn.softmax", (2, 33, 5, 7), 1, (32, 8)),
+        ("nn.softmax", (2, 33, 5, 7), 1, (7, 32)),
+        ("nn.softmax", (2, 33, 3, 40), 1, (32, 8)),
         ("nn.softmax", (50, 3), 0, (3, 32)),
         ("nn.log_softmax", (40, 70), 1, (64,)),
     ],
@@ -283,6 +285,8 @@ def test_a_softmax_is_one_kernel(
 
     schedules = run(*_flat(function(shape, computes=computes)))
     assert threads_of(schedules) == threads
+    sizes = re.findall(r"__shared__ .*\[(\d+)\]", build(schedules.mod, target="cuda-emulated").source("cuda"))
+    assert max(map(int, sizes)) <= math.prod(threads)
     assert [each.rule for each in schedules.applied] == ["normalization"]
     assert len(schedules.applied[0].with_blocks) == 2
 
