@@ -49,11 +49,12 @@ _SHARED_KIB = {
 
 
 def shared_bytes(arch: str) -> int:
-    """How much shared memory a block of threads has at most, static and dynamic. `sm_90a` is `sm_90`.
+    """How much shared memory a block of threads has at most, static and dynamic. `sm_90a` is `sm_90`, and so is
+    `compute_90`.
 
     OptionError for an architecture that is not known.
     """
-    name = arch.rstrip("af")
+    name = arch.replace("compute_", "sm_").rstrip("af")
     if name not in _SHARED_KIB:
         known = ", ".join(_SHARED_KIB)
         raise OptionError(f"arch {arch!r}{did_you_mean(arch, _SHARED_KIB)}: expected one of {known}")
