@@ -29,7 +29,8 @@ class GpuOutlineKernelsPass(ModulePass):
     The functions are in one gpu.module, named after the function that launches them. They take what the launch uses;
     constants are copied, and so are declarations of the C functions they call. Memory that is given to kernels, of the
     function that allocates it or of one that it calls, is allocated on the device; so is what C functions are given by
-    functions whose attribute `stepwell.on_device` says so.
+    functions whose attribute `stepwell.on_device` says so. What the host loads there, to branch on it, is copied to the
+    host, which waits for it.
 
     Before
         func.func @main(%A: memref<8xf32>) {
@@ -53,9 +54,22 @@ class GpuOutlineKernelsPass(ModulePass):
           func.return
         }
 
-    Must hold before: launches are those of convert-tir-to-scf: operands beside sizes there are none.
+    An element that the host loads
 
-    Gone after: gpu.launch, gpu.terminator.
+        %x = memref.load %A[%i] : memref<8xf32>
+
+    becomes
+
+        %cell = memref.alloca() : memref<f32>
+        %there = memref.subview %A[%i] [1] [1] : memref<8xf32> to memref<f32, strided<[], offset: ?>>
+        %here = memref.cast %cell : memref<f32> to memref<f32, strided<[], offset: ?>>
+        gpu.memcpy %here, %there
+        %x = memref.load %cell[] : memref<f32>
+
+    Must hold before: launches are those of convert-tir-to-scf: operands beside sizes there are none. The host stores
+    nothing (`tir-check-launches`).
+
+    Gone after: gpu.launch, gpu.terminator, loads by the host of what is not a constant.
     """
 
     name = "gpu-outline-kernels"
@@ -68,6 +82,9 @@ class GpuOutlineKernelsPass(ModulePass):
                 op.attributes["gpu.container_module"] = UnitAttr()
                 _outline(function, launches)
         _DeviceMemory(functions).allocate()
+        for load in [inner for function in functions for inner in function.walk() if isinstance(inner, memref.LoadOp)]:
+            if not isinstance(_root(load.memref).owner, memref.GetGlobalOp):
+                _copy_to_host(load)
         _move_declarations(op)
 
 
@@ -165,7 +182,7 @@ def _constant(value: SSAValue) -> int | None:
 
 
 class _DeviceMemory:
-    """Memory that functions give to kernels is the device's; on the stack is none of it."""
+    """Memory that functions give to kernels, or load, is the device's; on the stack is none of it."""
 
     def __init__(self, functions: Sequence[func.FuncOp]):
         self.functions = {function.sym_name.data: function for function in functions}
@@ -178,7 +195,7 @@ class _DeviceMemory:
                     _allocate_on_device(op)
 
     def _reaches_kernel(self, buffer: SSAValue) -> bool:
-        """Whether a buffer, or a view of it, is given to a kernel."""
+        """Whether a buffer, or a view of it, is given to a kernel, or loaded as kernels leave it."""
         if buffer not in self.known:
             self.known[buffer] = False  # while a function that calls itself is looked at
             self.known[buffer] = any(map(self._is_for_kernel, buffer.uses))
@@ -186,7 +203,9 @@ class _DeviceMemory:
 
     def _is_for_kernel(self, use: Use) -> bool:
         op = use.operation
-        if isinstance(op, gpu.LaunchFuncOp) or (_is_address(op) and ON_DEVICE in _function_of(op).attributes):
+        if isinstance(op, gpu.LaunchFuncOp | memref.LoadOp) or (
+            _is_address(op) and ON_DEVICE in _function_of(op).attributes
+        ):
             return True
         if isinstance(op, func.CallOp):
             callee = self.functions.get(op.callee.string_value())
@@ -219,3 +238,39 @@ def _allocate_on_device(op: memref.AllocOp | memref.AllocaOp) -> None:
         assert block is not None
         assert block.last_op is not None
         Rewriter.insert_op(gpu.DeallocOp(new.result), InsertPoint.before(block.last_op))
+
+
+# What the host branches on
+
+
+def _root(buffer: SSAValue) -> SSAValue:
+    """What a buffer is a view of."""
+    owner = buffer.owner
+    views = [v for v in owner.operands if isinstance(v.type, MemRefType)] if isinstance(owner, Operation) else []
+    return _root(views[0]) if views else buffer
+
+
+def _copy_to_host(load: memref.LoadOp) -> None:
+    """Load an element of memory of the device from a copy that the host has waited for."""
+    type, name = load.memref.type, load.memref.name_hint
+    assert isinstance(type, MemRefType)
+    cell_type = MemRefType(type.element_type, [], memory_space=type.memory_space)
+    cell = memref.AllocaOp.build(operands=[[], []], result_types=[cell_type], properties={})
+    ops: list[Operation] = [cell]
+    source, target = load.memref, cell.memref
+    if type != cell_type:
+        ones = [1] * len(load.indices)
+        element = memref.SubviewOp.infer_result_type(type, load.indices, ones, ones, reduce_rank=True)
+        ops += [there := memref.SubviewOp.get(source, load.indices, ones, ones, element)]
+        source = there.result
+        if element != cell_type:
+            ops += [here := memref.CastOp.get(target, element)]
+            target = here.dest
+    for value in (cell.memref, source, target):
+        value.name_hint = value.name_hint or name
+    again = memref.LoadOp.get(cell.memref, [])
+    again.res.name_hint = load.res.name_hint
+    for op in (*ops, gpu.MemcpyOp(source, target), again):
+        op.location = load.location
+        Rewriter.insert_op(op, InsertPoint.before(load))
+    Rewriter.replace_op(load, [], [again.res])

@@ -27,6 +27,8 @@ except ImportError as error:
 
 _SHARED_BY_DEFAULT = 48 * 1024
 """Bytes of shared memory that a kernel may have without asking."""
+_CALLED_BY_NATIVE_CODE = ("cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemcpyAsync", "cuStreamSynchronize")
+"""The functions of a `LaunchTable`, in its order."""
 
 
 class CudaDriver(Driver):
@@ -101,7 +103,7 @@ class CudaDriver(Driver):
         return context
 
     def functions(self) -> LaunchTable:
-        return LaunchTable(*(_address(name) for name in ("cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync")))
+        return LaunchTable(*map(_address, _CALLED_BY_NATIVE_CODE))
 
     def load(self, index: int, code: Sequence[DeviceCode]) -> LoadedCode:
         handles: dict[str, int] = {}
@@ -224,6 +226,9 @@ class CudaDriver(Driver):
         if table.status != cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY.value:
             return _error(f"{where}: asking for {gibibytes(table.asked)} of memory", table.status)
         return DeviceError(self._no_memory(index, where, table.asked), "CUDA_ERROR_OUT_OF_MEMORY")
+
+    def copy_error(self, where: str, table: LaunchTable) -> ExecutionError:
+        return _error(f"{where}: the copy of {table.asked} bytes to the host", table.status)
 
 
 # Calls

@@ -64,6 +64,8 @@ class Demands:
                 yield self._of(op.callee.string_value(), use.index)
             case memref.DimOp() | memref.RankOp() | memref.LoadOp():
                 pass
+            case gpu.MemcpyOp() if op.src is value:
+                pass
             case _:
                 views = [result for result in op.results if isinstance(result.type, MemRefType)]
                 if not views:

@@ -15,7 +15,7 @@ from ...core.errors import DeviceError, ExecutionError
 from ..devices.driver import DeviceCode, DeviceProperties, Driver, LoadedCode, gibibytes
 from ..runtime.launches import LaunchTable
 from ..runtime.memory import array_at
-from .emulation import compile_emulated, compiler, driver_addresses, last_error
+from .emulation import EmulationError, compile_emulated, compiler, driver_addresses, last_error
 from .emulation.driver import driver as runtime
 
 _MAX_DYNAMIC_SHARED = 8
@@ -45,7 +45,7 @@ class EmulatedDriver(Driver):
 
     def functions(self) -> LaunchTable:
         found = driver_addresses()
-        return LaunchTable(found["launch"], found["alloc_async"], found["free_async"])
+        return LaunchTable(*(found[name] for name in ("launch", "alloc_async", "free_async", "copy_async", "wait")))
 
     def load(self, index: int, code: Sequence[DeviceCode]) -> LoadedCode:
         modules = [compile_emulated(each.source, [kernel.symbol for kernel in each.kernels]) for each in code]
@@ -119,6 +119,10 @@ class EmulatedDriver(Driver):
 
     def memory_error(self, index: int, where: str, table: LaunchTable) -> ExecutionError:
         return DeviceError(self._no_memory(where, table.asked), "CUDA_ERROR_OUT_OF_MEMORY")
+
+    def copy_error(self, where: str, table: LaunchTable) -> ExecutionError:
+        error = last_error()
+        return EmulationError(f"{where}: {error}", error.reason, error.lines)
 
 
 def _bytes(address: int, size: int) -> np.ndarray[Any, Any]:

@@ -20,7 +20,7 @@ from ..devices.timing import Clock, device_clock
 from ..llvm.compile import link_code
 from ..runtime.arguments import describe
 from ..runtime.code import NativeCode
-from ..runtime.launches import LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
+from ..runtime.launches import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
 from ..runtime.library import CompiledFunction, Library
 from ..runtime.signature import BufferParameter
 from .nvrtc import KernelUsage
@@ -29,8 +29,8 @@ from .nvrtc import KernelUsage
 class Launcher:
     """The table and the handles that the native code of one library finds, and the kernels on each device.
 
-    Calls take turns, each of which sets them for its device and stream. A turn is short: kernels are launched, not
-    waited for.
+    Calls take turns, each of which sets them for its device and stream. A turn is short: kernels are launched, and
+    waited for only where a function branches on what they compute.
     """
 
     def __init__(self, kind: str, code: Sequence[DeviceCode]):
@@ -70,7 +70,7 @@ class Launcher:
 
 class DeviceFunction(CompiledFunction):
     """A function of the host that launches kernels on the device where its arrays are. It returns when they are
-    launched, not when they are done."""
+    launched, not when they are done; in between it waits where it branches on what they compute."""
 
     def __call__(self, *arguments: Any) -> Any:
         """Launch the kernels of the function; returns what the function of the host returns.
@@ -119,6 +119,8 @@ class DeviceFunction(CompiledFunction):
             raise device.driver.launch_error(f"{self.name}: {message.removeprefix(LAUNCH_FAILED)}", table)
         if message == OUT_OF_DEVICE_MEMORY:
             raise device.driver.memory_error(device.index, f"{self.name}: memory between kernels", table)
+        if message.startswith(COPY_FAILED):
+            raise device.driver.copy_error(f"{self.name}: {message.removeprefix(COPY_FAILED)}", table)
         self._fail(status, views)
 
     def _views(self, arguments: Sequence[Any]) -> tuple[Device, list[Any]]:

@@ -157,6 +157,10 @@ class Driver(ABC):
     def memory_error(self, index: int, where: str, table: LaunchTable) -> ExecutionError:
         """That an allocation of native code failed."""
 
+    @abstractmethod
+    def copy_error(self, where: str, table: LaunchTable) -> ExecutionError:
+        """What a copy to the host failed with, or a kernel that it waited for. where: of what, for which function."""
+
 
 def gibibytes(size: int) -> str:
     """A number of bytes as people read it."""

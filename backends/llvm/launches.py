@@ -8,11 +8,12 @@ order: for a memref the pointer, then its open sizes, strides and offset.
 from __future__ import annotations
 
 from xdsl.dialects import gpu
+from xdsl.dialects.builtin import MemRefType
 
-from ..runtime.launches import LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
+from ..runtime.launches import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
 from ..runtime.signature import Failure
 from .function import FunctionEmitter, Lowerings, call, unsupported
-from .memref import byte_count, fresh_buffer, sizes_of
+from .memref import byte_count, fresh_buffer, sizes_of, start
 from .types import byte_size, constant
 
 _OUT_OF_MEMORY = Failure(OUT_OF_DEVICE_MEMORY, False)
@@ -108,8 +109,23 @@ def _free(f: FunctionEmitter, pointer: str) -> None:
     f.op(call(_load(f, "free"), "i32", [("ptr", pointer), ("ptr", _load(f, "stream"))]))
 
 
+def _copy(f: FunctionEmitter, op: gpu.MemcpyOp) -> None:
+    """Copy one element from or to the device, and wait for it."""
+    type = op.dst.type
+    assert isinstance(type, MemRefType)
+    if op.asyncDependencies or op.asyncToken is not None or type.get_shape():
+        raise unsupported(op, f"one element is copied, in order and without tokens, got {type}")
+    failure = Failure(COPY_FAILED + (op.dst.name_hint or "an element"), False)
+    size, stream = str(byte_size(type.element_type)), _load(f, "stream")
+    f.emit(f"store i64 {size}, ptr {_entry(f, 'asked')}")
+    places = [("ptr", start(f, op.dst)), ("ptr", start(f, op.src))]
+    _call(f, "copy", [*places, ("i64", size), ("ptr", stream)], failure)
+    _call(f, "wait", [("ptr", stream)], failure)
+
+
 LOWERINGS: Lowerings = {
     gpu.LaunchFuncOp: _launch,
+    gpu.MemcpyOp: _copy,
     gpu.AllocOp: _alloc,
     gpu.DeallocOp: _dealloc,
 }

@@ -37,6 +37,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "free": (_INT, [_POINTER]),
     "alloc_async": (_INT, [_POINTER, _SIZE, _POINTER]),
     "free_async": (_INT, [_POINTER, _POINTER]),
+    "copy_async": (_INT, [_POINTER, _POINTER, _SIZE, _POINTER]),
+    "wait": (_INT, [_POINTER]),
     "module": (_POINTER, [_TEXT, _TEXT, _POINTER]),
     "variable": (None, [_POINTER, _TEXT, _POINTER, _SIZE, _INT]),
     "kernel": (None, [_POINTER, _POINTER, _UNSIGNED]),
@@ -57,11 +59,11 @@ def driver() -> dict[str, Any]:
 
 
 def driver_addresses() -> dict[str, int]:
-    """Addresses of what host code calls: `launch`, `set_attribute`, `alloc_async` and `free_async` (signatures of
-    cuLaunchKernel, cuFuncSetAttribute, cuMemAllocAsync and cuMemFreeAsync), `alloc(size, name)`, `free(address)` and
-    `error()`. Memory is the host's, so memcpy copies it.
+    """Addresses of what host code calls: `launch`, `set_attribute`, `alloc_async`, `free_async`, `copy_async` and
+    `wait` (signatures of cuLaunchKernel, cuFuncSetAttribute, cuMemAllocAsync, cuMemFreeAsync, cuMemcpyAsync and
+    cuStreamSynchronize), `alloc(size, name)`, `free(address)` and `error()`. Memory is the host's, so memcpy copies it.
     """
-    names = ("launch", "set_attribute", "alloc", "free", "alloc_async", "free_async", "error")
+    names = ("launch", "set_attribute", "alloc", "free", "alloc_async", "free_async", "copy_async", "wait", "error")
     return {name: ctypes.cast(driver()[name], ctypes.c_void_p).value or 0 for name in names}
 
 

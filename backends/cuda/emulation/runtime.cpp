@@ -786,7 +786,8 @@ int stepwell_emulated_free(void* address) {
   return kSuccess;
 }
 
-// The signatures of cuMemAllocAsync and cuMemFreeAsync. Launches are over when they return, so order is no matter.
+// The signatures of cuMemAllocAsync, cuMemFreeAsync, cuMemcpyAsync (from the device to the host) and
+// cuStreamSynchronize. Launches are over when they return, so order is no matter.
 
 int stepwell_emulated_alloc_async(void** place, size_t size, void* stream) {
   (void)stream;
@@ -797,6 +798,24 @@ int stepwell_emulated_alloc_async(void** place, size_t size, void* stream) {
 int stepwell_emulated_free_async(void* address, void* stream) {
   (void)stream;
   return stepwell_emulated_free(address);
+}
+
+int stepwell_emulated_copy_async(void* to, const void* from, size_t bytes, void* stream) {
+  (void)stream;
+  std::lock_guard<std::mutex> lock(one_launch);
+  auto address = reinterpret_cast<uintptr_t>(from);
+  auto behind = allocations.upper_bound(const_cast<void*>(from));
+  if (behind == allocations.begin() || !std::prev(behind)->second->holds(address, bytes)) {
+    error_text = format("out of bounds: the host reads %zu bytes outside of every buffer", bytes);
+    return kInvalidValue;
+  }
+  std::memcpy(to, from, bytes);
+  return kSuccess;
+}
+
+int stepwell_emulated_wait(void* stream) {
+  (void)stream;
+  return kSuccess;
 }
 
 // What Python tells of a module that it has compiled. `space`: 0 global, 1 shared, 2 constant.

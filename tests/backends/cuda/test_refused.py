@@ -91,7 +91,7 @@ def test_an_architecture_that_is_not_known() -> None:
     module = parse_tvmscript(MEMORY.format(scope="shared", size=32))
     message = message_of(lambda: lower_launches(module, arch="sm_91"), OptionError)
     assert message.startswith("arch 'sm_91', did you mean 'sm_90'?: expected one of sm_50, sm_52,")
-    assert shared_bytes("sm_90a") == 227 * 1024
+    assert shared_bytes("sm_90a") == shared_bytes("compute_90") == 227 * 1024
 
 
 BODIES = {
@@ -137,14 +137,14 @@ BODIES = {
 """,
         "an element is stored outside of loops bound to blockIdx or threadIdx, by the host",
     ),
-    "the host loads": (
+    "the host loads a vector": (
         """
-    for i in range(n):
-        if A[i] > T.float32(0):
-            for j in T.thread_binding(32, thread="threadIdx.x"):
-                B[j] = A[j]
+    for i in T.vectorized(4):
+        B[i] = A[i]
+    for j in T.thread_binding(32, thread="threadIdx.x"):
+        B[j] = A[j]
 """,
-        "an element is loaded outside of loops bound to blockIdx or threadIdx, by the host",
+        "several elements are loaded outside of loops bound to blockIdx or threadIdx, by the host",
     ),
     "a store for all blocks": (
         """

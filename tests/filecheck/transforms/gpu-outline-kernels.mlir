@@ -112,3 +112,52 @@ tir.func @called("A" %A: memref<4xf32>) {
 // CHECK-NEXT:    func.func private @fmodf(f32, f32) -> f32
 // CHECK:         func.func @called(
 // CHECK-NOT:     @fmodf
+
+// The host copies what it branches on, and how often it launches; a number is copied as it is.
+tir.func @branches("A" %A: memref<4xf32>, "n" %N: memref<4xi32>, "flag" %flag: memref<i1>) {
+  %one = arith.constant 1 : i32
+  %n = tir.load %N[%one] : memref<4xi32>
+  %c = tir.load %flag[] : memref<i1>
+  tir.if %c {
+    tir.for serial "i" %i : i32 in [0 +: %n] {
+      tir.launch_thread "tx" %tx : i32 in 4 thread "threadIdx.x" {
+        %x = tir.load %A[%tx] : memref<4xf32>
+        %y = arith.addf %x, %x : f32
+        tir.store %y, %A[%tx] : memref<4xf32>
+      }
+    }
+  }
+}
+// CHECK:         func.func @branches(%A: memref<4xf32> {{.*}}, %n: memref<4xi32> {{.*}}, %flag: memref<i1> {{.*}}) {
+// CHECK:           %[[N:.*]] = memref.alloca() : memref<i32>
+// CHECK-NEXT:      %[[FROM:.*]] = memref.subview %n[%{{.*}}] [1] [1] : memref<4xi32> to memref<i32, strided<[], offset: ?>>
+// CHECK-NEXT:      %[[TO:.*]] = "memref.cast"(%[[N]]) : (memref<i32>) -> memref<i32, strided<[], offset: ?>>
+// CHECK-NEXT:      "gpu.memcpy"(%[[TO]], %[[FROM]])
+// CHECK-NEXT:      %[[COUNT:.*]] = memref.load %[[N]][] : memref<i32>
+// CHECK-NEXT:      %[[C:.*]] = memref.alloca() : memref<i1>
+// CHECK-NEXT:      "gpu.memcpy"(%[[C]], %flag)
+// CHECK-NEXT:      %[[FLAG:.*]] = memref.load %[[C]][] : memref<i1>
+// CHECK-NEXT:      scf.if %[[FLAG]] {
+// CHECK:             "gpu.launch_func"
+
+// What kernels leave for it lies on the device; constants of the host do not.
+tir.func @looks("A" %A: memref<4xf32>) {
+  %t = tir.alloc_buffer "T" on stack : memref<1xi32>
+  %data = tir.allocate_const "K" dense<[3, 4]> : tensor<2xi32> : !tir.handle<i32>
+  %k = tir.decl_buffer "K" %data : !tir.handle<i32> -> memref<2xi32>
+  %zero = arith.constant 0 : i32
+  %x = tir.load %t[%zero] : memref<1xi32>
+  %y = tir.load %k[%zero] : memref<2xi32>
+  tir.for serial "i" %i : i32 in [%x +: %y] {
+    tir.launch_thread "tx" %tx : i32 in 4 thread "threadIdx.x" {
+      %z = tir.load %A[%tx] : memref<4xf32>
+      tir.store %z, %A[%tx] : memref<4xf32>
+    }
+  }
+}
+// CHECK:         func.func @looks(
+// CHECK:           %[[T:.*]] = "gpu.alloc"()
+// CHECK:           %[[K:.*]] = memref.get_global
+// CHECK:           memref.subview %[[T]]
+// CHECK:           "gpu.memcpy"
+// CHECK:           memref.load %[[K]][%{{.*}}] : memref<2xi32>
