@@ -174,15 +174,13 @@ def _watch(phases: Phases, printed: set[str], last: str) -> AfterPass:
 
 
 def _summary(executable: Executable, seconds: dict[str, float]) -> str:
-    steps = executable.steps
-    kernels = len(executable.library.functions) - 1 if steps is None else len({step.kernel for step in steps})
-    calls = "" if steps is None else f" in {len(steps)} calls"
+    calls = executable.calls
     constants = sum(array.nbytes for array in executable.constants.values())
     taken = ", ".join(f"{name} {each:.2f}" for name, each in seconds.items())
     lines = {
         "inputs": ", ".join(f"{spec.name}: {spec}" for spec in executable.inputs) or "none",
         "outputs": ", ".join(f"{spec.name}: {spec}" for spec in executable.outputs),
-        "kernels": f"{kernels}{calls}",
+        "kernels": f"{len({call.kernel for call in calls})} in {len(calls)} calls",
         "constants": f"{constants:,} bytes",
         "workspace": f"{executable.workspace:,} bytes, {executable.unshared:,} before sharing",
         "seconds": f"{sum(seconds.values()):.2f}: {taken}",

@@ -21,6 +21,7 @@ PASSES: dict[str, str] = {
     "gpu-outline-kernels": "GpuOutlineKernelsPass",
     "legalize-small-floats": "LegalizeSmallFloatsPass",
     "legalize-small-integers": "LegalizeSmallIntegersPass",
+    "relay-copy-results": "RelayCopyResultsPass",
     "relay-eliminate-dead-code": "RelayEliminateDeadCodePass",
     "relay-fold-constants": "RelayFoldConstantsPass",
     "relay-fold-scale-axis": "RelayFoldScaleAxisPass",

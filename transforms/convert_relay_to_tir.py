@@ -39,9 +39,10 @@ from ..expressions.expr import Var
 from ..expressions.write import Writer
 from .analysis.names import fresh_name
 from .lowering.control import ABOUT_ARGUMENT
+from .lowering.module import HOST
 from .lowering.types import where
+from .relay_copy_results import uncomputed_operands
 from .relay_plan_memory import offsets_of, workspace_of
-from .writing import each_element
 
 
 class ConvertRelayToTirPass(ModulePass):
@@ -49,7 +50,7 @@ class ConvertRelayToTirPass(ModulePass):
 
     Its parameters are those of the function, the arrays of its constants by their names, its results (`output0`, ...),
     and `workspace`, the memory that `relay-plan-memory` has planned; tensors without a plan are allocated. That sizes
-    are within its limits is asserted.
+    are within its limits is asserted. It is a function of the host, which only calls others and branches.
 
     Before
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -58,11 +59,12 @@ class ConvertRelayToTirPass(ModulePass):
         }
 
     After
-        tir.func @main("x" %x: memref<8xf32>, "output0" %output0: memref<8xf32>) attrs {tir.noalias = true} {
-          tir.call @fused_exp(%x, %output0) : memref<8xf32>, memref<8xf32>
+        tir.func @main("x" %x: memref<8xf32>, "output0" %y: memref<8xf32>) attrs {tir.is_host_func = true, ...} {
+          tir.call @fused_exp(%x, %y) : memref<8xf32>, memref<8xf32>
         }
 
-    Must hold before: no operators stand in such functions, and what they call is of `tir`.
+    Must hold before: no operators stand in such functions, and what they call is of `tir`. What a function or branch
+    gives is computed by a call for that alone (`relay-copy-results`).
 
     Gone after: relay.
     """
@@ -101,7 +103,8 @@ class _Host:
         bytes_needed = workspace_of(source)
         if bytes_needed:
             params.append((fresh_name("workspace", self.names), buffer_type(type_of("uint8"), [bytes_needed])))
-        func = tir.FuncOp(source.sym_name.data, params, attrs={"tir.noalias": annotation_value(True)})
+        attrs = {HOST: annotation_value(True), "tir.noalias": annotation_value(True)}
+        func = tir.FuncOp(source.sym_name.data, params, attrs=attrs)
         func.location = source.location
         self.builder = TirBuilder(func.body.block, source.location)
         self.workspace = func.body.block.args[-1] if bytes_needed else None
@@ -118,6 +121,8 @@ class _Host:
         self.buffers |= dict(zip(inputs, given, strict=False))
         named = dict(zip(arrays, given[len(inputs) :], strict=False))
         for op in source.walk():
+            if uncomputed_operands(op):
+                raise UnsupportedError(f"{where(op)}{op.name} of what no call computes for it: relay-copy-results")
             if isinstance(op, ConstantOp) and op.array_name is not None:
                 self.buffers[op.result] = named[op.array_name.data]
         self._results(source.body.block, source.returned, given[len(given) - count :])
@@ -167,21 +172,13 @@ class _Host:
 
     def _results(self, block: Block, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
         """Compute a block, so that what it gives stands in some buffers."""
-        for value, target in zip(values, targets, strict=True):
-            owner = value.owner
-            if isinstance(owner, CallOp | IfOp) and owner.parent is block and value not in self.buffers:
-                self.buffers[value] = target
+        self.buffers |= dict(zip(values, targets, strict=True))
         for op in block.ops:
             self.builder.location = op.location
             if isinstance(op, CallOp):
                 self._call(op)
             elif isinstance(op, IfOp):
                 self._branch(op)
-            elif isinstance(op, ConstantOp) and op.array_name is None:
-                self._number(op)
-        for value, target in zip(values, targets, strict=True):
-            if self.buffers[value] is not target:
-                self._copy(self.buffers[value], target)
 
     def _allocate(self, op: CallOp | IfOp) -> list[SSAValue]:
         for output, offset in zip(op.outputs, offsets_of(op), strict=True):
@@ -205,18 +202,6 @@ class _Host:
             assert isinstance(last, YieldOp)
             with self.builder.at(target.block):
                 self._results(region.block, last.values, outputs)
-
-    def _number(self, op: ConstantOp) -> None:
-        number = op.number
-        assert number is not None
-        buffer = self._new(op.result, None)
-        self.buffers[op.result] = buffer
-        with each_element(self.builder, "constant", buffer) as indices:
-            self.builder.store(self.builder.const(number, dtype_of_tensor(op.result)), buffer, indices)
-
-    def _copy(self, source: SSAValue, target: SSAValue) -> None:
-        with each_element(self.builder, "copy", target) as indices:
-            self.builder.store(self.builder.load(source, indices), target, indices)
 
 
 def arrays_of(func: FuncOp) -> dict[str, ConstantOp]:

@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.transforms import get_all_passes as get_upstream_passes
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
-from ..core.errors import OptionError, PassError, StepwellError, UnsupportedError
+from ..core.errors import OptionError, PassError, StepwellError
 from ..core.plugins import installed_universe
 from ..dialects import mlir_context
 from ..dialects.tir import AccessOp, BlockOp, HandleType, InitOp, MatchRegionOp
@@ -74,10 +74,11 @@ def optimize_relay() -> list[ModulePass]:
 
 def relay_to_calls(opt_level: int = 2) -> list[ModulePass]:
     """From graphs of operators to graphs of kernels, and where their tensors are kept. opt_level: 0 for no fusion."""
+    from .relay_copy_results import RelayCopyResultsPass
     from .relay_fuse_operators import RelayFuseOperatorsPass
     from .relay_plan_memory import RelayPlanMemoryPass
 
-    return [RelayFuseOperatorsPass(level=2 if opt_level else 0), RelayPlanMemoryPass()]
+    return [RelayCopyResultsPass(), RelayFuseOperatorsPass(level=2 if opt_level else 0), RelayPlanMemoryPass()]
 
 
 def relay_to_tir() -> list[ModulePass]:
@@ -227,19 +228,9 @@ def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_
     """
     mod = mod.clone()
     if has_graphs(mod.op):
-        _check_branches(mod.op)
         _apply(mod, relay_to_tir(), after)
     _apply(mod, [*tir_to_launches(arch), *contract_upstream(contract)], after)
     return mod
-
-
-def _check_branches(module: ModuleOp) -> None:
-    """UnsupportedError for a graph whose kernels depend on a number in the memory of a device."""
-    for op in module.walk():
-        if op.name == "relay.if":
-            raise UnsupportedError(
-                f"{where(op)}a graph with branches runs on a processor, expected one without for a GPU"
-            )
 
 
 def has_graphs(module: ModuleOp) -> bool:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, OptionError
 from ...core.target import Target
-from ...dialects.relay import CallOp, ConstantOp, FuncOp, Size, SizeLimit, dtype_of_tensor, free_sizes, shape_of
+from ...dialects.relay import (
+    CallOp,
+    ConstantOp,
+    FuncOp,
+    IfOp,
+    Size,
+    SizeLimit,
+    dtype_of_tensor,
+    free_sizes,
+    shape_of,
+)
 from ...expressions.sizes import evaluate_size
 from ...module import FunctionNotFoundError, Module
 from ...transforms.convert_relay_to_tir import arrays_of
@@ -81,14 +91,35 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Branch:
+    """Steps of which either these or those are done. condition: the number of the bool that says which."""
+
+    condition: int
+    then: Steps
+    orelse: Steps
+
+
+Steps: TypeAlias = "tuple[Step | Branch, ...]"
+
+
+def _calls(steps: Steps) -> Iterator[Step]:
+    for each in steps:
+        if isinstance(each, Branch):
+            yield from _calls(each.then)
+            yield from _calls(each.orelse)
+        else:
+            yield each
+
+
+@dataclass(frozen=True)
 class Executable:
     """A compiled graph.
 
     inputs, outputs: what it takes and gives, in order.  constants: arrays by name.  library: native code, of which
     `entry` takes inputs, constants, outputs and the workspace, in the memory of a device of the library's kind.
     workspace, unshared: the bytes of memory that its tensors share, and what they would take each for itself.  tensors:
-    all tensors, and where in the workspace they are; steps: the kernels in order, None if the graph has branches.
-    returned: the numbers of the outputs, if there are steps.  graph: the program, with a call of each kernel.
+    all tensors, and where in the workspace they are; steps: the kernels in order.  returned: the numbers of the
+    outputs.  graph: the program, with a call of each kernel.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -99,7 +130,7 @@ class Executable:
     workspace: int
     unshared: int
     tensors: tuple[tuple[TensorSpec, int | None], ...]
-    steps: tuple[Step, ...] | None
+    steps: Steps
     returned: tuple[int, ...]
     graph: Module
     _placed: dict[Device, Mapping[str, NDArray]] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -117,6 +148,11 @@ class Executable:
         if device not in self._placed:
             self._placed[device] = {name: placed(array, device) for name, array in self.constants.items()}
         return self._placed[device]
+
+    @property
+    def calls(self) -> list[Step]:
+        """The steps that are kernels, in all branches, of which a run takes some."""
+        return list(_calls(self.steps))
 
     @property
     def size_limits(self) -> list[SizeLimit]:
@@ -221,9 +257,7 @@ def describe(graph: Module, library: Library, entry: str) -> Executable:
     for op in func.walk():
         if isinstance(op, ConstantOp) and op.array_name is not None:
             table.add(op.result, op.array_name.data)
-        elif isinstance(op, ConstantOp) and op.result in func.returned:
-            table.add(op.result, f"number{len(table.specs)}")
-    steps = table.steps(func)
+    steps = table.steps(func.body.block)
     outputs = [TensorSpec(name, shape_of(value), dtype_of_tensor(value)) for name, value in func.results_]
     return Executable(
         tuple(table.specs[n] for n in inputs),
@@ -235,7 +269,7 @@ def describe(graph: Module, library: Library, entry: str) -> Executable:
         workspace_of(func, UNSHARED),
         tuple(zip(table.specs, table.offsets, strict=True)),
         steps,
-        () if steps is None else tuple(table.numbers[value] for value in func.returned),
+        tuple(table.numbers[value] for value in func.returned),
         graph,
     )
 
@@ -249,26 +283,41 @@ class _Tensors:
         self.offsets: list[int | None] = []
 
     def add(self, value: SSAValue, name: str, offset: int | None = None) -> int:
-        self.numbers[value] = len(self.specs)
-        self.specs.append(TensorSpec(name, shape_of(value), dtype_of_tensor(value)))
-        self.offsets.append(offset)
+        """The number of a tensor. What a branch gives is the tensor that either of its blocks computes."""
+        if value not in self.numbers:
+            self.numbers[value] = len(self.specs)
+            self.specs.append(TensorSpec(name, shape_of(value), dtype_of_tensor(value)))
+            self.offsets.append(offset)
         return self.numbers[value]
 
-    def steps(self, func: FuncOp) -> tuple[Step, ...] | None:
-        """The calls of a graph, if it is made of them alone."""
-        found: list[Step] = []
-        for op in func.body.block.ops:
+    def steps(self, block: Block) -> Steps:
+        """The calls and branches of a graph, or of a block of it."""
+        found: list[Step | Branch] = []
+        for op in block.ops:
             if isinstance(op, CallOp):
-                types: Sequence[Attribute] = [arg.type for arg in op.args]
-                sizes = free_sizes(types, [output.type for output in op.outputs])
-                inputs = [self.numbers[arg] for arg in op.args]
-                kernel = op.callee.string_value()
-                pairs = zip(op.outputs, offsets_of(op), strict=True)
-                outputs = [self.add(output, f"{kernel}.{n}", at) for n, (output, at) in enumerate(pairs)]
-                found.append(Step(kernel, tuple(sizes), tuple(inputs), tuple(outputs)))
-            elif op.regions:
-                return None
+                found.append(self._step(op))
+            elif isinstance(op, IfOp):
+                found.append(self._branch(op))
         return tuple(found)
+
+    def _step(self, op: CallOp) -> Step:
+        types: Sequence[Attribute] = [arg.type for arg in op.args]
+        sizes = free_sizes(types, [output.type for output in op.outputs])
+        inputs = [self.numbers[arg] for arg in op.args]
+        kernel = op.callee.string_value()
+        return Step(kernel, tuple(sizes), tuple(inputs), self._outputs(op, kernel))
+
+    def _branch(self, op: IfOp) -> Branch:
+        numbers = self._outputs(op, "branch")
+        for region in op.regions:
+            last = region.block.last_op
+            assert last is not None
+            self.numbers |= dict(zip(last.operands, numbers, strict=True))
+        return Branch(self.numbers[op.condition], self.steps(op.then.block), self.steps(op.orelse.block))
+
+    def _outputs(self, op: CallOp | IfOp, name: str) -> tuple[int, ...]:
+        pairs = zip(op.outputs, offsets_of(op), strict=True)
+        return tuple(self.add(output, f"{name}.{n}", at) for n, (output, at) in enumerate(pairs))
 
 
 # Memory

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.dtypes import numpy_dtype
-from ...core.errors import ArgumentError, ExecutionError, UnsupportedError
+from ...core.errors import ArgumentError, ExecutionError
 from ...expressions.sizes import evaluate_size
 from ..devices.device import Device
 from ..devices.nd import DeviceArray, HostArray, NDArray, from_dlpack
 from ..devices.timing import Clock, device_clock, host_clock
-from .executable import Executable, TensorSpec, room
+from .executable import Branch, Executable, Steps, TensorSpec, room
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -35,7 +35,8 @@ class GraphExecutor:
 
     What is set may be any array: of numpy's, of a device, of another library. What is read is one of numpy's if the
     graph runs on this machine's processor, else an array on the device. There `run` returns when kernels are launched,
-    on the current stream, as are copies of inputs; what reads an output waits.
+    on the current stream, as are copies of inputs; what reads an output waits. A graph with branches waits for the
+    condition of each that it comes to.
     A constant may be replaced: `set_input` takes its name too.
     """
 
@@ -156,9 +157,9 @@ class GraphExecutor:
     # Kernel by kernel
 
     def profile(self, number: int = 10) -> list[KernelTime]:
-        """How long each kernel takes, in the order of the graph. number: of runs.
+        """How long each kernel takes, in the order of the graph; of branches those that are taken. number: of runs.
 
-        UnsupportedError for a graph with branches; others as of `run`.
+        Errors as of `run`.
         """
         times: list[list[float]] = []
         kernels: list[tuple[str, tuple[int, ...]]] = []
@@ -171,16 +172,22 @@ class GraphExecutor:
         return [KernelTime(k, float(np.median(t)), shape) for (k, shape), t in zip(kernels, times, strict=True)]
 
     def _kernels(self) -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
-        """Each kernel with its name, a call of it, and the shape of its first result."""
+        """Each kernel with its name, a call of it, and the shape of its first result.
+
+        Behind a call, the next ones are found: it may compute the condition of a branch."""
         self.run()
-        executable = self.executable
-        if executable.steps is None:
-            raise UnsupportedError("a graph with branches has no fixed order of kernels")
-        arrays = self._memory()
-        for step in executable.steps:
+        yield from self._calls(self.executable.steps, self._memory())
+
+    def _calls(
+        self, steps: Steps, arrays: Mapping[int, NDArray]
+    ) -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
+        for step in steps:
+            if isinstance(step, Branch):
+                yield from self._calls(step.then if arrays[step.condition].numpy() else step.orelse, arrays)
+                continue
             numbers = [self._sizes[name] for name in step.sizes]
             given = [self._given(arrays[n]) for n in (*step.inputs, *step.outputs)]
-            call = executable.library[step.kernel].bind(*numbers, *given)
+            call = self.executable.library[step.kernel].bind(*numbers, *given)
             yield step.kernel, call, arrays[step.outputs[0]].shape if step.outputs else ()
 
     def _memory(self) -> dict[int, NDArray]:

@@ -23,7 +23,7 @@ from ..llvm.compile import link_code
 from ..llvm.saving import IMAGE, code_of, describe_code, read_code
 from ..runtime.archive import Archive, Chunks, reading, write_archive
 from ..runtime.library import Library
-from .executable import Array, Executable, Step, TensorSpec
+from .executable import Array, Branch, Executable, Step, Steps, TensorSpec
 
 KIND = "graph"
 CONSTANTS = "constants.bin"
@@ -88,7 +88,7 @@ def _describe(executable: Executable) -> dict[str, Any]:
         "workspace": executable.workspace,
         "unshared": executable.unshared,
         "tensors": [{**asdict(spec), "offset": offset} for spec, offset in executable.tensors],
-        "steps": None if executable.steps is None else [asdict(step) for step in executable.steps],
+        "steps": [asdict(step) for step in executable.steps],
         "returned": list(executable.returned),
     }
 
@@ -96,7 +96,6 @@ def _describe(executable: Executable) -> dict[str, Any]:
 def _read(said: dict[str, Any]) -> dict[str, Any]:
     """The fields of an `Executable` that are written as JSON."""
     tensors = [(_read_spec(**each), each["offset"]) for each in said["tensors"]]
-    steps = said["steps"]
     return {
         "inputs": tuple(_read_spec(**each) for each in said["inputs"]),
         "outputs": tuple(_read_spec(**each) for each in said["outputs"]),
@@ -104,13 +103,21 @@ def _read(said: dict[str, Any]) -> dict[str, Any]:
         "workspace": said["workspace"],
         "unshared": said["unshared"],
         "tensors": tuple(tensors),
-        "steps": None if steps is None else tuple(_read_step(**each) for each in steps),
+        "steps": _read_steps(said["steps"]),
         "returned": tuple(said["returned"]),
     }
 
 
 def _read_spec(name: str, shape: list[Any], dtype: str, offset: int | None = None) -> TensorSpec:
     return TensorSpec(name, tuple(shape), dtype)
+
+
+def _read_steps(said: list[dict[str, Any]]) -> Steps:
+    return tuple(_read_branch(**each) if "condition" in each else _read_step(**each) for each in said)
+
+
+def _read_branch(condition: int, then: list[dict[str, Any]], orelse: list[dict[str, Any]]) -> Branch:
+    return Branch(condition, _read_steps(then), _read_steps(orelse))
 
 
 def _read_step(kernel: str, sizes: list[str], inputs: list[int], outputs: list[int]) -> Step:

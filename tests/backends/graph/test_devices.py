@@ -15,7 +15,6 @@ from stepwell import (
     GraphExecutor,
     Module,
     OptionError,
-    UnsupportedError,
     build_graph,
     nd,
 )
@@ -62,7 +61,7 @@ def test_the_batch_changes_its_size_between_runs(models: Any, target: str) -> No
 
 
 @pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
-@given(graph=graphs(most=5, branches=False))
+@given(graph=graphs(most=5))
 @settings(max_examples=settings().max_examples // 10)
 def test_any_graph_computes_what_it_means(graph: Graph) -> None:
     executor = GraphExecutor(build_graph(graph.module, target="cuda-emulated", opt_level=1))
@@ -83,6 +82,50 @@ def test_constants_and_numbers_are_results(target: str, opt_level: int) -> None:
     executor.run()
     for n, expected in enumerate((np.float32(6), np.ones((2, 3), "float32"), kept)):
         np.testing.assert_array_equal(executor.get_output(n).numpy(), expected, strict=True)
+
+
+# Branches
+
+
+def branches() -> Module:
+    """Of `flag` and `x`: branches in a branch, by what kernels compute, which give pairs; a constant condition."""
+    flag, x = relay.var("flag", shape=(), dtype="bool"), relay.var("x", shape=("n", 4))
+    inner = relay.If(relay.sum(x) > relay.const(0.0), relay.Tuple([relay.exp(x), x]), relay.Tuple([x, relay.abs(x)]))
+    other = relay.If(relay.const(True), relay.Tuple([x * relay.const(2.0), x]), relay.Tuple([x, x]))
+    made = relay.If(flag, inner, other)
+    first, second = relay.TupleGetItem(made, 0), relay.TupleGetItem(made, 1)
+    return relay.module(relay.Function([flag, x], relay.Tuple([first + second, second])))
+
+
+@pytest.mark.parametrize("opt_level", [0, 2])
+def test_branches_are_taken_as_conditions_on_the_device_say(target: str, tmp_path: Path, opt_level: int) -> None:
+    mod = branches()
+    build_graph(mod, target=target, opt_level=opt_level).save(tmp_path / "out")
+    executor = GraphExecutor(Executable.load(tmp_path / "out"))
+    assert "cuMemcpy" not in executor.executable.library.source("cuda")
+    for flag, sign, rows in ((True, 1, 3), (True, -1, 3), (False, 1, 3), (False, 1, 0), (True, -1, 1)):
+        inputs = [np.asarray(flag), sign * np.ones((rows, 4), "float32")]
+        executor.run(flag=inputs[0], x=inputs[1])
+        for n, expected in enumerate(results(mod, inputs)):
+            np.testing.assert_allclose(executor.get_output(n).numpy(), expected, rtol=1e-6)
+
+
+def test_kernels_of_branches_are_timed_on_the_device(target: str) -> None:
+    executor = GraphExecutor(build_graph(branches(), target=target))
+    executor.set_input(flag=np.asarray(True), x=np.ones((2, 4), "float32"))
+    names = [time.kernel for time in executor.profile(2)]
+    assert names[-2:] == ["fused_copy", "fused_add"]
+    assert any(name.startswith("fused_sum") for name in names)
+    assert "fused_exp" in names
+    assert "fused_abs" not in names
+
+
+def test_branches_are_taken_on_the_current_stream(target: str, device: Device) -> None:
+    executor = GraphExecutor(build_graph(branches(), target=target))
+    with device.stream() as stream:
+        executor.run(flag=np.asarray(True), x=-np.ones((2, 4), "float32"))
+        stream.sync()
+        np.testing.assert_array_equal(executor.get_output(1).numpy(), np.ones((2, 4)))
 
 
 # What is on the device
@@ -242,14 +285,6 @@ def test_inputs_are_checked(executable: Executable, device: Device) -> None:
     executor.run(x=np.zeros((3, 8), "float32"))
     with pytest.raises(ArgumentError, match=r"output 0: float32 of shape \(5, 3\), expected"):
         executor.get_output(0, np.empty((5, 3), "float32"))
-
-
-@pytest.mark.parametrize("target", ["cuda-emulated", "cuda"])
-def test_branches_are_for_processors(target: str) -> None:
-    flag, x = relay.var("flag", shape=(), dtype="bool"), relay.var("x", shape=(2,))
-    mod = relay.module(relay.Function([flag, x], relay.If(flag, relay.exp(x), x)))
-    with pytest.raises(UnsupportedError, match="a graph with branches runs on a processor"):
-        build_graph(mod, target=target)
 
 
 def test_the_emulation_has_no_libraries(models: Any) -> None:

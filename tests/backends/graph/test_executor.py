@@ -8,7 +8,7 @@ import pytest
 
 from stepwell.backends.graph import Executable, GraphExecutor, build_graph
 from stepwell.backends.interpreter import interpret
-from stepwell.core.errors import ArgumentError, ExecutionError, OptionError, UnsupportedError
+from stepwell.core.errors import ArgumentError, ExecutionError, OptionError
 from stepwell.frontends import relay
 from stepwell.frontends.relay.graph import module_of
 from stepwell.module import FunctionNotFoundError, Module
@@ -251,12 +251,15 @@ def test_kernel_by_kernel_computes_what_the_entry_computes() -> None:
     np.testing.assert_array_equal(graph.get_output(0), before)
 
 
-def test_a_graph_with_branches_has_no_order_of_kernels() -> None:
-    flag, x = relay.var("flag", shape=(), dtype="bool"), relay.var("x", shape=(2,))
-    graph = executor(module(relay.If(flag, relay.exp(x), x)))
-    graph.set_input(flag=np.asarray(False), x=np.zeros(2, "float32"))
-    with pytest.raises(UnsupportedError, match="a graph with branches has no fixed order of kernels"):
-        graph.profile()
+@pytest.mark.parametrize("flag", [False, True])
+def test_kernels_of_branches_that_are_taken_are_timed(flag: bool) -> None:
+    condition, x = relay.var("flag", shape=(), dtype="bool"), relay.var("x", shape=(2,))
+    inner = relay.If(relay.sum(x) > relay.const(0.0), relay.exp(x), relay.negative(x))
+    graph = executor(module(relay.nn.relu(relay.If(condition, inner, x))))
+    graph.set_input(flag=np.asarray(flag), x=np.ones(2, "float32"))
+    inside = ["fused_sum", "fused_greater", "fused_exp"] if flag else ["fused_copy"]
+    assert [time.kernel for time in graph.profile(2)] == [*inside, "fused_nn_relu"]
+    np.testing.assert_allclose(graph.get_output(0), np.exp(np.ones(2)) if flag else np.ones(2), rtol=1e-6)
 
 
 # Building

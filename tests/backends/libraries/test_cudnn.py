@@ -116,8 +116,7 @@ def executable(built: Built) -> Executable:
 
 def test_kernels_and_the_library_take_turns(library: ctypes.CDLL, executable: Executable) -> None:
     mod = network()
-    assert executable.steps is not None
-    assert [step.kernel for step in executable.steps] == [
+    assert [step.kernel for step in executable.calls] == [
         "cudnn_nn_conv2d_add_nn_relu", "fused_nn_max_pool2d", "cudnn_nn_conv2d", "fused_nn_softmax",
     ]  # fmt: skip
     executor = GraphExecutor(executable)

@@ -5,23 +5,15 @@ relay.func @main("x" %x: tensor<8xf32>) {
   %0 = relay.constant "w" : tensor<8xf32>
   %1 = relay.call @k(%x, %0) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   %2 = relay.call @k(%1, %0) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-  relay.return %2 : tensor<8xf32>, %x : tensor<8xf32>
+  relay.return %2 : tensor<8xf32>
 }
 tir.func @k("a" %a: memref<8xf32>, "b" %b: memref<8xf32>, "c" %c: memref<8xf32>) {
 }
 // CHECK:       builtin.module {
-// CHECK-NEXT:    tir.func @main("x" %x: memref<8xf32>, "w" %w: memref<8xf32>, "output0" %output0: memref<8xf32>, "output1" %output1: memref<8xf32>) attrs {tir.noalias = true} {
+// CHECK-NEXT:    tir.func @main("x" %x: memref<8xf32>, "w" %w: memref<8xf32>, "output0" %output0: memref<8xf32>) attrs {tir.is_host_func = true, tir.noalias = true} {
 // CHECK-NEXT:      %t = tir.alloc_buffer "t" : memref<8xf32>
 // CHECK-NEXT:      tir.call @k(%x, %w, %t) : memref<8xf32>, memref<8xf32>, memref<8xf32>
 // CHECK-NEXT:      tir.call @k(%t, %w, %output0) : memref<8xf32>, memref<8xf32>, memref<8xf32>
-// CHECK-NEXT:      tir.for serial "i0" %i0 : i32 in [0 +: 8] {
-// CHECK-NEXT:        tir.block "copy" (spatial "v0" %v0 : i32 in [0 +: 8] = %i0) {
-// CHECK-NEXT:          tir.access reads %x[%v0] : memref<8xf32>
-// CHECK-NEXT:          tir.access writes %output1[%v0] : memref<8xf32>
-// CHECK-NEXT:          %[[v0:\d+]] = tir.load %x[%v0] : memref<8xf32>
-// CHECK-NEXT:          tir.store %[[v0]], %output1[%v0] : memref<8xf32>
-// CHECK-NEXT:        }
-// CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:    tir.func @k("a" %a: memref<8xf32>, "b" %b: memref<8xf32>, "c" %c: memref<8xf32>) {
 // CHECK-NEXT:    }
@@ -38,7 +30,7 @@ relay.func @main("x" %x: tensor<8xf32>) attrs {relay.workspace = 64 : i64} {
 tir.func @k("a" %a: memref<8xf32>, "b" %b: memref<8xf32>) {
 }
 // CHECK:       builtin.module {
-// CHECK-NEXT:    tir.func @main("x" %x: memref<8xf32>, "output0" %output0: memref<8xf32>, "workspace" %workspace: memref<64xui8>) attrs {tir.noalias = true} {
+// CHECK-NEXT:    tir.func @main("x" %x: memref<8xf32>, "output0" %output0: memref<8xf32>, "workspace" %workspace: memref<64xui8>) attrs {tir.is_host_func = true, tir.noalias = true} {
 // CHECK-NEXT:      %[[v0:\d+]] = arith.constant 0 : i32
 // CHECK-NEXT:      %[[v1:\d+]] = tir.address_of %workspace[%[[v0]]] : memref<64xui8> -> !tir.handle<ui8>
 // CHECK-NEXT:      %t = tir.decl_buffer "t" %[[v1]] : !tir.handle<ui8> -> memref<8xf32>
@@ -57,14 +49,17 @@ relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>, "c" %c: tensor<i1>) {
     %1 = relay.call @k(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
     relay.yield %1 : tensor<?xf32, #relay.sizes<"n">>
   } else {
-    relay.yield %x : tensor<?xf32, #relay.sizes<"n">>
+    %2 = relay.call @copy(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+    relay.yield %2 : tensor<?xf32, #relay.sizes<"n">>
   }
   relay.return %0 : tensor<?xf32, #relay.sizes<"n">>
 }
 tir.func @k("a" %a: !tir.handle, "b" %b: !tir.handle) {
 }
+tir.func @copy("a" %a: !tir.handle, "b" %b: !tir.handle) {
+}
 // CHECK:       builtin.module {
-// CHECK-NEXT:    tir.func @main("x" %x: !tir.handle, "c" %c: memref<i1>, "output0" %output0: !tir.handle) attrs {tir.noalias = true} {
+// CHECK-NEXT:    tir.func @main("x" %x: !tir.handle, "c" %c: memref<i1>, "output0" %output0: !tir.handle) attrs {tir.is_host_func = true, tir.noalias = true} {
 // CHECK-NEXT:      %n = tir.symbol "n" : i32
 // CHECK-NEXT:      %x_1 = tir.match_buffer "x" %x dims [%n] : !tir.handle -> memref<?xf32>
 // CHECK-NEXT:      %output0_1 = tir.match_buffer "output0" %output0 dims [%n] : !tir.handle -> memref<?xf32>
@@ -72,14 +67,7 @@ tir.func @k("a" %a: !tir.handle, "b" %b: !tir.handle) {
 // CHECK-NEXT:      tir.if %[[v0]] {
 // CHECK-NEXT:        tir.call @k(%x_1, %output0_1) : memref<?xf32>, memref<?xf32>
 // CHECK-NEXT:      } else {
-// CHECK-NEXT:        tir.for serial "i0" %i0 : i32 in [0 +: %n] {
-// CHECK-NEXT:          tir.block "copy" (spatial "v0" %v0 : i32 in [0 +: %n] = %i0) {
-// CHECK-NEXT:            tir.access reads %x_1[%v0] : memref<?xf32>
-// CHECK-NEXT:            tir.access writes %output0_1[%v0] : memref<?xf32>
-// CHECK-NEXT:            %[[v1:\d+]] = tir.load %x_1[%v0] : memref<?xf32>
-// CHECK-NEXT:            tir.store %[[v1]], %output0_1[%v0] : memref<?xf32>
-// CHECK-NEXT:          }
-// CHECK-NEXT:        }
+// CHECK-NEXT:        tir.call @copy(%x_1, %output0_1) : memref<?xf32>, memref<?xf32>
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:    tir.func @k("a" %a: !tir.handle, "b" %b: !tir.handle) {
@@ -93,7 +81,7 @@ relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>) attrs {size_limits = 
   relay.return
 }
 // CHECK:       builtin.module {
-// CHECK-NEXT:    tir.func @main("x" %x: !tir.handle) attrs {tir.noalias = true} {
+// CHECK-NEXT:    tir.func @main("x" %x: !tir.handle) attrs {tir.is_host_func = true, tir.noalias = true} {
 // CHECK-NEXT:      %n = tir.symbol "n" : i32
 // CHECK-NEXT:      %{{.*}} = tir.match_buffer "x" %x dims [%n] : !tir.handle -> memref<?xf32>
 // CHECK-NEXT:      %{{.*}} = arith.constant 64 : i32

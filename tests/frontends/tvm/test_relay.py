@@ -68,8 +68,7 @@ def test_convolution_norm_and_rectifier_are_one_kernel() -> None:
     net, _, _ = small()
     seen: dict[str, Any] = {}
     executable = build_graph(net, opt_level=1, after=lambda name, mod: seen.setdefault(name, mod.clone()))
-    assert executable.steps is not None
-    (kernel,) = {step.kernel for step in executable.steps}
+    (kernel,) = {step.kernel for step in executable.calls}
     script = seen["convert-te-to-tir"][kernel].script()
     assert script.count("@T.prim_func") == 1
     assert all(name in kernel for name in ("conv2d", "batch_norm", "relu"))

@@ -101,6 +101,12 @@ int cuMemcpyDtoHAsync(void* to, uintptr_t from, size_t size, void* stream) {
   memcpy(to, (void*)from, size);
   return OK;
 }
+int cuMemcpyAsync(uintptr_t to, uintptr_t from, size_t size, void* stream) {
+  (void)stream;
+  NEEDS_CONTEXT;
+  memcpy((void*)to, (void*)from, size);
+  return OK;
+}
 int cuMemcpyDtoDAsync(uintptr_t to, uintptr_t from, size_t size, void* stream) {
   (void)stream;
   NEEDS_CONTEXT;

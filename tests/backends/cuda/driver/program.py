@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 import stepwell
-from stepwell import ArgumentError, DeviceError, Schedule, nd, parse_tvmscript
+from stepwell import ArgumentError, DeviceError, GraphExecutor, Schedule, build_graph, nd, parse_tvmscript, relay
 from stepwell.backends.runtime import Library
 
 TEXT = """
@@ -17,6 +17,18 @@ def {name}(A: T.Buffer(({size},), "float32"), B: T.Buffer(({size},), "float32"))
         with T.block("B"):
             vi = T.axis.spatial({size}, i)
             B[vi] = A[vi] + 1.0
+"""
+
+
+BRANCH = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), N: T.Buffer((2,), "int32")):
+    if A[3] > T.float32(0):
+        for n in range(N[1]):
+            for tx in T.thread_binding(8, thread="threadIdx.x"):
+                B[tx] = A[tx] + 1.0
+            for tx in T.thread_binding(8, thread="threadIdx.x"):
+                A[tx] = B[tx] + 1.0
 """
 
 
@@ -75,6 +87,24 @@ assert lib["main"].time_evaluator(number=2, repeat=3)(a, b).results == (0.001,) 
 event = stream.record()
 device.current_stream.wait(event)
 
+# Branches on what is on the device
+branch, counts = stepwell.build(parse_tvmscript(BRANCH), target="cuda"), nd.array(np.array([0, 2], "int32"), device)
+for start, expected in ((values, values + 4), (-values, -values)):
+    a.copyfrom(start)
+    with device.stream():
+        branch(a, b, counts)
+    np.testing.assert_array_equal(a.numpy(), expected)
+a.copyfrom(values + 2)
+b.copyfrom(values + 3)
+x, flag = relay.var("x", shape=(8,)), relay.var("flag", shape=(), dtype="bool")
+model = relay.module(relay.Function([flag, x], relay.If(flag, x + 1, x + 1 + 1)))
+executor = GraphExecutor(build_graph(model, target="cuda", opt_level=0))
+for taken, more in ((True, 1), (False, 2)):
+    executor.run(flag=np.asarray(taken), x=values)
+    np.testing.assert_array_equal(executor.get_output(0).numpy(), values + more)
+assert [len(executor.profile(1))] == [2]
+del executor, counts, branch
+
 # DLPack
 np.testing.assert_array_equal(nd.from_dlpack(a).numpy(), a.numpy())
 assert a.__dlpack_device__() == (2, 0)
@@ -106,9 +136,15 @@ gc.collect()
 free, whole = device.memory()
 assert whole == free, whole - free
 
-# A kernel that fails says so later
+# A kernel that fails says so later, to whoever waits: here a function that branches
 a, b = nd.array(values, device), nd.empty((8,), "float32", device)
+counts = nd.array(np.array([0, 2], "int32"), device)
+branch = stepwell.build(parse_tvmscript(BRANCH), target="cuda")
+branch(a, b, counts)
 add("breaks")(a, b)
+said = message(DeviceError, lambda: branch(a, b, counts))
+assert said.startswith("main: A: the copy of 4 bytes to the host failed: CUDA_ERROR_ILLEGAL_ADDRESS"), said
+assert "A kernel that was launched before" in said
 said = message(DeviceError, device.sync)
 assert said.startswith("cuCtxSynchronize failed: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)")
 assert "A kernel that was launched before" in said
