@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, MemRefType, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    Float32Type,
+    IntegerAttr,
+    MemRefType,
+    UnrealizedConversionCastOp,
+)
 from xdsl.dialects.llvm import IntToPtrOp, LLVMPointerType, PtrToIntOp, ZeroOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -18,6 +25,7 @@ from ...core.dtypes import is_small_float
 from ..runtime.signature import Failure
 from .control import loop
 from .function import FREE, FunctionEmitter, Lowerings, MemRef, symbol, unsupported
+from .small_floats import extend, truncate
 from .types import byte_size, constant, is_bool, is_part_of_byte, layout_of, memory_type, register_type
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector
@@ -106,16 +114,51 @@ def _store(f: FunctionEmitter, op: memref.StoreOp) -> None:
     write(f, type, f.operand(op.value), address(f, op.memref, op.indices), access(op, type))
 
 
-_ATOMIC = {0: "fadd", 1: "add", 4: "max", 5: "umax", 7: "min", 8: "umin"}
+_ATOMIC = {0: "fadd", 1: "add", 3: "fmaximum", 4: "max", 5: "umax", 6: "fminimum", 7: "min", 8: "umin"}
 
 
 def _atomic(f: FunctionEmitter, op: memref.AtomicRMWOp) -> None:
     kind = op.kind.value.data
-    if kind not in _ATOMIC or is_part_of_byte(op.value.type) or is_small_float(op.value.type):
+    if kind not in _ATOMIC or is_part_of_byte(op.value.type):
         raise unsupported(op, f"no atomic operation {kind} on {op.value.type}")
     type, value = register_type(op.value.type), f.operand(op.value)
     pointer = address(f, op.memref, op.indices)
-    f.bind(op.result, f.op(f"atomicrmw {_ATOMIC[kind]} ptr {pointer}, {type} {value} monotonic"))
+    if is_small_float(op.value.type):
+        f.bind(op.result, _exchange(f, op, pointer, value))
+    else:
+        f.bind(op.result, f.op(f"atomicrmw {_ATOMIC[kind]} ptr {pointer}, {type} {value} monotonic"))
+
+
+def _exchange(f: FunctionEmitter, op: memref.AtomicRMWOp, pointer: str, value: str) -> str:
+    """What was in an element when what is computed of it took its place: if another thread comes between, that is
+    computed again."""
+    type, kind = op.value.type, register_type(op.value.type)
+    first = f.op(f"load atomic {kind}, ptr {pointer} monotonic, align {byte_size(type)}")
+    again, done = f.label("exchange"), f.label("exchanged")
+    entered = f.current
+    f.branch(again)
+    f.start(again)
+    (old,), phis = f.phis([type], [(entered, [first])])
+    assert isinstance(old, str)
+    new = _combined(f, op, old, value)
+    pair = f.op(f"cmpxchg ptr {pointer}, {kind} {old}, {kind} {new} monotonic monotonic")
+    found, is_done = (f.op(f"extractvalue {{ {kind}, i1 }} {pair}, {n}") for n in range(2))
+    f.close_phis(phis, f.current, [found])
+    f.branch_if(is_done, done, again)
+    f.start(done)
+    return found
+
+
+def _combined(f: FunctionEmitter, op: memref.AtomicRMWOp, old: str, value: str) -> str:
+    """A small float and what is in memory, combined in f32 and rounded."""
+    type, f32 = op.value.type, Float32Type()
+    wide = [("float", extend(f, each, type, f32)) for each in (old, value)]
+    name = _ATOMIC[op.kind.value.data]
+    if name == "fadd":
+        result = f.op(f"fadd float {wide[0][1]}, {wide[1][1]}")
+    else:
+        result = f.op(f.intrinsic(name.removeprefix("f"), "float", wide))
+    return truncate(f, result, f32, type)
 
 
 # making buffers

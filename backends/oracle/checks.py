@@ -233,7 +233,20 @@ def check_noalias(callee: str, views: Sequence[tuple[str, bool, View | Pointer]]
                 raise Fault(f"{callee} promises that its buffers do not overlap, but {other} and {name} do")
 
 
-_ATOMIC = {"add": np.add, "min": np.minimum, "max": np.maximum}
+def _least(a: Any, b: Any) -> Any:
+    """The less of two numbers; NaN if one is NaN, and -0 is less than 0, so the order does not matter."""
+    if a != a or b != b:
+        return a if a != a else b
+    return a if a < b or (a == b and np.signbit(float(a))) else b
+
+
+def _most(a: Any, b: Any) -> Any:
+    if a != a or b != b:
+        return a if a != a else b
+    return a if a > b or (a == b and not np.signbit(float(a))) else b
+
+
+_ATOMIC: Mapping[str, Callable[[Any, Any], Any]] = {"add": np.add, "min": _least, "max": _most}
 
 
 def atomic(kind: str, dtype: str, where: Pointer | int | None, value: Any) -> Any:

@@ -16,8 +16,7 @@ from .memories import memory_of
 ATOMICS = {"atomicAdd": "add", "atomicMin": "min", "atomicMax": "max"}
 """What is done to the element, by the name of the function."""
 
-_INTEGERS = ("int32", "uint32", "int64", "uint64")
-_TYPES = {"add": (*_INTEGERS, "float32", "float64"), "min": _INTEGERS, "max": _INTEGERS}
+_TYPES = ("int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32", "float64")
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,8 @@ def atomic_of(op: CallExternOp) -> Atomic | None:
     type, given = address.buffer.type, op.args[1].type
     assert isinstance(type, MemRefType)
     element = type.element_type
-    if isinstance(element, VectorType) or dtype_of(element).name not in _TYPES[kind]:
-        known = ", ".join(_TYPES[kind])
+    if isinstance(element, VectorType) or dtype_of(element).name not in _TYPES:
+        known = ", ".join(_TYPES)
         raise UnsupportedError(f"{where(op)}{name} on {dtype_of(element)}, expected one of {known}")
     result = element if op.result is None else op.result.type
     if given != element or result != element:

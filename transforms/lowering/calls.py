@@ -147,17 +147,18 @@ def _extern(w: Writer, op: CallExternOp) -> None:
     _bind_result(w, op, w.module.call_named(w, callee, given, _result_types(op)))
 
 
-# memref.atomic_rmw: the numbers of MLIR's AtomicRMWKind.
+# memref.atomic_rmw: the numbers of MLIR's AtomicRMWKind. Extremes of floats are those of arith.maximumf and minimumf.
 _ATOMIC_KINDS = {
-    ("add", "float"): 0, ("add", "int"): 1, ("add", "uint"): 1, ("max", "int"): 4, ("max", "uint"): 5,
-    ("min", "int"): 7, ("min", "uint"): 8,
+    ("add", "float"): 0, ("add", "int"): 1, ("add", "uint"): 1, ("max", "float"): 3, ("max", "int"): 4,
+    ("max", "uint"): 5, ("min", "float"): 6, ("min", "int"): 7, ("min", "uint"): 8,
 }  # fmt: skip
 
 
 def _atomic(w: Writer, op: CallExternOp, atomic: Atomic) -> None:
     indices = [w.index(w.index_of(i)) for i in atomic.address.indices]
     value = w.value(op.args[1])
-    kind = IntegerAttr(_ATOMIC_KINDS[atomic.kind, atomic.dtype.kind], i64)
+    number = "float" if atomic.dtype.is_float else atomic.dtype.kind
+    kind = IntegerAttr(_ATOMIC_KINDS[atomic.kind, number], i64)
     operands = [value, w.memref(atomic.address.buffer), *indices]
     made = w.make(memref.AtomicRMWOp, operands, [value.type], {"kind": kind})
     _bind_result(w, op, list(made.results[: len(op.results)]))

@@ -1,17 +1,20 @@
 """Helper functions in CUDA C++ for what the language does not define. A module holds those that it calls.
 
 `NAME_TYPE`: the types are i8 .. i64, f32 and f64. All are defined for every argument. `extend_DTYPE` and `round_DTYPE`
-are the conversions of floats of at most a byte, whose bits are the value, from and to `float`.
+are the conversions of floats of at most a byte, whose bits are the value, from and to `float`. `atomic_minimum_DTYPE`
+and `atomic_maximum_DTYPE` leave an extreme in memory, and give what was there before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ....core.dtypes import SMALL_FLOATS, parse_dtype
 from ....core.errors import UnsupportedError
 from .expression import INTEGERS, UNSIGNED, int_range, number
 from .names import PREFIX
+from .types import BFLOAT, HALF
 
 _HEAD = "static __device__ __forceinline__ "
 
@@ -76,6 +79,49 @@ def _extreme(name: str, kind: str) -> str:
         f"  return a != a ? {nan[0]} : b != b ? {nan[1]} : a {compare} b ? a : b {compare} a ? b : "
         f"{value}({bits}(a) {join} {bits}(b));\n}}"
     )
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A float as an integer that CUDA exchanges. float, word: their types in C++.  kind: what its extremes are computed
+    in.  bits, value: there and back.  extend, round: to what is computed in and back."""
+
+    float: str
+    word: str
+    kind: str
+    bits: str
+    value: str
+    extend: str = ""
+    round: str = ""
+
+
+_WORDS = {
+    "float16": _Word(HALF, "unsigned short", "f32", "__half_as_ushort", "__ushort_as_half", "__half2float",
+                     "__float2half_rn"),
+    "bfloat16": _Word(BFLOAT, "unsigned short", "f32", "__bfloat16_as_ushort", "__ushort_as_bfloat16",
+                      "__bfloat162float", "__float2bfloat16_rn"),
+    "float32": _Word("float", "unsigned", "f32", "__float_as_uint", "__uint_as_float"),
+    "float64": _Word("double", "unsigned long long", "f64", "(unsigned long long)__double_as_longlong",
+                     "__longlong_as_double"),
+}  # fmt: skip
+
+
+def _atomic_extreme(name: str, dtype: str) -> str:
+    """Exchanges until nobody has written there since what is written was computed. What the first exchange expects is a
+    guess, which costs a round if it is wrong, as a load would."""
+    w = _WORDS[dtype]
+    extreme = f"{PREFIX}{name.removeprefix('atomic_')}_{w.kind}"
+    new = f"{w.round}({extreme}({w.extend}(old), {w.extend}(value)))" if w.round else f"{extreme}(old, value)"
+    return f"""{_HEAD}{w.float} {PREFIX}{name}_{dtype}({w.float}* place, {w.float} value) {{
+  {w.word} expected, found = {w.bits}(value);
+  do {{
+    expected = found;
+    const {w.float} old = {w.value}(expected);
+    found = atomicCAS(reinterpret_cast<{w.word}*>(place), expected,
+                      {w.bits}({new}));
+  }} while (found != expected);
+  return {w.value}(found);
+}}"""
 
 
 def _to_integer(name: str, kind: str) -> str:
@@ -197,6 +243,8 @@ def helper_text(name: str) -> tuple[str, tuple[str, ...]]:
         return _integer(operation, int(kind[1:])), tuple(f"{needed}_{kind}" for needed in _NEEDS.get(operation, ()))
     if operation.startswith("to_"):
         return _to_integer(operation, kind), ()
+    if operation in ("atomic_maximum", "atomic_minimum"):
+        return _atomic_extreme(operation, kind), (f"{operation.removeprefix('atomic_')}_{_WORDS[kind].kind}",)
     if operation in ("maximum", "minimum", "maxnum", "minnum"):
         return _extreme(operation, kind), ()
     raise UnsupportedError(f"no helper function {name}")

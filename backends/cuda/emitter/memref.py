@@ -25,13 +25,14 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import IntToPtrOp, LLVMPointerType, PtrToIntOp, ZeroOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....core.dtypes import dtype_of
 from ....core.errors import UnsupportedError
 from ...llvm.types import bit_width, byte_size, is_bool, layout_of
 from .arith import narrow, pointer_to
 from .expression import LONG, PRIMARY, UNARY, UNSIGNED, WIDTHS, Expr, binary, index, number, select, to_unsigned
 from .expression import cast as cast_to
 from .function import UNKNOWN, Buffer, FunctionEmitter, Lowerings, contiguous_strides, unsupported
-from .types import holds_more, masked, memory_type, scalar_type
+from .types import BFLOAT, HALF, holds_more, masked, memory_type, scalar_type
 
 ALIGNMENT = 16
 """Bytes: the widest access, and how the arguments of kernels and what is allocated is aligned."""
@@ -104,18 +105,20 @@ def stored(value: Expr, type: Attribute) -> str:
 
 _ATOMIC = {0: "atomicAdd", 1: "atomicAdd", 4: "atomicMax", 5: "atomicMax", 7: "atomicMin", 8: "atomicMin"}
 _UNSIGNED_ATOMICS = (5, 8)
+_FLOAT_ATOMICS = {3: "atomic_maximum", 6: "atomic_minimum"}
 
 
 def _atomic(f: FunctionEmitter, op: memref.AtomicRMWOp) -> None:
     """CUDA has the functions for some types; a sum of 64 bits is one of unsigned numbers."""
     kind, type = op.kind.value.data, scalar_type(op.value.type)
-    if kind not in _ATOMIC or type not in ("int", LONG, "float", "double"):
+    if kind not in (*_ATOMIC, *_FLOAT_ATOMICS) or type not in ("int", LONG, HALF, BFLOAT, "float", "double"):
         raise unsupported(op, f"no atomic operation {kind} on {op.value.type}")
     value, buffer = f.operand(op.value), f.buffer(op.memref)
     pointer = address_of(buffer, position(buffer, f.operands(op.indices)))
     if kind in _UNSIGNED_ATOMICS or (kind == 1 and type == LONG):
         value, pointer = to_unsigned(value), pointer_to(f, pointer, UNSIGNED[WIDTHS[type]], False)
-    done = Expr(f"{_ATOMIC[kind]}({pointer.text}, {value.text})", PRIMARY, pointer.type.rstrip("*"))
+    name = f.helper(f"{_FLOAT_ATOMICS[kind]}_{dtype_of(op.value.type)}") if kind in _FLOAT_ATOMICS else _ATOMIC[kind]
+    done = Expr(f"{name}({pointer.text}, {value.text})", PRIMARY, pointer.type.rstrip("*"))
     if op.result.uses:
         f.define_effect(op.result, done if done.type == type else cast_to(type, done))
     else:
