@@ -171,7 +171,7 @@ def test_the_order_of_floats_does_not_matter(dtype: str, numbers: list[float]) -
 TOGETHER = """
 @T.prim_func
 def main(X: T.Buffer((20000,), "{dtype}"), S: T.Buffer((1,), "{dtype}"), L: T.Buffer((1,), "{dtype}")):
-    for i in range(20000):
+    for r, i in T.grid(50, 20000):
         T.evaluate(T.call_extern("{dtype}", "atomicAdd", T.address_of(S[0]), X[i]))
         T.evaluate(T.call_extern("{dtype}", "atomicMin", T.address_of(L[0]), X[i] - X[0]))
 """
