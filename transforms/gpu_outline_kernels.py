@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, gpu, memref
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StridedLayoutAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
 from xdsl.ir import Block, Operation, Region, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -259,13 +268,9 @@ def _copy_to_host(load: memref.LoadOp) -> None:
     ops: list[Operation] = [cell]
     source, target = load.memref, cell.memref
     if type != cell_type:
-        ones = [1] * len(load.indices)
-        element = memref.SubviewOp.infer_result_type(type, load.indices, ones, ones, reduce_rank=True)
-        ops += [there := memref.SubviewOp.get(source, load.indices, ones, ones, element)]
-        source = there.result
-        if element != cell_type:
-            ops += [here := memref.CastOp.get(target, element)]
-            target = here.dest
+        element = MemRefType(type.element_type, [], StridedLayoutAttr([], None), type.memory_space)
+        ops += [there := _element_of(load, element), here := memref.CastOp.get(target, element)]
+        source, target = there.results[0], here.dest
     for value in (cell.memref, source, target):
         value.name_hint = value.name_hint or name
     again = memref.LoadOp.get(cell.memref, [])
@@ -274,3 +279,11 @@ def _copy_to_host(load: memref.LoadOp) -> None:
         op.location = load.location
         Rewriter.insert_op(op, InsertPoint.before(load))
     Rewriter.replace_op(load, [], [again.res])
+
+
+def _element_of(load: memref.LoadOp, type: MemRefType) -> memref.SubviewOp | memref.CastOp:
+    """A view of the element that is loaded, wherever it is."""
+    if not load.indices:
+        return memref.CastOp.get(load.memref, type)
+    ones = [1] * len(load.indices)
+    return memref.SubviewOp.get(load.memref, load.indices, ones, ones, type)

@@ -37,6 +37,15 @@ def main(A: T.Buffer((4,), "{dtype}"), B: T.Buffer((1,), "int32")):
         for tx in T.thread_binding(1, thread="threadIdx.x"):
             B[0] = 2
 """
+VIEWS = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((1,), "int32")):
+    V = T.decl_buffer((), "float32", data=A.data, elem_offset=3)
+    W = T.decl_buffer((2, 4), "int32", data=A.data)
+    if V[()] > T.float32(0) and W[1, 2] == 0:
+        for tx in T.thread_binding(1, thread="threadIdx.x"):
+            B[0] = 1
+"""
 CHOOSES = """
 @T.prim_func
 def main(A: T.Buffer((4,), "int32"), B: T.Buffer((1,), "float32")):
@@ -76,6 +85,15 @@ def test_the_host_branches_on_any_type(device: Device, dtype: str) -> None:
         a = np.array([1, 1, number, 1]).astype(np.dtype(getattr(ml_dtypes, dtype, dtype)))
         lib(nd.array(a, device), b)
         assert b.numpy().tolist() == [expected]
+
+
+@pytest.mark.parametrize(("place", "expected"), [(3, 1), (0, 0)])
+def test_the_host_looks_at_parts_of_buffers(device: Device, place: int, expected: int) -> None:
+    a = np.zeros(8, "float32")
+    a[place] = 1
+    b = nd.array(np.zeros(1, "int32"), device)
+    build(device, VIEWS)(nd.array(a, device), b)
+    assert b.numpy().tolist() == [expected]
 
 
 def test_an_element_that_is_not_there(device: Device) -> None:

@@ -72,6 +72,8 @@ tir.func @copy("a" %a: !tir.handle, "b" %b: !tir.handle) {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    tir.func @k("a" %a: !tir.handle, "b" %b: !tir.handle) {
 // CHECK-NEXT:    }
+// CHECK-NEXT:    tir.func @copy("a" %a: !tir.handle, "b" %b: !tir.handle) {
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 
 // -----

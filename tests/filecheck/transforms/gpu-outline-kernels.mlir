@@ -114,7 +114,7 @@ tir.func @called("A" %A: memref<4xf32>) {
 // CHECK-NOT:     @fmodf
 
 // The host copies what it branches on, and how often it launches; a number is copied as it is.
-tir.func @branches("A" %A: memref<4xf32>, "n" %N: memref<4xi32>, "flag" %flag: memref<i1>) {
+tir.func @branches("A" %A: memref<4xf32>, "N" %N: memref<4xi32>, "flag" %flag: memref<i1>) {
   %one = arith.constant 1 : i32
   %n = tir.load %N[%one] : memref<4xi32>
   %c = tir.load %flag[] : memref<i1>
@@ -128,12 +128,12 @@ tir.func @branches("A" %A: memref<4xf32>, "n" %N: memref<4xi32>, "flag" %flag: m
     }
   }
 }
-// CHECK:         func.func @branches(%A: memref<4xf32> {{.*}}, %n: memref<4xi32> {{.*}}, %flag: memref<i1> {{.*}}) {
-// CHECK:           %[[N:.*]] = memref.alloca() : memref<i32>
-// CHECK-NEXT:      %[[FROM:.*]] = memref.subview %n[%{{.*}}] [1] [1] : memref<4xi32> to memref<i32, strided<[], offset: ?>>
-// CHECK-NEXT:      %[[TO:.*]] = "memref.cast"(%[[N]]) : (memref<i32>) -> memref<i32, strided<[], offset: ?>>
+// CHECK:         func.func @branches(%A: memref<4xf32> {{.*}}, %N: memref<4xi32> {{.*}}, %flag: memref<i1> {{.*}}) {
+// CHECK:           %[[CELL:.*]] = memref.alloca() : memref<i32>
+// CHECK-NEXT:      %[[FROM:.*]] = memref.subview %N[%{{.*}}] [1] [1] : memref<4xi32> to memref<i32, strided<[], offset: ?>>
+// CHECK-NEXT:      %[[TO:.*]] = "memref.cast"(%[[CELL]]) : (memref<i32>) -> memref<i32, strided<[], offset: ?>>
 // CHECK-NEXT:      "gpu.memcpy"(%[[TO]], %[[FROM]])
-// CHECK-NEXT:      %[[COUNT:.*]] = memref.load %[[N]][] : memref<i32>
+// CHECK-NEXT:      %{{.*}} = memref.load %[[CELL]][] : memref<i32>
 // CHECK-NEXT:      %[[C:.*]] = memref.alloca() : memref<i1>
 // CHECK-NEXT:      "gpu.memcpy"(%[[C]], %flag)
 // CHECK-NEXT:      %[[FLAG:.*]] = memref.load %[[C]][] : memref<i1>
