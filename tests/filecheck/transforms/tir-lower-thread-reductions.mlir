@@ -103,11 +103,11 @@ tir.func @far("A" %A: memref<3x16xf32>, "B" %B: memref<3xf32>) {
   }
 }
 // CHECK-LABEL: tir.func @far(
-// CHECK:         %[[parts:.*]] = tir.alloc_buffer "B_parts" : memref<3x16xf32, "shared">
-// CHECK:         tir.store %{{.*}}, %[[parts]][%i, %[[k:.*]]] : memref<3x16xf32, "shared">
+// CHECK:         %[[parts:.*]] = tir.alloc_buffer "B_parts" : memref<16x3xf32, "shared">
+// CHECK:         tir.store %{{.*}}, %[[parts]][%[[k:.*]], %i] : memref<16x3xf32, "shared">
 // CHECK-NOT:     tvm_warp_shuffle
 // CHECK:         arith.constant 8 : i32
 // CHECK:         tir.if
-// CHECK:           tir.store %{{.*}}, %[[parts]][%i, %[[k]]] : memref<3x16xf32, "shared">
+// CHECK:           tir.store %{{.*}}, %[[parts]][%[[k]], %i] : memref<16x3xf32, "shared">
 // CHECK-NOT:     tvm_warp_shuffle
 // CHECK:         tir.block "B_result"
