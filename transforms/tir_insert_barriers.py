@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import takewhile
+from typing import TypeAlias
 
 import islpy as isl
 from xdsl.context import Context
@@ -19,10 +21,10 @@ from ..dialects.tir import AttrOp, CallIntrinOp, ForOp, FuncOp, IfOp, LaunchThre
 from .analysis.atomics import is_read_in
 from .analysis.dependence.affine import DIM
 from .analysis.dependence.model import Region
-from .analysis.dependence.statements import Accesses, Statement
+from .analysis.dependence.statements import Statement
 from .analysis.names import memory_name
 from .analysis.shuffles import is_active_mask, is_shuffle
-from .analysis.threads import BLOCK_AXES, THREAD_AXES, axis_of, is_thread_loop, outermost, thread_axes_of
+from .analysis.threads import BLOCK_AXES, THREAD_AXES, axis_of, is_thread_loop, outermost
 from .analysis.tree import has_effect, is_expression
 from .lowering.launches import SYNC, extents_of, start_of
 from .lowering.types import where
@@ -72,13 +74,66 @@ class TirInsertBarriersPass(ModulePass):
 
 
 @dataclass(frozen=True)
-class _Touch:
-    """What a statement does to some memory: { execution -> element }."""
+class _Frame:
+    """What the dimensions of a statement's executions stand for.
 
-    statement: Statement
-    relation: isl.Map
-    is_write: bool
-    is_read: bool
+    around: the loops in front of those over threads, which come first.  rank: how many loops there are.
+    threads: which of them is bound to each axis of the kernel.  is_of_all: threads of an axis that no loop is bound to
+    do the statement all, as it writes nothing that several see; else the first one does.
+    """
+
+    around: tuple[Operation, ...]
+    rank: int
+    threads: tuple[int | None, ...]
+    is_of_all: bool
+
+    def beside(self, other: _Frame, loop: Operation | None) -> isl.Map:
+        """{ execution -> one in the same iteration of all loops around both }; in a later one of `loop`."""
+        pairs = self.pairs(other)
+        for n, (x, y) in enumerate(zip(self.around, other.around, strict=False)):
+            if x is not y:
+                break
+            if x is loop:
+                return pairs.order_lt(DIM.in_, n, DIM.out, n)
+            pairs = pairs.equate(DIM.in_, n, DIM.out, n)
+        return pairs
+
+    def by_same_thread(self, other: _Frame) -> isl.Map:
+        """{ execution -> one by the same thread }."""
+        pairs = self.pairs(other)
+        for mine, others in zip(self.threads, other.threads, strict=True):
+            match mine, others:
+                case int(), int():
+                    pairs = pairs.equate(DIM.in_, mine, DIM.out, others)
+                case int(), None:
+                    pairs = pairs.fix_val(DIM.in_, mine, 0)
+                case None, int():
+                    pairs = pairs.fix_val(DIM.out, others, 0)
+                case _:
+                    pass
+        return pairs
+
+    def pairs(self, other: _Frame) -> isl.Map:
+        """{ execution -> any }."""
+        return isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, self.rank, other.rank))
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """What statements of one frame do to some memory: { execution -> element } that they read, and that they write.
+    What they add to is both."""
+
+    reads: isl.Map | None
+    writes: isl.Map | None
+
+    def and_(self, other: _Touch) -> _Touch:
+        """What these and others do."""
+        return _Touch(_union(self.reads, other.reads), _union(self.writes, other.writes))
+
+
+_Touches: TypeAlias = Mapping[tuple[SSAValue | None, _Frame], _Touch]
+"""What some statements do to each memory that several threads see. Those of one frame are put together, so there are
+as many questions as nests of loops, however many statements."""
 
 
 @dataclass
@@ -89,10 +144,10 @@ class _Walked:
     near: what came behind the last barrier of any kind.
     """
 
-    last: list[Statement]
-    first: list[Statement]
+    last: _Touches
+    first: _Touches
     has_barrier: bool
-    near: list[Statement]
+    near: _Touches
 
 
 class _Distance(IntEnum):
@@ -108,13 +163,20 @@ class _Kernel:
 
     def __init__(self, root: Operation):
         self.root = root
-        region = Region(root)
-        self.statements: dict[Operation, list[Statement]] = {}
-        for statement in region.statements():
-            key = statement.key if isinstance(statement.key, Operation) else statement.key.block
-            self.statements.setdefault(key, []).append(statement)
-        self._known: dict[tuple[int, int, bool], _Distance] = {}
         self.extents = extents_of([op for op in root.walk() if is_thread_loop(op)], root)
+        self.touches: dict[Operation, _Touches] = {}
+        for statement in Region(root, of_one_thread=False).statements():
+            op = statement.key if isinstance(statement.key, Operation) else statement.key.block
+            self.touches[op] = _together((self.touches.get(op, {}), _touches(statement, self._frame(statement))))
+        self._questions: dict[tuple[_Frame, _Frame, Operation | None], _Question] = {}
+
+    def _frame(self, statement: Statement) -> _Frame:
+        loops = statement.loops
+        around = tuple(takewhile(lambda loop: not is_thread_loop(loop), loops))
+        places = {axis_of(loop): n for n, loop in reversed(list(enumerate(loops)))}
+        threads = tuple(places.get(axis) for axis in self.extents)
+        is_partial = any(extent != 1 and axis not in places for axis, extent in self.extents.items())
+        return _Frame(around, len(loops), threads, is_partial and not statement.written)
 
     def insert(self) -> None:
         block = self.root.regions[0].block
@@ -125,7 +187,7 @@ class _Kernel:
     # Walking
 
     def _block(self, block: Block) -> _Walked:
-        walked = _Walked([], [], False, [])
+        walked = _Walked({}, {}, False, {})
         for op in list(block.ops):
             if is_expression(op):
                 continue
@@ -139,23 +201,21 @@ class _Kernel:
                 self._check_races(op, inside)
                 part = _Walked(inside, inside, False, inside)
             if not walked.has_barrier:
-                walked.first = walked.first + part.first
-            walked.last = part.last if part.has_barrier else walked.last + part.last
-            walked.near = part.near if part.has_barrier else walked.near + part.near
+                walked.first = _together((walked.first, part.first))
+            walked.last = part.last if part.has_barrier else _together((walked.last, part.last))
+            walked.near = part.near if part.has_barrier else _together((walked.near, part.near))
             walked.has_barrier = walked.has_barrier or part.has_barrier
         return walked
 
-    def _wait(self, walked: _Walked, then: Sequence[Statement], point: InsertPoint, loop: ForOp | None = None) -> None:
+    def _wait(self, walked: _Walked, then: _Touches, point: InsertPoint, loop: ForOp | None = None) -> None:
         """Put a barrier between what was walked and what comes then, if one is needed. loop: around both."""
-        if self._farthest(walked.last, then, loop) is _Distance.BLOCK:
+        farthest = self._farthest(walked.last, then, loop)
+        if farthest is _Distance.BLOCK:
             self._barrier(point, "shared")
-            walked.last, walked.near, walked.has_barrier = [], [], True
-        elif self._farthest(walked.near, then, loop) is _Distance.WARP:
+            walked.last, walked.near, walked.has_barrier = {}, {}, True
+        elif farthest is _Distance.WARP and self._farthest(walked.near, then, loop) is _Distance.WARP:
             self._barrier(point, "warp")
-            walked.near = []
-
-    def _farthest(self, a: Sequence[Statement], b: Sequence[Statement], loop: ForOp | None) -> _Distance:
-        return max((self._crosses(x, y, loop) for x in a for y in b), default=_Distance.NONE)
+            walked.near = {}
 
     def _loop(self, op: ForOp) -> _Walked:
         walked = self._block(op.body.block)
@@ -166,11 +226,11 @@ class _Kernel:
 
     def _branches(self, op: IfOp | AttrOp) -> _Walked:
         parts = [self._block(block) for region in op.regions for block in region.blocks]
-        last, first, near = ([s for part in parts for s in getattr(part, name)] for name in ("last", "first", "near"))
+        last, first, near = (_together(getattr(part, name) for part in parts) for name in ("last", "first", "near"))
         return _Walked(last, first, all(part.has_barrier for part in parts), near)
 
-    def _inside(self, op: Operation) -> list[Statement]:
-        return [s for inner in op.walk() for s in self.statements.get(inner, ())]
+    def _inside(self, op: Operation) -> _Touches:
+        return _together(self.touches[inner] for inner in op.walk() if inner in self.touches)
 
     def _barrier(self, point: InsertPoint, scope: str) -> None:
         builder = TirBuilder(point, self.root.location)
@@ -178,89 +238,62 @@ class _Kernel:
 
     # Dependences
 
-    def _check_races(self, op: Operation, inside: Sequence[Statement]) -> None:
+    def _check_races(self, op: Operation, inside: _Touches) -> None:
         """UnsupportedError if threads need what others do in the same statement, where no barrier can be.
 
         That several threads write an element is allowed: what they write is the same (docs/semantics.md). So are atomic
         operations.
         """
-        for n, a in enumerate(inside):
-            for b in inside[n:]:
-                for memory in filter(None, self._shared(a, b)):
-                    if not is_read_in(memory, op):
-                        continue
-                    pairs = [(x, y) for x in _touches(a, memory) for y in _touches(b, memory)]
-                    needed = [(x, y) for x, y in pairs if (x.is_write and y.is_read) or (x.is_read and y.is_write)]
-                    if any(self._meet(x, y, None) for x, y in needed):
-                        name = memory_name(memory)
-                        raise UnsupportedError(
-                            f"{where(op)}a thread reads or adds to {name} what another one writes in one statement; a "
-                            "reduction over threads needs an init, or rfactor, so that each has its own part"
-                        )
+        for memory in filter(None, dict.fromkeys(memory for memory, _ in inside)):
+            writes = [(frame, t.writes) for (m, frame), t in inside.items() if m is memory and t.writes is not None]
+            reads = [(frame, t.reads) for (m, frame), t in inside.items() if m is memory and t.reads is not None]
+            pairs = ((self._question(x, y, None), a, b) for x, a in writes for y, b in reads)
+            if writes and reads and is_read_in(memory, op) and any(question.of(a, b) for question, a, b in pairs):
+                name = memory_name(memory)
+                raise UnsupportedError(
+                    f"{where(op)}a thread reads or adds to {name} what another one writes in one statement; a "
+                    "reduction over threads needs an init, or rfactor, so that each has its own part"
+                )
 
-    def _shared(self, a: Statement, b: Statement) -> list[SSAValue | None]:
-        """The memory that two statements touch and several threads see."""
-        both = [m for m in a.accesses if m in b.accesses and not thread_axes_of(m)]
-        return [m for m in both if m is not None or not (_only_exchanges(a) or _only_exchanges(b))]
-
-    def _crosses(self, a: Statement, b: Statement, loop: ForOp | None = None) -> _Distance:
+    def _farthest(self, a: _Touches, b: _Touches, loop: ForOp | None) -> _Distance:
         """How far from a thread another one is that touches in `b` what the first has touched in `a`, one of them
         writing it.
 
         loop: `a` runs in an earlier iteration of it; else both in the same of all loops that they share.
         """
-        key = (id(a), id(b), loop is not None)
-        if key not in self._known:
-            memories = self._shared(a, b)
-            pairs = (
-                (x, y) for m in memories for x in _touches(a, m) for y in _touches(b, m) if x.is_write or y.is_write
-            )
-            self._known[key] = max((self._meet(x, y, loop) for x, y in pairs), default=_Distance.NONE)
-        return self._known[key]
+        found = _Distance.NONE
+        for (memory, mine), x in a.items():
+            for (other, others), y in b.items():
+                if memory is not other:
+                    continue
+                for one, two in ((x.writes, y.writes), (x.writes, y.reads), (x.reads, y.writes)):
+                    if one is not None and two is not None:
+                        found = max(found, self._question(mine, others, loop).of(one, two))
+                    if found is _Distance.BLOCK:
+                        return found
+        return found
 
-    def _meet(self, a: _Touch, b: _Touch, loop: ForOp | None) -> _Distance:
-        pairs = a.relation.apply_range(b.relation.reverse())
-        for n, (x, y) in enumerate(zip(a.statement.loops, b.statement.loops, strict=False)):
-            if x is not y or is_thread_loop(x):
-                break
-            if x is loop:
-                pairs = pairs.order_lt(DIM.in_, n, DIM.out, n)
-                break
-            pairs = pairs.equate(DIM.in_, n, DIM.out, n)
-        if self._all_do(a.statement) or self._all_do(b.statement):
-            return _Distance.NONE if pairs.is_empty() else _Distance.BLOCK
-        same = pairs
-        for axis in self.extents:
-            match [_place(axis, t.statement) for t in (a, b)]:
-                case [int(i), int(o)]:
-                    same = same.equate(DIM.in_, i, DIM.out, o)
-                case [int(i), None]:
-                    same = same.fix_val(DIM.in_, i, 0)
-                case [None, int(o)]:
-                    same = same.fix_val(DIM.out, o, 0)
-                case _:
-                    pass
-        if pairs.is_subset(same):
-            return _Distance.NONE
-        return _Distance.WARP if self._are_near(pairs, a, b) else _Distance.BLOCK
+    def _question(self, a: _Frame, b: _Frame, loop: ForOp | None) -> _Question:
+        if (a, b, loop) not in self._questions:
+            near = None if a.is_of_all or b.is_of_all else self._near(a, b)
+            same = None if a.is_of_all or b.is_of_all else a.by_same_thread(b)
+            self._questions[a, b, loop] = _Question(a.beside(b, loop), same, near)
+        return self._questions[a, b, loop]
 
-    def _are_near(self, pairs: isl.Map, a: _Touch, b: _Touch) -> bool:
-        """Whether the threads of all pairs are of one warp."""
+    def _near(self, a: _Frame, b: _Frame) -> isl.Map | None:
+        """{ execution -> one by a thread of the same warp }, None if it is not known which these are."""
         if not all(isinstance(extent, int) for extent in self.extents.values()):
-            return False
-        first, second = (self._warp(t.statement, name) for t, name in ((a, "i"), (b, "o")))
-        names = [", ".join(f"{name}{n}" for n in range(pairs.dim(kind))) for kind, name in _TUPLES]
-        near = isl.Map(f"{{ [{names[0]}] -> [{names[1]}] : {first} = {second} }}")
-        for kind, _ in _TUPLES:
-            if pairs.has_tuple_id(kind):
-                near = near.set_tuple_id(kind, pairs.get_tuple_id(kind))
-        return pairs.is_subset(near.align_params(pairs.get_space()))
+            return None
+        first, second = (self._warp(frame, name) for frame, name in ((a, "i"), (b, "o")))
+        names = [", ".join(f"{name}{n}" for n in range(frame.rank)) for frame, name in ((a, "i"), (b, "o"))]
+        return isl.Map(f"{{ [{names[0]}] -> [{names[1]}] : {first} = {second} }}")
 
-    def _warp(self, statement: Statement, name: str) -> str:
+    def _warp(self, frame: _Frame, name: str) -> str:
         """The number of the warp that does a statement, in isl's words: of threads as they are counted, x first."""
         number, stride = ["0"], 1
+        places = dict(zip(self.extents, frame.threads, strict=True))
         for axis in THREAD_AXES:
-            place = _place(axis, statement)
+            place = places.get(axis)
             if place is not None:
                 number.append(f"{stride}{name}{place}")
             extent = self.extents.get(axis, 1)
@@ -268,20 +301,47 @@ class _Kernel:
             stride *= extent
         return f"floor(({' + '.join(number)})/{WARP})"
 
-    def _all_do(self, statement: Statement) -> bool:
-        """Whether all threads of an axis that no loop is around a statement for do it: it writes nothing that several
-        see. Else the first one does."""
-        written = [m for m, a in statement.accesses.items() if a.writes is not None or a.updates is not None]
-        is_partial = any(extent != 1 and _place(axis, statement) is None for axis, extent in self.extents.items())
-        return is_partial and all(thread_axes_of(memory) for memory in written)
+
+@dataclass(frozen=True)
+class _Question:
+    """How far apart threads are that touch an element, of two statements by what their dimensions stand for.
+
+    ordered: { execution -> one that may come before the next barrier }.  same: { execution -> one by the same thread },
+    None if all threads do one of the statements.  near: { execution -> one by a thread of the same warp }.
+    """
+
+    ordered: isl.Map
+    same: isl.Map | None
+    near: isl.Map | None
+
+    def of(self, a: isl.Map, b: isl.Map) -> _Distance:
+        """For what the first one touches, and the second: { execution -> element }."""
+        pairs = a.apply_range(b.reverse()).intersect(self.ordered)
+        if pairs.is_empty() if self.same is None else pairs.is_subset(self.same):
+            return _Distance.NONE
+        return _Distance.WARP if self.near is not None and pairs.is_subset(self.near) else _Distance.BLOCK
 
 
-_TUPLES = ((DIM.in_, "i"), (DIM.out, "o"))
+def _touches(statement: Statement, frame: _Frame) -> _Touches:
+    """What a statement does to memory that several threads see. What it waits for by itself is nothing of that."""
+    return {
+        (memory, frame): _Touch(_union(access.reads, access.updates), _union(access.writes, access.updates))
+        for memory, access in statement.accesses.items()
+        if memory is not None or not _only_exchanges(statement)
+    }
 
 
-def _place(axis: str, statement: Statement) -> int | None:
-    """Which of the loops around a statement is bound to an axis."""
-    return next((n for n, loop in enumerate(statement.loops) if axis_of(loop) == axis), None)
+def _together(parts: Iterable[_Touches]) -> _Touches:
+    """What several statements do."""
+    found: dict[tuple[SSAValue | None, _Frame], _Touch] = {}
+    for part in parts:
+        for key, touch in part.items():
+            found[key] = found[key].and_(touch) if key in found else touch
+    return found
+
+
+def _union(a: isl.Map | None, b: isl.Map | None) -> isl.Map | None:
+    return b if a is None else a if b is None else a.union(b)
 
 
 def _only_exchanges(statement: Statement) -> bool:
@@ -291,13 +351,6 @@ def _only_exchanges(statement: Statement) -> bool:
         return False
     inside = (inner for outer in with_expressions(op) for inner in outer.walk())
     return all(is_shuffle(inner) or is_active_mask(inner) for inner in inside if has_effect(inner))
-
-
-def _touches(statement: Statement, memory: SSAValue | None) -> Iterable[_Touch]:
-    access: Accesses = statement.accesses[memory]
-    for relation, is_write in ((access.reads, False), (access.writes, True), (access.updates, True)):
-        if relation is not None:
-            yield _Touch(statement, relation, is_write, relation is not access.writes)
 
 
 def _only_launch(block: Block) -> Operation | None:

@@ -91,11 +91,13 @@ class Collector:
     """Collects the accesses of one statement.
 
     variables: the values that its dimensions stand for: axes of a block, loop variables of another op.
+    is_left_out: says which memory to pass over.
     """
 
     parameters: Parameters
     variables: Sequence[SSAValue]
     analyzer: IndexAnalyzer = field(default_factory=IndexAnalyzer)
+    is_left_out: Callable[[SSAValue], bool] | None = None
     found: list[Access] = field(default_factory=list[Access])
 
     def block(self, op: BlockOp) -> list[Access]:
@@ -157,7 +159,7 @@ class Collector:
     def _opaque(self, op: Operation, value: SSAValue, context: Context) -> None:
         """A use of a buffer or pointer that may read and write anything behind it."""
         memory = self._memory(value)
-        if memory is None or memory in self._locals:
+        if memory is None or self._is_passed_over(memory):
             return
         relation = self._anywhere(memory, self._instances(context))
         for is_write in (False, True):
@@ -225,7 +227,7 @@ class Collector:
             context = context.under(None)
         base = _source(op.buffer)
         memory = self._memory(op.buffer)
-        if memory is None or memory in self._locals or base in self._locals:
+        if memory is None or self._is_passed_over(memory) or base in self._locals:
             return
         if not _is_whole_view(base, memory):
             self._opaque_access(op, memory, context, is_write=is_write)
@@ -301,6 +303,9 @@ class Collector:
     def _instances(self, context: Context) -> isl.Set:
         """The instances of the statement in which something runs."""
         return context.where.project_out(DIM.set, len(self.variables), self.affine.rank - len(self.variables))
+
+    def _is_passed_over(self, memory: SSAValue) -> bool:
+        return memory in self._locals or (self.is_left_out is not None and self.is_left_out(memory))
 
     def _memory(self, value: SSAValue) -> SSAValue | None:
         return memory_of(value)

@@ -87,15 +87,18 @@ class Region:
     """The statements of a scope: the body of a function or block, or a loop of it with all inside.
 
     root: the function, block or loop.  around: whether a loop is part of the region, and not only what is inside.
+    of_one_thread: whether memory that each thread has for itself is looked at.
     Values that are computed outside of the region, and the parameters and sizes of a function, are its parameters.
     """
 
-    def __init__(self, root: Operation, *, around: bool = True):
+    def __init__(self, root: Operation, *, around: bool = True, of_one_thread: bool = True):
         self.root = root
+        self.of_one_thread = of_one_thread
         self.is_loop = isinstance(root, ForOp | LaunchThreadOp) and around
         self.parameters = Parameters(self._is_fixed)
         self.places: dict[Operation, _Place] = {}
         self._models: dict[Operation, list[Statement]] = {}
+        self._axes: dict[SSAValue | None, tuple[str, ...]] = {}
         self.analyzer = IndexAnalyzer()
         if self.is_loop:
             self._op(root, _Place(), 0, ())
@@ -162,6 +165,12 @@ class Region:
     def _written(self) -> set[SSAValue | None]:
         return written_memory(self.root)
 
+    def thread_axes(self, memory: SSAValue | None) -> tuple[str, ...]:
+        """The axes for each thread of which there is some memory (`thread_axes_of`), found once."""
+        if memory not in self._axes:
+            self._axes[memory] = thread_axes_of(memory)
+        return self._axes[memory]
+
     # Statements
 
     @cached_property
@@ -189,13 +198,17 @@ class Region:
         affine = Affine(self.analyzer, self.parameters, len(loops))
         affine.dims.update({loop.variable: n for n, loop in enumerate(loops)})
         domain, exact = self._domain(affine, place)
-        control = Collector(self.parameters, [loop.variable for loop in loops], self.analyzer).ops(place.control)
+        collector = self._collector([loop.variable for loop in loops], self.analyzer)
         if isinstance(op, BlockOp):
-            return self._block_statements(op, place, affine, domain, exact, control)
-        found = Collector(self.parameters, [loop.variable for loop in loops], self.analyzer).ops((*place.control, op))
+            return self._block_statements(op, place, affine, domain, exact, collector.ops(place.control))
+        found = collector.ops((*place.control, op))
         identity = isl.Map.identity(domain.get_space().map_from_set())
         names = tuple(loop_name(loop) for loop in loops)
         return [self._make(op, _label(op), place, names, domain, exact, identity, identity, True, found)]
+
+    def _collector(self, variables: Sequence[SSAValue], analyzer: IndexAnalyzer) -> Collector:
+        is_left_out = None if self.of_one_thread else lambda memory: bool(self.thread_axes(memory))
+        return Collector(self.parameters, variables, analyzer, is_left_out)
 
     def _domain(self, affine: Affine, place: _Place) -> tuple[isl.Set, bool]:
         """The executions of what is at a place, and whether it runs in all of them."""
@@ -225,7 +238,7 @@ class Region:
             domain = domain if holds is None else domain.intersect(holds)
         axes, is_named = self._bindings(op, affine)
         is_named = is_named and not _uses(op, [loop.variable for loop in place.loops])
-        found = Collector(self.parameters, op.variables, IndexAnalyzer()).block(op)
+        found = self._collector(op.variables, IndexAnalyzer()).block(op)
         names = tuple(a.name for a in op.axes)
         instances = axes
         if not is_named:
@@ -307,7 +320,7 @@ class Region:
 
     def _of_thread(self, memory: SSAValue | None, relation: isl.Map, place: _Place) -> isl.Map:
         """{ execution -> element } of memory that each thread has for itself, with the thread behind the element."""
-        axes = thread_axes_of(memory)
+        axes = self.thread_axes(memory)
         if not axes:
             return relation
         dims = {axis_of(loop): n for n, loop in reversed(list(enumerate(place.loops)))}
