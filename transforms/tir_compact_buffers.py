@@ -72,13 +72,13 @@ class TirCompactBuffersPass(ModulePass):
             if not self.scopes or scope_of(alloc.type) in self.scopes:
                 users = [use.operation for use in alloc.buffer.uses]
                 if users and alloc.mixed_strides is None and all(isinstance(u, LoadOp | StoreOp) for u in users):
-                    sink(alloc)
-                    _compact(alloc, [u for u in users if isinstance(u, LoadOp | StoreOp)])
+                    analyzer = Analyzer()
+                    sink(alloc, analyzer)
+                    _compact(analyzer, alloc, [u for u in users if isinstance(u, LoadOp | StoreOp)])
 
 
-def _compact(alloc: AllocBufferOp, users: Sequence[LoadOp | StoreOp]) -> None:
+def _compact(analyzer: Analyzer, alloc: AllocBufferOp, users: Sequence[LoadOp | StoreOp]) -> None:
     """Give an allocation, where it stands, the extents of what is used of it."""
-    analyzer = Analyzer()
     block = alloc.parent
     outer = alloc.parent_op()
     assert block is not None

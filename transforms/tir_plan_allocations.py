@@ -19,6 +19,7 @@ from ..dialects.tir import (
     HandleType,
     constant_value,
 )
+from .analysis.index import Analyzer
 from .lowering.places import sink
 
 
@@ -60,10 +61,11 @@ class TirPlanAllocationsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, FuncOp)}
+        analyzer = Analyzer()
         for function in functions.values():
             for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp)]:
                 if not self.launches or alloc.type.memory_space == NoneAttr():
-                    sink(alloc)
+                    sink(alloc, analyzer)
             self._decide(function, 0 if _is_recursive(function, functions) else self.max_stack_bytes)
 
     def _decide(self, function: FuncOp, room: int) -> None:

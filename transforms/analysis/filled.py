@@ -14,7 +14,9 @@ from .regions import Box, IsFixed, Side, fixed_inside, required_region, shape_si
 from .scopes import ancestors
 
 
-def is_filled_before_reads(loop: ForOp | LaunchThreadOp, buffer: SSAValue, shape: Sequence[Mixed]) -> bool:
+def is_filled_before_reads(
+    loop: ForOp | LaunchThreadOp, buffer: SSAValue, shape: Sequence[Mixed], analyzer: Analyzer
+) -> bool:
     """Whether each iteration of a loop first writes a box of a buffer, by one store, and then reads inside of it alone.
 
     False where that is not seen, and if anything but loads and stores uses the buffer. Copies that threads divide among
@@ -26,31 +28,40 @@ def is_filled_before_reads(loop: ForOp | LaunchThreadOp, buffer: SSAValue, shape
         return False
     # What holds in each iteration of a loop inside around all of them holds in those of `loop`.
     inside = [op for op in ancestors(loads[0]) if isinstance(op, ForOp | LaunchThreadOp) and loop.is_ancestor(op)]
+    sides = shape_sides(analyzer, shape)
     return any(
-        _is_filled(inner, loads, stores, shape) for inner in inside if all(inner.is_ancestor(user) for user in users)
+        _is_filled(analyzer, inner, loads, stores, sides)
+        for inner in inside
+        if all(inner.is_ancestor(user) for user in users)
     )
 
 
 def _is_filled(
-    loop: ForOp | LaunchThreadOp, loads: Sequence[LoadOp], stores: Sequence[StoreOp], shape: Sequence[Mixed]
+    analyzer: Analyzer,
+    loop: ForOp | LaunchThreadOp,
+    loads: Sequence[LoadOp],
+    stores: Sequence[StoreOp],
+    shape: list[Side],
 ) -> bool:
-    analyzer = Analyzer()
-    sides, is_fixed = shape_sides(analyzer, shape), fixed_inside(loop)
-    first = [op for op in stores if all(_comes_first(loop, op, load) for load in loads)]
-    read = _region(analyzer, [touched_box(analyzer, op, loop) for op in loads], is_fixed, sides) if first else None
-    return read is not None and any(_fills(analyzer, loop, op, read, is_fixed, sides) for op in first)
+    is_fixed = fixed_inside(loop)
+    places = {op: n for n, op in enumerate(loop.body.block.ops)}
+
+    def place(op: Operation) -> int:
+        """Which statement of the loop an op is in."""
+        statement = loop.body.block.find_ancestor_op_in_block(op)
+        assert statement is not None, "all that uses the buffer is in the loop"
+        return places[statement]
+
+    read_first = min(map(place, loads))
+    first = [op for op in stores if place(op) < read_first]
+    read = _region(analyzer, [touched_box(analyzer, op, loop) for op in loads], is_fixed, shape) if first else None
+    return read is not None and any(_fills(analyzer, loop, op, read, is_fixed, shape) for op in first)
 
 
 def _region(analyzer: Analyzer, boxes: Sequence[Box | None], is_fixed: IsFixed, shape: list[Side]) -> list[Side] | None:
     known = [box for box in boxes if box is not None]
     region = required_region(analyzer, known, is_fixed, shape) if len(known) == len(boxes) else None
     return region if isinstance(region, list) else None
-
-
-def _comes_first(loop: ForOp | LaunchThreadOp, op: Operation, other: Operation) -> bool:
-    """Whether the statement of a loop that an op is in is in front of that of another one."""
-    a, b = (loop.body.block.find_ancestor_op_in_block(each) for each in (op, other))
-    return a is not None and b is not None and a is not b and a.is_before_in_block(b)
 
 
 def _fills(

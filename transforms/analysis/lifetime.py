@@ -27,16 +27,17 @@ from ...dialects.tir import (
 from .dependence.affine import DIM, Affine, NotAffine, Parameters, condition, iterations
 from .filled import is_filled_before_reads
 from .index import Analyzer
+from .scopes import ancestors
 
 
-def is_fresh_in_each_iteration(loop: Operation, buffer: SSAValue) -> bool:
+def is_fresh_in_each_iteration(loop: Operation, buffer: SSAValue, analyzer: Analyzer) -> bool:
     """Whether each iteration of `loop` reads only those elements of `buffer` that it has itself written before.
 
     Exact for accesses and conditions that are affine in loop variables and in values that are fixed while an iteration
     runs; where they are not, a read may be of any element and a write is none. False when the buffer is used by
     anything but loads and stores.
     """
-    if isinstance(loop, ForOp | LaunchThreadOp) and is_filled_before_reads(loop, buffer, _shape(buffer)):
+    if isinstance(loop, ForOp | LaunchThreadOp) and is_filled_before_reads(loop, buffer, _shape(buffer), analyzer):
         return True
     try:
         accesses = _Collector(loop, buffer).collect()
@@ -128,7 +129,9 @@ class _Collector:
         self.loop = loop
         self.buffer = buffer
         self.analyzer = Analyzer()
-        inner = sum(isinstance(op, ForOp | LaunchThreadOp | RampOp) for op in loop.walk())
+        self.concerned = _concerned(loop, buffer)
+        ramps = sum(isinstance(v.owner, RampOp) for op in self.concerned for v in op.operands)
+        inner = ramps + sum(isinstance(op, ForOp | LaunchThreadOp) for op in self.concerned)
         self.affine = Affine(self.analyzer, Parameters(self._is_fixed), inner)
         self.next = 0
         self.found: list[_Access] = []
@@ -142,7 +145,8 @@ class _Collector:
 
     def _block(self, block: Block, context: _Context) -> None:
         for position, op in enumerate(block.ops):
-            self._op(op, context.at(self.affine.constant(position)))
+            if op in self.concerned:
+                self._op(op, context.at(self.affine.constant(position)))
 
     def _op(self, op: Operation, context: _Context) -> None:
         if isinstance(op, LoadOp | StoreOp) and op.buffer is self.buffer:
@@ -245,6 +249,16 @@ class _Collector:
     def _is_in_loop(self, value: SSAValue) -> bool:
         owner = value.owner
         return self.loop.is_ancestor(owner) if isinstance(owner, Operation) else False
+
+
+def _concerned(loop: Operation, buffer: SSAValue) -> set[Operation]:
+    """What uses a buffer inside of a loop, and what is around that in the loop."""
+    found = set[Operation]()
+    for use in buffer.uses:
+        around = [use.operation, *ancestors(use.operation)]
+        if loop in around:
+            found.update(around[: around.index(loop)])
+    return found
 
 
 def _type(buffer: SSAValue) -> MemRefType[Any]:

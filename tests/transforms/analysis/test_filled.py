@@ -5,6 +5,7 @@ import pytest
 from stepwell.dialects.tir import AllocBufferOp, ForOp
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.transforms.analysis.filled import is_filled_before_reads
+from stepwell.transforms.analysis.index import Analyzer
 from stepwell.transforms.analysis.lifetime import is_fresh_in_each_iteration
 
 PROGRAM = """
@@ -36,8 +37,8 @@ def test_what_is_filled_is_fresh(body: str, read: int, filled: bool) -> None:
     ops = list(module.op.walk())
     loop = next(op for op in ops if isinstance(op, ForOp))
     alloc = next(op for op in ops if isinstance(op, AllocBufferOp))
-    assert is_filled_before_reads(loop, alloc.buffer, alloc.mixed_shape) == filled
-    assert is_fresh_in_each_iteration(loop, alloc.buffer) == filled
+    assert is_filled_before_reads(loop, alloc.buffer, alloc.mixed_shape, Analyzer()) == filled
+    assert is_fresh_in_each_iteration(loop, alloc.buffer, Analyzer()) == filled
 
 
 def test_what_is_read_in_front_is_not_filled() -> None:
@@ -45,4 +46,5 @@ def test_what_is_read_in_front_is_not_filled() -> None:
     module = parse_tvmscript(PROGRAM.format(body=body, read=9))
     ops = list(module.op.walk())
     alloc = next(op for op in ops if isinstance(op, AllocBufferOp))
-    assert not is_filled_before_reads(next(op for op in ops if isinstance(op, ForOp)), alloc.buffer, alloc.mixed_shape)
+    loop = next(op for op in ops if isinstance(op, ForOp))
+    assert not is_filled_before_reads(loop, alloc.buffer, alloc.mixed_shape, Analyzer())

@@ -4,6 +4,7 @@ import pytest
 
 from stepwell.dialects.tir import AllocBufferOp, ForOp, WhileOp
 from stepwell.frontends.mlir import parse_mlir
+from stepwell.transforms.analysis.index import Analyzer
 from stepwell.transforms.analysis.lifetime import is_fresh_in_each_iteration
 
 HEAD = """
@@ -27,7 +28,7 @@ def is_fresh(body: str, loop: str = 'tir.for serial "i" %i : i32 in [0 +: 8] {')
     module.verify()
     ops = list(module.op.walk())
     buffer = next(op for op in ops if isinstance(op, AllocBufferOp)).buffer
-    return is_fresh_in_each_iteration(next(op for op in ops if isinstance(op, ForOp | WhileOp)), buffer)
+    return is_fresh_in_each_iteration(next(op for op in ops if isinstance(op, ForOp | WhileOp)), buffer, Analyzer())
 
 
 FRESH = {

@@ -47,7 +47,7 @@ def _index_text(boxes: Sequence[Box], n: int) -> str:
 
 def _side(analyzer: Analyzer, boxes: Sequence[Box], n: int, is_fixed: IsFixed) -> Side | None:
     relaxer = Relaxer(analyzer, is_fixed)
-    ends = [_box_ends(relaxer, *box.sides[n]) for box in boxes]
+    ends = [_box_ends(relaxer, *side) for side in dict.fromkeys(box.sides[n] for box in boxes)]
     known = [e for e in ends if e is not None]
     side = Side.between(analyzer, *hull(analyzer, known)) if len(known) == len(ends) else None
     if side is not None and not side.extent.terms and relaxer.exact:
