@@ -190,7 +190,8 @@ def _bind(block: BlockOp, layout: Layout, lows: Sequence[Lin], loops: Sequence[F
         export(analyzer, low + total, builder_before(block), variable.type)
         for low, total, variable in zip(lows, found, block.variables, strict=True)
     ]
-    conditions = padding_conditions(analyzer, layout, values) if layout.why_padded is not None else []
+    padded = layout.why_padded is not None
+    conditions = padding_conditions(analyzer, layout, values, by_digits=False) if padded else []
     builder = builder_before(block)
     set_operands(block, [bound, block.domains, []])
     set_predicate(block, [write_none(analyzer, builder, group, _type(loops)) for group in conditions])

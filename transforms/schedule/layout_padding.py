@@ -203,15 +203,21 @@ class Condition:
         return builder.binary(self.name, lhs, rhs)
 
 
-def padding_conditions(analyzer: Analyzer, layout: Layout, values: Sequence[Lin]) -> list[list[Condition]]:
-    """When the element at some new indices is padding: when all conditions of one of the lists hold."""
+def padding_conditions(
+    analyzer: Analyzer, layout: Layout, values: Sequence[Lin], *, by_digits: bool = True
+) -> list[list[Condition]]:
+    """When the element at some new indices is padding: when all conditions of one of the lists hold.
+
+    by_digits: where an old index is written with two of the new ones, ask of each of them, as TVM does.
+    """
     old = invert_layout(analyzer, layout, values)
     found: list[tuple[int, list[Condition]]] = []
     for index, extent in zip(old, layout.old, strict=True):
         if not analyzer.is_provably("ge", index, 0):
             found.append((_position(index, values), [Condition("lt", index, Lin())]))
         if not analyzer.is_provably("lt", index, extent):
-            found.append((_position(index, values), _beyond(analyzer, index, extent)))
+            beyond = _beyond(analyzer, index, extent) if by_digits else [Condition("le", extent, index)]
+            found.append((_position(index, values), beyond))
     for value, again in zip(values, apply_map(analyzer, layout.map, old), strict=True):
         if not analyzer.is_provably("eq", value, again):
             found.append((len(values), [Condition("ne", value, again)]))
