@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...core.dtypes import dtype_of
 from ...dialects.tir import BlockOp
@@ -16,24 +18,40 @@ from ..analysis.scopes import consumers, producers, writes_of
 from ..schedule import Schedule
 from ..schedule.handles import BlockRV, LoopRV
 from .binding import extent_of, fused
-from .kernel import Kernel
+from .kernel import Access, Kernel
 from .neighbours import is_epilogue, is_prologue
 
-UNROLLED = 4
-"""How many steps are written out where they are next to each other in shared memory, so that they are read at once."""
+UNROLLED = 2
+"""How many steps are written out, so that one reads while another one adds."""
+VECTOR_BYTES = 16
+"""What a thread reads or writes at once at most (CUDA C++ Programming Guide, device memory accesses)."""
+BANK_BYTES = 128
+"""How far apart elements of shared memory in one bank are: 32 banks of 4 bytes (there, shared memory)."""
 
 
 @dataclass(frozen=True)
 class Tile:
     """What a block of threads does of an axis. threads: how many share it.  each: how many elements each of them does.
 
-    thread: the axis of threads.
+    thread: the axis of threads.  parts: each thread does so many runs of neighbours, and its neighbours what is between
+    them; so what a warp reads at once lies next to each other.
     """
 
     axis: SSAValue
     threads: int
     each: int
     thread: str | None = None
+    parts: int = 1
+
+    @property
+    def run(self) -> int:
+        """How many neighbours one thread does."""
+        return self.each // self.parts
+
+    @property
+    def apart(self) -> int | None:
+        """How far apart the runs of one thread are; None if there is one."""
+        return self.threads * self.run if self.parts > 1 else None
 
 
 @dataclass(frozen=True)
@@ -72,10 +90,11 @@ def _contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ..
     )
     blocks, threads, registers = list[LoopRV](), list[LoopRV](), list[LoopRV]()
     for tile, loop in zip(plan.tiles, spatial, strict=True):
-        block, thread, register = sch.split(loop, [None, tile.threads, tile.each])
+        factors = [None, tile.threads, tile.each] if tile.parts == 1 else [None, tile.parts, tile.threads, tile.run]
+        block, *parts, thread, register = sch.split(loop, factors)
         blocks.append(block)
         threads.append(thread)
-        registers.append(register)
+        registers += [*parts, register]
     depth_outer, depth_inner = sch.split(summed, [None, plan.depth])
     sch.reorder(*grid, *blocks, *threads, *outer, depth_outer, depth_inner, *inner, *registers)
     sch.bind(fused(sch, [*grid, *blocks]), "blockIdx.x")
@@ -83,7 +102,7 @@ def _contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ..
         if tile.thread is not None:
             sch.bind(loop, tile.thread)
     divides = _divides(kernel, plan)
-    epilogue = _keep_in_registers(sch, kernel, threads[-1], divides)
+    epilogue = _keep_in_registers(sch, kernel, threads[-1], plan.tiles, divides)
     for buffer in plan.shared:
         _copy_to_shared(sch, kernel, buffer, depth_outer, plan.tiles, divides)
     if divides and not inner and plan.depth % UNROLLED == 0:
@@ -98,7 +117,9 @@ def _divides(kernel: Kernel, plan: Contraction) -> bool:
     return all((kernel.extents[axis] or 1) % size == 0 for axis, size in [*sizes, (plan.summed, plan.depth)])
 
 
-def _keep_in_registers(sch: Schedule, kernel: Kernel, thread: LoopRV, vectors: bool) -> tuple[str, ...]:
+def _keep_in_registers(
+    sch: Schedule, kernel: Kernel, thread: LoopRV, tiles: Sequence[Tile], vectors: bool
+) -> tuple[str, ...]:
     """Let sums be in registers, and the thread that has them do what is done with each, or copy them.
 
     vectors: whether several may be copied at once.
@@ -106,23 +127,56 @@ def _keep_in_registers(sch: Schedule, kernel: Kernel, thread: LoopRV, vectors: b
     users = consumers(kernel.block)
     if len(users) == 1 and is_epilogue(kernel, users[0]):
         (user,) = sch.get_consumers(kernel.rv)
-        sch.reverse_compute_at(user, thread)
+        _move_behind(sch, kernel, user, thread, tiles)
         sch.set_scope(kernel.rv, 0, LOCAL)
         return (users[0].block_name.data,)
     copy = sch.cache_write(kernel.rv, 0, LOCAL)
-    sch.reverse_compute_at(copy, thread)
+    _move_behind(sch, kernel, copy, thread, tiles)
     loops, (write,) = sch.get_loops(copy)[_depth(sch, copy, thread) :], kernel.writes
     if vectors and loops and (lanes := _lanes(write.buffer, extent_of(sch, loops[-1]))) > 1:
-        sch.vectorize(sch.split(loops[-1], [None, lanes])[1])
+        sch.vectorize(_last_of(sch, loops[-1], lanes))
     return ()
 
 
+def _move_behind(sch: Schedule, kernel: Kernel, user: BlockRV, thread: LoopRV, tiles: Sequence[Tile]) -> None:
+    """Let a thread do what follows its sums.
+
+    Where it has several runs of an axis, that axis becomes two, of the buffer with the sums and of the block that
+    follows: which of them, and what of it. So what a thread has is a box, with nothing of others in between.
+    """
+    (write,) = kernel.writes
+    apart = [next((t.apart for t in tiles if t.axis in index.terms), None) for index in write.indices]
+    if any(apart):
+        axes = _axes_of_reader(sch, user, writes_of(kernel.block)[0])
+        sch.transform_layout(kernel.rv, ("write", 0), _divided(apart))
+        by_axis = {axis: step for axis, step in zip(axes, apart, strict=True) if axis is not None}
+        sch.transform_block_layout(user, _divided([by_axis.get(axis) for axis in _block(sch, user).variables]))
+    sch.reverse_compute_at(user, thread)
+
+
+def _axes_of_reader(sch: Schedule, reader: BlockRV, buffer: SSAValue) -> list[SSAValue | None]:
+    """At which axis a block reads each dimension of a buffer; None where that is a number."""
+    read = next(read for read in Kernel(reader, _block(sch, reader)).reads if read.buffer is buffer)
+    return [next((axis for axis in index.terms if isinstance(axis, SSAValue)), None) for index in read.indices]
+
+
+def _divided(steps: Sequence[int | None]) -> AffineMap:
+    """Indices of which some become two: their quotient by a step, and what is left."""
+    dims = [AffineExpr.dimension(n) for n in range(len(steps))]
+    pairs = [(dim,) if step is None else (dim // step, dim % step) for dim, step in zip(dims, steps, strict=True)]
+    return AffineMap(len(dims), 0, tuple(each for pair in pairs for each in pair))
+
+
+def _last_of(sch: Schedule, loop: LoopRV, count: int) -> LoopRV:
+    """The inner one of two loops, which runs so often, or the loop itself, if that does."""
+    return loop if extent_of(sch, loop) == count else sch.split(loop, [None, count])[1]
+
+
 def _lanes(buffer: SSAValue, together: int | None) -> int:
-    """How many elements of a buffer are 16 bytes, if its rows and those that are copied together are made of that
-    many; else 1."""
+    """How many elements of a buffer, of up to 16 bytes, its rows and those that are copied together are made of."""
     assert isinstance(buffer.type, MemRefType)
-    lanes = 16 // dtype_of(buffer.type.element_type).bytes
-    return lanes if together is not None and math.gcd(together, buffer.type.get_shape()[-1]) % lanes == 0 else 1
+    lanes = max(VECTOR_BYTES // dtype_of(buffer.type.element_type).bytes, 1)
+    return 1 if together is None else math.gcd(lanes, together, buffer.type.get_shape()[-1])
 
 
 def _copy_to_shared(
@@ -132,15 +186,17 @@ def _copy_to_shared(
 
     vectors: whether several elements may be copied at once.
     """
-    read = [access.buffer for access in kernel.block.accesses if not access.is_write]
+    (read, *_) = (read for read in kernel.reads if read.buffer is buffer)
     producer = _producer(sch, kernel.rv, buffer)
     if producer is None:
-        copy = sch.cache_read(kernel.rv, read.index(buffer), "shared")
+        number = [access.buffer for access in kernel.block.accesses if not access.is_write].index(buffer)
+        copy = sch.cache_read(kernel.rv, number, "shared", [kernel.rv])
     else:
         copy = producer
         sch.set_scope(copy, 0, "shared")
     around = _depth(sch, kernel.rv, place)
     sch.compute_at(copy, place)
+    turned = _turn(sch, copy, read, tiles)
     shared = [tile for tile in tiles if tile.thread is not None]
     loops = sch.get_loops(copy)[around:]
     lanes = _lanes(buffer, extent_of(sch, loops[-1])) if vectors and producer is None else 1
@@ -151,17 +207,43 @@ def _copy_to_shared(
         assert tile.thread is not None
         sch.bind(loop, tile.thread)
     if lanes > 1:
-        sch.vectorize(parts[-1])
+        sch.vectorize(_through_registers(sch, copy, parts[-2]) if turned else parts[-1])
+
+
+def _turn(sch: Schedule, copy: BlockRV, read: Access, tiles: Sequence[Tile]) -> bool:
+    """Lay out what is copied so that neighbours along a tile lie next to each other, since they are read at once; False
+    if they do already. Rows are longer then, as what a thread copies is a column of them.
+    """
+    along = [n for n, index in enumerate(read.indices) if any(tile.axis in index.terms for tile in tiles)]
+    if len(along) != 1 or along[0] == len(read.indices) - 1:
+        return False
+    rank, bytes = len(read.indices), dtype_of(cast("MemRefType[Attribute]", read.buffer.type).element_type).bytes
+    order = [*(n for n in range(rank) if n not in along), *along]
+    sch.transform_layout(copy, ("write", 0), AffineMap(rank, 0, tuple(AffineExpr.dimension(n) for n in order)))
+    sch.storage_align(copy, 0, -2, BANK_BYTES // bytes, VECTOR_BYTES // bytes)
+    return True
+
+
+def _through_registers(sch: Schedule, copy: BlockRV, thread: LoopRV) -> LoopRV:
+    """Let a thread read what it copies at a time before it writes it; the loop of what it reads."""
+    held = sch.cache_read(copy, 0, LOCAL, [copy])
+    sch.compute_at(held, thread)
+    return sch.get_loops(held)[-1]
 
 
 def _producer(sch: Schedule, block: BlockRV, buffer: SSAValue) -> BlockRV | None:
     """The block that computes elements of a buffer for this one alone, each by itself, if it may be moved here."""
-    op = sch.get(block)
-    assert isinstance(op, BlockOp)
+    op = _block(sch, block)
     for handle, producer in zip(sch.get_producers(block), producers(op), strict=True):
         if buffer in writes_of(producer):
             return handle if is_prologue(producer, op) else None
     return None
+
+
+def _block(sch: Schedule, block: BlockRV) -> BlockOp:
+    op = sch.get(block)
+    assert isinstance(op, BlockOp)
+    return op
 
 
 def _depth(sch: Schedule, block: BlockRV, place: LoopRV) -> int:

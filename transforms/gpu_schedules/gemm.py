@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from ...core.dtypes import dtype_of
 from ..schedule import Schedule
-from .contraction import Contraction, Tile, contract
+from .contraction import VECTOR_BYTES, Contraction, Tile, contract
 from .kernel import Access, Kernel
 from .results import decline_unless
 
@@ -46,7 +49,10 @@ def gemm(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     most = 8 if (kernel.size(kernel.spatial) or 0) >= BLOCKS * (8 * THREADS) ** 2 else 4
     plan = Contraction(
         grid=[axis for axis in kernel.spatial if axis not in tiled],
-        tiles=[side(kernel, row, "threadIdx.y", most), side(kernel, column, "threadIdx.x", most)],
+        tiles=[
+            in_runs(side(kernel, axis, thread, most), next(read for read in (left, right) if axis in read.axes()))
+            for axis, thread in ((row, "threadIdx.y"), (column, "threadIdx.x"))
+        ],
         summed=depth,
         depth=min(DEPTH, kernel.size([depth]) or DEPTH),
         outer=[axis for axis in kernel.reduced if axis not in tiled],
@@ -86,6 +92,14 @@ def side(kernel: Kernel, axis: SSAValue, thread: str, most: int = 4) -> Tile:
     extent = kernel.size([axis]) or 1
     count = min(THREADS, extent)
     return Tile(axis, count, min(most, 2 ** int(math.log2(extent // count))), thread)
+
+
+def in_runs(tile: Tile, read: Access) -> Tile:
+    """A tile in which each thread has runs of 16 bytes of what is read along it, and its neighbours have those between:
+    what a warp reads at once is next to each other.
+    """
+    assert isinstance(read.buffer.type, MemRefType)
+    return replace(tile, parts=max(tile.each * dtype_of(read.buffer.type.element_type).bytes // VECTOR_BYTES, 1))
 
 
 def longest(kernel: Kernel, axes: list[SSAValue]) -> SSAValue:
