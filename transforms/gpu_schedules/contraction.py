@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects.builtin import MemRefType
@@ -12,14 +12,15 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...core.dtypes import dtype_of
+from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp
 from ..analysis.memories import LOCAL
-from ..analysis.scopes import consumers, producers, writes_of
+from ..analysis.scopes import consumers, writes_of
 from ..schedule import Schedule
 from ..schedule.handles import BlockRV, LoopRV
 from .binding import extent_of, fused
 from .kernel import Access, Kernel
-from .neighbours import is_epilogue, is_prologue
+from .neighbours import is_epilogue, producer_of
 
 UNROLLED = 2
 """How many steps are written out, so that one reads while another one adds."""
@@ -79,11 +80,47 @@ def contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ...
     right for any block that writes one element at its spatial axes and reads other buffers (`operands` in `gemm.py`),
     and take seconds to check for a convolution, so they are not checked.
     """
+    users, stored = consumers(kernel.block), writes_of(kernel.block)
+    epilogue = users[0] if len(users) == 1 and is_epilogue(kernel, users[0]) else None
     with sch.unchecked():
-        return _contract(sch, kernel, plan)
+        kernel, plan = _padded(sch, kernel, plan)
+        is_padded = writes_of(kernel.block) != stored
+        follows = _follower(sch, kernel.rv, epilogue) if epilogue is not None or is_padded else None
+        _contract(sch, kernel, plan, follows)
+    return () if epilogue is None else (epilogue.block_name.data,)
 
 
-def _contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ...]:
+def _padded(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[Kernel, Contraction]:
+    """The same with whole tiles: there are zeros around what is read, in shared memory, so that nothing is asked where
+    sums are added to. What `pad_einsum` refuses stays as it is, and is guarded there.
+    """
+    if _divides(kernel, plan):
+        return kernel, plan
+    sizes = {tile.axis: tile.threads * tile.each for tile in plan.tiles} | {plan.summed: plan.depth}
+    made_by = {buffer: producer_of(sch, kernel.rv, buffer) for buffer in plan.shared}
+    old = [read.buffer for read in kernel.reads]
+    try:
+        sch.pad_einsum(kernel.rv, [sizes.get(axis, 1) for axis in kernel.axes])
+    except ScheduleError:
+        return kernel, plan
+    padded = Kernel(kernel.rv, kernel.block)
+    now = dict(zip(old, (read.buffer for read in padded.reads), strict=True))
+    for buffer, producer in made_by.items():
+        if producer is not None and now[buffer] is not buffer:
+            sch.compute_inline(producer)
+    return padded, replace(plan, shared=[now[buffer] for buffer in plan.shared])
+
+
+def _follower(sch: Schedule, block: BlockRV, epilogue: BlockOp | None) -> BlockRV:
+    """The block that takes sums from a temporary: an epilogue, with what takes them out of their padding inlined."""
+    (user,) = sch.get_consumers(block)
+    if epilogue is not None and sch.get(user) is not epilogue:
+        sch.compute_inline(user)
+        (user,) = sch.get_consumers(block)
+    return user
+
+
+def _contract(sch: Schedule, kernel: Kernel, plan: Contraction, follows: BlockRV | None) -> None:
     tiled = [tile.axis for tile in plan.tiles]
     grid, outer, inner, (summed,), spatial = kernel.groups_of_loops(
         sch, plan.grid, plan.outer, plan.inner, [plan.summed], tiled
@@ -102,13 +139,12 @@ def _contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ..
         if tile.thread is not None:
             sch.bind(loop, tile.thread)
     divides = _divides(kernel, plan)
-    epilogue = _keep_in_registers(sch, kernel, threads[-1], plan.tiles, divides)
+    _keep_in_registers(sch, kernel, follows, threads[-1], plan.tiles, divides)
     for buffer in plan.shared:
         _copy_to_shared(sch, kernel, buffer, depth_outer, plan.tiles, divides)
     if divides and not inner and plan.depth % UNROLLED == 0:
         sch.unroll(sch.split(depth_inner, [None, UNROLLED])[1])
     sch.decompose_reduction(kernel.rv, [*outer, depth_outer][0])
-    return epilogue
 
 
 def _divides(kernel: Kernel, plan: Contraction) -> bool:
@@ -118,24 +154,21 @@ def _divides(kernel: Kernel, plan: Contraction) -> bool:
 
 
 def _keep_in_registers(
-    sch: Schedule, kernel: Kernel, thread: LoopRV, tiles: Sequence[Tile], vectors: bool
-) -> tuple[str, ...]:
-    """Let sums be in registers, and the thread that has them do what is done with each, or copy them.
+    sch: Schedule, kernel: Kernel, follows: BlockRV | None, thread: LoopRV, tiles: Sequence[Tile], vectors: bool
+) -> None:
+    """Let sums be in registers, and the thread that has them do what follows, or copy them.
 
     vectors: whether several may be copied at once.
     """
-    users = consumers(kernel.block)
-    if len(users) == 1 and is_epilogue(kernel, users[0]):
-        (user,) = sch.get_consumers(kernel.rv)
-        _move_behind(sch, kernel, user, thread, tiles)
+    if follows is not None:
+        _move_behind(sch, kernel, follows, thread, tiles)
         sch.set_scope(kernel.rv, 0, LOCAL)
-        return (users[0].block_name.data,)
+        return
     copy = sch.cache_write(kernel.rv, 0, LOCAL)
     _move_behind(sch, kernel, copy, thread, tiles)
     loops, (write,) = sch.get_loops(copy)[_depth(sch, copy, thread) :], kernel.writes
     if vectors and loops and (lanes := _lanes(write.buffer, extent_of(sch, loops[-1]))) > 1:
         sch.vectorize(_last_of(sch, loops[-1], lanes))
-    return ()
 
 
 def _move_behind(sch: Schedule, kernel: Kernel, user: BlockRV, thread: LoopRV, tiles: Sequence[Tile]) -> None:
@@ -187,7 +220,7 @@ def _copy_to_shared(
     vectors: whether several elements may be copied at once.
     """
     (read, *_) = (read for read in kernel.reads if read.buffer is buffer)
-    producer = _producer(sch, kernel.rv, buffer)
+    producer = producer_of(sch, kernel.rv, buffer)
     if producer is None:
         number = [access.buffer for access in kernel.block.accesses if not access.is_write].index(buffer)
         copy = sch.cache_read(kernel.rv, number, "shared", [kernel.rv])
@@ -229,15 +262,6 @@ def _through_registers(sch: Schedule, copy: BlockRV, thread: LoopRV) -> LoopRV:
     held = sch.cache_read(copy, 0, LOCAL, [copy])
     sch.compute_at(held, thread)
     return sch.get_loops(held)[-1]
-
-
-def _producer(sch: Schedule, block: BlockRV, buffer: SSAValue) -> BlockRV | None:
-    """The block that computes elements of a buffer for this one alone, each by itself, if it may be moved here."""
-    op = _block(sch, block)
-    for handle, producer in zip(sch.get_producers(block), producers(op), strict=True):
-        if buffer in writes_of(producer):
-            return handle if is_prologue(producer, op) else None
-    return None
 
 
 def _block(sch: Schedule, block: BlockRV) -> BlockOp:

@@ -6,7 +6,8 @@ from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import SSAValue
 
 from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
-from ..analysis.scopes import comes_before, consumers, reads_of, root_buffer, scope_of, writes_of
+from ..analysis.scopes import comes_before, consumers, producers, reads_of, root_buffer, scope_of, writes_of
+from ..schedule import Schedule
 from ..schedule.handles import BlockRV
 from .kernel import Kernel, is_in_kernel
 
@@ -39,8 +40,18 @@ def is_prologue(producer: BlockOp, user: BlockOp) -> bool:
         all(_is_temporary(buffer) for buffer in writes_of(producer))
         and _is_elementwise(Kernel(BlockRV(""), producer))
         and consumers(producer) == [user]
-        and all(_is_complete(buffer, producer) for buffer in reads_of(producer))
+        and not any(_is_written_between(buffer, producer, user) for buffer in reads_of(producer))
     )
+
+
+def producer_of(sch: Schedule, block: BlockRV, buffer: SSAValue) -> BlockRV | None:
+    """The block that computes elements of a buffer for this one alone, each by itself, if it may be moved here."""
+    op = sch.get(block)
+    assert isinstance(op, BlockOp)
+    for handle, producer in zip(sch.get_producers(block), producers(op), strict=True):
+        if buffer in writes_of(producer):
+            return handle if is_prologue(producer, op) else None
+    return None
 
 
 def _is_temporary(buffer: SSAValue) -> bool:
@@ -67,6 +78,12 @@ def _is_touched_by(buffer: SSAValue, block: BlockOp) -> bool:
 def _is_complete(buffer: SSAValue, block: BlockOp) -> bool:
     """Whether all that writes a buffer comes in front of a block."""
     return all(comes_before(op, block) for op in _accesses(block, buffer) if isinstance(op, StoreOp))
+
+
+def _is_written_between(buffer: SSAValue, a: BlockOp, b: BlockOp) -> bool:
+    """Whether something may write a buffer that does not come in front of one block or behind another."""
+    stores = [op for op in _accesses(a, buffer) if isinstance(op, StoreOp)]
+    return not all(comes_before(op, a) or comes_before(b, op) for op in stores)
 
 
 def _accesses(block: BlockOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
