@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
+
 from xdsl.ir import SSAValue
 
 from ..analysis.index import Lin
 from ..schedule import Schedule
-from .contraction import Contraction, contract
-from .gemm import longest, operands, require_tile, side
+from .contraction import Contraction, Tile, contract
+from .gemm import THREADS, longest, operands, require_tile, side
 from .kernel import Access, Kernel
 from .results import decline_unless
 
@@ -34,7 +37,7 @@ def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     channel, filter, column = longest(kernel, channels), longest(kernel, filters), longest(kernel, moved)
     require_tile(kernel, filter, column, channel)
     slow, fast = (column, filter) if kernel.writes[0].fastest() is filter else (filter, column)
-    tiles = [side(kernel, slow, "threadIdx.y"), side(kernel, fast, "threadIdx.x")]
+    tiles = [whole_side(kernel, slow, "threadIdx.y"), whole_side(kernel, fast, "threadIdx.x")]
     plan = Contraction(
         grid=[axis for axis in kernel.spatial if axis not in (column, filter)],
         tiles=tiles,
@@ -45,6 +48,20 @@ def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
         shared=[image.buffer, weights.buffer],
     )
     return contract(sch, kernel, plan)
+
+
+def whole_side(kernel: Kernel, axis: SSAValue, thread: str) -> Tile:
+    """`side` of a size that divides the axis, if one does with at least half of the threads.
+
+    Columns of images are often 7 times a power of two, and sums of a tile that is not whole are guarded at each step.
+    """
+    tile, extent = side(kernel, axis, thread), kernel.size([axis]) or 1
+    sizes = product(range(THREADS // 2, THREADS + 1), (1, 2, 4))
+    whole = [(threads * each, threads, each) for threads, each in sizes if extent % (threads * each) == 0]
+    if not whole:
+        return tile
+    _, threads, each = max(whole)
+    return replace(tile, threads=threads, each=each)
 
 
 def _moved(kernel: Kernel, image: Access) -> list[SSAValue]:

@@ -154,6 +154,17 @@ def test_a_convolution_shares_its_image(run: Any, rules: Any, channels: int) -> 
     assert "set_scope" in str(schedules.trace)  # the padded image is computed in shared memory
 
 
+def test_columns_of_an_image_are_whole_tiles(run: Any, rules: Any) -> None:
+    def computes(image: Any, weights: Any) -> Any:
+        return OPERATORS["nn.conv2d"].formula(image, weights, padding=(1, 1))
+
+    schedules = run(*_flat(function((1, 3, 4, 28), (8, 3, 3, 3), computes=computes)))
+    assert rules(schedules) == {"conv2d": "convolution"}
+    assert "factors=[None, 14, 2]" in str(schedules.trace)
+    source = build(schedules.mod, target="cuda-emulated").source("cuda")
+    assert "if" not in source[source.index("// conv2d_update") : source.index("// conv2d_local")]
+
+
 def test_a_matrix_times_a_vector_is_rows_for_several_threads(run: Any, rules: Any) -> None:
     def computes(a: Any, x: Any) -> Any:
         k = te.reduce_axis((0, 100), "k")
