@@ -98,17 +98,22 @@ def _padded(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[Kernel, C
         return kernel, plan
     sizes = {tile.axis: tile.threads * tile.each for tile in plan.tiles} | {plan.summed: plan.depth}
     made_by = {buffer: producer_of(sch, kernel.rv, buffer) for buffer in plan.shared}
-    old = [read.buffer for read in kernel.reads]
+    old = _summed(kernel)
     try:
         sch.pad_einsum(kernel.rv, [sizes.get(axis, 1) for axis in kernel.axes])
     except ScheduleError:
         return kernel, plan
     padded = Kernel(kernel.rv, kernel.block)
-    now = dict(zip(old, (read.buffer for read in padded.reads), strict=True))
+    now = dict(zip(old, _summed(padded), strict=True))
     for buffer, producer in made_by.items():
         if producer is not None and now[buffer] is not buffer:
             sch.compute_inline(producer)
     return padded, replace(plan, shared=[now[buffer] for buffer in plan.shared])
+
+
+def _summed(kernel: Kernel) -> list[SSAValue]:
+    """The buffers that are read along a reduction axis."""
+    return [read.buffer for read in kernel.reads if any(axis in read.axes() for axis in kernel.reduced)]
 
 
 def _follower(sch: Schedule, block: BlockRV, epilogue: BlockOp | None) -> BlockRV:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from ...core.dtypes import dtype_of
+from ...core.gpu import STATIC_SHARED_BYTES
 from ..analysis.index import Lin
 from ..schedule import Schedule
-from .contraction import Contraction, Tile, contract
+from .contraction import VECTOR_BYTES, Contraction, Tile, contract
 from .gemm import THREADS, longest, operands, require_tile, side
 from .kernel import Access, Kernel
 from .results import decline_unless
 
 DEPTH = 8
-"""How many channels are in shared memory at a time."""
+"""How many channels are in shared memory at a time, if there is room for so many."""
 
 
 def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """Tiles of channels and columns of the result; the part of the image under them and the weights are shared.
 
     Declines: where no index is a sum of an axis of the result and one that is summed over; depthwise convolutions,
-    where nothing is summed over but the window; sides that are not known, or of less than 4.
+    where nothing is summed over but the window; sides that are not known, or of less than 4; windows that shared memory
+    has no room for.
     """
     left, right = operands(kernel)
     image, weights = (left, right) if right.is_plain() else (right, left)
@@ -42,7 +48,7 @@ def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
         grid=[axis for axis in kernel.spatial if axis not in (column, filter)],
         tiles=tiles,
         summed=channel,
-        depth=min(DEPTH, kernel.size([channel]) or DEPTH),
+        depth=_depth(kernel, tiles, channel, window, (image, weights)),
         outer=[axis for axis in kernel.reduced if axis is not channel and axis not in window],
         inner=window,
         shared=[image.buffer, weights.buffer],
@@ -62,6 +68,32 @@ def whole_side(kernel: Kernel, axis: SSAValue, thread: str) -> Tile:
         return tile
     _, threads, each = max(whole)
     return replace(tile, threads=threads, each=each)
+
+
+def _depth(
+    kernel: Kernel, tiles: Sequence[Tile], channel: SSAValue, window: Sequence[SSAValue], reads: Sequence[Access]
+) -> int:
+    """How many channels there is room for in shared memory, at most `DEPTH`. DeclineError if not even for one."""
+    decline_unless(kernel.size(window) is not None, "the size of its window is not known")
+    sizes = {axis: kernel.size([axis]) or 1 for axis in window} | {t.axis: t.threads * t.each for t in tiles}
+    depth = min(DEPTH, kernel.size([channel]) or DEPTH)
+    tiled = {tile.axis for tile in tiles}
+    while (found := sum(_bytes(read, sizes | {channel: depth}, tiled) for read in reads)) > STATIC_SHARED_BYTES:
+        decline_unless(depth > 1, f"its window and one channel take {found} bytes of shared memory")
+        depth //= 2
+    return depth
+
+
+def _bytes(read: Access, sizes: Mapping[SSAValue, int], tiled: Container[SSAValue]) -> int:
+    """How much memory what is read takes, if axes take so many values, others one, and rows along a tile are longer."""
+    assert isinstance(read.buffer.type, MemRefType)
+    extents, rows = list[int](), list[int]()
+    for index in read.indices:
+        axes = {axis: abs(k) for axis, k in index.terms.items() if isinstance(axis, SSAValue)}
+        extents.append(1 + sum(k * (sizes.get(axis, 1) - 1) for axis, k in axes.items()))
+        if not any(axis in tiled for axis in axes):
+            rows.append(extents[-1])
+    return math.prod(extents) * dtype_of(read.buffer.type.element_type).bytes + math.prod(rows) * VECTOR_BYTES
 
 
 def _moved(kernel: Kernel, image: Access) -> list[SSAValue]:
