@@ -31,6 +31,8 @@ NETS: dict[str, Callable[[], Any]] = {
     "vgg": lambda: testing.vgg.get_net(1, (3, 32, 32), 10, batch_norm=True),
     "dcgan": lambda: testing.dcgan.get_net(2, ngf=8),
 }
+LARGE = ("resnet of 50 layers", "vgg", "mobilenet in NHWC")
+"""What has layers like others, but more or larger ones: `make slow` runs them."""
 
 
 def lively(name: str, values: np.ndarray, random: np.random.Generator) -> None:
@@ -44,8 +46,14 @@ def lively(name: str, values: np.ndarray, random: np.random.Generator) -> None:
         values[...] = random.standard_normal(values.shape) * sqrt(1 / taps)
 
 
-@pytest.mark.parametrize("target", ["llvm", pytest.param("cuda-emulated", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        pytest.param(name, target, marks=[pytest.mark.slow] if target != "llvm" or name in LARGE else [])
+        for name in NETS
+        for target in ("llvm", "cuda-emulated")
+    ],
+)
 def test_a_network_computes_what_numpy_computes(name: str, target: str) -> None:
     mod, params = testing.create_workload(NETS[name](), lively)
     main = mod.functions["main"]

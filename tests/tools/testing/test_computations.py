@@ -22,7 +22,7 @@ def test_a_seed_gives_the_same_program_again() -> None:
     assert len({random_computation_text(Seeded(seed)) for seed in SEEDS}) > 50
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:40])
 def test_a_program_does_nothing_that_is_excluded(seed: int) -> None:
     mod = random_computation(Seeded(seed))
     for size in (2, 5):
