@@ -15,7 +15,7 @@ gc.set_threshold(50_000, 20, 50)
 # How long an example takes says nothing on a shared machine.
 settings.register_profile("base", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", settings.get_profile("base"), max_examples=50)
-settings.register_profile("ci", settings.get_profile("base"), max_examples=20, derandomize=True)
+settings.register_profile("ci", settings.get_profile("base"), max_examples=15, derandomize=True)
 settings.register_profile("nightly", settings.get_profile("base"), max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 

@@ -107,7 +107,7 @@ def test_float64_is_rounded_as_numpy_rounds_it(target: str) -> None:
 @pytest.mark.parametrize("name", [name for name in SMALL_FLOATS if FLOAT_FORMATS[name].has_nan])
 @pytest.mark.parametrize("expression", ["$a + $b", "$a * $b", "$a / $b", "T.max($a, $b)", "T.min($a - $b, $a)"])
 def test_operators_are_rounded_after_each(name: str, expression: str) -> None:
-    a, b = pairs(name)
+    a, b = (part[::3] for part in pairs(name))  # each value of one side meets every third of the other
     found = results(elementwise([name, name], name, expression), [a, b], name)
     assert same(found["native"], found["oracle"])
 

@@ -39,7 +39,7 @@ def test_the_simplest_program_is_one_pointwise_block() -> None:
 def test_programs_have_all_that_schedules_must_cope_with() -> None:
     """Otherwise the property tests are of less than they seem to be of."""
     found: set[str] = set()
-    for seed in range(250):
+    for seed in range(150):
         mod = random_computation(Seeded(seed))
         found |= {"two functions"} if len(mod.functions) > 1 else set()
         for op in mod.op.walk():
