@@ -1,6 +1,6 @@
 """Every primitive leaves what a program computes as it is, or refuses and leaves the program as it is.
 
-`make fuzz` takes three thousand traces, a normal run one hundred and sixty. A case that fails is shown as a file that
+`make fuzz` takes three thousand traces, a normal run over a hundred. A case that fails is shown as a file that
 `stepwell-opt -p apply-schedule` runs.
 """
 
@@ -25,7 +25,7 @@ from stepwell.tools.testing.traces import (
 
 pytestmark = pytest.mark.fuzz
 
-EXAMPLES = max(20, (settings().max_examples or 0) // 12)
+EXAMPLES = max(15, (settings().max_examples or 0) // 12)
 LONGEST = 8
 
 FAMILIES = {
