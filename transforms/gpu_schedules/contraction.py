@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp
 from ..analysis.memories import LOCAL
@@ -19,7 +17,7 @@ from ..analysis.scopes import consumers, writes_of
 from ..schedule import Schedule
 from ..schedule.handles import BlockRV, LoopRV
 from .binding import extent_of, fused
-from .kernel import Access, Kernel
+from .kernel import Access, Kernel, block_of, element_bytes
 from .neighbours import is_epilogue, producer_of
 
 UNROLLED = 2
@@ -188,13 +186,13 @@ def _move_behind(sch: Schedule, kernel: Kernel, user: BlockRV, thread: LoopRV, t
         axes = _axes_of_reader(sch, user, writes_of(kernel.block)[0])
         sch.transform_layout(kernel.rv, ("write", 0), _divided(apart))
         by_axis = {axis: step for axis, step in zip(axes, apart, strict=True) if axis is not None}
-        sch.transform_block_layout(user, _divided([by_axis.get(axis) for axis in _block(sch, user).variables]))
+        sch.transform_block_layout(user, _divided([by_axis.get(axis) for axis in block_of(sch, user).variables]))
     sch.reverse_compute_at(user, thread)
 
 
 def _axes_of_reader(sch: Schedule, reader: BlockRV, buffer: SSAValue) -> list[SSAValue | None]:
     """At which axis a block reads each dimension of a buffer; None where that is a number."""
-    read = next(read for read in Kernel(reader, _block(sch, reader)).reads if read.buffer is buffer)
+    read = next(read for read in Kernel(reader, block_of(sch, reader)).reads if read.buffer is buffer)
     return [next((axis for axis in index.terms if isinstance(axis, SSAValue)), None) for index in read.indices]
 
 
@@ -213,7 +211,7 @@ def _last_of(sch: Schedule, loop: LoopRV, count: int) -> LoopRV:
 def _lanes(buffer: SSAValue, together: int | None) -> int:
     """How many elements of a buffer, of up to 16 bytes, its rows and those that are copied together are made of."""
     assert isinstance(buffer.type, MemRefType)
-    lanes = max(VECTOR_BYTES // dtype_of(buffer.type.element_type).bytes, 1)
+    lanes = max(VECTOR_BYTES // element_bytes(buffer), 1)
     return 1 if together is None else math.gcd(lanes, together, buffer.type.get_shape()[-1])
 
 
@@ -255,7 +253,7 @@ def _turn(sch: Schedule, copy: BlockRV, read: Access, tiles: Sequence[Tile]) -> 
     along = [n for n, index in enumerate(read.indices) if any(tile.axis in index.terms for tile in tiles)]
     if len(along) != 1 or along[0] == len(read.indices) - 1:
         return False
-    rank, bytes = len(read.indices), dtype_of(cast("MemRefType[Attribute]", read.buffer.type).element_type).bytes
+    rank, bytes = len(read.indices), read.element_bytes()
     order = [*(n for n in range(rank) if n not in along), *along]
     sch.transform_layout(copy, ("write", 0), AffineMap(rank, 0, tuple(AffineExpr.dimension(n) for n in order)))
     sch.storage_align(copy, 0, -2, BANK_BYTES // bytes, VECTOR_BYTES // bytes)
@@ -267,12 +265,6 @@ def _through_registers(sch: Schedule, copy: BlockRV, thread: LoopRV) -> LoopRV:
     held = sch.cache_read(copy, 0, LOCAL, [copy])
     sch.compute_at(held, thread)
     return sch.get_loops(held)[-1]
-
-
-def _block(sch: Schedule, block: BlockRV) -> BlockOp:
-    op = sch.get(block)
-    assert isinstance(op, BlockOp)
-    return op
 
 
 def _depth(sch: Schedule, block: BlockRV, place: LoopRV) -> int:

@@ -7,10 +7,8 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
-from ...core.dtypes import dtype_of
 from ...core.gpu import STATIC_SHARED_BYTES
 from ..analysis.index import Lin
 from ..schedule import Schedule
@@ -86,14 +84,13 @@ def _depth(
 
 def _bytes(read: Access, sizes: Mapping[SSAValue, int], tiled: Container[SSAValue]) -> int:
     """How much memory what is read takes, if axes take so many values, others one, and rows along a tile are longer."""
-    assert isinstance(read.buffer.type, MemRefType)
     extents, rows = list[int](), list[int]()
     for index in read.indices:
         axes = {axis: abs(k) for axis, k in index.terms.items() if isinstance(axis, SSAValue)}
         extents.append(1 + sum(k * (sizes.get(axis, 1) - 1) for axis, k in axes.items()))
         if not any(axis in tiled for axis in axes):
             rows.append(extents[-1])
-    return math.prod(extents) * dtype_of(read.buffer.type.element_type).bytes + math.prod(rows) * VECTOR_BYTES
+    return math.prod(extents) * read.element_bytes() + math.prod(rows) * VECTOR_BYTES
 
 
 def _moved(kernel: Kernel, image: Access) -> list[SSAValue]:

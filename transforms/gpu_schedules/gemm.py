@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
-from ...core.dtypes import dtype_of
 from ..schedule import Schedule
 from .contraction import VECTOR_BYTES, Contraction, Tile, contract
 from .kernel import Access, Kernel
@@ -98,8 +96,7 @@ def in_runs(tile: Tile, read: Access) -> Tile:
     """A tile in which each thread has runs of 16 bytes of what is read along it, and its neighbours have those between:
     what a warp reads at once is next to each other.
     """
-    assert isinstance(read.buffer.type, MemRefType)
-    return replace(tile, parts=max(tile.each * dtype_of(read.buffer.type.element_type).bytes // VECTOR_BYTES, 1))
+    return replace(tile, parts=max(tile.each * read.element_bytes() // VECTOR_BYTES, 1))
 
 
 def longest(kernel: Kernel, axes: list[SSAValue]) -> SSAValue:

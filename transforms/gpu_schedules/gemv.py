@@ -28,9 +28,8 @@ def gemv(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     matrix = own[0][0]
     decline_unless(matrix.fastest() in kernel.reduced, "neighbours in memory belong to different results")
     require_reduction(kernel)
-    spatial = kernel.loop_handles(sch, kernel.spatial)
+    spatial, _, steps = steps_inside(sch, kernel)
     decline_unless(spatial, "it has one result")
-    steps = steps_inside(sch, kernel)
     rows = fused(sch, spatial)
     block, row = sch.split(rows, [None, min(ROWS, extent_of(sch, rows) or ROWS)])
     sch.bind(block, "blockIdx.x")

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import BlockArgument, SSAValue
 
 from ...dialects.tir import BlockOp, ForOp, LoadOp, StoreOp
 from ..analysis.index import Analyzer, Lin
 from ..analysis.scopes import ancestors, child_blocks, loops_around, only_child, reads_of, statements
 from ..analysis.threads import axis_of
+from ..lowering.types import byte_size
 from ..schedule import Schedule
 from ..schedule.handles import BlockRV, LoopRV
 
@@ -33,10 +34,20 @@ class Access:
         axis = _only_axis(self.indices[-1]) if self.indices else None
         return None if any(axis in index.terms for index in self.indices[:-1]) else axis
 
+    def element_bytes(self) -> int:
+        """How many bytes an element has."""
+        return element_bytes(self.buffer)
+
     def is_plain(self) -> bool:
         """Whether each index is an axis or a number, and no axis comes twice."""
         axes = [_only_axis(index) for index in self.indices if index.terms]
         return None not in axes and len(set(axes)) == len(axes)
+
+
+def element_bytes(buffer: SSAValue) -> int:
+    """How many bytes an element of a buffer has."""
+    assert isinstance(buffer.type, MemRefType)
+    return byte_size(buffer.type.element_type)
 
 
 def _only_axis(index: Lin) -> SSAValue | None:
@@ -175,6 +186,13 @@ class Kernel:
 def _sum(analyzer: Analyzer, index: SSAValue) -> Lin:
     """An index as a sum; lanes of a vector are no axis."""
     return Lin.of(index) if isinstance(index.type, VectorType) else analyzer.lin(index)
+
+
+def block_of(sch: Schedule, block: BlockRV) -> BlockOp:
+    """The block that a handle is of."""
+    op = sch.get(block)
+    assert isinstance(op, BlockOp)
+    return op
 
 
 def handle_of(sch: Schedule, function: str, block: BlockOp) -> BlockRV:

@@ -9,7 +9,7 @@ from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
 from ..analysis.scopes import comes_before, consumers, producers, reads_of, root_buffer, scope_of, writes_of
 from ..schedule import Schedule
 from ..schedule.handles import BlockRV
-from .kernel import Kernel, is_in_kernel
+from .kernel import Kernel, block_of, is_in_kernel
 
 
 def is_epilogue(kernel: Kernel, user: BlockOp) -> bool:
@@ -46,8 +46,7 @@ def is_prologue(producer: BlockOp, user: BlockOp) -> bool:
 
 def producer_of(sch: Schedule, block: BlockRV, buffer: SSAValue) -> BlockRV | None:
     """The block that computes elements of a buffer for this one alone, each by itself, if it may be moved here."""
-    op = sch.get(block)
-    assert isinstance(op, BlockOp)
+    op = block_of(sch, block)
     for handle, producer in zip(sch.get_producers(block), producers(op), strict=True):
         if buffer in writes_of(producer):
             return handle if is_prologue(producer, op) else None

@@ -9,7 +9,7 @@ from ..analysis.scopes import Scope, scope_of, writes_of
 from ..schedule import Schedule
 from ..schedule.handles import BlockRV, LoopRV
 from .binding import THREADS, fused
-from .kernel import Kernel, handle_of, is_in_kernel
+from .kernel import Kernel, block_of, handle_of, is_in_kernel
 from .reduction import PARTS, parts_of, require_reduction, share_columns, share_steps, threads_for
 from .results import decline_unless
 
@@ -66,9 +66,7 @@ def _kernel(sch: Schedule, block: BlockOp) -> Kernel:
 
 def _steps(sch: Schedule, kernel: Kernel) -> list[LoopRV]:
     """The loops of a reduction, when it has been moved to its row."""
-    block = sch.get(kernel.rv)
-    assert isinstance(block, BlockOp)
-    moved = Kernel(kernel.rv, block)
+    moved = Kernel(kernel.rv, block_of(sch, kernel.rv))
     return moved.loop_handles(sch, moved.reduced)
 
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from ...dialects.tir import BlockOp
 from ..analysis.thread_reductions import ThreadReductionError, thread_reduction
 from ..schedule import Schedule
 from ..schedule.handles import BlockRV, LoopRV
 from ..tir_lower_thread_reductions import plan_result
 from .binding import THREADS, extent_of, fused
-from .kernel import Kernel
+from .kernel import Kernel, block_of
 from .results import DeclineError, decline_unless
 
 LEAST = 32
@@ -43,7 +42,7 @@ def reduction(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
         decline_unless(results is not None and results < BLOCKS * THREADS, "a thread for each result is as good")
     elif not _is_along_steps(kernel):
         decline_unless(results is not None and results < MANY, "neighbours in memory are not known, of many results")
-    _divide(sch, kernel.rv, *_loops(sch, kernel, column))
+    _divide(sch, kernel.rv, *steps_inside(sch, kernel, column))
     return ()
 
 
@@ -55,7 +54,7 @@ def reduction_by_blocks(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     require_reduction(kernel)
     parts = parts_of(kernel)
     decline_unless(parts >= PARTS, "its steps are too few, or its results too many, for several blocks for each result")
-    _, found, steps = _loops(sch, kernel, column_of(kernel))
+    _, found, steps = steps_inside(sch, kernel, column_of(kernel))
     part, _ = sch.split(fused(sch, steps), [parts, None])
     partial = sch.rfactor(part, 0)
     *grid, part, inner = sch.get_loops(partial)
@@ -85,7 +84,9 @@ def _fastest(kernel: Kernel) -> set[SSAValue | None]:
     return {read.fastest() for read in kernel.reads if len(read.axes()) == most}
 
 
-def _loops(sch: Schedule, kernel: Kernel, column: SSAValue | None) -> tuple[list[LoopRV], list[LoopRV], list[LoopRV]]:
+def steps_inside(
+    sch: Schedule, kernel: Kernel, column: SSAValue | None = None
+) -> tuple[list[LoopRV], list[LoopRV], list[LoopRV]]:
     """The loops of a reduction, moved so that they stand in this order: of its results, but for the column, of the
     column, if there is one, and of its steps."""
     others = [axis for axis in kernel.spatial if axis is not column]
@@ -140,13 +141,6 @@ def require_reduction(kernel: Kernel) -> None:
     decline_unless(steps is None or steps >= LEAST, f"it has {steps} steps, less than {LEAST}")
 
 
-def steps_inside(sch: Schedule, kernel: Kernel) -> list[LoopRV]:
-    """The loops of the steps of a reduction, moved inside of those of its results."""
-    spatial, steps = kernel.groups_of_loops(sch, kernel.spatial, kernel.reduced)
-    sch.reorder(*spatial, *steps)
-    return steps
-
-
 def share_steps(
     sch: Schedule, block: BlockRV, steps: Sequence[LoopRV], most: int = THREADS, axis: str = "threadIdx.x"
 ) -> None:
@@ -157,10 +151,8 @@ def share_steps(
     loop = fused(sch, steps)
     _, thread = sch.split(loop, [None, threads_for(extent_of(sch, loop), most)])
     sch.bind(thread, axis)
-    op = sch.get(block)
-    assert isinstance(op, BlockOp)
     try:
-        together = thread_reduction(op)
+        together = thread_reduction(block_of(sch, block))
         if together is not None:
             plan_result(together)
     except ThreadReductionError as error:

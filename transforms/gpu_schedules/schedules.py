@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...core.errors import ScheduleError
 from ...dialects.schedule import TraceOp
-from ...dialects.tir import BlockOp, FuncOp
+from ...dialects.tir import FuncOp
 from ...module import Module
 from ..analysis.scopes import child_blocks
 from ..analysis.threads import axis_of
@@ -23,7 +23,7 @@ from .fallback import one_thread, outer_loops, parallel_loops
 from .gemm import gemm
 from .gemv import gemv
 from .inline import inline_producers
-from .kernel import Kernel, handle_of, is_in_kernel, kernel_around
+from .kernel import Kernel, block_of, handle_of, is_in_kernel, kernel_around
 from .normalization import normalization
 from .reduction import reduction, reduction_by_blocks
 from .results import Applied, Declined, DeclineError, Rule, decline_unless
@@ -170,8 +170,7 @@ class _Search:
         """Schedule a block by the first rule that does not decline."""
         for name, rule in RULES.items():
             trial = self.sch.copy()
-            block = trial.get(kernel.rv)
-            assert isinstance(block, BlockOp)
+            block = block_of(trial, kernel.rv)
             try:
                 others = rule(trial, Kernel(kernel.rv, block))
                 decline_unless(is_in_kernel(block), "it is in no loop over blocks or threads")
