@@ -14,7 +14,7 @@ from ...core.errors import ArgumentError, ExecutionError, LinkError
 from ..runtime.memory import array_at
 from ..runtime.packed import get_global_func
 from .memory import Fault, Memory, Pointer, Races, View, allocate, compact_strides, constant
-from .numerics import round_to
+from .numerics import maximum, minimum, round_to
 
 MAX_ROUNDS = 10_000_000
 """How many rounds the `while` loops of one call may take together."""
@@ -233,20 +233,7 @@ def check_noalias(callee: str, views: Sequence[tuple[str, bool, View | Pointer]]
                 raise Fault(f"{callee} promises that its buffers do not overlap, but {other} and {name} do")
 
 
-def _least(a: Any, b: Any) -> Any:
-    """The less of two numbers; NaN if one is NaN, and -0 is less than 0, so the order does not matter."""
-    if a != a or b != b:
-        return a if a != a else b
-    return a if a < b or (a == b and np.signbit(float(a))) else b
-
-
-def _most(a: Any, b: Any) -> Any:
-    if a != a or b != b:
-        return a if a != a else b
-    return a if a > b or (a == b and not np.signbit(float(a))) else b
-
-
-_ATOMIC: Mapping[str, Callable[[Any, Any], Any]] = {"add": np.add, "min": _least, "max": _most}
+_ATOMIC: Mapping[str, Callable[[Any, Any], Any]] = {"add": np.add, "min": minimum, "max": maximum}
 
 
 def atomic(kind: str, dtype: str, where: Pointer | int | None, value: Any) -> Any:
