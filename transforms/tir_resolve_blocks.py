@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Region, SSAValue
@@ -33,7 +31,6 @@ from .lowering.types import ALIGNED, BLOCK
 _STATEMENTS = (StoreOp, ForOp, IfOp, WhileOp, AttrOp, EvaluateOp, CallExternOp, CallIntrinOp)
 
 
-@dataclass(frozen=True)
 class TirResolveBlocksPass(ModulePass):
     """Replace each block by its statements: axes by what they are bound to, predicate and init by `tir.if`.
 
