@@ -28,6 +28,7 @@ from ...dialects.tir import (
 from .accesses import plus
 from .aliases import is_concurrent
 from .expressions import NOT, OR, TERNARY, Expr
+from .writer import name_in_comment
 
 if TYPE_CHECKING:
     from .functions import FunctionCompiler
@@ -191,10 +192,10 @@ def _block(f: FunctionCompiler, op: BlockOp) -> None:
         f.ranges.same(variable, axis.binding)
         if value.is_simple:
             w.set(variable, value)
-            bound.append(f"{axis.name} = {value.text}")
+            bound.append(f"{name_in_comment(axis.name)} = {value.text}")
         else:
             w.bind(variable, value, axis.name)
-    w.line(f"# block {op.block_name.data}{': ' if bound else ''}{', '.join(bound)}".replace("\n", " "))
+    w.line(f"# block {name_in_comment(op.block_name.data)}{': ' if bound else ''}{', '.join(bound)}")
     if op.predicate is None:
         _instance(f, op)
         return

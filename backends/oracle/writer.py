@@ -20,6 +20,9 @@ from .expressions import RULES, Expr, literal
 Line = tuple[int, str, Operation | None]
 """Indentation, text, and the op that it is there for."""
 
+_ENDS_A_LINE = frozenset("\n\r\f\0")
+"""Characters that end a line or the text for Python's compiler, or start its indentation anew."""
+
 _INT64 = DType("int", 64)
 _INLINE_LENGTH = 80
 _LOOPS_PER_FRAME = 15  # CPython allows 20 statically nested blocks, lanes of vectors among them
@@ -55,6 +58,8 @@ class Writer:
     # Lines
 
     def line(self, text: str) -> None:
+        """Write one line; names of the program stand in it as results of `name`, `name_in_comment` or `repr`."""
+        assert _ENDS_A_LINE.isdisjoint(text), f"a line of generated Python holds the end of a line: {text!r}"
         self._frames[-1].body.append((self._indent, text, self.op))
 
     @contextmanager
@@ -193,6 +198,11 @@ class Writer:
     def is_dead(self, op: Operation) -> bool:
         """Whether nobody needs `op`."""
         return op in self._dead
+
+
+def name_in_comment(name: str) -> str:
+    """The text of a program's name in a comment: the name if all its characters are printable ASCII, else a literal."""
+    return name if name.isascii() and name.isprintable() else ascii(name)
 
 
 def dead_ops(root: Operation) -> set[Operation]:
