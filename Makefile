@@ -9,7 +9,6 @@ PYTEST := $(BIN)/python -m pytest
 # What `make demo` shows landing by landing.
 DEMO := examples/vector_add.py
 EXAMPLES := $(wildcard examples/*.py)
-SOURCES := $(wildcard *.py) backends core dialects expressions frontends operators tools transforms
 
 .PHONY: help demo test lint types wheel check fuzz slow peer-test onnx-suite gpu-suite bench dev clean
 .DEFAULT_GOAL := help

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from .frontends.onnx import from_onnx
     from .frontends.tvmscript import parse_tvmscript
     from .module import Module
-    from .transforms.gpu_schedules import schedule_gpu
+    from .schedule import Schedule
+    from .schedule.gpu import schedule_gpu
     from .transforms.pipelines import apply_passes
-    from .transforms.schedule import Schedule
 
 __all__ = [
     "ArgumentError",
@@ -81,7 +81,7 @@ _HOMES = {
     "Executable": ".backends.graph",
     "GraphExecutor": ".backends.graph",
     "Module": ".module",
-    "Schedule": ".transforms.schedule",
+    "Schedule": ".schedule",
     "apply_passes": ".transforms.pipelines",
     "build": ".backends.build",
     "build_graph": ".backends.graph",
@@ -94,7 +94,7 @@ _HOMES = {
     "parse_mlir": ".frontends.mlir",
     "parse_tvmscript": ".frontends.tvmscript",
     "register_func": ".backends.runtime",
-    "schedule_gpu": ".transforms.gpu_schedules",
+    "schedule_gpu": ".schedule.gpu",
 }
 _MODULES = {"nd": ".backends.devices.nd", "relay": ".frontends.relay", "te": ".frontends.te"}
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ("backends", "core", "dialects", "expressions", "frontends", "operators", "tools", "transforms")
+SOURCE = tuple(sorted(init.parent.name for init in ROOT.glob("*/__init__.py")))
 
 
 def link_package() -> None:

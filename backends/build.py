@@ -28,7 +28,7 @@ def _symbols(module: Module, target: Target) -> dict[str, int]:
     """The addresses of the C functions that graphs call."""
     if not has_graphs(module.op):
         return {}
-    from ..transforms.libraries import library_symbols
+    from ..transforms.relay.libraries import library_symbols
 
     return library_symbols(module, target)
 

@@ -19,8 +19,8 @@ from xdsl.context import Context
 
 from stepwell import Module, parse_tvmscript
 from stepwell.tools.testing.corpus import Program, scheduled_programs, script_programs
-from stepwell.transforms.tir_resolve_blocks import TirResolveBlocksPass
-from stepwell.transforms.tir_simplify import TirSimplifyPass
+from stepwell.transforms.tir.resolve_blocks import TirResolveBlocksPass
+from stepwell.transforms.tir.simplify import TirSimplifyPass
 
 
 def _count(module: Module, name: str | None = None) -> int:

@@ -20,8 +20,8 @@ from typing import Any
 from stepwell import te
 from stepwell.backends.llvm import compile_module, emit_module
 from stepwell.tools.testing.te import CASES
-from stepwell.transforms.convert_te_to_tir import ConvertTeToTirPass
 from stepwell.transforms.pipelines import lower, run_pipeline
+from stepwell.transforms.te.to_tir import ConvertTeToTirPass
 
 STAGES = ("expression", "te", "tir", "upstream", "LLVM text", "LLVM")
 

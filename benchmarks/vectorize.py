@@ -25,7 +25,7 @@ import numpy as np
 from stepwell import Module, te
 from stepwell.backends.llvm import compile_module
 from stepwell.transforms.pipelines import LANDINGS, run_pipeline
-from stepwell.transforms.tir_vectorize_loops import TirVectorizeLoopsPass
+from stepwell.transforms.tir.vectorize_loops import TirVectorizeLoopsPass
 
 Kernel = tuple[Module, list[Any], Callable[..., Any] | None]
 

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Operation
 from xdsl.utils.lexer import Input
 from xdsl.utils.lexer import Span as XdslSpan
 
-from .errors import ParseError
+from .errors import ParseError, UnsupportedError
 
 _LINE_END = re.compile(r"\r\n?|\n")  # Python's line ends; str.splitlines knows more
 
@@ -79,3 +81,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`, did you mean 'x'?` for the nearest known name, or nothing."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f", did you mean {near[0]!r}?" if near else ""
+
+
+def where(op: Operation) -> str:
+    """`file.py:3:5: ` for an operation that knows its place in the source, else nothing."""
+    match op.location:
+        case FileLineColLoc(filename=file, line=line, column=column):
+            return f"{file.data}:{line.data}:{column.data}: error: "
+        case _:
+            return ""
+
+
+def unsupported(op: Operation, message: str) -> UnsupportedError:
+    """The error that says that `op` cannot be compiled, and where it was written."""
+    return UnsupportedError(f"{where(op)}{op.name}: {message}")

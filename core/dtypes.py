@@ -405,3 +405,13 @@ def extremes(dtype: DType) -> tuple[int | float, int | float]:
     if dtype.is_float and dtype.format.has_infinity:
         return -math.inf, math.inf
     return min_value(dtype), max_value(dtype)
+
+
+def with_element_type(type: Attribute, element: Attribute) -> Attribute:
+    """A scalar or a vector as `type`, of another element type."""
+    return VectorType(element, type.shape, type.scalable_dims) if isinstance(type, VectorType) else element
+
+
+def byte_size(type: Attribute) -> int:
+    """Bytes of one element in memory; what has less than one takes one."""
+    return dtype_of(type).bytes

@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from xdsl.ir import Dialect
 
 DIALECTS = {
-    "relay": "Relay",
-    "schedule": "Schedule",
-    "te": "Te",
-    "tir": "Tir",
+    "relay": "..operators.relay:Relay",
+    "schedule": ".schedule:Schedule",
+    "te": ".te:Te",
+    "tir": ".tir:Tir",
 }
-"""Every dialect of Stepwell: its name, which is its module's too, and the name of its `Dialect` value there."""
+"""Every dialect of Stepwell: its name, and the module that defines it with the name of its `Dialect` value.
+
+`relay` lies with the operators, of which its operations are made."""
 
 
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
@@ -46,4 +48,5 @@ def mlir_context() -> Context:
 
 
 def _load(name: str) -> Dialect:
-    return getattr(import_module(f".{name}", __name__), DIALECTS[name])
+    module, _, value = DIALECTS[name].partition(":")
+    return getattr(import_module(module, __name__), value)

@@ -4,9 +4,9 @@ It is the pass of examples/extending/stepwell-vectorize: visitors and nodes here
 """
 
 import stepwell.frontends.tvm as tvm
+from stepwell.analysis.dependence import carried_dependence
 from stepwell.frontends.tvm import te, tir
 from stepwell.script import tir as T
-from stepwell.transforms.analysis.dependence import carried_dependence
 
 
 @T.prim_func

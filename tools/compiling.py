@@ -12,10 +12,9 @@ from ..core.diagnostics import did_you_mean
 from ..core.dtypes import numpy_dtype
 from ..core.errors import OptionError, StepwellError
 from ..core.target import Target
-from ..dialects.relay import FuncOp, Size, dtype_of_tensor, normal_size, shape_of
 from ..frontends.mlir import parse_mlir
 from ..module import Module
-from ..transforms.convert_relay_to_tir import arrays_of
+from ..operators.relay import FuncOp, Size, dtype_of_tensor, normal_size, shape_of
 from ..transforms.pipelines import (
     LANDINGS,
     AfterPass,
@@ -25,6 +24,7 @@ from ..transforms.pipelines import (
     schedule_kernels,
     tir_to_launches,
 )
+from ..transforms.relay.to_tir import arrays_of
 from .arrays import read_arrays
 from .phases import Phases
 

@@ -28,7 +28,7 @@ from ..core.dtypes import dtype_of_numpy
 from ..core.errors import StepwellError, UnsupportedError
 from ..frontends.tvmscript import parse_tvmscript
 from ..module import Module
-from ..transforms.gpu_schedules import schedule_gpu
+from ..schedule.gpu import schedule_gpu
 from .testing.corpus import scheduled_programs, script_programs
 from .testing.operators import SAMPLES, Sample, program_of
 

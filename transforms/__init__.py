@@ -1,4 +1,7 @@
-"""One module per pass, named after it; `pipelines` orders them."""
+"""Passes, in one folder for each landing that they work on; `pipelines` orders them.
+
+`tir-simplify` is `TirSimplifyPass` in `tir/simplify.py`; `convert-te-to-tir` is `ConvertTeToTirPass` in `te/to_tir.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,46 +14,46 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
 PASSES: dict[str, str] = {
-    "apply-schedule": "ApplySchedulePass",
-    "contract-floats": "ContractFloatsPass",
-    "convert-relay-to-te": "ConvertRelayToTePass",
-    "convert-relay-to-tir": "ConvertRelayToTirPass",
-    "convert-te-to-tir": "ConvertTeToTirPass",
-    "convert-tir-to-scf": "ConvertTirToScfPass",
-    "gpu-merge-shared-memory": "GpuMergeSharedMemoryPass",
-    "gpu-outline-kernels": "GpuOutlineKernelsPass",
-    "legalize-small-floats": "LegalizeSmallFloatsPass",
-    "legalize-small-integers": "LegalizeSmallIntegersPass",
-    "relay-copy-results": "RelayCopyResultsPass",
-    "relay-eliminate-dead-code": "RelayEliminateDeadCodePass",
-    "relay-fold-constants": "RelayFoldConstantsPass",
-    "relay-fold-scale-axis": "RelayFoldScaleAxisPass",
-    "relay-fuse-operators": "RelayFuseOperatorsPass",
-    "relay-partition": "RelayPartitionPass",
-    "relay-infer-types": "RelayInferTypesPass",
-    "relay-plan-memory": "RelayPlanMemoryPass",
-    "relay-simplify": "RelaySimplifyPass",
-    "relay-simplify-inference": "RelaySimplifyInferencePass",
-    "te-inline": "TeInlinePass",
-    "tir-check-launches": "TirCheckLaunchesPass",
-    "tir-compact-buffers": "TirCompactBuffersPass",
-    "tir-distribute-threads": "TirDistributeThreadsPass",
-    "tir-insert-barriers": "TirInsertBarriersPass",
-    "tir-interleave-vthreads": "TirInterleaveVthreadsPass",
-    "tir-launch-blocks": "TirLaunchBlocksPass",
-    "tir-launch-threads": "TirLaunchThreadsPass",
-    "tir-lower-match-buffers": "TirLowerMatchBuffersPass",
-    "tir-lower-thread-reductions": "TirLowerThreadReductionsPass",
-    "tir-pad-buffers": "TirPadBuffersPass",
-    "tir-plan-allocations": "TirPlanAllocationsPass",
-    "tir-resolve-blocks": "TirResolveBlocksPass",
-    "tir-schedule-gpu": "TirScheduleGpuPass",
-    "tir-schedule-kernels": "TirScheduleKernelsPass",
-    "tir-simplify": "TirSimplifyPass",
-    "tir-unroll-loops": "TirUnrollLoopsPass",
-    "tir-vectorize-loops": "TirVectorizeLoopsPass",
+    "apply-schedule": "tir.apply_schedule",
+    "contract-floats": "upstream.contract_floats",
+    "convert-relay-to-te": "relay.to_te",
+    "convert-relay-to-tir": "relay.to_tir",
+    "convert-te-to-tir": "te.to_tir",
+    "convert-tir-to-scf": "tir.to_scf",
+    "gpu-merge-shared-memory": "gpu.merge_shared_memory",
+    "gpu-outline-kernels": "gpu.outline_kernels",
+    "legalize-small-floats": "upstream.legalize_small_floats",
+    "legalize-small-integers": "upstream.legalize_small_integers",
+    "relay-copy-results": "relay.copy_results",
+    "relay-eliminate-dead-code": "relay.eliminate_dead_code",
+    "relay-fold-constants": "relay.fold_constants",
+    "relay-fold-scale-axis": "relay.fold_scale_axis",
+    "relay-fuse-operators": "relay.fuse_operators",
+    "relay-infer-types": "relay.infer_types",
+    "relay-partition": "relay.partition",
+    "relay-plan-memory": "relay.plan_memory",
+    "relay-simplify": "relay.simplify",
+    "relay-simplify-inference": "relay.simplify_inference",
+    "te-inline": "te.inline",
+    "tir-check-launches": "tir.check_launches",
+    "tir-compact-buffers": "tir.compact_buffers",
+    "tir-distribute-threads": "tir.distribute_threads",
+    "tir-insert-barriers": "tir.insert_barriers",
+    "tir-interleave-vthreads": "tir.interleave_vthreads",
+    "tir-launch-blocks": "tir.launch_blocks",
+    "tir-launch-threads": "tir.launch_threads",
+    "tir-lower-match-buffers": "tir.lower_match_buffers",
+    "tir-lower-thread-reductions": "tir.lower_thread_reductions",
+    "tir-pad-buffers": "tir.pad_buffers",
+    "tir-plan-allocations": "tir.plan_allocations",
+    "tir-resolve-blocks": "tir.resolve_blocks",
+    "tir-schedule-gpu": "tir.schedule_gpu",
+    "tir-schedule-kernels": "tir.schedule_kernels",
+    "tir-simplify": "tir.simplify",
+    "tir-unroll-loops": "tir.unroll_loops",
+    "tir-vectorize-loops": "tir.vectorize_loops",
 }
-"""Every pass of Stepwell: its name, and its class in the module of that name (with underscores)."""
+"""Every pass of Stepwell: its name, and its module below this package."""
 
 
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
@@ -58,5 +61,10 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     return {name: partial(_load, name) for name in PASSES}
 
 
+def class_name(name: str) -> str:
+    """The class of the pass called `name`: `TirSimplifyPass` for `tir-simplify`."""
+    return "".join(word.capitalize() for word in name.split("-")) + "Pass"
+
+
 def _load(name: str) -> type[ModulePass]:
-    return getattr(import_module(f".{name.replace('-', '_')}", __name__), PASSES[name])
+    return getattr(import_module(f".{PASSES[name]}", __name__), class_name(name))

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from xdsl.ir import SSAValue
 
+from ..analysis.regions.access_regions import buffer_shape, infer_accesses
 from ..dialects.tir import Axis, TirBuilder
-from .analysis.access_regions import buffer_shape, infer_accesses
 
 
 @contextmanager

@@ -16,24 +16,15 @@ from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, OptionError
 from ...core.target import Target
-from ...dialects.relay import (
-    CallOp,
-    ConstantOp,
-    FuncOp,
-    IfOp,
-    Size,
-    SizeLimit,
-    dtype_of_tensor,
-    free_sizes,
-    shape_of,
-)
+from ...dialects.attributes import UNSHARED
 from ...expressions.sizes import evaluate_size
 from ...module import FunctionNotFoundError, Module
-from ...transforms.convert_relay_to_tir import arrays_of
-from ...transforms.libraries import libraries_of, library_symbols
+from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, Size, SizeLimit, dtype_of_tensor, free_sizes, shape_of
 from ...transforms.pipelines import AfterPass, lower, optimize_relay, relay_to_calls, run_pipeline
-from ...transforms.relay_partition import RelayPartitionPass
-from ...transforms.relay_plan_memory import ALIGNMENT, UNSHARED, offsets_of, workspace_of
+from ...transforms.relay.libraries import libraries_of, library_symbols
+from ...transforms.relay.partition import RelayPartitionPass
+from ...transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
+from ...transforms.relay.to_tir import arrays_of
 from ..devices.device import Device
 from ..devices.nd import HostArray, NDArray, empty_on
 from ..devices.nd import array as nd_array

@@ -17,8 +17,8 @@ from ...core.dtypes import dtype_of_numpy, numpy_dtype
 from ...core.target import Target
 from ...dialects import mlir_context
 from ...module import Module
-from ...transforms.libraries import library_symbols
-from ...transforms.relay_plan_memory import ALIGNMENT
+from ...transforms.relay.libraries import library_symbols
+from ...transforms.relay.plan_memory import ALIGNMENT
 from ..llvm.compile import link_code
 from ..llvm.saving import IMAGE, code_of, describe_code, read_code
 from ..runtime.archive import Archive, Chunks, reading, write_archive

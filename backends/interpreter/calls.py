@@ -6,9 +6,10 @@ from typing import Any
 
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 
+from ...analysis.threads.atomics import atomic_of
+from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp
 from ...module import Module
-from ...transforms.analysis.atomics import atomic_of
 from ..oracle import numerics
 from ..oracle.aliases import Writes
 from ..oracle.calls import dtype_name, libm, promises_noalias
@@ -30,7 +31,7 @@ class CallFunctions(WithState):
         callee = Module(interpreter.module).functions.get(name)
         if not isinstance(callee, FuncOp):
             raise unsupported(op, f"no function {name!r} in the module")
-        if promises_noalias(callee.attr("tir.noalias")):
+        if promises_noalias(callee.attr(TIR_NOALIAS)):
             writes = Writes({name: callee})
             views = [
                 (param, writes.parameter(callee, n), arg)

@@ -9,8 +9,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter
 
 from ...core.diagnostics import did_you_mean
-from ...dialects import relay, te, tir
+from ...dialects import te, tir
 from ...module import FunctionNotFoundError, Module
+from ...operators import relay
 from ..oracle.checks import Packed
 from .relay import RelayFunctions
 from .te import TeFunctions

@@ -13,7 +13,9 @@ from xdsl.ir import Attribute
 
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError
-from ...dialects.relay import (
+from ...expressions.sizes import evaluate_size
+from ...module import constants_of
+from ...operators.relay import (
     OPERATIONS,
     CallOp,
     ConstantOp,
@@ -25,8 +27,6 @@ from ...dialects.relay import (
     free_sizes,
     shape_of,
 )
-from ...expressions.sizes import evaluate_size
-from ...module import constants_of
 from ..oracle.program import location_of
 from ..runtime.arguments import describe
 from ..runtime.dlpack import from_dlpack

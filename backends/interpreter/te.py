@@ -20,6 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.dtypes import dtype_of
 from ...dialects import te
+from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.te import tensor_type_of
 from ...dialects.tir import Mixed, SymbolOp
 from ..oracle.calls import promises_noalias
@@ -186,7 +187,7 @@ def _signature(func: te.FuncOp) -> FunctionSignature:
     """What callers of a function must pass."""
     parameters = tuple(map(_parameter, func.params))
     attrs = {} if func.func_attrs is None else func.func_attrs.data
-    return FunctionSignature(func.sym_name.data, parameters, None, promises_noalias(attrs.get("tir.noalias")))
+    return FunctionSignature(func.sym_name.data, parameters, None, promises_noalias(attrs.get(TIR_NOALIAS)))
 
 
 def _parameter(param: SSAValue) -> Parameter:

@@ -12,12 +12,12 @@ from typing import Any
 
 from ...core.errors import PluginError
 from ...core.target import Target
-from ...dialects.relay import OperatorOp, dtype_of_tensor, shape_of
 from ...expressions import functions as scalar
 from ...expressions.expr import IntImm, PrimExpr, cast, const
 from ...expressions.extern import Buffer, BufferPointer, ExternCall, call_extern, extern, for_each
 from ...expressions.tensor import Tensor
-from ...transforms.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
+from ...operators.relay import OperatorOp, dtype_of_tensor, shape_of
+from ...transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
 from .products import batch_of, is_one, sizes_of, sizes_of_dense
 
 # Values of the enumerations of cblas.h.

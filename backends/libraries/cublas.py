@@ -9,11 +9,11 @@ from functools import cache
 
 from ...core.errors import DeviceError
 from ...core.target import Target
-from ...dialects.relay import OperatorOp, dtype_of_tensor
 from ...expressions.expr import PrimExpr, cast, const
 from ...expressions.extern import Buffer, ExternCall, call_extern, extern
 from ...expressions.tensor import Tensor
-from ...transforms.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
+from ...operators.relay import OperatorOp, dtype_of_tensor
+from ...transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
 from ..devices.calls import c_function
 from ..devices.device import Device
 from .nvidia import Place, load

@@ -14,14 +14,14 @@ import numpy as np
 
 from ...core.errors import DeviceError, PluginError
 from ...core.target import Target
-from ...dialects.relay import FuncOp, OperatorOp, dtype_of_tensor, shape_of
 from ...dialects.te import FuncOp as TeFuncOp
 from ...expressions.expr import cast, const
 from ...expressions.extern import Buffer, ExternCall, call_extern, extern
 from ...expressions.tensor import Tensor
 from ...operators import operator_of
+from ...operators.relay import FuncOp, OperatorOp, dtype_of_tensor, shape_of
 from ...operators.windows import each_dimension, paddings
-from ...transforms.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
+from ...transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
 from ..devices.calls import c_function
 from ..devices.device import Device
 from ..devices.nd import DeviceArray, empty_on

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...core.dtypes import is_small_float
 from ...core.errors import UnsupportedError
-from ...transforms.lowering.module import NOALIAS, NOINLINE, PACKED
+from ...dialects.attributes import NOALIAS, NOINLINE, PACKED
 from . import small_floats
 from .function import FunctionEmitter, Lowerings, Module, call, symbol, unsupported
 from .memref import read, start, to_memory, write

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import cf, scf
 from xdsl.ir import Attribute, Block
 
+from ...dialects.attributes import ABOUT_ARGUMENT
 from ..runtime.signature import Failure
 from .function import FunctionEmitter, Lowerings, Value, unsupported
 from .types import constant, register_type
@@ -161,7 +162,7 @@ def _while(f: FunctionEmitter, op: scf.WhileOp) -> None:
 
 
 def _assert(f: FunctionEmitter, op: cf.AssertOp) -> None:
-    about_argument = "stepwell.argument" in op.attributes
+    about_argument = ABOUT_ARGUMENT in op.attributes
     message = op.msg.data if about_argument else f"assertion failed: {op.msg.data}"
     f.check(f.operand(op.arg), str(f.module.failure(Failure(message, about_argument))))
 

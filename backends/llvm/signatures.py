@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue, Use
 
 from ...core.dtypes import dtype_of, parse_dtype
 from ...core.errors import UnsupportedError
-from ...transforms.lowering.module import DTYPE, NAME, NOALIAS, PACKED
+from ...dialects.attributes import DTYPE, NAME, NOALIAS, PACKED
 from ..runtime.signature import (
     BufferParameter,
     FunctionSignature,

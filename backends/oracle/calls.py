@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...analysis.threads.atomics import atomic_of
+from ...analysis.threads.axes import team_of
+from ...analysis.threads.barriers import is_barrier
+from ...analysis.threads.shuffles import ALL_LANES, is_active_mask
 from ...core.dtypes import dtype_of
+from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp, HandleType
-from ...transforms.analysis.atomics import atomic_of
-from ...transforms.analysis.shuffles import ALL_LANES, is_active_mask
-from ...transforms.analysis.threads import team_of
-from ...transforms.lowering.launches import is_barrier
 from .aliases import Writes
 from .expressions import Expr, by_way_of_f32, call
 from .program import unsupported
@@ -54,7 +55,7 @@ def _call(f: FunctionCompiler, op: CallOp) -> None:
     if callee is None:
         raise unsupported(op, f"no function {name!r} in the module")
     args = [_argument(f, a) for a in op.args]
-    if f.program.check and promises_noalias(callee.attr("tir.noalias")):
+    if f.program.check and promises_noalias(callee.attr(TIR_NOALIAS)):
         _check_noalias(f, op, callee, args)
     strand = [f.strand or "0"] if f.program.check and name in f.program.concurrent else []
     _finish(f, op, call(f.program.names[name], "run", *strand, *args))

@@ -11,14 +11,14 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...analysis.threads.axes import is_thread_loop
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import dtype_of
 from ...core.errors import ArgumentError, UndefinedBehaviorError, UnsupportedError
+from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import DYNAMIC, FuncOp, HandleType, MatchBufferOp
 from ...module import FunctionNotFoundError, Module
-from ...transforms.analysis.threads import is_thread_loop
-from ...transforms.lowering.exchanges import exchange_in_memory
-from ...transforms.tir_distribute_threads import distribute_threads
+from ...transforms.tir.distribute_threads import distribute_threads
 from ..runtime.arguments import ArgumentPacker
 from ..runtime.library import Library
 from ..runtime.signature import BufferParameter, FunctionSignature, HandleParameter, Parameter, ScalarParameter
@@ -26,6 +26,7 @@ from . import checks, numerics
 from .aliases import Writes
 from .calls import promises_noalias
 from .checks import Packed, Run
+from .exchanges import exchange_in_memory
 from .functions import FunctionCompiler
 from .memory import Fault, view_of_array
 from .program import Program, location_of
@@ -236,7 +237,7 @@ def signature_of(func: FuncOp, writes: Writes) -> FunctionSignature:
     )
     result = func.result_type
     dtype = None if result is None else "handle" if isinstance(result, HandleType) else dtype_of(result).name
-    return FunctionSignature(func.sym_name.data, parameters, dtype, promises_noalias(func.attr("tir.noalias")))
+    return FunctionSignature(func.sym_name.data, parameters, dtype, promises_noalias(func.attr(TIR_NOALIAS)))
 
 
 def _match_of(value: SSAValue) -> MatchBufferOp | None:

@@ -98,13 +98,13 @@ class Canonicalizes(HasCanonicalizationPatternsTrait):
     """The op has patterns of `canonicalize`, in `transforms.canonicalization.tir`."""
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
-        from ...transforms.canonicalization.tir import PATTERNS
+        from .canonicalization import PATTERNS
 
         return PATTERNS[op]
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from ...transforms.canonicalization.tir import PATTERNS
+        from .canonicalization import PATTERNS
 
         return tuple(pattern for patterns in PATTERNS.values() for pattern in patterns)
 

@@ -12,9 +12,9 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import numpy_dtype
-from ...dialects.relay import RelayBuilder, Size, SizeLimit, dtype_of_tensor, result_types, shape_of, tensor_type
 from ...operators import operator_of
 from ...operators.attributes import checked_attributes
+from ...operators.relay import RelayBuilder, Size, SizeLimit, dtype_of_tensor, result_types, shape_of, tensor_type
 from .errors import OnnxError, OnnxUnsupportedError
 from .graph import Array
 from .symbols import Symbol, is_from, size, symbols, without_number

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, SSAValue
 
+from ...analysis.names import fresh_name
 from ...core.errors import StepwellError
-from ...dialects.relay import RESULT_NAMES, SIZE_LIMITS, ConstantOp, FuncOp, ReturnOp, Size, tensor_type
 from ...dialects.tir.base import strings
 from ...expressions.errors import TeError
 from ...module import Module
-from ...transforms.analysis.names import fresh_name
+from ...operators.relay import RESULT_NAMES, SIZE_LIMITS, ConstantOp, FuncOp, ReturnOp, Size, tensor_type
 from .building import Builder
 from .call import Call
 from .errors import OnnxError, OnnxUnsupportedError, located

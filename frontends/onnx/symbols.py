@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.relay import Size, normal_size
 from ...expressions.expr import SizeVar
 from ...expressions.sizes import Sum, normal_form, size_of
+from ...operators.relay import Size, normal_size
 from .graph import Array
 
 

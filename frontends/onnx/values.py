@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...core.dtypes import SCALAR_DTYPES
-from ...dialects.relay import Size, dtype_of_tensor, shape_of
+from ...operators.relay import Size, dtype_of_tensor, shape_of
 from .errors import OnnxUnsupportedError
 from .graph import Array, SequenceType, TensorType, ValueType, dtype_name
 from .symbols import Symbol, size, symbols

@@ -15,7 +15,11 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ...core.dtypes import numpy_dtype
 from ...core.errors import OptionError
 from ...core.xdsl_compat import hint
-from ...dialects.relay import (
+from ...dialects.tir.base import strings
+from ...expressions.errors import TeError
+from ...module import Module
+from ...operators.completion import missing_operands
+from ...operators.relay import (
     CallOp,
     FuncOp,
     IfOp,
@@ -26,10 +30,6 @@ from ...dialects.relay import (
     shape_of,
     tensor_type,
 )
-from ...dialects.tir.base import strings
-from ...expressions.errors import TeError
-from ...module import Module
-from ...operators.completion import missing_operands
 from .expr import (
     Call,
     Constant,

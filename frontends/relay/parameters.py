@@ -12,9 +12,9 @@ from xdsl.rewriter import InsertPoint
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import dtype_of_numpy
 from ...core.errors import ArgumentError
-from ...dialects.relay import FuncOp, RelayBuilder, tensor_type
 from ...dialects.tir.base import strings
 from ...module import Module
+from ...operators.relay import FuncOp, RelayBuilder, tensor_type
 
 
 def bind_parameters(mod: Module, arrays: Mapping[str, npt.NDArray[Any]], entry: str = "main") -> Module:

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from ...core.dtypes import parse_dtype
 from ...core.errors import OptionError
-from ...dialects.relay import Size, normal_size
 from ...expressions.expr import PrimExpr, as_expr
 from ...expressions.sizes import size_text
+from ...operators.relay import Size, normal_size
 
 _numbers = count()
 

@@ -9,6 +9,8 @@ from itertools import takewhile
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
+from ...analysis.names import buffer_name
+from ...analysis.scopes import depends_on, writes_of
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import hint
 from ...dialects.tir import BlockOp, BufferOp, ForOp, Mixed
@@ -17,10 +19,8 @@ from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, Var
 from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, ordered
-from ...transforms.analysis.names import buffer_name
-from ...transforms.analysis.scopes import depends_on, writes_of
-from ...transforms.schedule import Schedule as TirSchedule
-from ...transforms.schedule.handles import BlockRV, LoopRV
+from ...schedule import Schedule as TirSchedule
+from ...schedule.handles import BlockRV, LoopRV
 from .prim_func import create_prim_func
 from .schedule import Schedule
 from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage

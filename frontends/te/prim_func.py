@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir.annotations import annotation_value
 from ...expressions.errors import TeError
 from ...expressions.expr import Var
@@ -13,8 +14,8 @@ from ...expressions.index_dtype import with_index_dtype
 from ...expressions.tensor import Tensor
 from ...expressions.write import FunctionWriter
 from ...module import Module
-from ...transforms.convert_te_to_tir import ConvertTeToTirPass
 from ...transforms.pipelines import run_pipeline
+from ...transforms.te.to_tir import ConvertTeToTirPass
 
 
 def create_te_func(
@@ -28,7 +29,7 @@ def create_te_func(
     params = _checked(args)
     if index_dtype_override is not None:
         params = with_index_dtype(params, index_dtype_override)
-    func = FunctionWriter(name, params, {"tir.noalias": annotation_value(True)}).write()
+    func = FunctionWriter(name, params, {TIR_NOALIAS: annotation_value(True)}).write()
     return Module(ModuleOp([func]))
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.regions.access_regions import infer_accesses
 from ...core.diagnostics import Span
 from ...core.dtypes import DType, dtype_of, promote, type_of
 from ...core.errors import PassError
@@ -23,8 +24,7 @@ from ...dialects.tir import (
     Mixed,
     Operand,
 )
-from ...transforms.analysis.access_regions import infer_accesses
-from ...transforms.analysis.tree import is_expression
+from ...dialects.tir.tree import is_expression
 from . import syntax
 from .buffers import region_of
 from .context import Context, location_of

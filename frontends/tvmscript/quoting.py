@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.diagnostics import Span
 from ...dialects.tir import HandleType, constant_value
-from ...transforms.analysis.tree import is_expression, is_pure_expression
+from ...dialects.tir.tree import is_expression, is_pure_expression
 from .values import Box, Element, Quoted, Value
 
 if TYPE_CHECKING:

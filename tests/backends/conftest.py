@@ -16,7 +16,7 @@ from stepwell.backends.runtime import Library
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.transforms.legalize_small_floats import LegalizeSmallFloatsPass
+from stepwell.transforms.upstream.legalize_small_floats import LegalizeSmallFloatsPass
 
 
 def _parse(text: str) -> ModuleOp:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from stepwell.dialects import get_all_dialects
+from stepwell.schedule import Schedule
 from stepwell.tools.docs.docstrings import describe
 from stepwell.tools.docs.primitives import ALL_EXAMPLES, primitives_page, scheduled
 from stepwell.tools.testing.scheduling import check_computes_the_same
-from stepwell.transforms.schedule import Schedule
 
 PAGE = Path(__file__).parents[2] / "docs/primitives.md"
 

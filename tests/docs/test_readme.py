@@ -10,9 +10,9 @@ import pytest
 
 import stepwell
 from stepwell.dialects import DIALECTS, get_all_dialects
+from stepwell.schedule.session import LATER
 from stepwell.transforms import PASSES
 from stepwell.transforms.pipelines import lower
-from stepwell.transforms.schedule.session import LATER
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.dialects.relay import normal_size
 from stepwell.expressions.sizes import evaluate_size
+from stepwell.operators.relay import normal_size
 
 NAMES = ("n", "m", "k")
 

@@ -13,12 +13,12 @@ from stepwell import Module, build
 from stepwell.backends.interpreter import interpret, register_implementations
 from stepwell.backends.interpreter.regions import scope
 from stepwell.core.dtypes import numpy_dtype
-from stepwell.dialects.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, shape_of
 from stepwell.frontends.mlir import parse_mlir
+from stepwell.operators.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, shape_of
 from stepwell.tools.testing.graphs import Graph, graphs
-from stepwell.transforms.convert_relay_to_tir import arrays_of
 from stepwell.transforms.pipelines import parse_passes, run_pipeline
-from stepwell.transforms.relay_plan_memory import ALIGNMENT, offsets_of, workspace_of
+from stepwell.transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
+from stepwell.transforms.relay.to_tir import arrays_of
 
 EXACT = [
     "relay-infer-types",

@@ -12,8 +12,8 @@ from ...dialects import get_all_dialects
 from ...dialects.schedule import ScheduleOp, TraceOp
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
-from ...transforms.schedule import Schedule
-from ...transforms.schedule.session import LATER
+from ...schedule import Schedule
+from ...schedule.session import LATER
 from .docstrings import Argument, describe
 from .examples import FAMILIES, Example, Family, Refusal
 from .pages import run_code

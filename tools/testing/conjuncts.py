@@ -11,9 +11,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Region, SSAValue
 
+from ...analysis.index import Analyzer, Lin, isl_text
 from ...core.dtypes import dtype_of
 from ...dialects.tir import IfThenElseOp, IntrinsicOp, YieldOp, comparison_name, constant_value
-from ...transforms.analysis.index import Analyzer, Lin, isl_text
 
 _NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 _ISL = {"ge": ">=", "eq": "=", "ne": "!="}

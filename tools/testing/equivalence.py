@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from xdsl.dialects.builtin import IntegerType, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...analysis.index import Analyzer, Lin
 from ...dialects.text import expression_text
 from ...dialects.tir import (
     AccessOp,
@@ -24,9 +25,8 @@ from ...dialects.tir import (
     Mixed,
     StoreOp,
 )
+from ...dialects.tir.tree import is_expression, treeify
 from ...module import Module
-from ...transforms.analysis.index import Analyzer, Lin
-from ...transforms.analysis.tree import is_expression, treeify
 from .conjuncts import Conjunct, Points, conjuncts, tight, yielded
 
 _NAMES = frozenset(("axis_names", "block_name", "buffer_name", "loop_var", "param_names", "var_name"))

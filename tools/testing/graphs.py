@@ -18,7 +18,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 
 from ...core.dtypes import int_range, numpy_dtype, parse_dtype
-from ...dialects.relay import (
+from ...expressions.errors import TeError
+from ...expressions.sizes import evaluate_size
+from ...module import Module
+from ...operators.relay import (
     OPERATIONS,
     FuncOp,
     IfOp,
@@ -30,9 +33,6 @@ from ...dialects.relay import (
     shape_of,
     tensor_type,
 )
-from ...expressions.errors import TeError
-from ...expressions.sizes import evaluate_size
-from ...module import Module
 
 Array: TypeAlias = npt.NDArray[Any]
 Draw = Callable[[st.SearchStrategy[Any]], Any]

@@ -10,13 +10,13 @@ import numpy as np
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
+from ...analysis.regions.access_regions import buffer_shape
 from ...dialects.schedule import ScheduleOp, TransformLayoutOp
 from ...dialects.tir import BlockOp, FuncOp, MatchBufferOp, StoreOp
 from ...module import Module
-from ...transforms.analysis.access_regions import buffer_shape
-from ...transforms.schedule import Schedule, Trace
-from ...transforms.schedule.copies import access_at
-from ...transforms.schedule.nest import function_of
+from ...schedule import Schedule, Trace
+from ...schedule.rewriting.copies import access_at
+from ...schedule.rewriting.nest import function_of
 
 Array = np.ndarray[Any, Any]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from ...module import Module
-from ...transforms.schedule import Schedule
+from ...schedule import Schedule
 from .equivalence import difference
 from .schedules import RefusedCase, ScheduleCase, apply_trace, attempt, parsed, refused_cases, schedule_cases
 

@@ -11,11 +11,11 @@ from ...backends.build import build
 from ...core.dtypes import dtype_of_numpy
 from ...core.errors import ScheduleError
 from ...dialects.tir import FuncOp, SymbolOp
+from ...dialects.tir.tree import is_tree_form
 from ...frontends.mlir import parse_mlir
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
-from ...transforms.analysis.tree import is_tree_form
-from ...transforms.schedule import Schedule, Trace
+from ...schedule import Schedule, Trace
 from ..inputs import InputGenerator
 from .layouts import Array, laid_out, parameter_layouts
 

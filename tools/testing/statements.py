@@ -10,6 +10,7 @@ from math import prod
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, StringAttr, TensorType, i32
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from ...analysis.regions.access_regions import infer_accesses
 from ...core.dtypes import DType, dtype_of, parse_dtype, type_of
 from ...dialects.tir import (
     AllocateConstOp,
@@ -35,7 +36,6 @@ from ...dialects.tir import (
     WhileOp,
     YieldOp,
 )
-from ...transforms.analysis.access_regions import infer_accesses
 from .choices import Choices, flag, pick
 from .environment import Budget, Environment, Features, Number, Slot
 from .expressions import Expressions

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...analysis.scopes import depends_on
 from ...core.errors import ScheduleError
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, IfThenElseOp
-from ...transforms.analysis.scopes import depends_on
-from ...transforms.schedule import BlockRV, LoopRV, Schedule
-from ...transforms.schedule.nest import function_of
+from ...schedule import BlockRV, LoopRV, Schedule
+from ...schedule.rewriting.nest import function_of
 from .choices import Choices, flag, pick
 
 THREADS = ("threadIdx.x", "blockIdx.x", "vthread.x")

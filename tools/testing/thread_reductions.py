@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
-from ...transforms.schedule import Schedule
+from ...schedule import Schedule
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

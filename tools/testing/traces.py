@@ -10,14 +10,14 @@ from typing import Any
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
+from ...analysis.dependence import Flow, compare_flows, value_flow
 from ...core.errors import ScheduleError, UnsupportedError
 from ...dialects.schedule import LoopType, ScheduleOp
 from ...dialects.tir import ForOp, FuncOp
 from ...frontends.mlir import parse_mlir
 from ...module import Module
-from ...transforms.analysis.dependence import Flow, compare_flows, value_flow
+from ...schedule import Schedule, Trace
 from ...transforms.pipelines import apply_passes
-from ...transforms.schedule import Schedule, Trace
 from .choices import Choices, pick
 from .scheduling import check_computes_the_same, check_same_outputs
 from .steps import MOVES, STEPS, Program

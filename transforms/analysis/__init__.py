@@ -1,1 +1,1 @@
-"""What passes ask about a program without changing it."""
+"""Former place of `stepwell.analysis`: the modules that docs/extending.md has shown."""

@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from ....core.diagnostics import did_you_mean
 from ....core.dtypes import dtype_of, is_small_float, numpy_dtype
 from ....core.errors import UnsupportedError
-from ....transforms.lowering.module import NAME, NOALIAS, PACKED
+from ....dialects.attributes import NAME, NOALIAS, PACKED
 from ...llvm.function import unsupported
 from ...llvm.types import byte_size, dense_bytes, lanes, layout_of
 from . import arith, control, math

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....core.errors import UnsupportedError
-from ....transforms.lowering.types import BLOCK
+from ....dialects.attributes import BLOCK
 from ...llvm.function import unsupported
 from ...llvm.types import lanes, layout_of
 from .expression import LONG, PRIMARY, Expr, index, name, number

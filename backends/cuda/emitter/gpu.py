@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....core.gpu import MOST_BLOCKS, MOST_THREADS
 from ....core.xdsl_compat import ShuffleOp
-from ....transforms.lowering.grids import OF_WARP
+from ....dialects.attributes import OF_WARP
 from ...llvm.types import lanes
 from .arith import type_of
 from .expression import INT, PRIMARY, WIDTHS, Expr, index

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, Region, SSAValue
 
-from ....dialects.relay import IfOp, YieldOp
+from ....operators.relay import IfOp, YieldOp
 from ..call import Call, axis_in
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import OnnxGraph

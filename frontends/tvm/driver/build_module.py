@@ -14,11 +14,11 @@ from ....backends.devices import BenchmarkResult, Device
 from ....backends.runtime.library import CompiledFunction, Library
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
-from ....transforms.tir_lower_match_buffers import TirLowerMatchBuffersPass
-from ....transforms.tir_resolve_blocks import TirResolveBlocksPass
-from ....transforms.tir_simplify import TirSimplifyPass
-from ....transforms.tir_unroll_loops import TirUnrollLoopsPass
-from ....transforms.tir_vectorize_loops import TirVectorizeLoopsPass
+from ....transforms.tir.lower_match_buffers import TirLowerMatchBuffersPass
+from ....transforms.tir.resolve_blocks import TirResolveBlocksPass
+from ....transforms.tir.simplify import TirSimplifyPass
+from ....transforms.tir.unroll_loops import TirUnrollLoopsPass
+from ....transforms.tir.vectorize_loops import TirVectorizeLoopsPass
 from ... import te
 from ..ir.module import IRModule, PrimFunc
 from ..transform import PassContext, XdslPass, as_module, run_passes

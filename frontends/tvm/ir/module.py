@@ -13,9 +13,9 @@ from ....core.errors import OptionError
 from ....dialects.text.functions import print_function
 from ....dialects.tir import FuncOp
 from ....dialects.tir.annotations import annotation_key, annotation_value
+from ....dialects.tir.tree import treeify
 from ....expressions.expr import Var
 from ....module import Module
-from ....transforms.analysis.tree import treeify
 from ...relay.analysis import free_vars
 from ...relay.expr import Expr, Function
 from ...relay.graph import module_of

@@ -8,6 +8,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ....analysis.regions.access_regions import buffer_shape
 from ....core.dtypes import dtype_of
 from ....dialects.text.names import source_name
 from ....dialects.tir import (
@@ -33,9 +34,8 @@ from ....dialects.tir import (
     comparison_name,
     constant_value,
 )
+from ....dialects.tir.tree import is_expression
 from ....expressions.expr import OPERATORS, Call, Cast, FloatImm, IfThenElse, IntImm, Not, PrimExpr, Select, Var
-from ....transforms.analysis.access_regions import buffer_shape
-from ....transforms.analysis.tree import is_expression
 from . import stmt as nodes
 from .expr import Broadcast, Buffer, BufferArg, BufferLoad, OtherExpr, Ramp
 

@@ -9,10 +9,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....core.dtypes import type_of
 from ....dialects.tir import EvaluateOp, ForOp, FuncOp, IfOp, TirBuilder
+from ....dialects.tir.tree import treeify
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, Var
 from ....expressions.write import Writer
-from ....transforms.analysis.tree import treeify
 from . import stmt as nodes
 from .expr import Broadcast, Buffer, BufferArg, BufferLoad, OtherExpr, Ramp
 from .reading import Reader

@@ -13,13 +13,13 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from ....core.errors import OptionError
 from ....module import Module
 from ....transforms.pipelines import run_pipeline
-from ....transforms.relay_eliminate_dead_code import RelayEliminateDeadCodePass
-from ....transforms.relay_fold_constants import RelayFoldConstantsPass
-from ....transforms.relay_fold_scale_axis import RelayFoldScaleAxisPass
-from ....transforms.relay_fuse_operators import RelayFuseOperatorsPass
-from ....transforms.relay_infer_types import RelayInferTypesPass
-from ....transforms.relay_simplify import RelaySimplifyPass
-from ....transforms.relay_simplify_inference import RelaySimplifyInferencePass
+from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
+from ....transforms.relay.fold_constants import RelayFoldConstantsPass
+from ....transforms.relay.fold_scale_axis import RelayFoldScaleAxisPass
+from ....transforms.relay.fuse_operators import RelayFuseOperatorsPass
+from ....transforms.relay.infer_types import RelayInferTypesPass
+from ....transforms.relay.simplify import RelaySimplifyPass
+from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo
 

@@ -37,7 +37,7 @@ from ....expressions.expr import (
 from ....expressions.extern import call_extern, call_packed, decl_buffer
 from ....expressions.functions import all, any, if_then_else, max_value, min_value, reinterpret
 from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
-from ....transforms.schedule import Schedule as _Schedule
+from ....schedule import Schedule as _Schedule
 from ..ir.module import IRModule, PrimFunc
 from ..nodes.expr import Broadcast, Buffer, BufferLoad, Ramp
 from ..nodes.stmt import (

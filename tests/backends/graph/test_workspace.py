@@ -5,7 +5,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell import Module
 from stepwell.backends.graph import GraphExecutor, build_graph
-from stepwell.dialects.relay import FuncOp, RelayBuilder, ReturnOp, tensor_type
+from stepwell.operators.relay import FuncOp, RelayBuilder, ReturnOp, tensor_type
 
 
 def test_tensors_of_bytes_go_from_kernel_to_kernel() -> None:

@@ -18,7 +18,7 @@ from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.graph import Executable
 from stepwell.backends.graph.executable import describe
 from stepwell.core.target import Target
-from stepwell.transforms.libraries import library_symbols
+from stepwell.transforms.relay.libraries import library_symbols
 
 
 @pytest.fixture(scope="session")

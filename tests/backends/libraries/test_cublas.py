@@ -23,7 +23,7 @@ from stepwell.backends.interpreter import interpret
 from stepwell.backends.libraries import cublas, nvidia
 from stepwell.frontends import relay
 from stepwell.transforms.pipelines import relay_to_calls, run_pipeline
-from stepwell.transforms.relay_partition import RelayPartitionPass
+from stepwell.transforms.relay.partition import RelayPartitionPass
 
 EXTENTS = st.sampled_from((0, 1, 2, 3, 7))
 

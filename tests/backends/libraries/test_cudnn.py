@@ -19,7 +19,7 @@ from stepwell.backends.interpreter import interpret
 from stepwell.backends.libraries import cudnn, nvidia
 from stepwell.frontends import relay
 from stepwell.transforms.pipelines import optimize_relay, relay_to_calls, run_pipeline
-from stepwell.transforms.relay_partition import RelayPartitionPass
+from stepwell.transforms.relay.partition import RelayPartitionPass
 
 Built = Callable[[Module], Executable]
 Ran = Callable[..., np.ndarray[Any, Any]]

@@ -12,8 +12,8 @@ from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 from stepwell import ArgumentError, UnsupportedError, build  # noqa: E402
 from stepwell.backends.graph import GraphExecutor, build_graph  # noqa: E402
-from stepwell.dialects.relay import OperatorOp, shape_of  # noqa: E402
 from stepwell.frontends.onnx import OnnxError, OnnxUnsupportedError, from_onnx, load_model  # noqa: E402
+from stepwell.operators.relay import OperatorOp, shape_of  # noqa: E402
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 

@@ -8,11 +8,11 @@ import pytest
 
 from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import OptionError
-from stepwell.dialects.relay import dtype_of_tensor, shape_of
 from stepwell.expressions.errors import TeError
 from stepwell.frontends import relay
 from stepwell.frontends.relay.graph import module_of
 from stepwell.module import Module
+from stepwell.operators.relay import dtype_of_tensor, shape_of
 
 X = np.arange(12, dtype="float32").reshape(3, 4) - 5
 

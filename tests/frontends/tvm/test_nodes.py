@@ -9,13 +9,13 @@ import pytest
 import stepwell.frontends.tvm as tvm
 from stepwell import UnsupportedError, parse_tvmscript
 from stepwell.dialects.tir import FuncOp
+from stepwell.dialects.tir.tree import treeify
 from stepwell.frontends.te import TeError
 from stepwell.frontends.tvm import te, tir
 from stepwell.frontends.tvm.ir.module import PrimFunc
 from stepwell.frontends.tvm.tir.stmt_functor import ir_transform, post_order_visit, pre_order_visit, substitute
 from stepwell.tools.testing.choices import Seeded
 from stepwell.tools.testing.programs import random_module
-from stepwell.transforms.analysis.tree import treeify
 
 CORPUS = sorted((Path(__file__).parents[2] / "data" / "corpus" / "tvmscript").glob("*.py"))
 

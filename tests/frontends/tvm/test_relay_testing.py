@@ -10,10 +10,10 @@ import pytest
 import stepwell.frontends.tvm as tvm
 from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import OptionError
-from stepwell.dialects.relay import shape_of
 from stepwell.frontends.tvm import relay
 from stepwell.frontends.tvm.contrib import graph_executor
 from stepwell.frontends.tvm.relay import testing
+from stepwell.operators.relay import shape_of
 
 SMALL = (3, 64, 64)
 NETS: dict[str, Callable[[], Any]] = {

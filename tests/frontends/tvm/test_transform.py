@@ -11,8 +11,8 @@ from stepwell import OptionError, PassError
 from stepwell.frontends.tvm import te, tir
 from stepwell.frontends.tvm.ir.module import IRModule, PrimFunc
 from stepwell.frontends.tvm.transform import Pass, PassContext, PassInstrument, Sequential, as_passes, module_pass
-from stepwell.transforms.tir_resolve_blocks import TirResolveBlocksPass
-from stepwell.transforms.tir_vectorize_loops import TirVectorizeLoopsPass
+from stepwell.transforms.tir.resolve_blocks import TirResolveBlocksPass
+from stepwell.transforms.tir.vectorize_loops import TirVectorizeLoopsPass
 
 
 def shifted(by: float = 1.0) -> PrimFunc:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.schedule import Schedule
 from stepwell.tools.testing.layouts import laid_out, parameter_layouts
 from stepwell.tools.testing.scheduling import check_computes_the_same, check_same_outputs, refused, scheduled
-from stepwell.transforms.schedule import Schedule
 
 COPY = """
 @T.prim_func

@@ -7,6 +7,9 @@ import pytest
 from stepwell.core.errors import ScheduleError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.schedule import Schedule
+from stepwell.schedule.session import LATER
+from stepwell.schedule.state import PRIMITIVES
 from stepwell.tools.testing import traces
 from stepwell.tools.testing.choices import Played, Recorded, Seeded
 from stepwell.tools.testing.computations import random_computation
@@ -21,9 +24,6 @@ from stepwell.tools.testing.traces import (
     with_trace,
 )
 from stepwell.transforms.pipelines import apply_passes
-from stepwell.transforms.schedule import Schedule
-from stepwell.transforms.schedule.session import LATER
-from stepwell.transforms.schedule.state import PRIMITIVES
 
 SUM = """
 @I.ir_module

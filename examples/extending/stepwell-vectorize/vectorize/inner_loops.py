@@ -9,8 +9,8 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, Rewrite
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
+from stepwell.analysis.dependence import carried_dependence
 from stepwell.dialects.tir import ForOp, TirBuilder
-from stepwell.transforms.analysis.dependence import carried_dependence
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from stepwell import te
 from stepwell.core.target import Target
 from stepwell.expressions.extern import Buffer, ExternCall
 from stepwell.expressions.tensor import Tensor
-from stepwell.transforms.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
+from stepwell.transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
 
 FLOATS = ctypes.POINTER(ctypes.c_float)
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .....core.errors import OptionError
-from .....dialects.relay import dtype_of_tensor, shape_of
+from .....operators.relay import dtype_of_tensor, shape_of
 from ....relay.expr import Function
 from ...ir.module import IRModule
 from ...nd import NDArray, array

@@ -16,8 +16,8 @@ from xdsl.ir import SSAValue
 
 from stepwell.backends.cuda.emitter import NVRTC_OPTIONS, EmittedCuda, EmittedKernel, KernelParameter, emit_cuda
 from stepwell.core.dtypes import numpy_dtype
-from stepwell.transforms.legalize_small_floats import LegalizeSmallFloatsPass
-from stepwell.transforms.legalize_small_integers import LegalizeSmallIntegersPass
+from stepwell.transforms.upstream.legalize_small_floats import LegalizeSmallFloatsPass
+from stepwell.transforms.upstream.legalize_small_integers import LegalizeSmallIntegersPass
 
 HOST = Path(__file__).with_name("host.h")
 # `-Wall` warns of parentheses that mislead, variables that are not set, numbers that do not fit.

@@ -1,0 +1,1 @@
+"""Facts about programs: what passes and schedules ask."""

@@ -1,0 +1,436 @@
+"""What a statement reads and writes, as relations between its instances and elements of buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import islpy as isl
+from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...core.dtypes import dtype_of
+from ...dialects.tir import (
+    DYNAMIC,
+    AccessOp,
+    AccessPtrOp,
+    AddressOfOp,
+    AllocateConstOp,
+    AllocateOp,
+    AllocBufferOp,
+    AssertOp,
+    AttrOp,
+    Axis,
+    BlockOp,
+    BufferDataOp,
+    BufferOp,
+    DeclBufferOp,
+    ForOp,
+    HandleType,
+    IfOp,
+    IfThenElseOp,
+    InitOp,
+    LaunchThreadOp,
+    LetOp,
+    LoadOp,
+    MatchBufferOp,
+    MatchRegionOp,
+    Mixed,
+    RampOp,
+    ReinterpretOp,
+    ReturnOp,
+    StoreOp,
+    constant_value,
+)
+from ...dialects.tir.tree import has_effect
+from ..index import type_range
+from ..threads.atomics import is_atomic
+from ..threads.memories import buffer_of, memory_of, views_of
+from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations, map_to
+from .reductions import accumulation
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access in the code of a statement.
+
+    memory: the buffer whose memory it is, or a pointer to it, or None for the world outside of buffers.
+    relation: instance -> element.  exact: whether every element of the relation is certainly accessed.
+    reduction: which reduction the access is part of, as the load or store of a contribution.
+    in_init: in the init of the block that is the statement.  not_affine: the element is not known.
+    """
+
+    op: Operation
+    memory: SSAValue | None
+    is_write: bool
+    relation: isl.Map
+    exact: bool = True
+    reduction: str | None = None
+    in_init: bool = False
+    not_affine: bool = False
+
+
+@dataclass(frozen=True)
+class Context:
+    """Under what an op of a statement runs: a set in the dimensions of the statement and of what is inside of it, and
+    whether it certainly runs there."""
+
+    where: isl.Set
+    exact: bool = True
+    in_init: bool = False
+
+    def under(self, where: isl.Set | None) -> Context:
+        if where is None:
+            return replace(self, exact=False)
+        return replace(self, where=self.where.intersect(where))
+
+
+@dataclass
+class Collector:
+    """Collects the accesses of one statement.
+
+    variables: the values that its dimensions stand for: axes of a block, loop variables of another op.
+    is_left_out: says which memory to pass over.
+    """
+
+    parameters: Parameters
+    variables: Sequence[SSAValue]
+    analyzer: IndexAnalyzer = field(default_factory=IndexAnalyzer)
+    is_left_out: Callable[[SSAValue], bool] | None = None
+    found: list[Access] = field(default_factory=list[Access])
+
+    def block(self, op: BlockOp) -> list[Access]:
+        """Of a block, in its axes."""
+        self._start([op])
+        self._top = op
+        self._loads(op.body.block, self._context)
+        self._recognize()
+        return self.found
+
+    def ops(self, ops: Sequence[Operation]) -> list[Access]:
+        """Of some ops that run one after the other."""
+        self._start(ops)
+        for op in ops:
+            self._op(op, self._context)
+        self._recognize()
+        return self.found
+
+    def _start(self, ops: Sequence[Operation]) -> None:
+        inner = sum(_dimensions(op) for top in ops for op in top.walk() if op not in ops or not isinstance(op, BlockOp))
+        self._next = len(self.variables)
+        self.affine = Affine(self.analyzer, self.parameters, self._next + inner)
+        self.affine.dims.update({v: n for n, v in enumerate(self.variables)})
+        self._context = Context(self.affine.universe())
+        self._locals: set[SSAValue] = set()
+        self._top: BlockOp | None = None
+        self.found = []
+
+    # Walking
+
+    def _loads(self, block: Block, context: Context) -> None:
+        for op in block.ops:
+            self._op(op, context)
+
+    def _op(self, op: Operation, context: Context) -> None:
+        handler = _HANDLERS.get(type(op))
+        if handler is not None:
+            handler(self, op, context)
+        else:
+            self._other(op, context)
+
+    def _other(self, op: Operation, context: Context) -> None:
+        """An op that is no access by itself: calls, pointers, bodies that run any number of times."""
+        for operand in op.operands:
+            if isinstance(operand.type, MemRefType | HandleType):
+                self._opaque(op, operand, context)
+        if (has_effect(op) and not is_atomic(op)) or isinstance(op, AssertOp | ReturnOp):
+            self._effect(op, context)
+        for region in op.regions:
+            for block in region.blocks:
+                self._loads(block, context.under(None))
+
+    def _effect(self, op: Operation, context: Context) -> None:
+        """What is seen outside of buffers: it depends on all such that ran before."""
+        relation = isl.Map.from_domain(self._instances(context))
+        for is_write in (False, True):
+            self.found.append(Access(op, None, is_write, relation, context.exact, None, context.in_init))
+
+    def _opaque(self, op: Operation, value: SSAValue, context: Context) -> None:
+        """A use of a buffer or pointer that may read and write anything behind it."""
+        memory = self._memory(value)
+        if memory is None or self._is_passed_over(memory):
+            return
+        relation = self._anywhere(memory, self._instances(context))
+        for is_write in (False, True):
+            self.found.append(Access(op, memory, is_write, relation, False, None, context.in_init))
+
+    def loop(self, op: ForOp, context: Context) -> None:
+        low, extent, step = op.mixed_bounds
+        self._iterate(op, context, low, extent, step)
+
+    def launch(self, op: LaunchThreadOp, context: Context) -> None:
+        self._iterate(op, context, 0, op.mixed_extent, 1)
+
+    def _iterate(self, op: ForOp | LaunchThreadOp, context: Context, low: Mixed, extent: Mixed, step: Mixed) -> None:
+        position = self._new(op.variable)
+        inner = context.under(iterations(self.affine, position, low, extent, step))
+        if not inner.exact:
+            inner = inner.under(self.affine.between(position, *type_range(op.variable.type)))
+        self._loads(op.body.block, inner)
+
+    def branches(self, op: IfOp | IfThenElseOp, context: Context) -> None:
+        holds = condition(self.affine, op.condition)
+        self._loads(op.then.block, context.under(holds))
+        self._loads(op.orelse.block, context.under(None if holds is None else holds.complement()))
+
+    def attr(self, op: AttrOp, context: Context) -> None:
+        self._loads(op.body.block, context)
+
+    def nested(self, op: BlockOp, context: Context) -> None:
+        """A block inside of a block: each axis is a dimension that is equal to its binding."""
+        positions = [self._new(v) for v in op.variables]
+        for axis, position, variable in zip(op.axes, positions, op.variables, strict=True):
+            try:
+                context = context.under(self.affine.equal(position, self.affine.function(axis.binding)))
+            except NotAffine:
+                context = context.under(None).under(axis_values(self.affine, position, axis, variable.type))
+        if op.predicate is not None:
+            context = context.under(condition(self.affine, op.predicate))
+        self._loads(op.body.block, context)
+
+    def inside_init(self, op: InitOp, context: Context) -> None:
+        block = op.parent_op()
+        assert isinstance(block, BlockOp)
+        inner = context.under(first_steps(self.affine, block))
+        self._loads(op.body.block, replace(inner, in_init=context.in_init or block is self._top))
+
+    def allocation(self, op: Any, context: Context) -> None:
+        self._locals.add(op.results[0])
+
+    def _new(self, value: SSAValue) -> int:
+        position = self._next
+        self._next += 1
+        self.affine.dims[value] = position
+        return position
+
+    # Accesses
+
+    def load(self, op: LoadOp, context: Context) -> None:
+        self._access(op, context, is_write=False)
+
+    def store(self, op: StoreOp, context: Context) -> None:
+        self._access(op, context, is_write=True)
+
+    def _access(self, op: LoadOp | StoreOp, context: Context, *, is_write: bool) -> None:
+        if op.predicate is not None:
+            context = context.under(None)
+        base = _source(op.buffer)
+        memory = self._memory(op.buffer)
+        if memory is None or self._is_passed_over(memory) or base in self._locals:
+            return
+        if not _is_whole_view(base, memory):
+            self._opaque_access(op, memory, context, is_write=is_write)
+            return
+        functions: list[isl.PwAff | None] = []
+        where, exact = context.where, context.exact
+        lane: int | None = None
+        for index in op.indices:
+            if isinstance(index.type, VectorType):
+                function, lane = self._ramp(index)
+                if lane is not None:
+                    where = where.intersect(self.affine.between(lane, 0, dtype_of(index.type).lanes - 1))
+            else:
+                function = self._function(index)
+            functions.append(function)
+        functions = self._through_regions(op.buffer, functions)
+        affine = all(f is not None for f in functions)
+        relation = self._relation(where, functions, memory)
+        self.found.append(Access(op, memory, is_write, relation, exact and affine, None, context.in_init, not affine))
+
+    def _opaque_access(self, op: Operation, memory: SSAValue, context: Context, *, is_write: bool) -> None:
+        relation = self._anywhere(memory, self._instances(context))
+        self.found.append(Access(op, memory, is_write, relation, False, None, context.in_init, True))
+
+    def _function(self, index: Mixed) -> isl.PwAff | None:
+        try:
+            return self.affine.function(index)
+        except NotAffine:
+            return None
+
+    def _ramp(self, index: SSAValue) -> tuple[isl.PwAff | None, int | None]:
+        """The function of a vector of indices, and the dimension of its lanes."""
+        ramp = index.owner
+        if not isinstance(ramp, RampOp):
+            return None, None
+        base, stride = self._function(ramp.base), constant_value(ramp.stride)
+        if base is None or not isinstance(stride, int):
+            return None, None
+        lane = self._new(index) if index not in self.affine.dims else self.affine.dims[index]
+        return base.add(self.affine.variable(lane).scale_val(isl.Val(stride))), lane
+
+    def _through_regions(self, buffer: SSAValue, functions: list[isl.PwAff | None]) -> list[isl.PwAff | None]:
+        """Indices of a matched part as indices of the buffer it is part of."""
+        while isinstance(op := buffer.owner, MatchRegionOp):
+            lows = [self._function(low) for low, _ in op.region]
+            missing: list[isl.PwAff | None] = [self.affine.constant(0)] * (len(lows) - len(functions))
+            pairs = zip(lows, missing + functions, strict=True)
+            functions = [None if a is None or b is None else a.add(b) for a, b in pairs]
+            buffer = op.source
+        return functions
+
+    def _relation(self, where: isl.Set, functions: Sequence[isl.PwAff | None], memory: SSAValue) -> isl.Map:
+        extents = _extents(memory)
+        values = [
+            self._any_index(extents[n] if n < len(extents) else None) if function is None else function
+            for n, function in enumerate(functions)
+        ]
+        return map_to(where, values).project_out(DIM.in_, len(self.variables), self.affine.rank - len(self.variables))
+
+    def _any_index(self, extent: Mixed | None) -> isl.Set:
+        elements = Affine(self.analyzer, self.parameters, 1)
+        values = elements.universe()
+        if extent is not None:
+            try:
+                values = elements.range(0, 0, extent)
+            except NotAffine:
+                pass
+        return values
+
+    def _anywhere(self, memory: SSAValue, instances: isl.Set) -> isl.Map:
+        return map_to(instances, [self._any_index(extent) for extent in _extents(memory)])
+
+    def _instances(self, context: Context) -> isl.Set:
+        """The instances of the statement in which something runs."""
+        return context.where.project_out(DIM.set, len(self.variables), self.affine.rank - len(self.variables))
+
+    def _is_passed_over(self, memory: SSAValue) -> bool:
+        return memory in self._locals or (self.is_left_out is not None and self.is_left_out(memory))
+
+    def _memory(self, value: SSAValue) -> SSAValue | None:
+        return memory_of(value)
+
+    # Reductions
+
+    def _recognize(self) -> None:
+        """Mark the accesses to buffers that are only accumulated into, all by one reduction."""
+        by_memory: dict[SSAValue, list[int]] = {}
+        for n, access in enumerate(self.found):
+            if access.memory is not None and not access.in_init:
+                by_memory.setdefault(access.memory, []).append(n)
+        written = {a.memory for a in self.found if a.is_write and not a.in_init}
+        for numbers in by_memory.values():
+            name = _reduction([self.found[n] for n in numbers], written)
+            if name is not None:
+                for n in numbers:
+                    self.found[n] = replace(self.found[n], reduction=name)
+
+
+def _reduction(accesses: Sequence[Access], written: set[SSAValue | None]) -> str | None:
+    """The one reduction that all accesses to a buffer are part of."""
+    loads, names = set[Operation](), set[str]()
+    for access in accesses:
+        if isinstance(access.op, StoreOp):
+            found = accumulation(access.op)
+            if found is None or any(memory_of(b) in written for b in _loaded_in_indices(access.op)):
+                return None
+            names.add(found[0])
+            loads.add(found[1])
+    others = [a for a in accesses if not isinstance(a.op, StoreOp) and a.op not in loads]
+    return names.pop() if len(names) == 1 and not others else None
+
+
+def _loaded_in_indices(op: StoreOp) -> list[SSAValue]:
+    todo, found = list(op.indices), list[SSAValue]()
+    while todo:
+        owner = todo.pop().owner
+        if isinstance(owner, LoadOp):
+            found.append(owner.buffer)
+        if isinstance(owner, Operation):
+            todo += owner.operands
+    return [b for b in found if isinstance(b.type, MemRefType)]
+
+
+def axis_values(affine: Affine, position: int, axis: Axis, type_: Attribute) -> isl.Set:
+    """Where a dimension has a value that an axis can have: of its domain, as others are excluded."""
+    try:
+        return affine.range(position, axis.low, axis.extent)
+    except NotAffine:
+        return affine.between(position, *type_range(type_))
+
+
+def first_steps(affine: Affine, block: BlockOp) -> isl.Set | None:
+    """Where all reduction axes of a block, which are dimensions, have the least value of their domains."""
+    where = affine.universe()
+    for axis, variable in zip(block.axes, block.variables, strict=True):
+        if axis.kind == "reduce":
+            try:
+                where = where.intersect(affine.equal(affine.dims[variable], affine.function(axis.low)))
+            except NotAffine:
+                return None
+    return where
+
+
+def _dimensions(op: Operation) -> int:
+    """How many dimensions an op inside of a statement adds."""
+    match op:
+        case ForOp() | LaunchThreadOp() | RampOp():
+            return 1
+        case BlockOp():
+            return len(op.variables)
+        case _:
+            return 0
+
+
+# Memory
+
+
+def _source(buffer: SSAValue) -> SSAValue:
+    """The buffer that a matched part is part of."""
+    while isinstance(op := buffer.owner, MatchRegionOp):
+        buffer = op.source
+    return buffer
+
+
+def _is_whole_view(buffer: SSAValue, memory: SSAValue) -> bool:
+    """Whether an index of a buffer is the same element in all buffers over its memory."""
+    if buffer is memory:
+        return True
+    views = views_of(memory)
+    return buffer in views and all(v.type == buffer.type for v in views) and not isinstance(memory.type, MemRefType)
+
+
+def _extents(memory: SSAValue) -> list[Mixed | None]:
+    """The shape of some memory, None for what is not known."""
+    buffer = buffer_of(memory)
+    if buffer is None:
+        return []
+    if isinstance(op := buffer.owner, BufferOp):
+        return list(op.mixed_shape)
+    assert isinstance(buffer.type, MemRefType)
+    return [None if d == DYNAMIC else d for d in buffer.type.get_shape()]
+
+
+_HANDLERS: dict[type[Any], Callable[[Collector, Any, Context], None]] = {
+    LoadOp: Collector.load,
+    StoreOp: Collector.store,
+    ForOp: Collector.loop,
+    LaunchThreadOp: Collector.launch,
+    IfOp: Collector.branches,
+    IfThenElseOp: Collector.branches,
+    AttrOp: Collector.attr,
+    BlockOp: Collector.nested,
+    InitOp: Collector.inside_init,
+    AllocBufferOp: Collector.allocation,
+    AllocateOp: Collector.allocation,
+    AllocateConstOp: Collector.allocation,
+    AccessOp: lambda self, op, context: None,
+    MatchRegionOp: lambda self, op, context: None,
+    DeclBufferOp: lambda self, op, context: None,
+    MatchBufferOp: lambda self, op, context: None,
+    BufferDataOp: lambda self, op, context: None,
+    AddressOfOp: lambda self, op, context: None,
+    AccessPtrOp: lambda self, op, context: None,
+    LetOp: lambda self, op, context: None,
+    ReinterpretOp: lambda self, op, context: None,
+}

@@ -1,0 +1,438 @@
+"""Integer values and conditions of a program as functions and sets of isl, built without text.
+
+isl's parser costs more than most of what is computed with the result, so sums go through isl's coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import islpy as isl
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ...core.dtypes import dtype_of
+from ...dialects.tir import (
+    DYNAMIC,
+    BlockOp,
+    CastOp,
+    FloormodOp,
+    ForOp,
+    IfThenElseOp,
+    IntrinsicOp,
+    LaunchThreadOp,
+    LetOp,
+    Mixed,
+    SymbolOp,
+    YieldOp,
+    comparison_name,
+    constant_value,
+)
+from ...dialects.tir.base import static_values
+from ..index import Analyzer, Compound, Div, Interval, Lin, Max, Min, Mod, type_range
+
+Point: TypeAlias = tuple[int, ...]
+
+DIM = isl.dim_type
+_LAST_SIGNED = 5
+_WORD = 32
+
+
+class NotAffine(Exception):
+    """A value is no affine function of the dimensions and parameters. Holds the value."""
+
+    def __init__(self, value: SSAValue):
+        super().__init__(value)
+        self.value = value
+
+
+class _NewParameterError(Exception):
+    """The space has got a parameter: functions that were computed before do not go together with those behind."""
+
+
+class IndexAnalyzer(Analyzer):
+    """Says of a block's axes what their domains say, and takes arithmetic on sizes that are not known for exact.
+
+    A binding outside of its domain is excluded, and so are sizes so large that index arithmetic on them would wrap
+    (docs/legality.md).
+    """
+
+    def value_range(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
+        if isinstance(value, BlockArgument) and isinstance(block := value.owner.parent_op(), BlockOp):
+            axis = block.axes[value.index]
+            if isinstance(axis.low, int) and isinstance(axis.extent, int) and axis.extent > 0:
+                return (axis.low, axis.low + axis.extent - 1), []
+            this, low = Lin.of(value), self.lin(axis.low)
+            return type_range(value.type), [this - low, low + self.lin(axis.extent) - 1 - this]
+        return super().value_range(value)
+
+    def fits(self, lin: Lin, type: Any) -> bool:
+        if super().fits(lin, type):
+            return True
+        return dtype_of(type).bits >= _WORD and any(_is_size(v) for v in lin.leaves())
+
+
+def _is_size(value: SSAValue) -> bool:
+    """Whether a value, or the domain or range of one, depends on a symbolic size."""
+    owner = value.owner
+    if isinstance(owner, SymbolOp):
+        return True
+    parent = owner.parent_op() if isinstance(owner, Block) else None
+    bounds: Iterable[SSAValue] = ()
+    if isinstance(parent, BlockOp):
+        bounds = parent.domains
+    elif parent is not None and parent.name in ("tir.for", "tir.launch_thread"):
+        bounds = parent.operands
+    return any(any(_is_size(leaf) for leaf in _leaves(b)) for b in bounds)
+
+
+def _leaves(value: SSAValue) -> list[SSAValue]:
+    op = value.owner
+    if isinstance(op, Operation) and not isinstance(op, SymbolOp) and op.operands and not op.regions:
+        return [leaf for operand in op.operands for leaf in _leaves(operand)]
+    return [value]
+
+
+class Parameters:
+    """The values that are fixed while the region runs, each with the name it has in isl."""
+
+    def __init__(self, is_fixed: Callable[[SSAValue], bool]):
+        self.is_fixed = is_fixed
+        self.names: dict[SSAValue, str] = {}
+
+    def name(self, value: SSAValue) -> str:
+        """What isl calls a value; NotAffine if it is not fixed."""
+        if value not in self.names:
+            if not self.is_fixed(value):
+                raise NotAffine(value)
+            self.names[value] = f"p{len(self.names)}"
+        return self.names[value]
+
+
+def integer(number: int) -> isl.Val:
+    """A number of any size: islpy itself takes those of 64 bits."""
+    return isl.Val(number) if -(2**63) <= number < 2**63 else isl.Val(str(number))
+
+
+def ranges_of(parameters: Mapping[SSAValue, str]) -> isl.Set:
+    """The numbers that parameters can be: those of their loops, for instance. A set of parameters by name."""
+    analyzer = IndexAnalyzer()
+    space = isl.Space.params_alloc(isl.DEFAULT_CONTEXT, len(parameters))
+    for n, name in enumerate(parameters.values()):
+        space = space.set_dim_name(DIM.param, n, name)
+    result = isl.Set.universe(space)
+    for n, value in enumerate(parameters):
+        low, high = analyzer.atom_bounds(value)
+        result = result.lower_bound_val(DIM.param, n, integer(low)).upper_bound_val(DIM.param, n, integer(high))
+    return result
+
+
+class Affine:
+    """Functions and sets on a space of `rank` dimensions, some of which stand for values of the program.
+
+    dims: the values that dimensions stand for.
+    """
+
+    def __init__(self, analyzer: Analyzer, parameters: Parameters, rank: int):
+        self.analyzer = analyzer
+        self.parameters = parameters
+        self.rank = rank
+        self.dims: dict[SSAValue, int] = {}
+        self._directly: dict[SSAValue, tuple[isl.Aff, int, int] | None] = {}
+        self._space: isl.Space | None = None
+        self._known = -1
+
+    def space(self) -> isl.Space:
+        """The space of the dimensions and of all parameters met up to now."""
+        names = self.parameters.names
+        if self._space is None or self._known != len(names):
+            space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, len(names), self.rank)
+            for n, name in enumerate(names.values()):
+                space = space.set_dim_name(DIM.param, n, name)
+            self._space, self._known = space, len(names)
+            self._directly.clear()
+        return self._space
+
+    def universe(self) -> isl.Set:
+        return isl.Set.universe(self.space())
+
+    # Functions
+
+    def function(self, value: Mixed) -> isl.PwAff:
+        """An integer as a function of the dimensions. NotAffine if it is none."""
+        if isinstance(value, int):
+            return self.constant(value)
+        self.space()  # forgets what was found in a smaller one
+        try:
+            direct = self._direct(value)
+        except _NewParameterError:
+            return self.function(value)
+        return self.function_of(self.analyzer.exact(value)) if direct is None else isl.PwAff.from_aff(direct[0])
+
+    def _direct(self, value: SSAValue) -> tuple[isl.Aff, int, int] | None:
+        """The function and the range of an integer that is computed from dimensions and parameters with known ranges
+        by arithmetic that does not wrap; None where it takes the analyzer to say more. This is most of it, and ten
+        times as fast."""
+        if value not in self._directly:
+            self._directly[value] = self._compute_directly(value)
+        return self._directly[value]
+
+    def _compute_directly(self, value: SSAValue) -> tuple[isl.Aff, int, int] | None:
+        type = value.type
+        if not isinstance(type, IntegerType) or type.width.data == 1 or type.signedness.data is not Signedness.SIGNLESS:
+            return None
+        op: Any = value.owner
+        if isinstance(value, BlockArgument):
+            return self._variable_directly(value)
+        if isinstance(op, arith.ConstantOp):
+            number = constant_value(value)
+            assert isinstance(number, int)
+            local = isl.LocalSpace.from_space(self.space())
+            return isl.Aff.zero_on_domain(local).set_constant_val(integer(number)), number, number
+        rule = _DIRECT.get(op.__class__)
+        if rule is None:
+            return None
+        a, b = self._direct(op.lhs), self._direct(op.rhs)
+        found = None if a is None or b is None else rule(a, b)
+        limit = 1 << (type.width.data - 1)
+        return found if found is not None and -limit <= found[1] and found[2] < limit else None
+
+    def _variable_directly(self, value: BlockArgument) -> tuple[isl.Aff, int, int] | None:
+        bounds = _static_range(value)
+        if bounds is None or not (value in self.dims or self.parameters.is_fixed(value)):
+            return None
+        if value in self.dims:
+            return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.set, self.dims[value]), *bounds
+        if value not in self.parameters.names:
+            self.parameters.name(value)
+            raise _NewParameterError
+        position = list(self.parameters.names).index(value)
+        return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.param, position), *bounds
+
+    def function_of(self, lin: Lin) -> isl.PwAff:
+        """A sum as a function of the dimensions. NotAffine if it is none."""
+        for leaf in lin.leaves():
+            if leaf not in self.dims:
+                self.parameters.name(leaf)
+        return self._sum(lin)
+
+    def _sum(self, lin: Lin) -> isl.PwAff:
+        aff = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.space()))
+        rest: list[isl.PwAff] = []
+        for atom, k in lin.terms.items():
+            if not isinstance(atom, Compound):
+                position = self.dims.get(atom)
+                if position is not None:
+                    aff = aff.set_coefficient_val(DIM.in_, position, k)
+                else:
+                    index = list(self.parameters.names).index(atom)
+                    aff = aff.set_coefficient_val(DIM.param, index, k)
+            else:
+                compound = self._compound(atom)
+                rest.append(compound if k == 1 else compound.scale_val(integer(k)))
+        total = isl.PwAff.from_aff(aff.set_constant_val(integer(lin.const)))
+        for term in rest:
+            total = total.add(term)
+        return total
+
+    def _compound(self, atom: Any) -> isl.PwAff:
+        if isinstance(atom, Min | Max):
+            functions = [self._sum(s) for s in atom.sums]
+            result = functions[0]
+            for function in functions[1:]:
+                result = result.max(function) if isinstance(atom, Max) else result.min(function)
+            return result
+        if isinstance(atom, Div | Mod) and (c := atom.divisor.constant) is not None and c > 0:
+            dividend = self._sum(atom.dividend)
+            if isinstance(atom, Mod):
+                return dividend.mod_val(integer(c))
+            return dividend.scale_down_val(integer(c)).floor()
+        raise NotAffine(next(iter(Lin.of(atom).leaves())))
+
+    def variable(self, position: int) -> isl.PwAff:
+        """The function that is one of the dimensions."""
+        return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.set, position))
+
+    def constant(self, number: int) -> isl.PwAff:
+        space = isl.LocalSpace.from_space(self.space())
+        return isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(integer(number)))
+
+    # Sets
+
+    def range(self, position: int, low: Mixed, extent: Mixed) -> isl.Set:
+        """Where `low <= dimension < low + extent`. NotAffine if no formula says this."""
+        if isinstance(low, int) and isinstance(extent, int):
+            return self.between(position, low, low + extent - 1)
+        first = self.analyzer.exact(low)
+        variable = self.variable(position)
+        start = self.function_of(first)
+        end = self.function_of(first + self.analyzer.exact(extent))
+        return start.le_set(variable).intersect(variable.lt_set(end))
+
+    def between(self, position: int, first: int, last: int) -> isl.Set:
+        """Where `first <= dimension <= last`."""
+        universe = self.universe()
+        return universe.lower_bound_val(DIM.set, position, first).upper_bound_val(DIM.set, position, last)
+
+    def equal(self, position: int, function: isl.PwAff) -> isl.Set:
+        """Where a dimension has the value of a function."""
+        return self.variable(position).eq_set(function)
+
+    def condition(self, value: SSAValue) -> isl.Set:
+        """Where a bool is true. NotAffine if no formula says this."""
+        number = constant_value(value)
+        if number is not None:
+            universe = self.universe()
+            return universe if number else isl.Set.empty(universe.get_space())
+        op: Any = value.owner
+        match op:
+            case arith.CmpiOp():
+                return self._comparison(op, value)
+            case arith.AndIOp() | arith.OrIOp() if dtype_of(value.type).is_bool:
+                a, b = self.condition(op.lhs), self.condition(op.rhs)
+                return a.intersect(b) if isinstance(op, arith.AndIOp) else a.union(b)
+            case arith.XOrIOp() if dtype_of(value.type).is_bool and constant_value(op.rhs) == 1:
+                return self.condition(op.lhs).complement()
+            case IfThenElseOp():
+                return self._lazy(op)
+            case LetOp():
+                return self.condition(op.value)
+            case IntrinsicOp() if op.intrinsic.data == "likely":
+                return self.condition(op.args[0])
+            case CastOp() if isinstance(op.value.type, IntegerType):
+                return self.function(op.value).ne_set(self.constant(0))
+            case _:
+                self.parameters.name(value)
+                return self.function_of(Lin.of(value)).ne_set(self.constant(0))
+
+    def _comparison(self, op: arith.CmpiOp, value: SSAValue) -> isl.Set:
+        name, dtype = comparison_name(op), dtype_of(op.lhs.type)
+        unsigned = op.predicate.value.data > _LAST_SIGNED
+        if name is None or dtype.lanes != 1 or (unsigned and dtype.kind != "uint"):
+            raise NotAffine(value)
+        a, b = self.function(op.lhs), self.function(op.rhs)
+        return getattr(a, f"{name}_set")(b)
+
+    def _lazy(self, op: IfThenElseOp) -> isl.Set:
+        """`if a then b else c` on bools."""
+        condition, (then, orelse) = self.condition(op.condition), (_yielded(r.block) for r in op.regions)
+        return condition.intersect(self.condition(then)).union(condition.complement().intersect(self.condition(orelse)))
+
+
+def iterations(affine: Affine, position: int, low: Mixed, extent: Mixed, step: Mixed) -> isl.Set | None:
+    """The values of a loop variable, or None if no formula says them."""
+    try:
+        values = affine.range(position, low, extent)
+        if step == 1:
+            return values
+        if not isinstance(step, int):
+            return None
+        distance = affine.variable(position).sub(affine.function(low))
+        return values.intersect(distance.mod_val(integer(step)).eq_set(affine.constant(0)))
+    except NotAffine:
+        return None
+
+
+def condition(affine: Affine, value: SSAValue) -> isl.Set | None:
+    """Where a bool is true, or None if no formula says this."""
+    try:
+        return affine.condition(value)
+    except NotAffine:
+        return None
+
+
+def function_to(space: isl.Space, values: Sequence[isl.Aff]) -> isl.MultiAff:
+    """The function from the points of a space to a tuple of values."""
+    affs = isl.AffList.alloc(isl.DEFAULT_CONTEXT, len(values))
+    for value in values:
+        affs = affs.add(value)
+    return isl.MultiAff.from_aff_list(
+        space.map_from_domain_and_range(space.params().add_unnamed_tuple_ui(len(values))), affs
+    )
+
+
+def map_to(where: isl.Set, values: Sequence[isl.PwAff | isl.Set]) -> isl.Map:
+    """The relation between the points of a set and a tuple of values: functions of the point, or any of a set."""
+    functions = [v.as_aff() for v in values if isinstance(v, isl.PwAff) and v.isa_aff()]
+    space = where.get_space()
+    if len(functions) == len(values):  # a fourth of the work
+        return isl.Map.from_multi_aff(function_to(space, functions)).intersect_domain(where)
+    result = isl.Map.from_domain(where)
+    for value in values:
+        if isinstance(value, isl.PwAff):
+            side = isl.Map.from_pw_aff(value)
+        else:
+            side = isl.Map.from_domain_and_range(isl.Set.universe(space), value)
+        result = result.flat_range_product(side)
+    return result
+
+
+# Arithmetic on functions with ranges
+
+_Ranged: TypeAlias = tuple[isl.Aff, int, int]
+
+
+def _add(a: _Ranged, b: _Ranged) -> _Ranged:
+    return a[0].add(b[0]), a[1] + b[1], a[2] + b[2]
+
+
+def _subtract(a: _Ranged, b: _Ranged) -> _Ranged:
+    return a[0].sub(b[0]), a[1] - b[2], a[2] - b[1]
+
+
+def _multiply(a: _Ranged, b: _Ranged) -> _Ranged | None:
+    if a[1] == a[2]:
+        a, b = b, a
+    if b[1] != b[2]:
+        return None
+    ends = a[1] * b[1], a[2] * b[1]
+    return a[0].scale_val(integer(b[1])), min(ends), max(ends)
+
+
+def _divide(a: _Ranged, b: _Ranged) -> _Ranged | None:
+    if b[1] != b[2] or b[1] <= 0:
+        return None
+    return a[0].scale_down_val(integer(b[1])).floor(), a[1] // b[1], a[2] // b[1]
+
+
+def _remainder(a: _Ranged, b: _Ranged) -> _Ranged | None:
+    if b[1] != b[2] or b[1] <= 0:
+        return None
+    return a[0].mod_val(integer(b[1])), 0, b[1] - 1
+
+
+_DIRECT: dict[type[Any], Callable[[_Ranged, _Ranged], _Ranged | None]] = {
+    arith.AddiOp: _add,
+    arith.SubiOp: _subtract,
+    arith.MuliOp: _multiply,
+    arith.FloorDivSIOp: _divide,
+    FloormodOp: _remainder,
+}
+
+
+def _static_range(variable: SSAValue) -> tuple[int, int] | None:
+    """The numbers of a loop variable or axis with known bounds."""
+    block = variable.owner
+    parent = block.parent_op() if isinstance(block, Block) else None
+    match parent:
+        case ForOp():
+            low, extent, _ = parent.mixed_bounds
+        case LaunchThreadOp():
+            low, extent = 0, parent.mixed_extent
+        case BlockOp():
+            assert isinstance(variable, BlockArgument)
+            values = static_values(parent.static_domains)  # pyright: ignore[reportArgumentType]
+            low, extent = values[2 * variable.index : 2 * variable.index + 2]
+            if DYNAMIC in (low, extent):
+                return None
+        case _:
+            return None
+    return (low, low + extent - 1) if isinstance(low, int) and isinstance(extent, int) and extent > 0 else None
+
+
+def _yielded(block: Block) -> SSAValue:
+    last = block.last_op
+    assert isinstance(last, YieldOp)
+    return last.value

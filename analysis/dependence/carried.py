@@ -1,0 +1,284 @@
+"""Whether the iterations of a loop, or the instances of a block, are independent of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import islpy as isl
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from ...dialects.tir import BlockOp, ForOp, LaunchThreadOp
+from ..names import loop_name, memory_name
+from ..reducers import Reducer, match_reducer
+from ..threads.axes import is_thread_loop
+from ..threads.memories import buffer_of, memory_of
+from .accesses import Collector
+from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, Point
+from .flow import Flow, flow_of, is_used_outside, rank_of
+from .model import Region, combine
+from .points import at_point, render, render_parameters, smallest
+from .sources import LIVE_IN, Ambiguous, Memory, Source
+from .statements import Accesses, Statement, project
+from .violation import Violation
+
+
+def carried_dependence(
+    loop: ForOp | LaunchThreadOp, *, allow_reduction: bool = False, memories: AbstractSet[Memory] | None = None
+) -> Violation | None:
+    """Why the iterations of a loop must run one after the other, or None if they may run in any order and at once.
+
+    No iteration may write an element that another one reads or writes. Excepted are temporaries that only this loop
+    uses, if each iteration reads only what it has written itself: then each may have its own.
+    allow_reduction: whether iterations may contribute to the same element by one reduction: a block with an init.
+    memories: look only at these; None for all.
+    """
+    region = Region(loop)
+    touching = [op for op, touched in region.touched.items() if memories is None or not touched.isdisjoint(memories)]
+    statements = region.statements(touching)
+    for memory in dict.fromkeys(m for s in statements for m in s.accesses if memories is None or m in memories):
+        if memory is not None and loop.is_ancestor(memory.owner):  # pyright: ignore[reportArgumentType]
+            continue
+        violation = _Conflicts(region, memory, statements, allow_reduction).find()
+        if violation is not None and not _is_private(loop, memory):
+            return violation
+    return None
+
+
+def _is_private(loop: Operation, memory: Memory) -> bool:
+    """Whether each iteration may have its own copy of some memory."""
+    if memory is None or isinstance(memory, BlockArgument) or is_used_outside(loop, memory):
+        return False
+    sources = _sources_inside(flow_of(Region(loop, around=False), {memory}), memory)
+    return sources is not None and all(source.writer != LIVE_IN for source in sources)
+
+
+def reads_its_writes(block: BlockOp, buffer: SSAValue) -> bool:
+    """Whether an instance of a block may read an element of a buffer that it has itself written before.
+
+    buffer: what the memory is called that is allocated or a parameter, not a view of it.
+    """
+    flow = flow_of(Region(block), {buffer})
+    updates = flow.memories[buffer].updates if buffer in flow.memories else []
+    if any(not event.relation.is_injective() for _, event in updates):  # a reduction adds to what it has written
+        return True
+    sources = _sources_inside(flow, buffer)
+    return sources is None or any(source.writer != LIVE_IN for source in sources)
+
+
+def _sources_inside(flow: Flow, memory: Memory) -> list[Source] | None:
+    """Who has written what the statements of a region read of some memory; None if that is not known."""
+    if memory not in flow.memories:
+        return []
+    try:
+        named = flow.memories[memory].named
+    except Ambiguous:
+        return None
+    return [source for sink, found in named.items() if sink.key in flow.statements for source, _ in found]
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """One kind of access of one statement to the memory: { execution -> element }."""
+
+    statement: Statement
+    relation: isl.Map
+    is_write: bool
+    is_update: bool = False
+
+
+class _Conflicts:
+    """Accesses of two iterations of a loop to one element of some memory."""
+
+    def __init__(self, region: Region, memory: Memory, statements: list[Statement], allow_reduction: bool):
+        self.region = region
+        self.memory = memory
+        self.allow_reduction = allow_reduction
+        self.touches = [t for s in statements if memory in s.accesses for t in _touches(s, s.accesses[memory])]
+
+    def find(self) -> Violation | None:
+        for n, a in enumerate(self.touches):
+            for b in self.touches[n:]:
+                if (a.is_write or b.is_write) and not self._is_allowed(a, b) and self._may_meet(a, b):
+                    pairs = self._conflicts(a, b)
+                    if not pairs.is_empty():
+                        return self._explain(a, b, pairs)
+        return None
+
+    def _may_meet(self, a: _Touch, b: _Touch) -> bool:
+        """Whether two iterations come to two statements at the same time. All threads of a block do one statement after
+        the other, if they come to it together."""
+        return not is_thread_loop(self.region.root) or self._together(a) == self._together(b)
+
+    def _together(self, touch: _Touch) -> tuple[Operation | int, ...]:
+        """The part of a statement's path that is in front of loops over threads."""
+        path = touch.statement.path
+        threads = [n for n, step in enumerate(path) if isinstance(step, Operation) and is_thread_loop(step)]
+        return path[: threads[0]] if threads else ()
+
+    def _conflicts(self, a: _Touch, b: _Touch) -> isl.Map:
+        """{ iteration -> another one that touches what it touches }."""
+        # Threads may write the same value: as the same instance of a statement.
+        same_value = a is b and self._is_assigned_by_name(a)
+        shared, names = self._shared(a), len(a.statement.names) if same_value else 0
+        pairs = self._by_iteration(a, shared, names).apply_range(self._by_iteration(b, shared, names).reverse())
+        for n in range(shared):
+            pairs = pairs.equate(DIM.in_, n, DIM.out, n)
+        if same_value:
+            same = pairs
+            for n in range(shared + 1, shared + 1 + names):
+                same = same.equate(DIM.in_, n, DIM.out, n)
+            pairs = pairs.subtract(same)
+        for kind in (DIM.in_, DIM.out):
+            pairs = pairs.project_out(kind, shared + 1, names).project_out(kind, 0, shared)
+        return pairs.subtract(isl.Map.identity(pairs.get_space()))
+
+    def _is_assigned_by_name(self, touch: _Touch) -> bool:
+        """Whether it is the instance that says what a statement writes, whichever thread runs it."""
+        named = touch.statement.is_named and touch.is_write and not touch.is_update
+        return named and is_thread_loop(self.region.root)
+
+    def _shared(self, touch: _Touch) -> int:
+        """How many loops in front of the one that is asked about have the same values in both iterations."""
+        if not is_thread_loop(self.region.root):
+            return 0
+        return sum(isinstance(step, Operation) for step in self._together(touch))
+
+    def _by_iteration(self, touch: _Touch, shared: int, names: int) -> isl.Map:
+        """{ shared loops, iteration, instance -> element } from { execution -> element }."""
+        relation, statement = touch.relation, touch.statement
+        position = statement.loops.index(self.region.root)
+        identity = isl.Map.identity(statement.domain.get_space().map_from_set())
+        kept = project(identity, [*range(shared), position])
+        if names:
+            kept = kept.flat_range_product(statement.instances)
+        return relation.apply_domain(kept)
+
+    def _is_allowed(self, a: _Touch, b: _Touch) -> bool:
+        """Whether both accesses are parts of one reduction, a block with init, which the loop may do in any order."""
+        block, other = (getattr(t.statement.key, "block", t.statement.key) for t in (a, b))
+        if not self.allow_reduction or block is not other or not isinstance(block, BlockOp) or block.init is None:
+            return False
+        return a.is_update or b.is_update or self._is_reduced(block)
+
+    def _is_reduced(self, block: BlockOp) -> bool:
+        """Whether a block accumulates in the memory, several values at once too, as argmax does."""
+        reducer = match_reducer(block)
+        return isinstance(reducer, Reducer) and any(memory_of(a.buffer) is self.memory for a in reducer.accumulators)
+
+    def _explain(self, a: _Touch, b: _Touch, pairs: isl.Map) -> Violation:
+        parameters, first, second = smallest(pairs)
+        one, other = (self._in_iteration(t, parameters, p) for t, p in ((a, first), (b, second)))
+        both = one.range().intersect(other.range())
+        _, _, element = smallest(isl.Map.from_range(both))
+        texts = [
+            self._instance(t, relation.intersect_range(_point(relation, element)))
+            for t, relation in ((a, one), (b, other))
+        ]
+        name = memory_name(self.memory)
+        if self.memory is not None:
+            buffer = buffer_of(self.memory) or self.memory
+            indices = element[: rank_of(buffer)]
+            name = f"{memory_name(buffer)}[{', '.join(map(str, indices))}]"
+        variable = loop_name(self.region.root)
+        message = (
+            f"{name} is {_verb(a)} by {texts[0]} in iteration {variable}={first[0]} and {_verb(b)} by {texts[1]} "
+            f"in iteration {variable}={second[0]}{render_parameters(parameters, self.region.label)}"
+        )
+        ops = tuple(dict.fromkeys(_op(t.statement) for t in (a, b)))
+        not_affine = tuple(dict.fromkeys(text for t in (a, b) for text in t.statement.not_affine))
+        return Violation(message, ops, tuple(t.statement.label for t in (a, b)), not_affine)
+
+    def _in_iteration(self, touch: _Touch, parameters: dict[str, int], point: Point) -> isl.Map:
+        """What a statement touches in one iteration of the loop."""
+        position = touch.statement.loops.index(self.region.root)
+        return at_point(touch.relation, parameters, ()).fix_val(DIM.in_, position, point[0])
+
+    def _instance(self, touch: _Touch, relation: isl.Map) -> str:
+        statement = touch.statement
+        instances = statement.instances.intersect_domain(relation.domain())
+        _, _, point = smallest(isl.Map.from_range(instances.range()))
+        kind = "block " if statement.is_block else ""
+        return f"{kind}{statement.label}{f' at {render(statement.names, point)}' if point else ''}"
+
+
+def _op(statement: Statement) -> Operation:
+    return statement.key if isinstance(statement.key, Operation) else statement.key.block
+
+
+def _verb(touch: _Touch) -> str:
+    return "updated" if touch.is_update else "written" if touch.is_write else "read"
+
+
+def _touches(statement: Statement, access: Accesses) -> Iterator[_Touch]:
+    if access.writes is not None:
+        yield _Touch(statement, access.writes, True)
+    if access.updates is not None:
+        yield _Touch(statement, access.updates, True, True)
+    if access.reads is not None:
+        yield _Touch(statement, access.reads, False)
+
+
+def _conflicts(a: isl.Map, b: isl.Map) -> isl.Map:
+    """The pairs of different points of which one touches by `a` what the other touches by `b`."""
+    pairs = a.apply_range(b.reverse())
+    return pairs.subtract(isl.Map.identity(pairs.get_space()))
+
+
+def _point(relation: isl.Map, element: tuple[int, ...]) -> isl.Set:
+    result = isl.Set.universe(relation.get_space().range())
+    for n, number in enumerate(element):
+        result = result.fix_val(DIM.set, n, number)
+    return result
+
+
+# Blocks
+
+
+def has_self_conflicts(block: BlockOp) -> bool:
+    """Whether two different instances of a block touch the same element, one of them writing it.
+
+    Contributions to one recognised reduction do not conflict with each other. If there are no conflicts, the instances
+    may run in any order. What a `tir.init` writes conflicts with the contributions of other instances.
+    """
+    parameters = Parameters(lambda value: not block.is_ancestor(value.owner))  # pyright: ignore[reportArgumentType]
+    collector = Collector(parameters, block.variables)
+    found = collector.block(block)
+    domain = _axis_domain(block, parameters)
+    for memory in dict.fromkeys(a.memory for a in found):
+        groups: list[_Pair] = []
+        for in_init in (True, False):
+            chosen = [(a, a.relation) for a in found if a.memory is memory and a.in_init is in_init]
+            if chosen:
+                access = combine(chosen, domain, True)
+                groups += [_Pair(access.writes, True), _Pair(access.updates, True, True), _Pair(access.reads, False)]
+        groups = [g for g in groups if g.relation is not None]
+        for n, a in enumerate(groups):
+            for b in groups[n:]:
+                if (a.is_write or b.is_write) and not (a.is_update and b.is_update) and a.meets(b):
+                    return True
+    return False
+
+
+@dataclass(frozen=True)
+class _Pair:
+    relation: isl.Map | None
+    is_write: bool
+    is_update: bool = False
+
+    def meets(self, other: _Pair) -> bool:
+        assert self.relation is not None
+        assert other.relation is not None
+        return not _conflicts(self.relation, other.relation).is_empty()
+
+
+def _axis_domain(block: BlockOp, parameters: Parameters) -> isl.Set:
+    affine = Affine(IndexAnalyzer(), parameters, len(block.variables))
+    domain = affine.universe()
+    for n, axis in enumerate(block.axes):
+        try:
+            domain = domain.intersect(affine.range(n, axis.low, axis.extent))
+        except NotAffine:
+            continue
+    return domain

@@ -1,0 +1,261 @@
+"""Value flow: which instance of which statement each read gets its value from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import islpy as isl
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, LaunchThreadOp, MatchBufferOp, WhileOp
+from ..names import memory_name
+from ..threads.axes import thread_axes_of
+from ..threads.memories import buffer_of
+from .affine import DIM
+from .assignment import AssignedOnce, NotAssignedOnce
+from .limits import limited
+from .model import Region
+from .order import Event
+from .search import LastWriters
+from .sources import LIVE_IN, LIVE_OUT, Key, Memory, MemoryEvents, Named, Sink, Source
+from .statements import Init, Statement
+
+
+@dataclass
+class MemoryFlow:
+    """The value flow in one memory. It is computed when it is asked for, from what was seen of the program before.
+
+    statements: those that access it.  is_live: whether its contents may matter after the region.  is_carried: whether
+    they do so only if a later run of the region reads them before it writes them.  threads: how many numbers of a
+    thread are behind the indices of an element, while flow is found: the memory is one for each thread.
+    """
+
+    memory: Memory
+    name: str
+    rank: int
+    statements: list[Statement]
+    is_live: bool
+    is_carried: bool
+    threads: int = 0
+
+    @cached_property
+    def named(self) -> Named:
+        """The sources of each sink, by what instances are called. `Ambiguous` if that says not enough."""
+        try:
+            found = AssignedOnce(self._events()).compute()
+        except NotAssignedOnce:
+            found = LastWriters(self._events()).compute()
+        return {sink: [(s, self._without_threads(s, r)) for s, r in sources] for sink, sources in found.items()}
+
+    def executions(self) -> list[tuple[Sink, Source, isl.Map]]:
+        """The sources of each sink, by executions: { reader -> [writer, element] }."""
+        found = LastWriters(self._events()).executions()
+        return [(sink, source, _drop_last(relation, self.threads)) for sink, source, relation in found]
+
+    def _without_threads(self, source: Source, relation: isl.Map) -> isl.Map:
+        """{ reader -> [writer, element] } with the indices of elements alone."""
+        relation = _drop_last(relation, self.threads)
+        if source.writer == LIVE_IN and self.threads:  # called by the element
+            relation = relation.project_out(DIM.out, self.rank, self.threads)
+        return relation
+
+    def _events(self) -> MemoryEvents:
+        return MemoryEvents(self.memory, self.reads, self.writes, self.updates, self._last(), self._everything())
+
+    @property
+    def reads(self) -> list[tuple[Sink, Event]]:
+        return [
+            (Sink(s.key, self.memory), Event(s, s.phase, relation))
+            for s in self.statements
+            if (relation := s.accesses[self.memory].reads) is not None
+        ]
+
+    @property
+    def writes(self) -> list[Event]:
+        return [
+            Event(s, s.phase + 1, relation)
+            for s in self.statements
+            if (relation := s.accesses[self.memory].writes) is not None
+        ]
+
+    @property
+    def updates(self) -> list[tuple[Sink, Event]]:
+        return [
+            (Sink(s.key, self.memory, True), Event(s, s.phase + 1, relation))
+            for s in self.statements
+            if (relation := s.accesses[self.memory].updates) is not None
+        ]
+
+    def _last(self) -> Sink | None:
+        return Sink(LIVE_OUT, self.memory) if self.is_live else None
+
+    def _everything(self) -> isl.Map:
+        return isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.rank + self.threads))
+
+
+@dataclass
+class Flow:
+    """The value flow of a region. It holds ops only to know them again, so the program may change.
+
+    statements: by key, in the order of the program.  memories: the flow in each.  parameters: the values that are
+    fixed in the region, and what isl calls them.  overwritten: the flow in memory that was not asked for, which is
+    written by those statements that do so several times, and so decides which of their executions matter.
+    """
+
+    statements: dict[Key, Statement]
+    memories: dict[Memory, MemoryFlow]
+    parameters: dict[SSAValue, str]
+    overwritten: dict[Memory, MemoryFlow] = field(default_factory=dict[Memory, MemoryFlow])
+
+    @property
+    def not_affine(self) -> tuple[str, ...]:
+        """The accesses to elements that are not known."""
+        return tuple(dict.fromkeys(text for s in self.statements.values() for text in s.not_affine))
+
+    def label(self, parameter: str) -> str:
+        """What the program calls a parameter that isl calls `parameter`."""
+        return next((memory_name(v) for v, name in self.parameters.items() if name == parameter), parameter)
+
+    def naming(self, loops: Mapping[Key, tuple[Operation, ...]]) -> Flow:
+        """The same flow, with the values of some loops in the names of statements' instances."""
+        return self._changed(lambda s: s.naming(loops[s.key]) if s.key in loops else s, self.parameters)
+
+    def restricted(self, executions: Mapping[Key, isl.Set]) -> Flow:
+        """The flow if only some executions of the statements happen."""
+        return self._changed(lambda s: s.restricted(executions[s.key]), self.parameters)
+
+    def with_statements(self, statements: Mapping[Key, Statement]) -> Flow:
+        """The same flow, with other things known of some statements."""
+        return self._changed(lambda s: statements.get(s.key, s), self.parameters) if statements else self
+
+    def with_parameters(self, names: dict[SSAValue, str]) -> Flow:
+        """The same flow with other names for its parameters."""
+        renaming = {old: names[value] for value, old in self.parameters.items()}
+        return self._changed(lambda s: s.with_parameters(renaming), names)
+
+    def _changed(self, change: Callable[[Statement], Statement], parameters: dict[SSAValue, str]) -> Flow:
+        statements = {key: change(s) for key, s in self.statements.items()}
+        memories, overwritten = (
+            {m: replace(f, statements=[statements[s.key] for s in f.statements]) for m, f in flows.items()}
+            for flows in (self.memories, self.overwritten)
+        )
+        return Flow(statements, memories, parameters, overwritten)
+
+
+def value_flow(
+    root: Operation,
+    statements: Iterable[Operation] | None = None,
+    buffers: Iterable[SSAValue] | None = None,
+    *,
+    around: bool = True,
+) -> Flow:
+    """The value flow of a scope (a function, or a block's body) or of a loop.
+
+    statements: only in memory that these access.  buffers: only in these.  around: whether a loop belongs to its
+    region, and not only what is inside of it: then its variable is a parameter. isl.Error if it takes too much work.
+    """
+    region = Region(root, around=around)
+    chosen: set[Memory] | None = None if buffers is None else set(buffers)
+    if statements is not None:
+        touched = {m for op in statements if op in region.places for m in region.touched[op]}
+        chosen = touched if chosen is None else chosen & touched
+    with limited():
+        if statements is not None and chosen is not None:
+            chosen = _with_origins(region, chosen)
+        return flow_of(region, chosen)
+
+
+def _with_origins(region: Region, memories: set[Memory]) -> set[Memory]:
+    """Some memories, and what statements that run several times read to write them: what they write may be another
+    value each time only if that is."""
+    touched = region.touched
+    known: dict[Operation, dict[Key, Statement]] = {}
+    chosen, more = set[Memory](), memories
+    while more:
+        chosen |= more
+        ops = [op for op, ms in touched.items() if op not in known and not ms.isdisjoint(chosen)]
+        known |= {op: _statements(region, [op]) for op in ops}
+        repeated = [s for table in known.values() for s in table.values() if not s.is_injective]
+        writers = [s for s in repeated if not chosen.isdisjoint(s.written)]
+        more = {m for s in writers for m, a in s.accesses.items() if a.reads is not None} - chosen
+    return chosen
+
+
+def flow_of(region: Region, chosen: set[Memory] | None) -> Flow:
+    """The value flow of a region in some memories; None is all."""
+    touched = region.touched
+    table = _statements(region, (op for op, ms in touched.items() if chosen is None or not ms.isdisjoint(chosen)))
+    found = dict.fromkeys(m for s in table.values() for m in s.accesses if chosen is None or m in chosen)
+    others = {m for s in table.values() for m in s.written if m is not None and m not in found and not s.is_injective}
+    missing = [op for op, ms in touched.items() if not ms.isdisjoint(others) and op not in table]
+    if missing:
+        table = _in_order(region, {**table, **_statements(region, missing)})
+    memories, overwritten = (
+        {m: _memory_flow(region.root, m, [s for s in table.values() if m in s.accesses]) for m in some}
+        for some in (found, others)
+    )
+    return Flow(table, memories, dict(region.parameters.names), overwritten)
+
+
+def _statements(region: Region, ops: Iterable[Operation]) -> dict[Key, Statement]:
+    return {s.key: s for s in region.statements(ops) if s.is_block or s.accesses}
+
+
+def _in_order(region: Region, table: dict[Key, Statement]) -> dict[Key, Statement]:
+    """Statements in the order of the program."""
+    found = (key for op in region.places for key in (Init(op) if isinstance(op, BlockOp) else op, op))
+    return {key: table[key] for key in dict.fromkeys(found) if key in table}
+
+
+def _memory_flow(root: Operation, memory: Memory, statements: list[Statement]) -> MemoryFlow:
+    if memory is None:
+        return MemoryFlow(None, memory_name(None), 0, statements, True, False)
+    is_seen = isinstance(memory, BlockArgument) or is_used_outside(root, memory)
+    is_carried = not is_seen and _is_repeated(root, memory)
+    name, threads = memory_name(buffer_of(memory) or memory), len(thread_axes_of(memory))
+    return MemoryFlow(memory, name, rank_of(memory), statements, is_seen or is_carried, is_carried, threads)
+
+
+def _drop_last(relation: isl.Map, count: int) -> isl.Map:
+    return relation.project_out(DIM.out, relation.dim(DIM.out) - count, count) if count else relation
+
+
+def rank_of(memory: SSAValue) -> int:
+    """How many indices an element of some memory has."""
+    buffer = buffer_of(memory)
+    return 0 if buffer is None else buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+# What lives on
+
+
+def is_used_outside(root: Operation, value: SSAValue) -> bool:
+    """Whether anything outside of an op, and not around it, uses a buffer or pointer, or what is made of it."""
+    for use in value.uses:
+        user = use.operation
+        if isinstance(user, AccessOp) or root.is_ancestor(user):
+            continue
+        if not user.results or not all(_is_declaration(user) and not is_used_outside(root, r) for r in user.results):
+            return True
+    return False
+
+
+def _is_declaration(op: Operation) -> bool:
+    names = ("tir.decl_buffer", "tir.match_region", "tir.buffer_data", "tir.let")
+    return op.name in names or isinstance(op, MatchBufferOp)
+
+
+def _is_repeated(root: Operation, memory: SSAValue) -> bool:
+    """Whether the region may run several times while some memory lives."""
+    allocation = memory.owner
+    assert isinstance(allocation, Operation)
+    if root.is_ancestor(allocation):
+        return False
+    parent = root.parent_op()
+    while parent is not None and parent is not allocation.parent_op():
+        if isinstance(parent, ForOp | LaunchThreadOp | WhileOp | BlockOp) and not isinstance(parent, FuncOp):
+            return True
+        parent = parent.parent_op()
+    return False

@@ -1,0 +1,393 @@
+"""The statements of a region: when they run, what their instances are called, and what these access."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+import islpy as isl
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.text import expression_text
+from ...dialects.tir import (
+    AccessOp,
+    AllocateConstOp,
+    AllocateOp,
+    AttrOp,
+    BlockOp,
+    BufferOp,
+    ForOp,
+    IfOp,
+    InitOp,
+    LaunchThreadOp,
+    LoadOp,
+    StoreOp,
+    SymbolOp,
+)
+from ...dialects.tir.tree import is_expression
+from ..index import type_range
+from ..names import loop_name, memory_name
+from ..threads.axes import (
+    axis_of,
+    is_thread_loop,
+    same_axis_around,
+    same_for_all_threads,
+    thread_axes_of,
+    written_memory,
+)
+from .accesses import Access, Collector, axis_values, first_steps
+from .affine import (
+    DIM,
+    Affine,
+    IndexAnalyzer,
+    NotAffine,
+    Parameters,
+    condition,
+    function_to,
+    iterations,
+    map_to,
+    ranges_of,
+)
+from .statements import Accesses, Init, Statement, project, union_of
+from .totality import is_total
+from .touched import touched_memories
+
+Loop: TypeAlias = ForOp | LaunchThreadOp
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a statement is in the region: what is around it and its position there (loops and numbers), the branches
+    it is in, and the expressions with loads that decide whether it runs.
+
+    team: loops over the threads of a block around what all of these do together, one statement after the other. In the
+    path they come behind everything that is the same for all threads.
+    """
+
+    path: tuple[Operation | int, ...] = ()
+    branches: tuple[tuple[IfOp, bool], ...] = ()
+    control: tuple[Operation, ...] = ()
+    team: tuple[Loop, ...] = ()
+
+    def at(self, step: Operation | int) -> _Place:
+        return replace(self, path=(*self.path, step))
+
+    def of_one_thread(self) -> _Place:
+        """The same place for each thread by itself: what is inside, threads come to at different times."""
+        return replace(self, path=(*self.path, *self.team), team=())
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        return tuple(s for s in self.path if isinstance(s, ForOp | LaunchThreadOp))
+
+
+class Region:
+    """The statements of a scope: the body of a function or block, or a loop of it with all inside.
+
+    root: the function, block or loop.  around: whether a loop is part of the region, and not only what is inside.
+    of_one_thread: whether memory that each thread has for itself is looked at.
+    Values that are computed outside of the region, and the parameters and sizes of a function, are its parameters.
+    """
+
+    def __init__(self, root: Operation, *, around: bool = True, of_one_thread: bool = True):
+        self.root = root
+        self.of_one_thread = of_one_thread
+        self.is_loop = isinstance(root, ForOp | LaunchThreadOp) and around
+        self.parameters = Parameters(self._is_fixed)
+        self.places: dict[Operation, _Place] = {}
+        self._models: dict[Operation, list[Statement]] = {}
+        self._axes: dict[SSAValue | None, tuple[str, ...]] = {}
+        self.analyzer = IndexAnalyzer()
+        if self.is_loop:
+            self._op(root, _Place(), 0, ())
+        else:
+            for block in (b for region in root.regions for b in region.blocks):
+                self._block(block, _Place())
+        self.places = {op: place.of_one_thread() for op, place in self.places.items()}
+        self.depth = max((len(p.path) for p in self.places.values()), default=0)
+
+    def _is_fixed(self, value: SSAValue) -> bool:
+        owner = value.owner
+        if isinstance(owner, SymbolOp):
+            return True
+        if isinstance(owner, Block):
+            parent = owner.parent_op()
+            return parent is None or not self.root.is_ancestor(parent) or (parent is self.root and not self.is_loop)
+        return not self.root.is_ancestor(owner)
+
+    def label(self, parameter: str) -> str:
+        """What the program calls a parameter that isl calls `parameter`."""
+        return next((memory_name(v) for v, name in self.parameters.names.items() if name == parameter), parameter)
+
+    # Where statements are
+
+    def _block(self, block: Block, place: _Place) -> None:
+        pending: list[Operation] = []
+        for position, op in enumerate(block.ops):
+            if is_expression(op):
+                pending.append(op)
+            else:
+                self._op(op, place, position, tuple(pending))
+                pending = []
+
+    def _op(self, op: Operation, place: _Place, position: int, expressions: tuple[Operation, ...]) -> None:
+        here = place.at(position)
+        control = (*place.control, *expressions) if any(_loads(e) for e in expressions) else place.control
+        if here.team and not self._is_same_for_all(op):
+            here = here.of_one_thread()
+        match op:
+            case _ if is_thread_loop(op):
+                self._block(op.body.block, replace(here, control=control, team=(*here.team, op)))
+            case ForOp() | LaunchThreadOp():
+                self._block(op.body.block, replace(here.at(op), control=control))
+            case IfOp():
+                for n, region in enumerate(op.regions):
+                    branches = (*here.branches, (op, n == 0))
+                    self._block(region.block, replace(here.at(n), control=control, branches=branches))
+            case AttrOp():
+                self._block(op.body.block, replace(here, control=control))
+            case BlockOp():
+                self.places[op] = replace(here, control=control)
+            case BufferOp() | AllocateOp() | AllocateConstOp() | SymbolOp() | InitOp() | AccessOp():
+                pass
+            case _:
+                self.places[op] = replace(here, control=(*place.control, *expressions))
+
+    def _is_same_for_all(self, op: Operation) -> bool:
+        """Whether all threads of a block come to what is inside of an op together."""
+        if not isinstance(op, ForOp | LaunchThreadOp | IfOp | AttrOp):
+            return True
+        return all(same_for_all_threads(v, self._written) for v in op.operands)
+
+    @cached_property
+    def _written(self) -> set[SSAValue | None]:
+        return written_memory(self.root)
+
+    def thread_axes(self, memory: SSAValue | None) -> tuple[str, ...]:
+        """The axes for each thread of which there is some memory (`thread_axes_of`), found once."""
+        if memory not in self._axes:
+            self._axes[memory] = thread_axes_of(memory)
+        return self._axes[memory]
+
+    # Statements
+
+    @cached_property
+    def touched(self) -> dict[Operation, set[SSAValue | None]]:
+        """The memory that each statement may touch, with what decides whether it runs."""
+        return {op: {m for o in (op, *place.control) for m in touched_memories(o)} for op, place in self.places.items()}
+
+    def statements(self, ops: Iterable[Operation] | None = None) -> list[Statement]:
+        """Some statements (None is all), each after its init if it has one, in the order of the program."""
+        found = [s for op in (self.places if ops is None else ops) for s in self._modelled(op)]
+        if not self.parameters.names:
+            return found
+        parameters = ranges_of(self.parameters.names)
+        return [s.within(parameters) for s in found]
+
+    def _modelled(self, op: Operation) -> list[Statement]:
+        """The statement that `op` is, as it was modelled when it was first asked for."""
+        if op not in self._models:
+            self._models[op] = self._statement(op)
+        return self._models[op]
+
+    def _statement(self, op: Operation) -> list[Statement]:
+        place = self.places[op]
+        loops = place.loops
+        affine = Affine(self.analyzer, self.parameters, len(loops))
+        affine.dims.update({loop.variable: n for n, loop in enumerate(loops)})
+        domain, exact = self._domain(affine, place)
+        collector = self._collector([loop.variable for loop in loops], self.analyzer)
+        if isinstance(op, BlockOp):
+            return self._block_statements(op, place, affine, domain, exact, collector.ops(place.control))
+        found = collector.ops((*place.control, op))
+        identity = isl.Map.identity(domain.get_space().map_from_set())
+        names = tuple(loop_name(loop) for loop in loops)
+        return [self._make(op, _label(op), place, names, domain, exact, identity, identity, True, found)]
+
+    def _collector(self, variables: Sequence[SSAValue], analyzer: IndexAnalyzer) -> Collector:
+        is_left_out = None if self.of_one_thread else lambda memory: bool(self.thread_axes(memory))
+        return Collector(self.parameters, variables, analyzer, is_left_out)
+
+    def _domain(self, affine: Affine, place: _Place) -> tuple[isl.Set, bool]:
+        """The executions of what is at a place, and whether it runs in all of them."""
+        where, exact = affine.universe(), True
+        for position, loop in enumerate(place.loops):
+            low, extent, step = (0, loop.mixed_extent, 1) if isinstance(loop, LaunchThreadOp) else loop.mixed_bounds
+            values = iterations(affine, position, low, extent, step)
+            if values is None:
+                values, exact = affine.between(position, *type_range(loop.variable.type)), False
+            where = where.intersect(values)
+            if (outer := same_axis_around(loop)) is not None:
+                where = where.intersect(affine.equal(position, affine.function(outer.variable)))
+        for op, truth in place.branches:
+            holds = condition(affine, op.condition)
+            if holds is None:
+                exact = False
+            else:
+                where = where.intersect(holds if truth else holds.complement())
+        return where, exact
+
+    def _block_statements(
+        self, op: BlockOp, place: _Place, affine: Affine, domain: isl.Set, exact: bool, control: Sequence[Access]
+    ) -> list[Statement]:
+        if op.predicate is not None:
+            holds = condition(affine, op.predicate)
+            exact = exact and holds is not None
+            domain = domain if holds is None else domain.intersect(holds)
+        axes, is_named = self._bindings(op, affine)
+        is_named = is_named and not _uses(op, [loop.variable for loop in place.loops])
+        found = self._collector(op.variables, IndexAnalyzer()).block(op)
+        names = tuple(a.name for a in op.axes)
+        instances = axes
+        if not is_named:
+            names = tuple(loop_name(loop) for loop in place.loops)
+            instances = isl.Map.identity(domain.get_space().map_from_set())
+        label = op.block_name.data
+        made: list[Statement] = []
+        if op.init is not None:
+            inner = Affine(IndexAnalyzer(), self.parameters, len(op.variables))
+            inner.dims.update({v: n for n, v in enumerate(op.variables)})
+            first = first_steps(inner, op)
+            first_domain = domain if first is None else domain.intersect(axes.intersect_range(first).domain())
+            kept = [n for n, a in enumerate(op.axes) if a.kind != "reduce"] if is_named else list(range(len(names)))
+            short = project(instances, kept)
+            init_found = [a for a in found if a.in_init]
+            init_names = tuple(names[n] for n in kept)
+            made.append(
+                self._make(
+                    Init(op),
+                    label,
+                    place,
+                    init_names,
+                    first_domain,
+                    exact and first is not None,
+                    short,
+                    axes,
+                    is_named,
+                    init_found,
+                    control,
+                    phase=0,
+                )
+            )
+        body = [a for a in found if not a.in_init]
+        made.append(self._make(op, label, place, names, domain, exact, instances, axes, is_named, body, control))
+        return made
+
+    def _bindings(self, op: BlockOp, affine: Affine) -> tuple[isl.Map, bool]:
+        """Loop values -> axis values, and whether this is exact."""
+        values, exact = list[isl.PwAff | isl.Set](), True
+        for axis, variable in zip(op.axes, op.variables, strict=True):
+            try:
+                values.append(affine.function(axis.binding))
+            except NotAffine:
+                values.append(axis_values(Affine(self.analyzer, self.parameters, 1), 0, axis, variable.type))
+                exact = False
+        return map_to(affine.universe(), values), exact
+
+    def _make(
+        self,
+        key: Operation | Init,
+        label: str,
+        place: _Place,
+        names: tuple[str, ...],
+        domain: isl.Set,
+        exact: bool,
+        instances: isl.Map,
+        axes: isl.Map,
+        is_named: bool,
+        found: Sequence[Access],
+        control: Sequence[Access] = (),
+        *,
+        phase: int = 2,
+    ) -> Statement:
+        groups: dict[SSAValue | None, list[tuple[Access, isl.Map]]] = {}
+        for access in found:
+            groups.setdefault(access.memory, []).append((access, axes.apply_range(access.relation)))
+        for access in control:
+            groups.setdefault(access.memory, []).append((access, access.relation))
+        groups = {m: [(a, self._of_thread(m, r, place)) for a, r in group] for m, group in groups.items()}
+        accesses = {memory: combine(group, domain, exact and is_named) for memory, group in groups.items()}
+        time = self._time(place, domain.get_space(), phase)
+        not_affine = tuple(dict.fromkeys(_text(a.op) for a in (*found, *control) if a.not_affine))
+        top = key.block if isinstance(key, Init) else key
+        may_run = exact and is_named and not not_affine and is_total(top)
+        return Statement(
+            key, label, place.path, names, domain, instances.intersect_domain(domain), time, phase, exact,
+            is_named, accesses, not_affine, may_run,
+        )  # fmt: skip
+
+    def _of_thread(self, memory: SSAValue | None, relation: isl.Map, place: _Place) -> isl.Map:
+        """{ execution -> element } of memory that each thread has for itself, with the thread behind the element."""
+        axes = self.thread_axes(memory)
+        if not axes:
+            return relation
+        dims = {axis_of(loop): n for n, loop in reversed(list(enumerate(place.loops)))}
+        affine = Affine(self.analyzer, self.parameters, len(place.loops))
+        threads = [affine.constant(0) if a not in dims else affine.variable(dims[a]) for a in axes]
+        return relation.flat_range_product(map_to(affine.universe(), threads))
+
+    def _time(self, place: _Place, space: isl.Space, phase: int) -> isl.MultiAff:
+        local = isl.LocalSpace.from_space(space)
+        zero = isl.Aff.zero_on_domain(local)
+        affs: list[isl.Aff] = []
+        loop = 0
+        for step in place.path:
+            if isinstance(step, int):
+                affs.append(zero.set_constant_val(step))
+            else:
+                affs.append(isl.Aff.var_on_domain(local, DIM.set, loop))
+                loop += 1
+        affs += [zero] * (self.depth - len(affs))
+        affs.append(zero.set_constant_val(phase))
+        return function_to(space, affs)
+
+
+def _uses(block: BlockOp, variables: Sequence[SSAValue]) -> bool:
+    """Whether the body of a block uses some variables of loops around it."""
+    users = (use.operation for variable in variables for use in variable.uses)
+    return any(user is not block and block.is_ancestor(user) for user in users)
+
+
+def combine(group: Sequence[tuple[Access, isl.Map]], domain: isl.Set, exact: bool) -> Accesses:
+    """The accesses of a statement to one memory, together.
+
+    A write that may not happen is one that certainly happens and keeps the old value, so it reads too.
+    """
+    reads, writes, updates = list[isl.Map](), list[isl.Map](), list[isl.Map]()
+    reduction: str | None = None
+    for access, relation in group:
+        if access.reduction is not None:
+            reduction = access.reduction
+            if access.is_write:
+                updates.append(relation)
+        elif access.is_write:
+            writes.append(relation)
+            if not (exact and access.exact):
+                reads.append(relation)
+        else:
+            reads.append(relation)
+    if updates and reads:  # read by what decides whether the statement runs: the order matters
+        writes += updates
+        reads += updates
+        updates, reduction = [], None
+    return Accesses(union_of(reads, domain), union_of(writes, domain), union_of(updates, domain), reduction)
+
+
+def _loads(op: Operation) -> bool:
+    return isinstance(op, LoadOp) or any(isinstance(i, LoadOp) for r in op.regions for i in r.walk())
+
+
+def _label(op: Operation) -> str:
+    """What a statement that is no block is called in messages."""
+    if isinstance(op, StoreOp):
+        return f"the store to {memory_name(op.buffer)}"
+    return op.name
+
+
+def _text(op: Operation) -> str:
+    """An access as TVMScript says it."""
+    if isinstance(op, LoadOp | StoreOp):
+        return f"{memory_name(op.buffer)}[{', '.join(expression_text(i) for i in op.indices)}]"
+    return op.name

@@ -1,0 +1,95 @@
+"""Whether one store fills all of a buffer that is read behind it, seen by the form of its indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from ..core.dtypes import dtype_of
+from ..dialects.tir import AttrOp, ForOp, LaunchThreadOp, LoadOp, Mixed, RampOp, StoreOp, constant_value
+from .index import Analyzer, Lin
+from .iter_map import Domain, IterVar, iteration_domain, why_not_onto
+from .regions import Box, IsFixed, Side, fixed_inside, required_region, shape_sides, touched_box
+from .scopes import ancestors
+
+
+def is_filled_before_reads(
+    loop: ForOp | LaunchThreadOp, buffer: SSAValue, shape: Sequence[Mixed], analyzer: Analyzer
+) -> bool:
+    """Whether each iteration of a loop first writes a box of a buffer, by one store, and then reads inside of it alone.
+
+    False where that is not seen, and if anything but loads and stores uses the buffer. Copies that threads divide among
+    them write a box by sums of digits, which isl takes long to find out.
+    """
+    users = [use.operation for use in buffer.uses if loop.is_ancestor(use.operation)]
+    loads, stores = [op for op in users if isinstance(op, LoadOp)], [op for op in users if isinstance(op, StoreOp)]
+    if len(loads) + len(stores) < len(users) or not loads:
+        return False
+    # What holds in each iteration of a loop inside around all of them holds in those of `loop`.
+    inside = [op for op in ancestors(loads[0]) if isinstance(op, ForOp | LaunchThreadOp) and loop.is_ancestor(op)]
+    sides = shape_sides(analyzer, shape)
+    return any(
+        _is_filled(analyzer, inner, loads, stores, sides)
+        for inner in inside
+        if all(inner.is_ancestor(user) for user in users)
+    )
+
+
+def _is_filled(
+    analyzer: Analyzer,
+    loop: ForOp | LaunchThreadOp,
+    loads: Sequence[LoadOp],
+    stores: Sequence[StoreOp],
+    shape: list[Side],
+) -> bool:
+    is_fixed = fixed_inside(loop)
+    places = {op: n for n, op in enumerate(loop.body.block.ops)}
+
+    def place(op: Operation) -> int:
+        """Which statement of the loop an op is in."""
+        statement = loop.body.block.find_ancestor_op_in_block(op)
+        assert statement is not None, "all that uses the buffer is in the loop"
+        return places[statement]
+
+    read_first = min(map(place, loads))
+    first = [op for op in stores if place(op) < read_first]
+    read = _region(analyzer, [touched_box(analyzer, op, loop) for op in loads], is_fixed, shape) if first else None
+    return read is not None and any(_fills(analyzer, loop, op, read, is_fixed, shape) for op in first)
+
+
+def _region(analyzer: Analyzer, boxes: Sequence[Box | None], is_fixed: IsFixed, shape: list[Side]) -> list[Side] | None:
+    known = [box for box in boxes if box is not None]
+    region = required_region(analyzer, known, is_fixed, shape) if len(known) == len(boxes) else None
+    return region if isinstance(region, list) else None
+
+
+def _fills(
+    analyzer: Analyzer,
+    loop: ForOp | LaunchThreadOp,
+    store: StoreOp,
+    read: Sequence[Side],
+    is_fixed: IsFixed,
+    shape: list[Side],
+) -> bool:
+    """Whether a store, in each iteration of a loop, writes all of a box that another one lies in."""
+    around = list(ancestors(store))
+    inside = around[: around.index(loop)]
+    loops = [op for op in reversed(inside) if isinstance(op, ForOp | LaunchThreadOp)]
+    written = _region(analyzer, [touched_box(analyzer, store, loop)], is_fixed, shape)
+    if store.predicate is not None or written is None or len(loops) < sum(not isinstance(op, AttrOp) for op in inside):
+        return False
+    if any(any(side.leaves(analyzer, whole)) for side, whole in zip(read, written, strict=True)):
+        return False
+    domain = iteration_domain(analyzer, loops)
+    lanes, indices = list[IterVar](), list[Lin]()
+    for index in store.indices:
+        if isinstance(ramp := index.owner, RampOp):
+            lanes.append(IterVar(index, Lin(), Lin(dtype_of(index.type).lanes)))
+            indices.append(analyzer.exact(ramp.base) + Lin.of(index) * int(constant_value(ramp.stride) or 0))
+        else:
+            indices.append(analyzer.exact(index))
+    domain = Domain((*domain.variables, *lanes), domain.constraints, domain.exact)
+    if any(variable.extent.terms for variable in domain.variables):
+        return False
+    return why_not_onto(analyzer, domain, indices, [(side.low, side.extent) for side in written]) is None

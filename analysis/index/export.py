@@ -1,0 +1,141 @@
+"""Sums written back as SSA, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from functools import reduce
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...core.dtypes import DType, dtype_of, int_range, wrap_int
+from ...dialects.tir import TirBuilder, constant_value
+from .ranges import Ranges, within
+from .terms import Atom, Compound, Div, Lin, Max, Min, Mod, Product
+
+_OPERATORS: dict[type[Compound], str] = {
+    Div: "floordiv",
+    Mod: "floormod",
+    Min: "min",
+    Max: "max",
+    Product: "mul",
+}
+
+_COSTS = {"floordiv": 4, "floormod": 4}
+_COST = 1
+
+
+def export(ranges: Ranges, lin: Lin, builder: TirBuilder, type: Attribute) -> SSAValue:
+    """Ops that compute `lin` in an integer type at the builder's insertion point, modulo 2**width, and their result.
+
+    Terms are written in their order, the constant last; an SSA value of another integer type is converted. A compound
+    atom is computed in `type` if its operands fit, else in a wider one. ValueError if they fit none.
+    """
+    return _Exporter(ranges, builder).sum(lin, dtype_of(type))
+
+
+class _Exporter:
+    def __init__(self, ranges: Ranges, builder: TirBuilder):
+        self.ranges = ranges
+        self.builder = builder
+
+    def sum(self, lin: Lin, dtype: DType) -> SSAValue:
+        terms, const = _ordered(lin)
+        total = None if const == lin.const else self.const(lin.const, dtype)
+        for atom, k in terms:
+            value = self.atom(atom, dtype)
+            if total is None:
+                total = value if k == 1 else self.builder.mul(value, self.const(k, dtype))
+            else:
+                term = value if abs(k) == 1 else self.builder.mul(value, self.const(abs(k), dtype))
+                total = self.builder.binary("add" if k > 0 else "sub", total, term)
+        if total is None:
+            return self.const(const, dtype)
+        if const:
+            total = self.builder.binary("add" if const > 0 else "sub", total, self.const(abs(const), dtype))
+        return total
+
+    def const(self, number: int, dtype: DType) -> SSAValue:
+        return self.builder.const(wrap_int(number, dtype), dtype)
+
+    def atom(self, atom: Atom, dtype: DType) -> SSAValue:
+        if isinstance(atom, SSAValue):
+            return self.builder.cast(atom, dtype)
+        operator = _OPERATORS[type(atom)]
+        if isinstance(atom, Product):
+            operands = [self.atom(f, dtype) for f in atom.factors]
+            return reduce(lambda a, b: self.builder.binary(operator, a, b), operands)
+        sums = [a for a in atom.args if isinstance(a, Lin)]
+        wide = _operand_dtype(self.ranges, sums, dtype)
+        operands = [self.sum(s, wide) for s in sums]
+        return self.builder.cast(reduce(lambda a, b: self.builder.binary(operator, a, b), operands), dtype)
+
+
+def _ordered(lin: Lin) -> tuple[list[tuple[Atom, int]], int]:
+    """The terms in the order they are written in, and the constant that comes last: something that is added comes
+    first, if there is something; 0 for the constant if that is it."""
+    terms = list(lin.terms.items())
+    first = next((i for i, (_, k) in enumerate(terms) if k > 0), None)
+    if first is None:
+        return terms, 0 if terms else lin.const
+    return [terms[first], *terms[:first], *terms[first + 1 :]], lin.const
+
+
+def _operand_dtype(ranges: Ranges, sums: list[Lin], dtype: DType) -> DType:
+    """The type to compute the operands of a compound atom in: `dtype` if it holds them, else a wider one."""
+    for candidate in (dtype, DType("int", 32), DType("int", 64)):
+        if candidate.bits >= dtype.bits and all(within(ranges.bounds(s), int_range(candidate)) for s in sums):
+            return candidate
+    raise ValueError(f"the operands {', '.join(map(repr, sums))} do not fit 64 bits")
+
+
+# Costs: additions, comparisons and products count 1, divisions 4, conversions 1, constants nothing
+
+
+def cost(ranges: Ranges, lin: Lin, type: Attribute) -> int:
+    """What the ops cost that `export` makes."""
+    return _cost(ranges, lin, dtype_of(type))
+
+
+def _cost(ranges: Ranges, lin: Lin, dtype: DType) -> int:
+    terms, const = _ordered(lin)
+    alone = const == lin.const  # nothing stands in front of the first term
+    total = int(bool(const and terms))
+    for i, (atom, k) in enumerate(terms):
+        joined = i > 0 or not alone
+        scaled = abs(k) != 1 if joined else k != 1
+        total += _atom_cost(ranges, atom, dtype) + joined + scaled
+    return total
+
+
+def _atom_cost(ranges: Ranges, atom: Atom, dtype: DType) -> int:
+    if isinstance(atom, SSAValue):
+        return int(dtype_of(atom.type) != dtype)
+    own = _COSTS.get(_OPERATORS[type(atom)], _COST) * (len(atom.args) - 1)
+    if isinstance(atom, Product):
+        return own + sum(_atom_cost(ranges, f, dtype) for f in atom.factors)
+    sums = [a for a in atom.args if isinstance(a, Lin)]
+    wide = _operand_dtype(ranges, sums, dtype)
+    return own + (wide != dtype) + sum(_cost(ranges, s, wide) for s in sums)
+
+
+_OP_COSTS: dict[str, int] = {"arith.floordivsi": 4, "tir.floormod": 4, "arith.divsi": 4, "arith.remsi": 4}
+
+
+def tree_cost(value: SSAValue, leaves: AbstractSet[SSAValue]) -> int:
+    """What the ops cost that compute `value` from `leaves`, each counted as often as it is used, in the same units.
+
+    The walk stops at constants, at `leaves` and at what is no op.
+    """
+    total, todo = 0, [value]
+    while todo and total < 2**16:  # shared operands make trees of any size
+        top = todo.pop()
+        owner = top.owner
+        if top in leaves or isinstance(owner, Block) or constant_value(top) is not None:
+            continue
+        total += _op_cost(owner)
+        todo += owner.operands
+    return total
+
+
+def _op_cost(op: Operation) -> int:
+    return _OP_COSTS.get(op.name, _COST)

@@ -1,0 +1,302 @@
+"""What numbers a sum can be: intervals of atoms, facts that hold here, and proofs from both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import gcd
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.ir import Attribute, SSAValue
+
+from ...core.dtypes import dtype_of, int_range
+from .terms import Atom, Compound, Div, Extremum, Lin, Max, Min, Mod, Product
+
+Interval: TypeAlias = tuple[int, int]
+"""The least and the greatest number, both included."""
+
+_INT32: Interval = (-(2**31), 2**31 - 1)
+_INT64: Interval = (-(2**63), 2**63 - 1)
+
+# A search for a bound adds at most this many facts to a sum, and looks at no more sums than the budget: with both four
+# times as large no further proof was found in any schedule tried.
+_SEARCH_DEPTH = 3
+_SEARCH_BUDGET = 128
+
+
+def type_range(type: Attribute) -> Interval:
+    """The numbers of an integer or index type; ValueError for another type."""
+    if not isinstance(type, IntegerType | IndexType):
+        raise ValueError(f"{type} is not an integer type")
+    return int_range(dtype_of(type))
+
+
+def within(inner: Interval, outer: Interval) -> bool:
+    """Whether every number of `inner` is one of `outer`."""
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def _intersect(a: Interval, b: Interval) -> Interval:
+    """The numbers in both; `a` where there are none (code that never runs: anything holds there)."""
+    low, high = max(a[0], b[0]), min(a[1], b[1])
+    return (low, high) if low <= high else a
+
+
+def _hull(numbers: list[int]) -> Interval:
+    return min(numbers), max(numbers)
+
+
+@dataclass
+class Scope:
+    """What is assumed in one part of a program, and what has been computed under it."""
+
+    limits: dict[Atom, Interval] = field(default_factory=dict[Atom, Interval])
+    facts: dict[Atom, list[Lin]] = field(default_factory=dict[Atom, list[Lin]])
+    known: dict[SSAValue, bool] = field(default_factory=dict[SSAValue, bool])
+    bounds: dict[Lin, Interval] = field(default_factory=dict[Lin, Interval])
+    values: dict[SSAValue, tuple[Interval, list[Lin]]] = field(
+        default_factory=dict[SSAValue, tuple[Interval, list[Lin]]]
+    )
+    imports: dict[SSAValue, Lin] = field(default_factory=dict[SSAValue, Lin])
+    decisions: dict[SSAValue, bool | None] = field(default_factory=dict[SSAValue, bool | None])
+
+    def inner(self) -> Scope:
+        """A scope with the same assumptions and nothing computed yet."""
+        facts = {atom: list(facts) for atom, facts in self.facts.items()}
+        return Scope(dict(self.limits), facts, dict(self.known))
+
+    def forget(self) -> None:
+        """Drop what was computed, because an assumption was added."""
+        for computed in (self.bounds, self.values, self.imports, self.decisions):
+            computed.clear()
+
+
+class Ranges:
+    """Intervals of sums, and proofs that a sum is not negative.
+
+    An SSA value has the numbers of its type unless `value_range` (which subclasses override) knows better. A *fact* is
+    a sum that is at least 0. Facts of one atom become limits of that atom; others are added to a sum, as often as
+    cancels one of its terms, in search of a better bound.
+    """
+
+    def __init__(self) -> None:
+        self.scope = Scope()
+        self._budget = 0
+        self._busy: set[SSAValue] = set()
+
+    @contextmanager
+    def assumptions(self) -> Generator[None]:
+        """What is assumed inside is forgotten at the end."""
+        saved, self.scope = self.scope, self.scope.inner()
+        try:
+            yield
+        finally:
+            self.scope = saved
+
+    def assume_not_negative(self, lin: Lin) -> None:
+        """Take `lin >= 0` for true in this scope."""
+        if not lin.terms:
+            return
+        if len(lin.terms) > 1:
+            for atom in lin.terms:
+                self.scope.facts.setdefault(atom, []).append(lin)
+        else:
+            ((atom, k),) = lin.terms.items()
+            limit = (-(lin.const // k), _INT64[1]) if k > 0 else (_INT64[0], lin.const // -k)
+            self.scope.limits[atom] = _intersect(limit, self.scope.limits.get(atom, _INT64))
+        self.scope.forget()
+
+    # Values
+
+    def value_range(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
+        """The numbers that an SSA value can be, and facts about it: sums in which it appears that are at least 0.
+
+        A fact given here is used only to cancel the value itself: it holds where the value is defined, and need not
+        hold elsewhere for the other atoms in it.
+        """
+        return type_range(value.type), []
+
+    def _value(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
+        found = self.scope.values.get(value)
+        if found is not None:
+            return found
+        if value in self._busy:  # a fact about the value is used to find what it can be
+            return type_range(value.type), []
+        self._busy.add(value)
+        try:
+            found = self.value_range(value)
+        finally:
+            self._busy.remove(value)
+        self.scope.values[value] = found
+        return found
+
+    def product_limit(self, atom: Product) -> int | None:
+        """A number that a product is never greater than, known from what its factors are; None if nothing is."""
+        return None
+
+    # Intervals
+
+    def atom_bounds(self, atom: Atom) -> Interval:
+        """The least and the greatest number that an atom can be."""
+        own = _COMPOUND_BOUNDS[type(atom)](self, atom) if isinstance(atom, Compound) else self._value(atom)[0]
+        limit = self.scope.limits.get(atom)
+        return own if limit is None else _intersect(own, limit)
+
+    def bounds(self, lin: Lin) -> Interval:
+        """The least and the greatest number that a sum can be."""
+        found = self.scope.bounds.get(lin)
+        if found is None:
+            # Kept before it is refined: the facts used for that may be about this very sum.
+            found = self.scope.bounds[lin] = self._interval(lin)
+            if self._refinable(lin):
+                found = self.scope.bounds[lin] = _intersect(found, (self._least(lin), -self._least(-lin)))
+        return found
+
+    def _least(self, lin: Lin) -> int:
+        saved, self._budget = self._budget, _SEARCH_BUDGET
+        least = self._search(lin, _SEARCH_DEPTH)
+        self._budget = saved
+        return least
+
+    def _interval(self, lin: Lin) -> Interval:
+        low = high = lin.const
+        for atom, k in lin.terms.items():
+            a, b = self.atom_bounds(atom)
+            low += k * (a if k > 0 else b)
+            high += k * (b if k > 0 else a)
+        return low, high
+
+    def _refinable(self, lin: Lin) -> bool:
+        """Whether adding facts may find better bounds than the intervals of the atoms."""
+        if len(lin.terms) < 2:
+            return any(self.scope.facts.get(a) for a in lin.terms)
+        return any(
+            self.scope.facts.get(a) or (not isinstance(a, Product) if isinstance(a, Compound) else self._value(a)[1])
+            for a in lin.terms
+        )
+
+    def _search(self, lin: Lin, depth: int) -> int:
+        """A number that `lin` is never less than: the best found by adding up to `depth` facts."""
+        best = self._interval(lin)[0]
+        for atom, k in lin.terms.items():
+            if not depth or self._budget <= 0:
+                break
+            if isinstance(atom, Extremum):
+                without = lin - Lin.of(atom, k)
+                self._budget -= len(atom.sums)
+                # It is one of its sums; and where less of it makes `lin` more (or the reverse), any will do.
+                choose = max if (k > 0) == isinstance(atom, Max) else min
+                best = max(best, choose(self._search(without + s * k, depth - 1) for s in atom.sums))
+            for fact in self._facts(atom):
+                m = fact.terms.get(atom, 0)
+                if m * k > 0 and k % m == 0:
+                    self._budget -= 1
+                    best = max(best, self._search(lin - fact * (k // m), depth - 1))
+        return best
+
+    def _facts(self, atom: Atom) -> list[Lin]:
+        """Facts that may cancel an atom: those assumed, and those that hold by what the atom is."""
+        facts = self.scope.facts.get(atom, [])
+        if isinstance(atom, SSAValue):
+            return facts + self._value(atom)[1]
+        if isinstance(atom, Div) and (c := atom.divisor.constant) is not None and c > 0:
+            rest = atom.dividend - Lin.of(atom, c)  # the remainder
+            return [*facts, rest, -rest + (c - 1)]
+        if isinstance(atom, Mod) and self.bounds(atom.dividend)[0] >= 0:
+            return [*facts, atom.dividend - Lin.of(atom)]
+        return facts
+
+    # Questions
+
+    def width(self, lin: Lin) -> int | None:
+        """The bits of the smallest type of at least 32 bits that holds every number of a sum: 32, 64 or None."""
+        bounds = self.bounds(lin)
+        if within(bounds, _INT32):
+            return 32
+        return 64 if within(bounds, _INT64) else None
+
+    def fits(self, lin: Lin, type: Attribute) -> bool:
+        """Whether every number of a sum is one of an integer type."""
+        return within(self.bounds(lin), type_range(type))
+
+    def no_wider(self, lin: Lin, than: Lin) -> bool:
+        """Whether computing `lin` needs no wider type than computing `than`."""
+        have, want = self.width(than), self.width(lin)
+        return want is not None and (have is None or want <= have)
+
+    def constant(self, lin: Lin) -> int | None:
+        """The one number that a sum can be, or None."""
+        low, high = self.bounds(lin)
+        return low if low == high else None
+
+    def compare(self, name: str, a: Lin | int, b: Lin | int) -> bool | None:
+        """Whether `a <name> b` (`lt`, `le`, `gt`, `ge`, `eq`, `ne`) holds always (True) or never (False), or None."""
+        lhs, rhs = (Lin(x) if isinstance(x, int) else x for x in (a, b))
+        if name in ("gt", "ge"):
+            lhs, rhs, name = rhs, lhs, {"gt": "lt", "ge": "le"}[name]
+        difference = rhs - lhs
+        low, high = self.bounds(difference)
+        if name in ("lt", "le"):
+            least = 1 if name == "lt" else 0
+            return True if low >= least else False if high < least else None
+        equal = True if low == high == 0 else False if low > 0 or high < 0 or _never_zero(difference) else None
+        return equal if equal is None or name == "eq" else not equal
+
+    def is_provably(self, name: str, a: Lin | int, b: Lin | int) -> bool:
+        """Whether `a <name> b` (`lt`, `le`, `gt`, `ge`, `eq`, `ne`) is known to hold always."""
+        return self.compare(name, a, b) is True
+
+
+def _never_zero(lin: Lin) -> bool:
+    """Whether the coefficients have a common divisor that the constant has not."""
+    divisor = gcd(*lin.terms.values())
+    return divisor != 0 and lin.const % divisor != 0
+
+
+# Intervals of compound atoms
+
+
+def _div_bounds(ranges: Ranges, atom: Div) -> Interval:
+    (a, b), (c, d) = ranges.bounds(atom.dividend), ranges.bounds(atom.divisor)
+    if c <= 0 <= d:  # 0 itself is excluded, so the divisor is at least 1 away from it
+        most = max(abs(a), abs(b))
+        return -most, most
+    return _hull([x // y for x in (a, b) for y in (c, d)])
+
+
+def _mod_bounds(ranges: Ranges, atom: Mod) -> Interval:
+    (a, b), (c, d) = ranges.bounds(atom.dividend), ranges.bounds(atom.divisor)
+    low, high = min(0, c + 1), max(0, d - 1)
+    if c > 0 and a >= 0:
+        high = min(high, b)
+    return low, high
+
+
+def _min_bounds(ranges: Ranges, atom: Min) -> Interval:
+    bounds = [ranges.bounds(s) for s in atom.sums]
+    return min(a for a, _ in bounds), min(b for _, b in bounds)
+
+
+def _max_bounds(ranges: Ranges, atom: Max) -> Interval:
+    bounds = [ranges.bounds(s) for s in atom.sums]
+    return max(a for a, _ in bounds), max(b for _, b in bounds)
+
+
+def _product_bounds(ranges: Ranges, atom: Product) -> Interval:
+    low = high = 1
+    for factor in atom.factors:
+        a, b = ranges.atom_bounds(factor)
+        low, high = _hull([low * a, low * b, high * a, high * b])
+    limit = ranges.product_limit(atom)
+    return low, high if limit is None else min(high, limit)
+
+
+_COMPOUND_BOUNDS: dict[type[Compound], Callable[[Ranges, Any], Interval]] = {
+    Div: _div_bounds,
+    Mod: _mod_bounds,
+    Min: _min_bounds,
+    Max: _max_bounds,
+    Product: _product_bounds,
+}

@@ -1,0 +1,256 @@
+"""The operations of the normal form: sums, quotients, remainders, minima, simplified as ranges allow.
+
+All rules are identities of unbounded integers, given the ranges. None makes a dividend or an operand of a minimum that
+needs a wider type than the one it replaces, so that what is written back can be computed where the original was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import gcd
+
+from xdsl.ir import SSAValue
+
+from .ranges import Ranges
+from .terms import MAX_DEPTH, MAX_FACTORS, MAX_TERMS, Atom, Compound, Div, Extremum, Lin, Max, Min, Mod, Product
+
+_INT32_MAX = 2**31 - 1
+_INT64_MAX = 2**63 - 1
+
+
+class Rules(Ranges):
+    """Arithmetic on sums. Results are in normal form if the operands are."""
+
+    # Sums
+
+    def add(self, a: Lin, b: Lin) -> Lin:
+        return self.combine(a + b)
+
+    def sub(self, a: Lin, b: Lin) -> Lin:
+        return self.combine(a - b)
+
+    def mul(self, a: Lin, b: Lin) -> Lin:
+        return self.combine(a.times(b))
+
+    def combine(self, lin: Lin) -> Lin:
+        """Put quotients and remainders of one number together: `c*(x//c) + x%c` is `x`, `x - c*(x//c)` is `x%c`."""
+        for _ in range(MAX_TERMS):
+            better = self._combine_once(lin)
+            if better is None:
+                break
+            lin = better
+        return lin
+
+    def _combine_once(self, lin: Lin) -> Lin | None:
+        if not lin.depth or len(lin.terms) < 2:
+            return None
+        for atom, k in lin.terms.items():
+            if isinstance(atom, Div) and (c := atom.divisor.constant) is not None and c > 0 and k % c == 0:
+                better = self._combine_quotient(lin, atom, k // c, c)
+                if better is not None:
+                    return better
+        return None
+
+    def _combine_quotient(self, lin: Lin, div: Div, k: int, c: int) -> Lin | None:
+        """`lin`, in which `k*c*(y//c)` is a term, without that quotient if the rest of it is there."""
+        y = div.dividend
+        rest = lin - Lin.of(div, k * c)
+        if _contains(rest, y, -k):
+            return rest + y * k - self.floormod(y, c) * k
+        remainder = self.floormod(y, c)
+        if _contains(rest, remainder, k):
+            return rest - remainder * k + y * k
+        return None
+
+    # Quotients
+
+    def floordiv(self, a: Lin, b: Lin | int) -> Lin:
+        """`floor(a / b)`. ValueError if b may be 0."""
+        b, c = self._divisor(b)
+        if c is not None:
+            if c > 0:
+                return self._div(a, c)
+            if self.no_wider(-a, a):
+                return self._div(-a, -c)
+        quotient, rest = self._split(a, b)
+        if quotient.terms and self._is_remainder(rest, b):
+            return quotient
+        return Lin.of(Div(a, b))
+
+    def floormod(self, a: Lin, b: Lin | int) -> Lin:
+        """`a - floor(a / b) * b`. ValueError if b may be 0."""
+        b, c = self._divisor(b)
+        if c is not None:
+            if c > 0:
+                return self._mod(a, c)
+            if self.no_wider(-a, a):
+                return -self._mod(-a, -c)
+        _, rest = self._split(a, b)
+        return rest if self._is_remainder(rest, b) else Lin.of(Mod(a, b))
+
+    def _divisor(self, b: Lin | int) -> tuple[Lin, int | None]:
+        """A divisor, and its number if it is one."""
+        divisor = Lin(b) if isinstance(b, int) else b
+        low, high = self.bounds(divisor)
+        if low <= 0 <= high:
+            raise ValueError(f"divisor {divisor} may be zero")
+        return (Lin(low), low) if low == high else (divisor, None)
+
+    def _is_remainder(self, rest: Lin, b: Lin) -> bool:
+        return self.is_provably("ge", rest, 0) and self.is_provably("lt", rest, b)
+
+    def _split(self, a: Lin, b: Lin) -> tuple[Lin, Lin]:
+        """(q, r) with `a = q*b + r`: what is visibly a multiple of b, one atom `m*n`, and the rest."""
+        if b.const or len(b.terms) != 1:
+            return Lin(), a
+        ((n, m),) = b.terms.items()
+        quotient: dict[Atom, int] = {}
+        constant = 0
+        for atom, k in a.terms.items():
+            if k % m:
+                continue
+            if atom == n:
+                constant += k // m
+            elif isinstance(atom, Product) and n in atom.factors:
+                left = list(atom.factors)
+                left.remove(n)
+                quotient[left[0] if len(left) == 1 else Product(*left)] = k // m
+        q = Lin(constant, quotient)
+        return q, a - q.times(b)
+
+    def _div(self, a: Lin, c: int) -> Lin:
+        if c == 1:
+            return a
+        quotient = Lin(a.const // c, {x: k // c for x, k in a.terms.items() if k % c == 0})
+        rest = Lin(a.const % c, {x: k for x, k in a.terms.items() if k % c})
+        if not self.no_wider(rest, a):
+            quotient, rest = Lin(), a
+        low, high = self.bounds(rest)
+        if low // c == high // c:
+            return self.combine(quotient + low // c)
+        return self.combine(quotient + self._div_rest(rest, c))
+
+    def _div_rest(self, rest: Lin, c: int) -> Lin:
+        """`rest // c` of a rest that has no multiples of c in it, and is not all in one step."""
+        if (common := self._common_factor(rest, c)) is not None:
+            g, x, _ = common
+            return self._div(x, c // g)
+        if (inner := self._inner_quotient(rest, c)) is not None:
+            y, d = inner
+            return self._div(y, c * d)
+        return Lin.of(Div(rest, Lin(c)))
+
+    def _inner_quotient(self, lin: Lin, c: int) -> tuple[Lin, int] | None:
+        """(y, d) if `lin` is `y//d` and `c*d` may be written as a divisor of y."""
+        atom = lin.atom
+        if not isinstance(atom, Div) or (d := atom.divisor.constant) is None or d < 0:
+            return None
+        greatest = _INT32_MAX if self.width(atom.dividend) == 32 else _INT64_MAX
+        return (atom.dividend, d) if c * d <= greatest else None
+
+    def _mod(self, a: Lin, c: int) -> Lin:
+        rest = self._modulo_terms(a, c)
+        if not self.no_wider(rest, a):
+            rest = a
+        low, high = self.bounds(rest)
+        if low // c == high // c:
+            return self.combine(rest - low // c * c)
+        if (common := self._common_factor(rest, c)) is not None:
+            g, x, small = common
+            return self.combine(self._mod(x, c // g) * g + small)
+        if (inner := self._inner_quotient(rest, c)) is not None:  # as quotients of remainders, like TVM
+            y, d = inner
+            return self._div(self._mod(y, c * d), d)
+        return Lin.of(Mod(rest, Lin(c)))
+
+    def _modulo_terms(self, a: Lin, c: int) -> Lin:
+        """`a` without multiples of c, and without remainders of remainders."""
+        rest = Lin(a.const % c, {x: k for x, k in a.terms.items() if k % c})
+        for atom, k in rest.terms.items():
+            if isinstance(atom, Mod) and (d := atom.divisor.constant) is not None and k * d % c == 0:
+                opened = rest - Lin.of(atom, k) + atom.dividend * k
+                if self.no_wider(opened, a):
+                    return self._modulo_terms(opened, c)
+        return rest
+
+    def _common_factor(self, rest: Lin, c: int) -> tuple[int, Lin, Lin] | None:
+        """(g, x, s) with `rest = g*x + s`, g > 1 a divisor of c, `0 <= s < g`; the greatest g there is."""
+        for g in sorted({gcd(c, k) for k in rest.terms.values()} - {1}, reverse=True):
+            x = Lin(rest.const // g, {a: k // g for a, k in rest.terms.items() if k % g == 0})
+            small = Lin(rest.const % g, {a: k for a, k in rest.terms.items() if k % g})
+            low, high = self.bounds(small)
+            if low // g == high // g and self.no_wider(x + low // g, rest):
+                return g, x + low // g, small - low // g * g
+        return None
+
+    # Minima and maxima
+
+    def minimum(self, a: Lin, b: Lin) -> Lin:
+        return self._extremum(Min, a, b)
+
+    def maximum(self, a: Lin, b: Lin) -> Lin:
+        return self._extremum(Max, a, b)
+
+    def _extremum(self, kind: type[Extremum], a: Lin, b: Lin) -> Lin:
+        """The sums of both, without those that another is always at least as good as."""
+        wins = "le" if kind is Min else "ge"
+        kept: list[Lin] = []
+        for new in (*_sums(kind, a), *_sums(kind, b)):
+            if any(self.is_provably(wins, old, new) for old in kept):
+                continue
+            kept = [old for old in kept if not self.is_provably(wins, new, old)]
+            kept.append(new)
+        return kept[0] if len(kept) == 1 else Lin.of(kind(*kept))
+
+    # Substitution
+
+    def substitute(self, lin: Lin, replacements: Mapping[SSAValue, Lin]) -> Lin:
+        """`lin` with sums in place of SSA values, in normal form again.
+
+        ValueError if a divisor may become 0.
+        """
+        if not any(leaf in replacements for leaf in lin.leaves()):
+            return lin
+        total = Lin(lin.const)
+        for atom, k in lin.terms.items():
+            total = total + self._substitute_atom(atom, replacements) * k
+        return self.combine(total)
+
+    def _substitute_atom(self, atom: Atom, replacements: Mapping[SSAValue, Lin]) -> Lin:
+        if isinstance(atom, SSAValue):
+            return replacements.get(atom, Lin.of(atom))
+        if isinstance(atom, Product):
+            args = [self._substitute_atom(f, replacements) for f in atom.factors]
+        else:
+            args = [self.substitute(a, replacements) for a in atom.args if isinstance(a, Lin)]
+        result = args[0]
+        for arg in args[1:]:
+            result = _APPLY[type(atom)](self, result, arg)
+        return result
+
+    def within_limits(self, lin: Lin) -> bool:
+        """Whether a sum is small enough to be worked with."""
+        return (
+            len(lin.terms) <= MAX_TERMS
+            and lin.depth <= MAX_DEPTH
+            and all(len(a.factors) <= MAX_FACTORS for a in lin.terms if isinstance(a, Product))
+        )
+
+
+def _contains(lin: Lin, part: Lin, times: int) -> bool:
+    """Whether the terms of `times * part` are terms of `lin`."""
+    return bool(times and part.terms) and all(lin.terms.get(a) == times * k for a, k in part.terms.items())
+
+
+_APPLY: dict[type[Compound], Callable[[Rules, Lin, Lin], Lin]] = {
+    Div: Rules.floordiv,
+    Mod: Rules.floormod,
+    Min: Rules.minimum,
+    Max: Rules.maximum,
+    Product: Rules.mul,
+}
+
+
+def _sums(kind: type[Extremum], lin: Lin) -> tuple[Lin, ...]:
+    atom = lin.atom
+    return atom.sums if isinstance(atom, Extremum) and type(atom) is kind else (lin,)

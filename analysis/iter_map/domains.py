@@ -1,0 +1,105 @@
+"""Iteration domains of loops and predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.ir import SSAValue
+
+from ...core.dtypes import dtype_of
+from ...dialects.tir import ForOp, IfThenElseOp, IntrinsicOp, LaunchThreadOp, LetOp, YieldOp, comparison_name
+from ...dialects.tir import constant_value as known
+from ..index import Analyzer, Lin
+from .terms import Domain, IterVar
+
+_LAST_SIGNED = 5  # the predicates of arith.cmpi behind it are unsigned
+
+
+def iteration_variable(analyzer: Analyzer, loop: ForOp | LaunchThreadOp) -> IterVar | None:
+    """What the variable of a loop runs through; None if its step is not a known number."""
+    if isinstance(loop, LaunchThreadOp):
+        return IterVar(loop.variable, Lin(), analyzer.exact(loop.mixed_extent))
+    low, extent, step = (analyzer.exact(bound) for bound in loop.mixed_bounds)
+    width = analyzer.constant(step)
+    if width is None or width <= 0:
+        return None
+    count = extent if width == 1 else analyzer.floordiv(extent + (width - 1), width)
+    return IterVar(loop.variable, low, count, width)
+
+
+def iteration_domain(
+    analyzer: Analyzer, loops: Sequence[ForOp | LaunchThreadOp], predicate: SSAValue | None = None
+) -> Domain:
+    """The points that loops (outermost first) run through and for which `predicate` holds.
+
+    A loop whose step is not known counts as running through any numbers, and a condition that is no comparison of
+    integers is left out: the domain is not exact then.
+    """
+    variables: list[IterVar] = []
+    constraints, exact = predicate_constraints(analyzer, predicate)
+    for loop in loops:
+        variable = iteration_variable(analyzer, loop)
+        if variable is None:
+            low, high = analyzer.atom_bounds(loop.variable)
+            variable, exact = IterVar(loop.variable, Lin(low), Lin(high - low + 1)), False
+        variables.append(variable)
+    return Domain(tuple(variables), constraints, exact)
+
+
+def predicate_constraints(analyzer: Analyzer, predicate: SSAValue | None) -> tuple[tuple[Lin, ...], bool]:
+    """Sums that are at least 0 where `predicate` holds, and whether that is all it says. Those that always are at least
+    0 are left out."""
+    constraints: list[Lin] = []
+    exact = True
+    todo = [] if predicate is None else [predicate]
+    while todo:
+        condition = todo.pop()
+        if analyzer.decide(condition) is True:
+            continue
+        op: Any = condition.owner
+        match op:
+            case arith.AndIOp() if dtype_of(condition.type).is_bool:
+                todo += [op.rhs, op.lhs]
+            case IfThenElseOp() if _is_lazy_and(op):
+                todo += [_yielded(op.then), op.condition]
+            case LetOp():
+                todo.append(op.value)
+            case IntrinsicOp() if op.intrinsic.data == "likely":
+                todo.append(op.args[0])
+            case arith.CmpiOp() if (found := _comparison(analyzer, op)) is not None:
+                constraints += found
+            case _:
+                exact = False
+    return tuple(dict.fromkeys(c for c in constraints if not analyzer.is_provably("ge", c, 0))), exact
+
+
+def _yielded(region: Any) -> SSAValue:
+    last = region.block.last_op
+    assert isinstance(last, YieldOp)
+    return last.value
+
+
+def _is_lazy_and(op: IfThenElseOp) -> bool:
+    """Whether it is `if a then b else false`."""
+    return dtype_of(op.results[0].type).is_bool and known(_yielded(op.orelse)) == 0
+
+
+def _comparison(analyzer: Analyzer, op: arith.CmpiOp) -> list[Lin] | None:
+    """Sums that are at least 0 exactly where the comparison holds."""
+    name = comparison_name(op)
+    if not isinstance(op.lhs.type, IntegerType | IndexType) or name in (None, "ne"):
+        return None
+    if op.predicate.value.data > _LAST_SIGNED and dtype_of(op.lhs.type).kind != "uint":
+        return None
+    difference = analyzer.exact(op.rhs) - analyzer.exact(op.lhs)
+    table = {
+        "lt": [difference - 1],
+        "le": [difference],
+        "gt": [-difference - 1],
+        "ge": [-difference],
+        "eq": [difference, -difference],
+    }
+    return table[name]

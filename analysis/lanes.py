@@ -1,0 +1,404 @@
+"""Expressions and accesses of all iterations of a loop at once: values that depend on the loop as vectors.
+
+A value is the same in all lanes (a scalar), a ramp, or any vector. Ramps are kept as base and stride as long as sums
+and products allow, which is exact where integers wrap too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ..core.dtypes import dtype_of, int_fits, type_of, wrap_int
+from ..dialects.tir import (
+    DIVISIONS,
+    SHIFTS,
+    CallExternOp,
+    CastOp,
+    DeclBufferOp,
+    ForOp,
+    HandleType,
+    IfThenElseOp,
+    IntrinsicOp,
+    LetOp,
+    LoadOp,
+    Mixed,
+    ShuffleOp,
+    StoreOp,
+    TirBuilder,
+    YieldOp,
+    constant_value,
+)
+from ..dialects.tir.tree import is_pure_expression
+
+_ON_RAMPS: dict[type[Operation], str] = {arith.AddiOp: "add", arith.SubiOp: "sub", arith.MuliOp: "mul"}
+
+
+class NotLanes(Exception):
+    """Something cannot be computed as lanes of vectors."""
+
+
+@dataclass(frozen=True)
+class _Ramp:
+    """`base + lane * stride`, integers that wrap in the type of the value."""
+
+    base: Mixed
+    stride: Mixed
+
+
+@dataclass(frozen=True)
+class _Vector:
+    """One value for each lane."""
+
+    value: SSAValue
+
+
+_Known = SSAValue | _Ramp | _Vector
+"""What a value of one iteration is in all of them; an SSA value is the same in each."""
+
+
+class Lanes:
+    """Writes what a loop computes for `count` iterations at once, at the insertion point of `builder`.
+
+    mask: the lanes that are on, a vector of bools; None for all. What is written for lanes that are off is neither read
+    nor written in memory, nor otherwise excluded.
+    """
+
+    def __init__(self, builder: TirBuilder, loop: ForOp, count: int, step: int):
+        self.builder, self.loop, self.count = builder, loop, count
+        self.mask: SSAValue | None = None
+        self._known: dict[SSAValue, _Known] = {loop.variable: _Ramp(_mixed(loop.mixed_bounds[0]), step)}
+
+    # Values
+
+    def is_inside(self, value: SSAValue) -> bool:
+        """Whether `value` is defined by the loop."""
+        return self.loop.is_ancestor(value.owner)
+
+    def define(self, value: SSAValue, scalar: SSAValue) -> None:
+        """Say that `value` of the loop is `scalar` in all lanes."""
+        self._known[value] = scalar
+
+    def scalar(self, value: SSAValue) -> SSAValue | None:
+        """What `value` is in all lanes, or None where they differ or it has not been written."""
+        known = self._known.get(value) if self.is_inside(value) else value
+        return known if isinstance(known, SSAValue) else None
+
+    def uniform(self, value: SSAValue) -> SSAValue:
+        """What `value` is in all lanes. NotLanes where they differ."""
+        scalar = self.scalar(value)
+        if scalar is None:
+            raise NotLanes
+        return scalar
+
+    def value(self, value: SSAValue) -> SSAValue:
+        """`value` as a scalar if it is the same in all lanes, else as a vector."""
+        scalar = self.scalar(value)
+        return self.vector(value) if scalar is None else scalar
+
+    def vector(self, value: SSAValue) -> SSAValue:
+        """`value` as a vector."""
+        return self._as_vector(self._get(value), value.type)
+
+    def is_repeatable(self, value: SSAValue) -> bool:
+        """Whether `value` can be computed again for one iteration, from what is known where its lanes are."""
+        pending, seen = [value], {value}
+        while pending:
+            value = pending.pop()
+            if value is self.loop.variable or self.scalar(value) is not None:
+                continue
+            op = value.owner
+            if not isinstance(op, LetOp) and not (isinstance(op, Operation) and is_pure_expression(op)):
+                return False
+            fresh = [v for v in free_values(op) if v not in seen]
+            seen.update(fresh)
+            pending += fresh
+        return True
+
+    def _get(self, value: SSAValue) -> _Known:
+        known = self._known.get(value) if self.is_inside(value) else value
+        if known is None:
+            raise NotLanes
+        return known
+
+    def _as_vector(self, known: _Known, type: Attribute) -> SSAValue:
+        if isinstance(known, _Vector):
+            return known.value
+        if isinstance(type, VectorType) or isinstance(type, HandleType) or not _is_number(type):
+            raise NotLanes
+        if isinstance(known, _Ramp):
+            base, stride = (self._scalar_of(n, type) for n in (known.base, known.stride))
+            return self.builder.ramp(base, stride, self.count)
+        return self.builder.broadcast(known, self.count)
+
+    def _scalar_of(self, number: Mixed, type: Attribute) -> SSAValue:
+        return self.builder.const(number, dtype_of(type)) if isinstance(number, int) else number
+
+    def _type(self, type: Attribute) -> Attribute:
+        return type_of(dtype_of(type).with_lanes(self.count))
+
+    # Lanes that are on
+
+    @contextmanager
+    def where(self, condition: SSAValue, holds: bool) -> Generator[None]:
+        """Only the lanes in which `condition` is `holds`, for a while."""
+        chosen = self.vector(condition)
+        if not holds:
+            chosen = self.builder.logical_not(chosen)
+        saved = self.mask
+        self.mask = chosen if saved is None else self.builder.binary("and", saved, chosen)
+        try:
+            yield
+        finally:
+            self.mask = saved
+
+    # Expressions
+
+    def expression(self, op: Operation) -> None:
+        """Write an op that computes a value. NotLanes where that cannot be done."""
+        self.builder.location = op.location
+        if isinstance(op, LoadOp):
+            self._load(op)
+        elif isinstance(op, IfThenElseOp):
+            self._choice(op)
+        elif not is_pure_expression(op) or (self.mask is not None and not _is_harmless(op)):
+            raise NotLanes
+        elif all(self.scalar(v) is not None for v in op.operands):
+            self.same(op)
+        else:
+            self._compute(op)
+
+    def same(self, op: Operation) -> None:
+        """Write an op without regions whose operands are the same in all lanes once."""
+        copy = op.clone({v: self.uniform(v) for v in op.operands})
+        self.builder.insert(copy)
+        for old, new in zip(op.results, copy.results, strict=True):
+            self._known[old] = new
+
+    def let(self, op: LetOp) -> None:
+        """A name; that of a ramp is dropped, so that its users see it."""
+        known = self._get(op.value)
+        if isinstance(known, _Ramp):
+            self._known[op.result] = known
+        elif isinstance(known, _Vector):
+            self._known[op.result] = _Vector(self.builder.let(op.var_name.data, known.value))
+        else:
+            self._known[op.result] = self.builder.let(op.var_name.data, known)
+
+    def _compute(self, op: Operation) -> None:
+        types = [v.type for v in (*op.operands, *op.results)]
+        if len(op.results) != 1 or isinstance(op, ShuffleOp | CallExternOp) or not all(map(_is_number, types)):
+            raise NotLanes
+        ramp = self._ramp(op)
+        if ramp is not None:
+            self._known[op.results[0]] = ramp
+            return
+        new = type(op).create(
+            operands=[self.vector(v) for v in op.operands],
+            result_types=[self._type(op.results[0].type)],
+            properties=dict(op.properties),
+            attributes=dict(op.attributes),
+        )
+        self._known[op.results[0]] = _Vector(self.builder.insert(new).results[0])
+
+    # Ramps
+
+    def _ramp(self, op: Operation) -> _Ramp | None:
+        """The ramp that an operator on ramps gives, or None."""
+        if isinstance(op, CastOp):
+            return self._converted(op)
+        name = _ON_RAMPS.get(type(op))
+        if name is None:
+            return None
+        a, b = (self._get(v) for v in op.operands)
+        if isinstance(a, _Vector) or isinstance(b, _Vector):
+            return None
+        type_ = op.results[0].type
+        left, right = (k if isinstance(k, _Ramp) else _Ramp(_mixed(k), 0) for k in (a, b))
+        if name != "mul":
+            base = self._arith(name, left.base, right.base, type_)
+            return _Ramp(base, self._arith(name, left.stride, right.stride, type_))
+        if isinstance(a, _Ramp) and isinstance(b, _Ramp):
+            return None
+        ramp, factor = (left, right.base) if isinstance(a, _Ramp) else (right, left.base)
+        return _Ramp(*(self._arith("mul", n, factor, type_) for n in (ramp.base, ramp.stride)))
+
+    def _converted(self, op: CastOp) -> _Ramp | None:
+        """A ramp of known numbers as another integer type."""
+        known, have, want = self._get(op.value), dtype_of(op.value.type), dtype_of(op.result.type)
+        if not isinstance(known, _Ramp) or not isinstance(known.base, int) or not isinstance(known.stride, int):
+            return None
+        if want.is_float or want.is_bool or not int_fits(known.base + known.stride * (self.count - 1), have):
+            return None
+        return _Ramp(wrap_int(known.base, want), wrap_int(known.stride, want))
+
+    def _arith(self, name: str, a: Mixed, b: Mixed, type: Attribute) -> Mixed:
+        dtype = dtype_of(type)
+        if isinstance(a, int) and isinstance(b, int):
+            return wrap_int({"add": a + b, "sub": a - b, "mul": a * b}[name], dtype)
+        if name == "mul":
+            if 0 in (a, b):
+                return 0
+            if 1 in (a, b):
+                return b if a == 1 else a
+        elif b == 0:
+            return a
+        elif a == 0 and name == "add":
+            return b
+        left, right = (self._scalar_of(n, type) for n in (a, b))
+        return self.builder.binary(name, left, right)
+
+    # Choices
+
+    def _choice(self, op: IfThenElseOp) -> None:
+        condition = self.scalar(op.condition)
+        if condition is not None:
+            self._lazy_choice(op, condition)
+            return
+        chosen = self.vector(op.condition)
+        values: list[SSAValue] = []
+        for region, holds in ((op.then, True), (op.orelse, False)):
+            with self.where(op.condition, holds):
+                values.append(self._as_vector(self._region(region.block), op.result.type))
+        self.builder.location = op.location
+        self._known[op.result] = _Vector(self.builder.select(chosen, *values))
+
+    def _lazy_choice(self, op: IfThenElseOp, condition: SSAValue) -> None:
+        """A choice that all lanes take alike. It is inserted first, and gets its type when what it gives is known."""
+        new = self.builder.insert(IfThenElseOp(condition, op.result.type))
+        given: list[_Known] = []
+        for old, region in zip(op.regions, new.regions, strict=True):
+            with self.builder.at(region.block):
+                given.append(self._region(old.block))
+        same = all(isinstance(known, SSAValue) for known in given)
+        for known, region in zip(given, new.regions, strict=True):
+            with self.builder.at(region.block):
+                value = known if isinstance(known, SSAValue) and same else self._as_vector(known, op.result.type)
+                self.builder.insert(YieldOp(value))
+        self.builder.location = op.location
+        if same:
+            self._known[op.result] = new.result
+            return
+        typed = IfThenElseOp(condition, self._type(op.result.type), *(new.detach_region(r) for r in list(new.regions)))
+        new.detach()
+        new.erase()
+        self._known[op.result] = _Vector(self.builder.insert(typed).result)
+
+    def _region(self, block: Block) -> _Known:
+        """Write the ops of a region; what it gives."""
+        for op in block.ops:
+            if isinstance(op, YieldOp):
+                return self._get(op.value)
+            if isinstance(op, LetOp):
+                self.let(op)
+            else:
+                self.expression(op)
+        raise NotLanes
+
+    # Memory
+
+    def declare(self, op: DeclBufferOp) -> None:
+        """A buffer that is the same in all lanes."""
+        if self.mask is not None:
+            raise NotLanes
+        self.same(op)
+
+    def _load(self, op: LoadOp) -> None:
+        same = all(self.scalar(v) is not None for v in op.operands)
+        if same and self.mask is None:
+            self.same(op)
+            return
+        indices = self._indices(op.indices)
+        if op.predicate is not None or indices is None or isinstance(op.result.type, VectorType):
+            raise NotLanes
+        load = LoadOp(self.uniform(op.buffer), indices, self.mask)
+        self._known[op.result] = _Vector(self.builder.insert(load).result)
+
+    def store(self, op: StoreOp) -> None:
+        """Write a store of one element in each lane, each another one."""
+        if op.predicate is not None or isinstance(op.value.type, VectorType) or not op.indices:
+            raise NotLanes
+        last = self._get(op.indices[-1])
+        if isinstance(last, SSAValue) or (isinstance(last, _Ramp) and last.stride == 0):
+            raise NotLanes
+        value = self.vector(op.value)
+        self.builder.location = op.location
+        indices = self._indices(op.indices)
+        assert indices is not None
+        stored = self.builder.insert(StoreOp(value, self.uniform(op.buffer), indices, self.mask))
+        stored.attributes.update(op.attributes)
+
+    def _indices(self, indices: Sequence[SSAValue]) -> list[SSAValue] | None:
+        """The indices of an access, the last one a vector; None where there are none."""
+        if not indices:
+            return None
+        *outer, last = indices
+        known = self._get(last)
+        if isinstance(known, _Ramp) and not self._keeps_range(known, last.type):
+            vector = self._wrapping(known, last.type)
+        else:
+            vector = self._as_vector(known, last.type)
+        return [*(self.uniform(i) for i in outer), vector]
+
+    def _wrapping(self, ramp: _Ramp, type: Attribute) -> SSAValue:
+        """A ramp as a sum: where a ramp itself is the index, addresses are computed without wrapping."""
+        base, stride = (self._scalar_of(n, type) for n in (ramp.base, ramp.stride))
+        b = self.builder
+        steps = b.mul(b.ramp(b.const(0, dtype_of(type)), b.const(1, dtype_of(type)), self.count), stride)
+        return b.add(b.broadcast(base, self.count), steps)
+
+    def _keeps_range(self, ramp: _Ramp, type: Attribute) -> bool:
+        """Whether no index that is used is one that has wrapped.
+
+        Signed indices within a buffer differ by less than half of the range, so that neighbours differ by the stride
+        itself; and if the first ones are off, a sum that is too large wraps to a negative number.
+        """
+        dtype = dtype_of(type)
+        if isinstance(ramp.base, int) and isinstance(ramp.stride, int):
+            return int_fits(ramp.base + ramp.stride * (self.count - 1), dtype)
+        if dtype.kind != "int":
+            return False
+        if self.mask is None:
+            return True
+        return isinstance(ramp.stride, int) and 0 <= ramp.stride * (self.count - 1) < 2 ** (dtype.bits - 1)
+
+
+def free_values(op: Operation) -> Iterator[SSAValue]:
+    """The values that `op` and what is in it use and do not define."""
+    for inner in op.walk():
+        for value in inner.operands:
+            if not op.is_ancestor(value.owner):
+                yield value
+
+
+def _mixed(value: Mixed) -> Mixed:
+    if isinstance(value, int):
+        return value
+    known = None if isinstance(value.type, VectorType) else constant_value(value)
+    return known if isinstance(known, int) else value
+
+
+def _is_number(type: Attribute) -> bool:
+    """Whether `type` is that of a scalar."""
+    if isinstance(type, VectorType | HandleType):
+        return False
+    try:
+        dtype_of(type)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_harmless(op: Operation) -> bool:
+    """Whether a pure op computes something whatever its operands are."""
+    if isinstance(op, DIVISIONS):
+        return constant_value(op.operands[1]) not in (None, 0)
+    if isinstance(op, SHIFTS):
+        amount = constant_value(op.operands[1])
+        return amount is not None and 0 <= amount < dtype_of(op.operands[1].type).bits
+    return not isinstance(op, CallExternOp) and not (isinstance(op, IntrinsicOp) and "shift" in op.intrinsic.data)

@@ -1,0 +1,282 @@
+"""Whether the contents of a buffer must survive from one iteration of a loop to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import islpy as isl
+from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ..dialects.tir import (
+    AttrOp,
+    BufferOp,
+    ForOp,
+    IfOp,
+    IfThenElseOp,
+    LaunchThreadOp,
+    LoadOp,
+    Mixed,
+    RampOp,
+    StoreOp,
+    WhileOp,
+    constant_value,
+)
+from .dependence.affine import DIM, Affine, NotAffine, Parameters, condition, iterations
+from .filled import is_filled_before_reads
+from .index import Analyzer
+from .scopes import ancestors
+
+
+def is_fresh_in_each_iteration(loop: Operation, buffer: SSAValue, analyzer: Analyzer) -> bool:
+    """Whether each iteration of `loop` reads only those elements of `buffer` that it has itself written before.
+
+    Exact for accesses and conditions that are affine in loop variables and in values that are fixed while an iteration
+    runs; where they are not, a read may be of any element and a write is none. False when the buffer is used by
+    anything but loads and stores.
+    """
+    if isinstance(loop, ForOp | LaunchThreadOp) and is_filled_before_reads(loop, buffer, _shape(buffer), analyzer):
+        return True
+    try:
+        accesses = _Collector(loop, buffer).collect()
+    except _OpaqueUse:
+        return False
+    reads, writes = ([a for a in accesses if a.is_write is kind] for kind in (False, True))
+    if not reads:
+        return True
+    if _is_written_in_front(accesses, _rank(buffer)):
+        return True
+    depth = max(len(a.time) for a in accesses)
+    read, written = (_relation([a.relation(depth) for a in group], depth, _rank(buffer)) for group in (reads, writes))
+    # All times that are later than one at which an element was written, with that element.
+    later = isl.Map.lex_gt(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, depth))
+    return read.is_subset(later.apply_range(written))
+
+
+def _is_written_in_front(accesses: Sequence[_Access], rank: int) -> bool:
+    """Whether all that is read was written by statements in front, in the same iterations of the loops around both.
+
+    It is enough, and usual: isl finds it out much faster than which of all times are later.
+    """
+    first = accesses[0].time
+    shared = 0
+    while all(shared < len(a.time) and a.time[shared].plain_is_equal(first[shared]) for a in accesses):
+        shared += 1
+    if any(shared >= len(a.time) or not a.time[shared].is_cst() for a in accesses):
+        return False
+    places = [a.time[shared].max_val().to_python() for a in accesses]
+    relations = [a.relation(shared, shared) for a in accesses]
+    for access, place, read in zip(accesses, places, relations, strict=True):
+        if not access.is_write:
+            in_front = [
+                relation
+                for other, at, relation in zip(accesses, places, relations, strict=True)
+                if other.is_write and at < place
+            ]
+            if not read.is_subset(_relation(in_front, shared, rank)):
+                return False
+    return True
+
+
+@dataclass(frozen=True)
+class _Context:
+    """Where in an iteration an access is: its time (numbers and dimensions, as functions), the conditions it runs
+    under, and whether these are all of them."""
+
+    time: tuple[isl.PwAff, ...]
+    where: isl.Set
+    exact: bool = True
+
+    def at(self, *time: isl.PwAff) -> _Context:
+        return replace(self, time=self.time + time)
+
+    def under(self, where: isl.Set | None) -> _Context:
+        if where is None:
+            return replace(self, exact=False)
+        return replace(self, where=self.where.intersect(where))
+
+
+@dataclass(frozen=True)
+class _Access:
+    """elements: { loops and lanes inside -> element }."""
+
+    is_write: bool
+    time: tuple[isl.PwAff, ...]
+    elements: isl.Map
+
+    def relation(self, depth: int, shared: int | None = None) -> isl.Map:
+        """{ time -> element }, times with zeros behind them. shared: how many numbers of a time are looked at."""
+        times = isl.Map.from_domain(self.elements.domain())
+        time = self.time[:shared]
+        for entry in time:
+            times = times.flat_range_product(isl.Map.from_pw_aff(entry))
+        relation = times.reverse().apply_range(self.elements)
+        for n in range(len(time), depth):
+            relation = relation.insert_dims(DIM.in_, n, 1).fix_val(DIM.in_, n, 0)
+        return relation
+
+
+class _OpaqueUse(Exception):
+    """The buffer is used by something else than a load or store."""
+
+
+class _Collector:
+    """The accesses of one buffer in one iteration of a loop."""
+
+    def __init__(self, loop: Operation, buffer: SSAValue):
+        self.loop = loop
+        self.buffer = buffer
+        self.analyzer = Analyzer()
+        self.concerned = _concerned(loop, buffer)
+        ramps = sum(isinstance(v.owner, RampOp) for op in self.concerned for v in op.operands)
+        inner = ramps + sum(isinstance(op, ForOp | LaunchThreadOp) for op in self.concerned)
+        self.affine = Affine(self.analyzer, Parameters(self._is_fixed), inner)
+        self.next = 0
+        self.found: list[_Access] = []
+
+    def collect(self) -> list[_Access]:
+        for n, region in enumerate(self.loop.regions):
+            # What a while computes or does may not be done in the last round.
+            context = _Context((self.affine.constant(n),), self.affine.universe())
+            self._block(region.block, context)
+        return self.found
+
+    def _block(self, block: Block, context: _Context) -> None:
+        for position, op in enumerate(block.ops):
+            if op in self.concerned:
+                self._op(op, context.at(self.affine.constant(position)))
+
+    def _op(self, op: Operation, context: _Context) -> None:
+        if isinstance(op, LoadOp | StoreOp) and op.buffer is self.buffer:
+            if isinstance(op, StoreOp) and op.value is self.buffer:
+                raise _OpaqueUse
+            self._access(op, context)
+        elif self.buffer in op.operands:
+            raise _OpaqueUse
+        match op:
+            case ForOp():
+                self._loop(op, context, op.mixed_bounds)
+            case LaunchThreadOp():
+                self._loop(op, context, (0, op.mixed_extent, 1))
+            case IfOp() | IfThenElseOp():
+                self._branches(op, context)
+            case AttrOp():
+                self._block(op.body.block, context)
+            case _:
+                # Bodies that run any number of times: reads are possible, writes not certain.
+                for n, region in enumerate(op.regions):
+                    inner = context.at(self.affine.constant(n)).under(None)
+                    for block in region.blocks:
+                        self._block(block, inner)
+
+    def _loop(self, op: ForOp | LaunchThreadOp, context: _Context, bounds: tuple[Mixed, Mixed, Mixed]) -> None:
+        position = self._new(op.variable)
+        inner = context.at(self.affine.variable(position)).under(iterations(self.affine, position, *bounds))
+        with self.analyzer.assumptions():
+            self.analyzer.enter(op, op.body.block)
+            self._block(op.body.block, inner)
+
+    def _new(self, value: SSAValue) -> int:
+        position = self.affine.dims.setdefault(value, self.next)
+        self.next += position == self.next
+        return position
+
+    def _branches(self, op: IfOp | IfThenElseOp, context: _Context) -> None:
+        holds = condition(self.affine, op.condition)
+        for n, region in enumerate((op.then, op.orelse)):
+            here = holds if holds is None or n == 0 else holds.complement()
+            with self.analyzer.assumptions():
+                self.analyzer.enter(op, region.block)
+                self._block(region.block, context.at(self.affine.constant(n)).under(here))
+
+    # Accesses
+
+    def _access(self, op: LoadOp | StoreOp, context: _Context) -> None:
+        context = context if op.predicate is None else context.under(None)
+        functions: list[isl.PwAff | None] = []
+        for index in op.indices:
+            if isinstance(ramp := index.owner, RampOp):
+                function, where = self._ramp(ramp)
+                context = context.under(where) if where is not None else context
+            else:
+                function = None if isinstance(index.type, VectorType) else self._function(index)
+            functions.append(function)
+        if isinstance(op, StoreOp) and (not context.exact or any(f is None for f in functions)):
+            return
+        elements = isl.Map.from_domain(context.where)
+        for n, function in enumerate(functions):
+            elements = elements.flat_range_product(self._side(n, function))
+        self.found.append(_Access(isinstance(op, StoreOp), context.time, elements))
+
+    def _ramp(self, ramp: RampOp) -> tuple[isl.PwAff | None, isl.Set | None]:
+        """The function of a vector of indices, and the numbers of its lanes."""
+        base, stride = self._function(ramp.base), constant_value(ramp.stride)
+        if base is None or not isinstance(stride, int):
+            return None, None
+        lane = self._new(ramp.result)
+        function = base.add(self.affine.variable(lane).scale_val(isl.Val(stride)))
+        return function, self.affine.between(lane, 0, ramp.lanes - 1)
+
+    def _side(self, dimension: int, function: isl.PwAff | None) -> isl.Map:
+        """{ dimensions -> index }. What is out of bounds is excluded."""
+        extent = _shape(self.buffer)[dimension]
+        index = Affine(self.analyzer, self.affine.parameters, 1)
+        try:
+            inside = index.range(0, 0, extent)
+        except NotAffine:
+            inside = index.universe()
+        if function is None:
+            return isl.Map.from_domain_and_range(self.affine.universe(), inside)
+        return isl.Map.from_pw_aff(function).intersect_range(inside)
+
+    def _function(self, value: SSAValue) -> isl.PwAff | None:
+        try:
+            return self.affine.function(value)
+        except NotAffine:
+            return None
+
+    def _is_fixed(self, value: SSAValue) -> bool:
+        """Whether a value is the same all through an iteration: no loop inside the loop computes it anew."""
+        block = value.owner if isinstance(value, BlockArgument) else value.owner.parent  # pyright: ignore[reportAttributeAccessIssue]
+        while isinstance(block, Block) and (op := block.parent_op()) is not None and op is not self.loop:
+            if not isinstance(op, IfOp | IfThenElseOp | AttrOp) and self.loop.is_ancestor(op):
+                return False
+            block = op.parent
+        return not isinstance(self.loop, WhileOp) or not self._is_in_loop(value)
+
+    def _is_in_loop(self, value: SSAValue) -> bool:
+        owner = value.owner
+        return self.loop.is_ancestor(owner) if isinstance(owner, Operation) else False
+
+
+def _concerned(loop: Operation, buffer: SSAValue) -> set[Operation]:
+    """What uses a buffer inside of a loop, and what is around that in the loop."""
+    found = set[Operation]()
+    for use in buffer.uses:
+        around = [use.operation, *ancestors(use.operation)]
+        if loop in around:
+            found.update(around[: around.index(loop)])
+    return found
+
+
+def _type(buffer: SSAValue) -> MemRefType[Any]:
+    assert isinstance(buffer.type, MemRefType)
+    return buffer.type
+
+
+def _shape(buffer: SSAValue) -> Sequence[Mixed]:
+    return buffer.owner.mixed_shape if isinstance(buffer.owner, BufferOp) else _type(buffer).get_shape()
+
+
+def _rank(buffer: SSAValue) -> int:
+    return _type(buffer).get_num_dims()
+
+
+def _relation(relations: Sequence[isl.Map], depth: int, rank: int) -> isl.Map:
+    """{ time -> element } of some accesses, as one."""
+    result = isl.Map.empty(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, depth, rank))
+    for relation in relations:
+        result = result.union(relation)
+    return result

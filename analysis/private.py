@@ -1,0 +1,134 @@
+"""Memory that each iteration of a concurrent loop has for itself: allocated outside of it, and used in it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..core.dtypes import dtype_of
+from ..dialects.tir import (
+    AllocateOp,
+    AllocBufferOp,
+    AttrOp,
+    EvaluateOp,
+    ForOp,
+    HandleType,
+    LetOp,
+    LoadOp,
+    StoreOp,
+    YieldOp,
+    constant_value,
+)
+from ..dialects.tir.tree import is_pure_expression
+from .lanes import free_values
+
+
+def private_uses(loop: ForOp, count: int) -> Iterator[set[Operation]]:
+    """For each memory from outside of `loop` of which every iteration has one of its own: the ops that touch it.
+
+    Not the memories of which one does for all `count` iterations, each of which keeps to its own elements.
+    """
+    for root in _roots(loop):
+        uses = _uses_of(root)
+        if all(loop.is_ancestor(op) for op, _ in uses) and not _is_apart(loop, count, uses):
+            yield {op for op, _ in uses}
+
+
+def _is_memory(value: SSAValue) -> bool:
+    return isinstance(value.type, HandleType | MemRefType)
+
+
+def _roots(loop: ForOp) -> list[SSAValue]:
+    """The memory allocated outside of a loop that it uses."""
+    pending = [v for v in free_values(loop) if _is_memory(v)]
+    seen: dict[SSAValue, None] = {}
+    while pending:
+        value = pending.pop()
+        if value not in seen:
+            seen[value] = None
+            if isinstance(value.owner, Operation):
+                pending += [v for inner in value.owner.walk() for v in inner.operands if _is_memory(v)]
+    return [v for v in seen if isinstance(v.owner, AllocBufferOp | AllocateOp)]
+
+
+def _uses_of(root: SSAValue) -> list[tuple[Operation, SSAValue]]:
+    """The ops that touch a memory, each with the buffer or pointer it does so through."""
+    pending, seen, uses = [root], {root}, list[tuple[Operation, SSAValue]]()
+    while pending:
+        value = pending.pop()
+        for use in value.uses:
+            op = use.operation
+            parent = op.parent_op()
+            owner = parent if isinstance(op, YieldOp) and parent is not None else op
+            views = [r for r in owner.results if _is_memory(r)]
+            if not views and not isinstance(op, AttrOp | EvaluateOp):
+                uses.append((op, value))
+            fresh = [v for v in views if v not in seen]
+            seen.update(fresh)
+            pending += fresh
+    return uses
+
+
+def _is_apart(loop: ForOp, count: int, uses: Sequence[tuple[Operation, SSAValue]]) -> bool:
+    """Whether all accesses are through one buffer, and differ between iterations in one and the same index."""
+    accesses = [op for op, _ in uses if isinstance(op, LoadOp | StoreOp)]
+    if not accesses or len(accesses) != len(uses) or len({value for _, value in uses}) != 1:
+        return False
+    return any(_tells_apart(loop, count, indices) for indices in zip(*(op.indices for op in accesses), strict=True))
+
+
+def _tells_apart(loop: ForOp, count: int, indices: Sequence[SSAValue]) -> bool:
+    """Whether indices are one and the same sum of a multiple of the loop variable and of what is fixed."""
+    keys = {_key(loop, index) for index in indices}
+    stride, step = _stride(loop, indices[0]), loop.mixed_bounds[2]
+    if len(keys) != 1 or None in keys or stride is None or not isinstance(step, int):
+        return False
+    return 0 < abs(stride) * step * (count - 1) < 2 ** dtype_of(indices[0].type).bits
+
+
+def _key(loop: ForOp, value: SSAValue) -> Hashable | None:
+    """What is the same for expressions that compute the same in an iteration; None where that is not known."""
+    op = value.owner
+    if value is loop.variable or not loop.is_ancestor(op):
+        return value
+    if isinstance(op, LetOp):  # one in an inner loop has many values in an iteration
+        return value if op.parent is loop.body.block else None
+    if isinstance(op, Block) or op.regions or not is_pure_expression(op):
+        return None
+    operands = tuple(_key(loop, v) for v in op.operands)
+    return None if None in operands else (op.name, tuple(sorted(op.properties.items(), key=str)), value.type, operands)
+
+
+def _stride(loop: ForOp, value: SSAValue, known: dict[SSAValue, int | None] | None = None) -> int | None:
+    """How much an integer grows when the loop variable grows by one, as a number it wraps like; None where unknown."""
+    known = {loop.variable: 1} if known is None else known
+    if value not in known:
+        known[value] = _computed_stride(loop, value, known)
+    return known[value]
+
+
+def _computed_stride(loop: ForOp, value: SSAValue, known: dict[SSAValue, int | None]) -> int | None:
+    op = value.owner
+    if not loop.is_ancestor(op) or constant_value(value) is not None:
+        return 0
+    if isinstance(op, LetOp):
+        return _stride(loop, op.value, known)
+    if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
+        return None
+    a, b = (_stride(loop, v, known) for v in op.operands)
+    if a is None or b is None:
+        return None
+    if isinstance(op, arith.AddiOp):
+        return a + b
+    if isinstance(op, arith.SubiOp):
+        return a - b
+    return _scaled(a, constant_value(op.rhs)) if b == 0 else _scaled(b, constant_value(op.lhs)) if a == 0 else None
+
+
+def _scaled(stride: int, factor: int | float | None) -> int | None:
+    if stride == 0:
+        return 0
+    return stride * factor if isinstance(factor, int) else None

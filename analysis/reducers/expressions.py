@@ -1,0 +1,86 @@
+"""Expressions looked through: names, lazy logic, and equality of what is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Operation, SSAValue
+
+from ...core.dtypes import dtype_of
+from ...dialects.tir import BINARY_NAMES, IfThenElseOp, LetOp, LoadOp, StoreOp, constant_value
+from ...dialects.tir.tree import has_effect
+from ..index import Analyzer
+from ..index.conditions import yielded
+
+
+def unnamed(value: SSAValue) -> SSAValue:
+    """A value without the names given to it."""
+    while isinstance(op := value.owner, LetOp):
+        value = op.value
+    return value
+
+
+def lazy_logic(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
+    """("and" or "or", operands) of a bool that is `if a then b else false` or `if a then true else b`."""
+    op = value.owner
+    if not isinstance(op, IfThenElseOp) or not dtype_of(value.type).is_bool:
+        return None
+    then, orelse = yielded(op)
+    if constant_value(orelse) == 0:
+        return "and", op.condition, then
+    return ("or", op.condition, orelse) if constant_value(then) == 1 else None
+
+
+def logic(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
+    """("and" or "or", operands) of a bool, lazy or not."""
+    op = value.owner
+    if isinstance(op, arith.AndIOp | arith.OrIOp) and dtype_of(value.type).is_bool:
+        return BINARY_NAMES[type(op)], op.lhs, op.rhs
+    return lazy_logic(value)
+
+
+def computing(value: SSAValue) -> Iterator[Operation]:
+    """The ops that compute a value, names looked through."""
+    seen: set[Operation] = set()
+    todo = [value]
+    while todo:
+        op = todo.pop().owner
+        if not isinstance(op, Operation) or op in seen:
+            continue
+        for inner in op.walk():
+            seen.add(inner)
+            yield inner
+            todo += inner.operands
+
+
+def same_place(analyzer: Analyzer, load: LoadOp, store: StoreOp) -> bool:
+    pairs = zip(load.indices, store.indices, strict=True)
+    return all(same_value(analyzer, a, b) for a, b in pairs)
+
+
+def runs_before(op: Operation, store: StoreOp) -> bool:
+    block = store.parent
+    ancestor = None if block is None else block.find_ancestor_op_in_block(op)
+    return ancestor is None or ancestor.is_before_in_block(store)
+
+
+def same_value(analyzer: Analyzer, a: SSAValue, b: SSAValue) -> bool:
+    """Whether two values of one instance are the same number, when no store is in between."""
+    a, b = unnamed(a), unnamed(b)
+    if a is b:
+        return True
+    if a.type != b.type:
+        return False
+    if dtype_of(a.type).lanes == 1 and dtype_of(a.type).kind == "int" and analyzer.same(a, b):
+        return True
+    x, y = a.owner, b.owner
+    if not isinstance(x, Operation) or not isinstance(y, Operation) or x.regions or type(x) is not type(y):
+        return False
+    if x.properties != y.properties or len(x.operands) != len(y.operands) or has_effect(x):
+        return False
+    return all(
+        p is q if isinstance(p.type, MemRefType) else same_value(analyzer, p, q)
+        for p, q in zip(x.operands, y.operands, strict=True)
+    )

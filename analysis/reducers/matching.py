@@ -1,0 +1,355 @@
+"""Matching the update of a block against the reducers that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.text import expression_text
+from ...dialects.text.names import source_name
+from ...dialects.tir import (
+    BINARY_NAMES,
+    AddressOfOp,
+    AssertOp,
+    BlockOp,
+    BufferDataOp,
+    CallPackedOp,
+    EvaluateOp,
+    IfOp,
+    IfThenElseOp,
+    InitOp,
+    LetOp,
+    LoadOp,
+    ReturnOp,
+    StoreOp,
+    WhileOp,
+    YieldOp,
+    comparison_name,
+)
+from ...dialects.tir.tree import has_effect, is_expression
+from ..index import Analyzer
+from ..index.conditions import NEGATED, yielded
+from ..scopes import is_private, root_buffer, statements
+from .expressions import computing, lazy_logic, logic, runs_before, same_place, same_value, unnamed
+from .reducer import KINDS, Accumulator, Choice, Reducer
+
+_SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+_SHAPES = "C + g, C - g, C * g, min(C, g), max(C, g), C & g, C | g, C ^ g"
+
+
+class _NoReducer(Exception):
+    """The block is no reduction of a known kind; the text says why."""
+
+
+def match_reducer(block: BlockOp, analyzer: Analyzer | None = None) -> Reducer | str:
+    """The reducer of the update of a block, with or without init, or the reason why it has none.
+
+    The body must be stores, one to each buffer, and `tir.let`; one `tir.if` without else may be around them. Each store
+    is `C[f] = op(C[f], g)`, operands in any order and nested (`C + a + b`), or `C[f] - g`, or a choice by a condition
+    between that and C[f] itself; or the stores are those of an argmax or argmin. `g` must not read what is accumulated.
+    """
+    try:
+        return _Matcher(block, analyzer or Analyzer()).match()
+    except _NoReducer as reason:
+        return f"the body of block {block.block_name.data} is not a reduction that is known: {reason}"
+
+
+class _Matcher:
+    def __init__(self, block: BlockOp, analyzer: Analyzer):
+        self.block = block
+        self.analyzer = analyzer
+        self.stores: list[StoreOp] = []
+        self.loads: list[list[LoadOp]] = []
+
+    def match(self) -> Reducer:
+        self._flat(self.block.body.block)
+        if not self.stores:
+            raise _NoReducer("it stores nothing")
+        buffers = [root_buffer(s.buffer) for s in self.stores]
+        if len(set(buffers)) != len(buffers):
+            raise _NoReducer("it stores to one buffer more than once")
+        self.loads = [self._accumulated(s) for s in self.stores]
+        self._check_control()
+        if self._are_crossed():
+            return self._choice()
+        return Reducer(tuple(self._accumulator(n, self._kind(n)) for n in range(len(self.stores))))
+
+    def _check_control(self) -> None:
+        """Where something is stored, and whether at all, must not come from what is accumulated."""
+        for op in self._update():
+            deciding = op.indices if isinstance(op, StoreOp) else () if is_expression(op) else op.operands
+            for value in () if isinstance(op, LetOp | YieldOp) else deciding:
+                if not self._free(value):
+                    raise _NoReducer(f"{expression_text(value)} is accumulated and decides what a {op.name} does")
+
+    def _are_crossed(self) -> bool:
+        """Whether a store is computed from the accumulator of another one."""
+        stores = list(enumerate(self.stores))
+        return any(n != m and self._reads(store.value, m) for n, store in stores for m, _ in stores)
+
+    def accumulates(self) -> bool:
+        """Whether each store to a buffer from outside, at any depth, accumulates, and nothing else reads the buffer."""
+        operators: dict[SSAValue, set[str]] = {}
+        try:
+            self._nested()
+            self._check_control()
+            for n, store in enumerate(self.stores):
+                operators.setdefault(root_buffer(store.buffer), set()).add(self._kind(n))
+        except _NoReducer:
+            return False
+        accumulated = {load for loads in self.loads for load in loads}
+        others = [op for op in self._update() if isinstance(op, LoadOp) and op not in accumulated]
+        return all(len(kinds) == 1 for kinds in operators.values()) and not any(
+            root_buffer(op.buffer) in operators for op in others
+        )
+
+    def _update(self) -> Iterator[Operation]:
+        """Everything in the block but its init."""
+        init = self.block.init
+        return (op for op in self.block.walk() if init is None or (op is not init and not init.is_ancestor(op)))
+
+    def _nested(self) -> None:
+        """Find the stores to buffers from outside, each with the loads in its value of what it stores to."""
+        for op in self._update():
+            match op:
+                case StoreOp() if is_private(self.block, op.buffer):
+                    pass
+                case StoreOp():
+                    self.stores.append(op)
+                    loads = [x for x in computing(op.value) if isinstance(x, LoadOp) and x.buffer is op.buffer]
+                    self.loads.append([x for x in loads if same_place(self.analyzer, x, op) and runs_before(x, op)])
+                case InitOp() | WhileOp() | ReturnOp():
+                    raise _NoReducer(f"it has a {op.name} inside")
+                case BufferDataOp() | AddressOfOp():
+                    raise _NoReducer("it uses a pointer")
+                case _ if has_effect(op) or isinstance(op, EvaluateOp | CallPackedOp | AssertOp):
+                    raise _NoReducer(f"it has a {op.name} inside")
+                case _:
+                    pass
+
+    def _accumulator(self, n: int, kind: str) -> Accumulator:
+        store = self.stores[n]
+        return Accumulator(kind, store.buffer, tuple(store.indices), tuple(self.loads[n]), store)
+
+    def _flat(self, body: Block) -> None:
+        for op in statements(body):
+            match op:
+                case StoreOp() if op.predicate is None and not isinstance(op.value.type, VectorType):
+                    self.stores.append(op)
+                case IfOp() if not op.orelse.block.ops and not self.stores:
+                    self._flat(op.then.block)
+                case LetOp():
+                    pass
+                case _ if op is self.block.init:
+                    pass
+                case _:
+                    raise _NoReducer(f"expected stores only, got {op.name}")
+
+    def _accumulated(self, store: StoreOp) -> list[LoadOp]:
+        """The loads of what a store accumulates in: all that the body has of its buffer."""
+        found: list[LoadOp] = []
+        init = self.block.init
+        for op in self.block.walk():
+            if not isinstance(op, LoadOp) or root_buffer(op.buffer) is not root_buffer(store.buffer):
+                continue
+            if init is not None and init.is_ancestor(op):
+                continue
+            if op.buffer is not store.buffer or not same_place(self.analyzer, op, store):
+                place = expression_text(op.result)
+                raise _NoReducer(f"it reads {place}, expected only the element of {name_of(store)} that it writes")
+            if not runs_before(op, store):
+                raise _NoReducer(f"it reads {expression_text(op.result)} behind the store to it")
+            found.append(op)
+        return found
+
+    def _reads(self, value: SSAValue, n: int) -> bool:
+        """Whether a value is computed from accumulator `n`."""
+        return any(op in self.loads[n] for op in computing(value))
+
+    def _free(self, value: SSAValue) -> bool:
+        """Whether a value is computed from no accumulator."""
+        return not any(self._reads(value, n) for n in range(len(self.stores)))
+
+    # One accumulator by itself
+
+    def _kind(self, n: int) -> str:
+        store = self.stores[n]
+        if not self._reads(store.value, n):
+            raise _NoReducer(f"{name_of(store)} is not computed from its old value")
+        chosen = self._keeps(n)
+        if chosen is not None and chosen.tie is None:  # max(C, g) written as a choice
+            self._check_contributions()
+            return "max" if chosen.comparison in ("gt", "ge") else "min"
+        kinds = self._operators(store.value, n)
+        if len(kinds) > 1:
+            raise _NoReducer(f"{name_of(store)} mixes {' and '.join(sorted(kinds))}")
+        if not kinds:
+            raise _NoReducer(f"{name_of(store)} is only copied to itself")
+        return kinds.pop()
+
+    def _operators(self, value: SSAValue, n: int) -> set[str]:
+        """The operators between a value and the one load of accumulator `n` in it."""
+        value = unnamed(value)
+        op: Any = value.owner
+        match op:
+            case LoadOp() if op in self.loads[n]:
+                return set()
+            case arith.SelectOp() if self._free(op.cond):
+                return self._branches((op.lhs, op.rhs), n)
+            case IfThenElseOp() if self._free(op.condition):
+                return self._branches(yielded(op), n)
+            case IfThenElseOp() if (operands := lazy_logic(value)) is not None:
+                return self._operands(operands[0], operands[1:], n)
+            case arith.SubiOp() | arith.SubfOp() if self._free(op.rhs):
+                return {"add", *self._operators(op.lhs, n)}
+            case Operation() if BINARY_NAMES.get(type(op)) in KINDS:
+                return self._operands(BINARY_NAMES[type(op)], tuple(op.operands), n)
+            case _:
+                raise _NoReducer(
+                    f"{name_of(self.stores[n])} becomes {expression_text(value)}, expected one of {_SHAPES}"
+                )
+
+    def _branches(self, values: Sequence[SSAValue], n: int) -> set[str]:
+        return {kind for value in values for kind in self._operators(value, n)}
+
+    def _operands(self, kind: str, operands: Sequence[SSAValue], n: int) -> set[str]:
+        reading = [o for o in operands if self._reads(o, n)]
+        if len(reading) != 1:
+            raise _NoReducer(f"{name_of(self.stores[n])} is read {len(reading)} times, expected once")
+        return {kind, *self._operators(reading[0], n)}
+
+    # Accumulators that belong together
+
+    def _choice(self) -> Reducer:
+        conditions = [self._keeps(n) for n in range(len(self.stores))]
+        keys = {c.key for c in conditions if c is not None}
+        if len(keys) != 1:
+            raise _NoReducer("its stores depend on each other, but not by one comparison, as in argmax and argmin")
+        key = keys.pop()
+        # The key itself is the same whichever of two equal ones is taken.
+        others = {c for n, c in enumerate(conditions) if n != key and c is not None}
+        own = conditions[key]
+        if len(others) != 1 or None in conditions or own is None:
+            raise _NoReducer("its stores choose by different comparisons")
+        choice = others.pop()
+        if own.comparison[0] != choice.comparison[0]:
+            raise _NoReducer("its stores choose by different comparisons")
+        self._check_contributions()
+        return Reducer(tuple(self._accumulator(n, "arg") for n in range(len(self.stores))), choice)
+
+    def _check_contributions(self) -> None:
+        """The comparisons must be with what is then taken."""
+        for n in range(len(self.stores)):
+            for condition in self._conditions(n):
+                for place, other in self._compared(condition):
+                    if not self._is_contribution(place, other):
+                        raise _NoReducer(f"it compares with {expression_text(other)}, which it does not take then")
+
+    def _alternatives(self, n: int) -> tuple[SSAValue | None, SSAValue, SSAValue] | None:
+        """(condition, value, value) of the choice that accumulator `n` becomes; no condition for min and max."""
+        value = unnamed(self.stores[n].value)
+        op: Any = value.owner
+        match op:
+            case arith.SelectOp():
+                return op.cond, op.lhs, op.rhs
+            case IfThenElseOp():
+                return op.condition, *yielded(op)
+            case Operation() if BINARY_NAMES.get(type(op)) in ("min", "max"):
+                return None, op.operands[0], op.operands[1]
+            case _:
+                return None
+
+    def _contribution(self, n: int) -> SSAValue | None:
+        """The new value that accumulator `n` may become."""
+        found = self._alternatives(n)
+        if found is None:
+            return None
+        new = [v for v in found[1:] if self._free(v)]
+        old = [v for v in found[1:] if unnamed(v).owner in self.loads[n]]
+        return new[0] if len(new) == 1 and len(old) == 1 else None
+
+    def _is_contribution(self, n: int, value: SSAValue) -> bool:
+        contribution = self._contribution(n)
+        return contribution is not None and same_value(self.analyzer, contribution, value)
+
+    def _keeps(self, n: int) -> Choice | None:
+        """When accumulator `n` keeps its old value."""
+        found = self._alternatives(n)
+        if found is None or self._contribution(n) is None:
+            return None
+        condition, first, _ = found
+        keeps_if = unnamed(first).owner in self.loads[n]
+        if condition is None:
+            name = "gt" if BINARY_NAMES[type(unnamed(self.stores[n].value).owner)] == "max" else "lt"  # pyright: ignore[reportArgumentType]
+            return Choice(n, name)
+        return self._read_condition(condition, keeps_if)
+
+    def _conditions(self, n: int) -> list[SSAValue]:
+        found = self._alternatives(n)
+        return [] if found is None or found[0] is None else [found[0]]
+
+    def _compared(self, condition: SSAValue) -> Iterator[tuple[int, SSAValue]]:
+        """(accumulator, other operand) of each comparison in a condition."""
+        value = unnamed(condition)
+        parts = logic(value)
+        if parts is not None:
+            for operand in parts[1:]:
+                yield from self._compared(operand)
+        elif (found := self._comparison(value)) is not None:
+            yield found[0], found[2]
+
+    def _comparison(self, value: SSAValue) -> tuple[int, str, SSAValue] | None:
+        """(accumulator, comparison, other operand) of `accumulator <comparison> other`."""
+        op = unnamed(value).owner
+        if not isinstance(op, arith.CmpiOp | arith.CmpfOp) or (name := comparison_name(op)) is None:
+            return None
+        for ours, other, found in ((op.lhs, op.rhs, name), (op.rhs, op.lhs, _SWAPPED.get(name, name))):
+            for n, loads in enumerate(self.loads):
+                if unnamed(ours).owner in loads and self._free(other):
+                    return n, found, other
+        return None
+
+    def _read_condition(self, condition: SSAValue, keeps_if: bool) -> Choice | None:
+        value = unnamed(condition)
+        simple = self._comparison(value)
+        if simple is not None:
+            name = simple[1] if keeps_if else NEGATED[simple[1]]
+            return Choice(simple[0], name) if name in _SWAPPED else None
+        parts = logic(value)
+        if not keeps_if or parts is None or parts[0] != "or":
+            return None
+        return self._read_tie(parts[1], parts[2])
+
+    def _read_tie(self, better: SSAValue, otherwise: SSAValue) -> Choice | None:
+        """`better or (equal and tie)`, operands in any order."""
+        for first, second in ((better, otherwise), (otherwise, better)):
+            main, both = self._comparison(first), logic(unnamed(second))
+            if main is None or main[1] not in ("lt", "gt") or both is None or both[0] != "and":
+                continue
+            for a, b in ((both[1], both[2]), (both[2], both[1])):
+                equal, tie = self._comparison(a), self._comparison(b)
+                if equal is None or tie is None or equal[:2] != (main[0], "eq") or tie[1] not in _SWAPPED:
+                    continue
+                if tie[0] != main[0]:
+                    return Choice(main[0], main[1], (tie[0], tie[1]))
+        return None
+
+
+def is_commutative_update(block: BlockOp, analyzer: Analyzer | None = None) -> bool:
+    """Whether the instances of the update of `block` that differ in reduce axes may run in any order, but for rounding
+    (and, for argmax and argmin, but for which of equal keys is taken first).
+
+    So it is for a reducer that is known; and for any nest of loops, branches and blocks inside in which each store to a
+    buffer from outside accumulates with the same operator, and nothing else reads these buffers.
+    """
+    analyzer = analyzer or Analyzer()
+    return isinstance(match_reducer(block, analyzer), Reducer) or _Matcher(block, analyzer).accumulates()
+
+
+def name_of(store: StoreOp) -> str:
+    """The name of the buffer that is stored to."""
+    return source_name(store.buffer) or "_"

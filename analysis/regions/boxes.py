@@ -1,0 +1,194 @@
+"""Boxes of buffer elements: what an access touches, and what is needed of a buffer where some values are fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...core.dtypes import dtype_of
+from ...dialects.tir import (
+    AccessOp,
+    Axis,
+    BlockOp,
+    ForOp,
+    IfOp,
+    LaunchThreadOp,
+    LoadOp,
+    Mixed,
+    RampOp,
+    StoreOp,
+    WhileOp,
+    constant_value,
+)
+from ..index import Analyzer, Lin, type_range
+from ..iter_map import predicate_constraints
+from .relax import IsFixed
+
+
+@dataclass(frozen=True)
+class Side:
+    """A range of numbers, of elements in one dimension of a buffer or of an axis: `extent` of them from `low` on.
+
+    most: a number that `extent` is never greater than; it is `extent`, where that is a number.
+    """
+
+    low: Lin
+    extent: Lin
+    most: int
+
+    @property
+    def high(self) -> Lin:
+        """The last of them."""
+        return self.low + self.extent - 1
+
+    @staticmethod
+    def between(analyzer: Analyzer, low: Lin, high: Lin) -> Side:
+        """From `low` to `high`, both included."""
+        extent = analyzer.combine(high - low + 1)
+        bounds = analyzer.bounds(extent)
+        return Side(low, Lin(bounds[0]) if bounds[0] == bounds[1] else extent, bounds[1])
+
+    @staticmethod
+    def of(analyzer: Analyzer, low: Mixed, extent: Mixed) -> Side:
+        """`[low +: extent]`."""
+        first = analyzer.exact(low)
+        return Side.between(analyzer, first, first + analyzer.exact(extent) - 1)
+
+    def leaves(self, analyzer: Analyzer, outer: Side) -> tuple[bool, bool]:
+        """Whether some of them may be less than those of `outer`, and whether some may be greater."""
+        below = not analyzer.is_provably("ge", self.low, outer.low)
+        return below, not analyzer.is_provably("le", self.high, outer.high)
+
+    def within(self, analyzer: Analyzer, outer: Side) -> Side:
+        """Those of them that are in `outer`."""
+        below, above = self.leaves(analyzer, outer)
+        low = analyzer.maximum(self.low, outer.low) if below else self.low
+        high = analyzer.minimum(self.high, outer.high) if above else self.high
+        return Side.between(analyzer, low, high)
+
+    def clipped(self, analyzer: Analyzer, outer: Side) -> Side:
+        """Those of them that are in `outer`, where both ends are numbers; else itself."""
+        if self.low.terms or self.extent.terms:
+            return self
+        low, high = analyzer.maximum(self.low, outer.low), analyzer.minimum(self.high, outer.high)
+        if low.terms or high.terms or high.const < low.const:
+            return self
+        return Side.between(analyzer, low, high)
+
+
+@dataclass(frozen=True)
+class Box:
+    """The elements that an access touches each time it runs: (low, extent) per dimension, over loops around it.
+
+    conditions: sums that are at least 0 whenever it runs.  is_exact: False if it does not always run where these hold.
+    """
+
+    sides: tuple[tuple[Lin, Lin], ...]
+    conditions: tuple[Lin, ...] = ()
+    is_exact: bool = True
+
+    def substituted(self, analyzer: Analyzer, values: Mapping[SSAValue, Lin]) -> Box:
+        """The box with sums in place of values."""
+        sides = tuple((analyzer.substitute(a, values), analyzer.substitute(b, values)) for a, b in self.sides)
+        return Box(sides, tuple(analyzer.substitute(c, values) for c in self.conditions), self.is_exact)
+
+
+def written_box(analyzer: Analyzer, access: AccessOp) -> Box:
+    """The box of a `tir.access` over the axes of its block."""
+    return Box(tuple((analyzer.exact(low), analyzer.exact(extent)) for low, extent in access.region))
+
+
+def bindings(analyzer: Analyzer, block: BlockOp) -> dict[SSAValue, Lin]:
+    """What each axis of a block is bound to, in every instance that runs."""
+    return {v: _binding(analyzer, axis) for v, axis in zip(block.variables, block.axes, strict=True)}
+
+
+def _binding(analyzer: Analyzer, axis: Axis) -> Lin:
+    """A sum that may wrap to negative numbers, of an axis without any, does not wrap where the block runs."""
+    lin = analyzer.lin(axis.binding)
+    least, most = type_range(axis.binding.type)
+    low, high = analyzer.bounds(lin)
+    if least <= low and high <= 2 * most + 1 and analyzer.is_provably("ge", analyzer.exact(axis.low), 0):
+        return lin
+    return analyzer.exact(axis.binding)
+
+
+def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None = None) -> Box:
+    """The box of a `tir.access` over what is outside of its block, and of each block around that which is inside of
+    `outside`: their axes are replaced by what they are bound to.
+
+    Its conditions are the predicates of these blocks, and the branches around them that are inside of `outside`. The
+    block counts as touching the whole box whenever it runs.
+    """
+    box = written_box(analyzer, access)
+    place, parent = access.parent, access.parent_op()
+    while parent is not None and parent is not outside:
+        if isinstance(parent, BlockOp):
+            box = _under(analyzer, box.substituted(analyzer, bindings(analyzer, parent)), parent.predicate)
+            if outside is None:
+                break
+        box = _in_branch(analyzer, box, parent, place)
+        place, parent = parent.parent, parent.parent_op()
+    return box
+
+
+def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) -> Box | None:
+    """What a load or store touches, under the branches inside of `outer`; None where an index is no sum."""
+    sides: list[tuple[Lin, Lin]] = []
+    for index in user.indices:
+        base, extent = index, 1
+        if isinstance(index.type, VectorType):
+            ramp = index.owner
+            stride = constant_value(ramp.stride) if isinstance(ramp, RampOp) else None
+            if not isinstance(ramp, RampOp) or not isinstance(stride, int) or stride < 0:
+                return None
+            base, extent = ramp.base, stride * (dtype_of(index.type).lanes - 1) + 1
+        sides.append((analyzer.exact(base), Lin(extent)))
+    box = Box(tuple(sides))
+    place, parent = user.parent, user.parent_op()
+    while parent is not None and parent is not outer:
+        box = _in_branch(analyzer, box, parent, place)
+        place, parent = parent.parent, parent.parent_op()
+    return box
+
+
+def _in_branch(analyzer: Analyzer, box: Box, parent: Operation, place: Block | None) -> Box:
+    """What is touched in a block, `place`, of an operation, where that chooses whether the block runs."""
+    if isinstance(parent, IfOp) and place is parent.then.block:
+        return _under(analyzer, box, parent.condition)
+    return replace(box, is_exact=False) if isinstance(parent, IfOp | WhileOp) else box
+
+
+def _under(analyzer: Analyzer, box: Box, condition: SSAValue | None) -> Box:
+    conditions, is_exact = predicate_constraints(analyzer, condition)
+    return Box(box.sides, (*box.conditions, *conditions), box.is_exact and is_exact)
+
+
+def defined_outside(op: Operation) -> IsFixed:
+    """Whether a value is known in front of `op`."""
+
+    def is_fixed(value: SSAValue) -> bool:
+        return not op.is_ancestor(value.owner)
+
+    return is_fixed
+
+
+def fixed_inside(loop: ForOp | LaunchThreadOp, relaxed: Collection[SSAValue] = ()) -> IsFixed:
+    """Whether a value stays the same during one iteration of `loop`, its variable included.
+
+    relaxed: variables of loops around it that count as moving all the same (threads that share a buffer).
+    """
+    outside = defined_outside(loop)
+
+    def is_fixed(value: SSAValue) -> bool:
+        return (value is loop.variable or outside(value)) and value not in relaxed
+
+    return is_fixed
+
+
+def shape_sides(analyzer: Analyzer, shape: Sequence[Mixed]) -> list[Side]:
+    """All of a buffer."""
+    return [Side.of(analyzer, 0, extent) for extent in shape]

@@ -1,0 +1,99 @@
+"""Whether all that is read has been written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+from xdsl.ir import SSAValue
+
+from ...dialects.text.names import source_name
+from ..index import Analyzer
+from .boxes import Box, Side
+from .exact import Names, NotAffine, limited
+from .relax import IsFixed
+
+
+def why_not_covered(
+    analyzer: Analyzer,
+    written: Sequence[Box],
+    read: Sequence[Box],
+    is_fixed: IsFixed,
+    shape: Sequence[Side] | None = None,
+) -> str | None:
+    """None if every element that one of `read` touches is touched by one of `written`, whatever the fixed values are;
+    else an element that is not, or why that is not known.
+
+    Exact where everything is quasi-affine. What is read by other indices counts as all of that dimension (of `shape`,
+    if given), what is written by others as nothing.
+    """
+    rank = len((*read, *written)[0].sides) if read or written else 0
+    points = [f"e{n}" for n in range(rank)]
+    names = Names(analyzer, is_fixed)
+    lost: list[str] = []
+    wanted = [_read_conditions(names, box, points, shape) for box in read]
+    given = [c for box in written if (c := _written_conditions(names, box, points, lost)) is not None]
+    try:
+        with limited():
+            missing = _union(names, points, wanted).subtract(_union(names, points, given))
+            if missing.is_empty():
+                return None
+            message = _example(names, missing)
+    except isl.Error as error:
+        return f"too large to decide: {error}"
+    reason = "; ".join(dict.fromkeys(lost))
+    return f"{message}, as far as is known: {reason}" if reason else message
+
+
+def _union(names: Names, points: Sequence[str], parts: Sequence[Sequence[str]]) -> isl.Set:
+    total = isl.Set.empty(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=list(points)))
+    for conditions in parts:
+        total = total.union(names.set(points, conditions))
+    return total
+
+
+def _read_conditions(names: Names, box: Box, points: Sequence[str], shape: Sequence[Side] | None) -> list[str]:
+    """Conditions that hold at least for what is read."""
+    conditions: list[str] = []
+    for n, (low, extent) in enumerate(box.sides):
+        try:
+            conditions.append(f"{names.text(low)} <= {points[n]} < {names.text(low + extent)}")
+        except NotAffine:
+            if shape is not None:
+                conditions.append(f"{names.text(shape[n].low)} <= {points[n]} <= {names.text(shape[n].high)}")
+    return conditions + [c for c in map(names.condition, box.conditions) if c is not None]
+
+
+def _written_conditions(names: Names, box: Box, points: Sequence[str], lost: list[str]) -> list[str] | None:
+    """Conditions that hold only for what is written; None if there are none to say, and why is added to `lost`."""
+    if not box.is_exact:
+        lost.append("what is written depends on conditions that are not affine")
+        return None
+    try:
+        conditions = [f"{names.text(c)} >= 0" for c in box.conditions]
+        for n, (low, extent) in enumerate(box.sides):
+            conditions.append(f"{names.text(low)} <= {points[n]} < {names.text(low + extent)}")
+    except NotAffine as error:
+        lost.append(f"{error} is not affine")
+        return None
+    return conditions
+
+
+def _example(names: Names, elements: isl.Set) -> str:
+    """`element [3, 5] is not written where i = 0`: the first of them."""
+    atoms = {name: atom for atom, name in names.of.items()}
+    count = elements.dim(isl.dim_type.param)
+    fixed = [atoms[str(elements.get_dim_name(isl.dim_type.param, n))] for n in range(count)]
+    points = elements.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, count)
+    try:
+        point = points.lexmin().sample_point()
+    except isl.Error:  # there is no first one
+        point = points.sample_point()
+    numbers = [point.get_coordinate_val(isl.dim_type.set, n).to_python() for n in range(points.dim(isl.dim_type.set))]
+    where: list[str] = []
+    for atom, number in zip(fixed, numbers, strict=False):
+        name = source_name(atom) if isinstance(atom, SSAValue) else None
+        if name is not None:
+            where.append(f"{name} = {number}")
+    element = f"element {numbers[count:]} is not written"
+    return f"{element} where {', '.join(where)}" if where else element

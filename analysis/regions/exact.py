@@ -1,0 +1,204 @@
+"""Regions by isl: exact wherever everything is quasi-affine, and sums written back from what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+import islpy as isl
+from xdsl.ir import BlockArgument, SSAValue
+
+from ...dialects.text import expression_text
+from ...dialects.tir import ForOp
+from ..index import Analyzer, Atom, Div, Lin, Max, Min, Mod, render, type_range
+from ..isl_budget import at_most
+from .boxes import Side
+from .relax import IsFixed, moving_range
+
+# isl gives up after so many basic operations; a region that takes more is not worth having.
+_MAX_OPERATIONS = 500_000
+_MAX_PIECES = 4
+_NAME = re.compile(r"\bv\d+\b")
+
+
+class NotAffine(Exception):
+    """Something isl cannot say; the message is the sum it is in."""
+
+
+def said(lin: Lin) -> str:
+    """A sum as the program says it."""
+    return render(lin, expression_text)
+
+
+def limited() -> AbstractContextManager[None]:
+    """Inside, isl does no more than a bounded amount of work; isl.Error beyond it."""
+    return at_most(_MAX_OPERATIONS)
+
+
+@dataclass
+class Names:
+    """The names that values, and sums of fixed values that are not quasi-affine, have in isl text.
+
+    Fixed ones are parameters.  ranges: what moving values move through that `moving_range` does not know of.
+    """
+
+    analyzer: Analyzer
+    is_fixed: IsFixed
+    of: dict[Atom, str] = field(default_factory=dict[Atom, str])
+    conditions: dict[Atom, list[str]] = field(default_factory=dict[Atom, list[str]])
+
+    def text(self, lin: Lin) -> str:
+        """A sum as isl text. NotAffine if it is not quasi-affine."""
+        parts = [f"{k}*{self._atom(atom)}" for atom, k in lin.terms.items()]
+        return f"({' + '.join([*parts, str(lin.const)])})"
+
+    def condition(self, lin: Lin) -> str | None:
+        """`lin >= 0` as isl text; None if it is not quasi-affine."""
+        try:
+            return f"{self.text(lin)} >= 0"
+        except NotAffine:
+            return None
+
+    def _atom(self, atom: Atom) -> str:
+        if isinstance(atom, Min | Max):
+            return f"{atom.symbol}({', '.join(self.text(part) for part in atom.sums)})"
+        if isinstance(atom, Div | Mod) and (c := atom.divisor.constant) is not None and c > 0:
+            dividend = self.text(atom.dividend)
+            return f"floor({dividend}/{c})" if isinstance(atom, Div) else f"({dividend} mod {c})"
+        if not isinstance(atom, SSAValue) and not all(self.is_fixed(leaf) for leaf in Lin.of(atom).leaves()):
+            raise NotAffine(said(Lin.of(atom)))
+        return self.name(atom)
+
+    def name(self, atom: Atom) -> str:
+        """The name of a value, or of what counts as one. NotAffine for a moving one of which nothing is known."""
+        if atom not in self.of:
+            self.of[atom] = f"v{len(self.of)}"
+            self.conditions[atom] = self._range(atom)
+        return self.of[atom]
+
+    def _range(self, atom: Atom) -> list[str]:
+        name, fixed = self.of[atom], not isinstance(atom, SSAValue) or self.is_fixed(atom)
+        conditions: list[str] = []
+        if isinstance(atom, BlockArgument):
+            ends = moving_range(self.analyzer, atom)
+            if ends is not None:
+                conditions.append(f"{self.text(ends[0])} <= {name} <= {self.text(ends[1])}")
+            conditions += self._step(atom)
+        elif not fixed:
+            raise NotAffine(said(Lin.of(atom)))
+        bounds = self.analyzer.atom_bounds(atom)
+        if not isinstance(atom, SSAValue) or bounds != type_range(atom.type):
+            conditions.append(f"{bounds[0]} <= {name} <= {bounds[1]}")
+        return conditions
+
+    def _step(self, value: BlockArgument) -> list[str]:
+        loop = value.owner.parent_op()
+        if not isinstance(loop, ForOp) or (step := self.analyzer.number(loop.mixed_bounds[2])) == 1:
+            return []
+        if step is None or step <= 0:
+            raise NotAffine(f"the step of {said(Lin.of(value))}")
+        return [f"({self.of[value]} - {self.text(self.analyzer.exact(loop.mixed_bounds[0]))}) mod {step} = 0"]
+
+    def fixed(self) -> list[Atom]:
+        return [a for a in self.of if not isinstance(a, SSAValue) or self.is_fixed(a)]
+
+    def set(self, points: Sequence[str], conditions: Sequence[str], moving: Sequence[str] = ()) -> isl.Set:
+        """`{ points : exists what moves : conditions }` over what is fixed, each value in its range.
+
+        moving: names in `conditions` that are of no value.
+        """
+        fixed = set(self.fixed())
+        known = self._about([*conditions, *(self.of[a] for a in fixed)])
+        named = {name for text in (*conditions, *known) for name in _NAME.findall(text)}
+        inner = [*moving, *(n for a, n in self.of.items() if a not in fixed and n not in points and n in named)]
+        body = " and ".join([*conditions, *known]) or "true"
+        quantified = f"exists {', '.join(inner)} : {body}" if inner else body
+        head = ", ".join(self.of[a] for a in self.of if a in fixed)
+        return isl.Set(f"[{head}] -> {{ [{', '.join(points)}] : {quantified} }}")
+
+    def _about(self, conditions: Sequence[str]) -> list[str]:
+        """The ranges of what is named in `conditions`, and in these ranges."""
+        ranges = {self.of[atom]: texts for atom, texts in self.conditions.items()}
+        seen: dict[str, list[str]] = {}
+        todo = list(conditions)
+        while todo:
+            for name in _NAME.findall(todo.pop()):
+                if name not in seen:
+                    seen[name] = ranges[name]
+                    todo += ranges[name]
+        return [text for texts in seen.values() for text in texts]
+
+
+def ends_of(names: Names, values: isl.Set) -> tuple[Lin, Lin] | None:
+    """The least and the greatest element of a set of numbers, as sums of what is fixed; None if they are not sums, or
+    minima or maxima of a few."""
+    analyzer = names.analyzer
+    atoms = {name: atom for atom, name in names.of.items()}
+    found: list[Lin] = []
+    for bound in (values.dim_min(0), values.dim_max(0)):
+        lin = _lin_of_pieces(analyzer, atoms, bound.coalesce())
+        if lin is None:
+            return None
+        found.append(lin)
+    return found[0], found[1]
+
+
+def range_of(names: Names, lin: Lin) -> tuple[int, int] | None:
+    """The least and the greatest number that a sum of fixed values is; None if isl does not know."""
+    try:
+        text = names.text(lin)
+        with limited():
+            values = names.set(["e"], [f"e = {text}"])
+            values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
+            ends = values.dim_min_val(0), values.dim_max_val(0)
+    except (NotAffine, isl.Error):
+        return None
+    return None if not all(end.is_int() for end in ends) else (ends[0].to_python(), ends[1].to_python())
+
+
+def measured(analyzer: Analyzer, side: Side, is_fixed: IsFixed) -> Side:
+    """The side, its extent a number if it always is the same."""
+    if not side.extent.terms:
+        return side
+    bounds = range_of(Names(analyzer, is_fixed), side.extent)
+    if bounds is None:
+        return side
+    extent = Lin(bounds[0]) if bounds[0] == bounds[1] else side.extent
+    return Side(side.low, extent, min(side.most, bounds[1]))
+
+
+def _lin_of_pieces(analyzer: Analyzer, atoms: dict[str, Atom], bound: isl.PwAff) -> Lin | None:
+    bound = bound.gist(bound.domain())
+    sums = list(dict.fromkeys(str(aff) for _, aff in bound.get_pieces()))
+    affs = {str(aff): aff for _, aff in bound.get_pieces()}
+    if not sums or len(sums) > _MAX_PIECES:
+        return None
+    for pick, choose in ((analyzer.minimum, isl.PwAff.min), (analyzer.maximum, isl.PwAff.max)):
+        total = isl.PwAff.from_aff(affs[sums[0]])
+        lin = _lin_of(analyzer, atoms, affs[sums[0]])
+        for text in sums[1:]:
+            total = choose(total, isl.PwAff.from_aff(affs[text]))
+            lin = pick(lin, _lin_of(analyzer, atoms, affs[text]))
+        if bound.domain().is_subset(bound.eq_set(total)):
+            return lin
+    return None
+
+
+def _lin_of(analyzer: Analyzer, atoms: dict[str, Atom], aff: isl.Aff) -> Lin:
+    """An affine expression over parameters as a sum, in normal form."""
+    denominator = aff.get_denominator_val().to_python()
+
+    def scaled(value: isl.Val) -> int:
+        return value.mul(isl.Val.int_from_si(isl.DEFAULT_CONTEXT, denominator)).to_python()
+
+    total = Lin(scaled(aff.get_constant_val()))
+    for n in range(aff.dim(isl.dim_type.param)):
+        k = scaled(aff.get_coefficient_val(isl.dim_type.param, n))
+        total = total + Lin.of(atoms[str(aff.get_dim_name(isl.dim_type.param, n))], k)
+    for n in range(aff.dim(isl.dim_type.div)):
+        k = scaled(aff.get_coefficient_val(isl.dim_type.div, n))
+        if k:
+            total = total + _lin_of(analyzer, atoms, aff.get_div(n)) * k
+    return analyzer.combine(total if denominator == 1 else analyzer.floordiv(total, denominator))

@@ -1,0 +1,181 @@
+"""Sums bounded by sums: the least and the greatest value over variables that move, in terms of those that are fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import BlockArgument, SSAValue
+
+from ...dialects.tir import BlockOp, ForOp, LaunchThreadOp
+from ..index import Analyzer, Atom, Compound, Div, Lin, Max, Min, Mod, Product, type_range
+
+IsFixed: TypeAlias = Callable[[SSAValue], bool]
+"""Whether a value is the same all the time; the others move through their ranges."""
+
+Ends: TypeAlias = tuple[Lin, Lin]
+"""The least and the greatest value, both included."""
+
+
+def moving_range(analyzer: Analyzer, value: SSAValue) -> Ends | None:
+    """What a value moves through: the bounds of its loop or domain of its axis, else its interval; None if nothing is
+    known but its type."""
+    parent = value.owner.parent_op() if isinstance(value, BlockArgument) else None
+    match parent:
+        case ForOp():
+            low, extent, _ = parent.mixed_bounds
+        case LaunchThreadOp():
+            low, extent = 0, parent.mixed_extent
+        case BlockOp() if isinstance(value, BlockArgument):
+            low, extent = parent.axes[value.index].low, parent.axes[value.index].extent
+        case _:
+            bounds = analyzer.atom_bounds(value)
+            return None if bounds == type_range(value.type) else (Lin(bounds[0]), Lin(bounds[1]))
+    first = analyzer.exact(low)
+    last = first + analyzer.exact(extent) - 1
+    if isinstance(parent, ForOp) and not last.terms and not first.terms:
+        last = Lin(analyzer.atom_bounds(value)[1])  # knows the step
+    return first, last
+
+
+class Relaxer:
+    """Finds the ends of sums.
+
+    is_fixed: which values stand still.  ranges: what others move through, where it is not what `moving_range` says.
+    exact: False once an end was given that may not be reached: the sums asked for since then have one moving value in
+    two places, or something that is not followed.
+    """
+
+    def __init__(self, analyzer: Analyzer, is_fixed: IsFixed, ranges: Mapping[SSAValue, Ends] | None = None):
+        self.analyzer = analyzer
+        self.is_fixed = is_fixed
+        self.ranges: dict[SSAValue, Ends | None] = dict(ranges or {})
+        self.exact = True
+
+    def moves(self, value: SSAValue) -> bool:
+        return value in self.ranges or not self.is_fixed(value)
+
+    def moving(self, term: Lin | Atom) -> set[SSAValue]:
+        """The moving values in a sum."""
+        lin = term if isinstance(term, Lin) else Lin.of(term)
+        return {value for value in lin.leaves() if self.moves(value)}
+
+    def ends(self, lin: Lin) -> Ends | None:
+        """The least and the greatest value of a sum; None where nothing is known."""
+        low = high = Lin(lin.const)
+        seen: set[SSAValue] = set()
+        for atom, k in lin.terms.items():
+            ends = self._atom(atom)
+            if ends is None:
+                return None
+            self._note_shared(seen, self.moving(atom))
+            low = low + ends[k < 0] * k
+            high = high + ends[k > 0] * k
+        return self.analyzer.combine(low), self.analyzer.combine(high)
+
+    def _note_shared(self, seen: set[SSAValue], more: set[SSAValue]) -> None:
+        if not seen.isdisjoint(more):
+            self.exact = False
+        seen |= more
+
+    def _atom(self, atom: Atom) -> Ends | None:
+        if isinstance(atom, SSAValue):
+            return self._value(atom)
+        if not self.moving(atom):
+            return Lin.of(atom), Lin.of(atom)
+        return _ENDS[type(atom)](self, atom)
+
+    def _value(self, value: SSAValue) -> Ends | None:
+        if not self.moves(value):
+            return Lin.of(value), Lin.of(value)
+        if value not in self.ranges:
+            self.ranges[value] = None  # while its own range is looked at
+            self.ranges[value] = moving_range(self.analyzer, value)
+        ends = self.ranges[value]
+        if ends is None:
+            return None
+        if not isinstance(value, BlockArgument) or self.moving(ends[0]) or self.moving(ends[1]):
+            self.exact = False
+        first, last = self.ends(ends[0]), self.ends(ends[1])
+        return None if first is None or last is None else (first[0], last[1])
+
+    def quotient(self, atom: Div) -> Ends | None:
+        ends = self.ends(atom.dividend)
+        least, most = self.analyzer.bounds(atom.divisor)
+        if ends is None or self.moving(atom.divisor) or least <= 0 <= most:
+            return None
+        low, high = (self.analyzer.floordiv(end, atom.divisor) for end in ends)
+        return (low, high) if least > 0 else (high, low)
+
+    def remainder(self, atom: Mod) -> Ends | None:
+        divisor = atom.divisor
+        if self.moving(divisor) or not self.analyzer.is_provably("gt", divisor, 0):
+            return None
+        ends = self.ends(atom.dividend)
+        if ends is not None:
+            first, last = (self.analyzer.floordiv(end, divisor) for end in ends)
+            if self.analyzer.constant(last - first) == 0:
+                low, high = (self.analyzer.floormod(end, divisor) for end in ends)
+                return low, high
+            self.exact &= self._is_dense(atom.dividend, divisor)
+        else:
+            self.exact = False
+        return Lin(), divisor - 1
+
+    def _is_dense(self, lin: Lin, count: Lin) -> bool:
+        """Whether a sum takes `count` neighbouring numbers, or more, whatever the fixed values are."""
+        length = 1  # of the neighbouring numbers that the terms so far take
+        for atom, k in sorted(lin.terms.items(), key=lambda term: abs(term[1])):
+            ends = self._value(atom) if isinstance(atom, SSAValue) and self.moves(atom) else None
+            steps = None if ends is None else self.analyzer.constant(ends[1] - ends[0])
+            if steps is not None and abs(k) <= length:
+                length += abs(k) * steps
+        return self.analyzer.is_provably("le", count, length)
+
+    def extremum(self, atom: Min | Max) -> Ends | None:
+        pick = self.analyzer.minimum if isinstance(atom, Min) else self.analyzer.maximum
+        found: list[Ends] = []
+        seen: set[SSAValue] = set()
+        for part in atom.sums:
+            ends = self.ends(part)
+            if ends is None:
+                return None
+            self._note_shared(seen, self.moving(part))
+            found.append(ends)
+        return reduce(pick, (low for low, _ in found)), reduce(pick, (high for _, high in found))
+
+    def product(self, atom: Product) -> Ends | None:
+        moving = [factor for factor in atom.factors if self.moving(factor)]
+        rest = reduce(self.analyzer.mul, (Lin.of(f) for f in atom.factors if f not in moving), Lin(1))
+        low, high = self.analyzer.bounds(rest)
+        if len(moving) == 1 and (low >= 0 or high <= 0):
+            ends = self._atom(moving[0])
+            if ends is None:
+                return None
+            first, last = (self.analyzer.mul(rest, end) for end in ends)
+            return (first, last) if low >= 0 else (last, first)
+        self.exact = False
+        if any(_is_unbounded(self.analyzer, leaf) for leaf in Lin.of(atom).leaves()):
+            return None
+        low, high = self.analyzer.atom_bounds(atom)
+        return Lin(low), Lin(high)
+
+
+def _is_unbounded(analyzer: Analyzer, value: SSAValue) -> bool:
+    return isinstance(value.type, IntegerType) and analyzer.atom_bounds(value)[1] == type_range(value.type)[1]
+
+
+_ENDS: dict[type[Compound], Callable[[Relaxer, Any], Ends | None]] = {
+    Div: Relaxer.quotient,
+    Mod: Relaxer.remainder,
+    Min: Relaxer.extremum,
+    Max: Relaxer.extremum,
+    Product: Relaxer.product,
+}
+
+
+def hull(analyzer: Analyzer, ends: Sequence[Ends]) -> Ends:
+    """The least and the greatest of some."""
+    return reduce(analyzer.minimum, (low for low, _ in ends)), reduce(analyzer.maximum, (high for _, high in ends))

@@ -1,0 +1,154 @@
+"""Loops that are bound to the axes of a GPU's grid: which axis, from where, how many."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import TypeAlias, TypeGuard
+
+from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.tir import (
+    AccessOp,
+    AllocateConstOp,
+    AllocateOp,
+    BlockOp,
+    BufferOp,
+    CallExternOp,
+    ForOp,
+    HandleType,
+    LaunchThreadOp,
+    LetOp,
+    LoadOp,
+    Mixed,
+    StoreOp,
+    SymbolOp,
+)
+from ...dialects.tir.tree import is_pure_expression, operands_from_outside
+from .memories import is_local, is_of_warp, memory_of
+
+BLOCK_AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
+THREAD_AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+"""The axes of the threads of one block."""
+
+BoundLoop: TypeAlias = ForOp | LaunchThreadOp
+
+
+def axis_of(op: Operation) -> str | None:
+    """The axis that a loop is bound to, None for what is no such loop."""
+    if isinstance(op, LaunchThreadOp):
+        return op.thread.data
+    return op.thread.data if isinstance(op, ForOp) and op.thread is not None else None
+
+
+def is_thread_loop(op: Operation) -> TypeGuard[BoundLoop]:
+    """Whether the iterations of a loop are threads of one block."""
+    return axis_of(op) in THREAD_AXES
+
+
+def is_block_loop(op: Operation) -> TypeGuard[BoundLoop]:
+    """Whether the iterations of a loop are blocks of threads."""
+    return axis_of(op) in BLOCK_AXES
+
+
+def range_of(op: BoundLoop) -> tuple[Mixed, Mixed]:
+    """The first value of a bound loop and how many there are."""
+    return (0, op.mixed_extent) if isinstance(op, LaunchThreadOp) else op.mixed_bounds[:2]
+
+
+def name_of(op: BoundLoop) -> str:
+    """What the variable of a bound loop is called."""
+    return op.var_name.data if isinstance(op, LaunchThreadOp) else op.loop_var.data
+
+
+def outermost(root: Operation, axes: tuple[str, ...]) -> Iterator[BoundLoop]:
+    """The loops below `root` bound to one of `axes` that are in no other such loop."""
+    for op in [op for region in root.regions for block in region.blocks for op in block.ops]:
+        if axis_of(op) in axes:
+            assert isinstance(op, ForOp | LaunchThreadOp)
+            yield op
+        else:
+            yield from outermost(op, axes)
+
+
+def same_axis_around(op: Operation) -> BoundLoop | None:
+    """The outermost loop around a loop over threads that is bound to the same axis: both have the same number."""
+    axis, found = axis_of(op), None
+    if axis is None:
+        return None
+    while (op := op.parent_op()) is not None:  # pyright: ignore[reportAssignmentType]
+        if axis_of(op) == axis:
+            found = op
+    return found  # pyright: ignore[reportReturnType]
+
+
+def team_of(op: Operation) -> BoundLoop | None:
+    """The outermost loop over threads that an op is, or is in."""
+    found = None
+    current: Operation | None = op
+    while current is not None:
+        if is_thread_loop(current):
+            found = current
+        current = current.parent_op()
+    return found
+
+
+def cooperates(team: BoundLoop) -> bool:
+    """Whether in loops over threads some statement is divided among threads that are all there already: a loop is bound
+    to the axis of one around it."""
+    return any(is_thread_loop(op) and same_axis_around(op) is not None for op in team.walk())
+
+
+def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
+    """The axes for each thread of which there is some memory: of scope `local`, or of no scope and used inside of one
+    loop over threads alone. The axes are those around all that uses it, or that allocates it behind a pointer; without
+    `threadIdx.x` for memory of scope `warp`."""
+    if memory is None or isinstance(memory.owner, Block):
+        return ()
+    if isinstance(memory.owner, AllocateOp):
+        is_shared = memory.owner.pointer.type.scope.data.startswith("shared")
+        return () if is_shared else tuple(axis for axis in THREAD_AXES if axis in _axes_around(memory.owner))
+    if not isinstance(memory.type, MemRefType):
+        return ()
+    users = [use.operation for use in memory.uses if not isinstance(use.operation, AccessOp)]
+    is_own = is_local(memory) or is_of_warp(memory)
+    if not is_own and (memory.type.memory_space != NoneAttr() or len({team_of(u) for u in users}) != 1):
+        return ()
+    around = [_axes_around(user) for user in users]
+    own = THREAD_AXES[1:] if is_of_warp(memory) else THREAD_AXES
+    return tuple(axis for axis in own if users and all(axis in axes for axes in around))
+
+
+def _axes_around(op: Operation | None) -> set[str]:
+    found: set[str] = set()
+    while op is not None:
+        if is_thread_loop(op):
+            found.add(axis_of(op) or "")
+        op = op.parent_op()
+    return found
+
+
+def same_for_all_threads(value: SSAValue, written: Container[SSAValue | None]) -> bool:
+    """Whether a value is the same for all threads of a block.
+
+    written: the memory that may change meanwhile; what is loaded from it is not known to be the same.
+    """
+    op = value.owner
+    if isinstance(op, Block):
+        parent = op.parent_op()
+        return parent is None or not (is_thread_loop(parent) or isinstance(parent, BlockOp))
+    if isinstance(op, LoadOp) and memory_of(op.buffer) in written:
+        return False
+    if not isinstance(
+        op, LoadOp | LetOp | SymbolOp | BufferOp | AllocateOp | AllocateConstOp
+    ) and not is_pure_expression(op):
+        return False
+    return all(same_for_all_threads(v, written) for v in operands_from_outside(op))
+
+
+def written_memory(root: Operation) -> set[SSAValue | None]:
+    """The memory that is written below an op; None in it if that is not known."""
+    found = {memory_of(op.buffer) for op in root.walk() if isinstance(op, StoreOp)}
+    calls = [op for op in root.walk() if isinstance(op, CallExternOp)]
+    pointers = {memory_of(v) for op in calls for v in op.args if isinstance(v.type, MemRefType | HandleType)}
+    return found | pointers

@@ -1,0 +1,22 @@
+"""Barriers: statements at which the threads of a block or warp wait for each other."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from ...dialects.tir import CallIntrinOp, ConstOp
+
+SYNC = "tvm_storage_sync"
+"""The builtin by which the threads of a block wait for each other."""
+
+
+def is_barrier(op: Operation) -> bool:
+    """Whether the threads of a block wait for each other."""
+    return isinstance(op, CallIntrinOp) and op.intrinsic.data == SYNC
+
+
+def is_barrier_of_warp(op: Operation) -> bool:
+    """Whether only the threads of a warp need to wait for each other."""
+    scope = op.args[0].owner if isinstance(op, CallIntrinOp) and is_barrier(op) and op.args else None
+    return isinstance(scope, ConstOp) and scope.value == StringAttr("warp")

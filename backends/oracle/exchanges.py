@@ -1,0 +1,115 @@
+"""Shuffles as memory that all threads of a block see, for what runs threads one after the other."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.scopes import ancestors
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, BoundLoop, axis_of, is_thread_loop
+from ...analysis.threads.shuffles import Shuffle, check_all_come, is_active_mask, is_shuffle, shuffle_of
+from ...core.diagnostics import where
+from ...core.errors import UnsupportedError
+from ...core.gpu import WARP
+from ...dialects.tir import AllocBufferOp, CallIntrinOp, ForOp, FuncOp, LetOp, TirBuilder, memory_space
+from ...dialects.tir.tree import has_effect, is_expression
+from ...transforms.tir.launch_ops import extents_of
+
+
+def exchange_in_memory(function: FuncOp) -> None:
+    """Write what lanes bring to shuffles to memory, in loops over threads of their own, and read it there, in place.
+
+    Each statement has its own loops over threads (`tir-distribute-threads`). UnsupportedError where not all threads of
+    a block come to a shuffle, and where something is done in front of it in the same statement.
+    """
+    for op in list(function.walk()):
+        if isinstance(op, CallIntrinOp) and is_shuffle(op):
+            _exchange(op, shuffle_of(op))
+
+
+def _exchange(op: CallIntrinOp, shuffle: Shuffle) -> None:
+    kernel = [outer for outer in ancestors(op) if axis_of(outer) in BLOCK_AXES] or list(ancestors(op))
+    loops = [loop for loop in kernel[-1].walk() if is_thread_loop(loop)]
+    extents = {axis: _known(op, extent) for axis, extent in extents_of(loops, kernel[-1]).items()}
+    check_all_come(op, extents)
+    threads = [outer for outer in ancestors(op) if is_thread_loop(outer)]
+    total = prod(extents.values())
+    front = threads[-1] if threads else op
+    builder = TirBuilder(InsertPoint.before(front), op.location)
+    exchanged = builder.insert(
+        AllocBufferOp("exchanged", shuffle.value.type, [total], space=memory_space("shared"))
+    ).buffer
+    _bring(op, shuffle, threads, exchanged, extents)
+    builder = TirBuilder(InsertPoint.before(op), op.location)
+    mine = _number(builder, {axis_of(loop) or "": loop.variable for loop in threads}, extents)
+    value = builder.load(exchanged, [_source(builder, shuffle, mine, total)])
+    assert op.result is not None
+    op.result.replace_all_uses_with(value)
+    op.detach()
+    op.erase()
+
+
+def _known(op: Operation, extent: int | SSAValue) -> int:
+    if not isinstance(extent, int):
+        raise UnsupportedError(f"{where(op)}lanes exchange values in a block of threads that nobody can count")
+    return extent
+
+
+def _bring(
+    op: CallIntrinOp, shuffle: Shuffle, threads: list[BoundLoop], exchanged: SSAValue, extents: dict[str, int]
+) -> None:
+    """In front of a statement: each thread stores what it brings to a shuffle in it."""
+    values: dict[SSAValue, SSAValue] = {}
+    point = InsertPoint.before(threads[-1] if threads else op)
+    variables: dict[str, SSAValue] = {}
+    for loop in reversed(threads):
+        axis = axis_of(loop) or ""
+        copy = ForOp("t", 0, extents[axis], loop.variable.type, kind="thread_binding", thread=axis)
+        Rewriter.insert_op(copy, point)
+        point = InsertPoint.at_end(copy.body.block)
+        values[loop.variable] = variables[axis] = copy.variable
+    assert op.parent is not None
+    for before in op.parent.ops if threads else ():
+        if before is op:
+            break
+        is_harmless = isinstance(before, LetOp) or (is_expression(before) and not has_effect(before))
+        if not is_harmless and not is_active_mask(before):
+            raise UnsupportedError(
+                f"{where(op)}lanes exchange values behind {before.name} in the same statement; expected a statement of "
+                "its own, which stores what is exchanged"
+            )
+        Rewriter.insert_op(before.clone(values), point)
+    builder = TirBuilder(point, op.location)
+    number = _number(builder, variables, extents)
+    builder.store(values.get(shuffle.value, shuffle.value), exchanged, [number])
+
+
+def _number(builder: TirBuilder, variables: dict[str, SSAValue], extents: dict[str, int]) -> SSAValue:
+    """The number of a thread in its block: x counts first."""
+    number, stride = builder.const(0, "int32"), 1
+    for axis in THREAD_AXES:
+        if axis in variables:
+            number = builder.add(number, builder.mul(builder.cast(variables[axis], "int32"), stride))
+        stride *= extents.get(axis, 1)
+    return number
+
+
+def _source(builder: TirBuilder, shuffle: Shuffle, mine: SSAValue, total: int) -> SSAValue:
+    """The number of the thread whose value thread `mine` gets: its own where there is no other one."""
+    width = shuffle.width
+    lane = builder.cast(shuffle.lane, "int32")
+    first = builder.sub(mine, builder.binary("floormod", builder.binary("floormod", mine, WARP), width))
+    match shuffle.mode:
+        case "idx":
+            source = builder.add(first, builder.binary("floormod", lane, width))
+        case "up":
+            source = builder.sub(mine, lane)
+        case _:
+            source = builder.add(mine, lane)
+    inside = builder.binary(
+        "and", builder.binary("ge", source, first), builder.binary("lt", source, builder.add(first, width))
+    )
+    there = builder.binary("and", inside, builder.binary("lt", source, total))
+    return builder.select(there, source, mine)

@@ -1,0 +1,54 @@
+"""Attributes by which landings and back ends pass facts on to each other: the names of discardable attributes."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr
+from xdsl.ir import Attribute
+
+# Functions of graphs and of `tir`
+
+KERNEL = "relay.kernel"
+"""On a function that a graph calls as a kernel: it is not inlined into its callers."""
+OFFSETS = "offsets"
+"""On a call in a graph: the offset of each result in the workspace in bytes; -1 for a result without a plan."""
+WORKSPACE = "relay.workspace"
+"""On a graph function: the size of its workspace in bytes."""
+UNSHARED = "relay.unshared_workspace"
+"""On a graph function: the size in bytes that its workspace has if no two tensors share memory."""
+HOST = "tir.is_host_func"
+"""On a `tir` function without kernels, as in TVM: the C functions that it calls get memory of a device."""
+TIR_NOALIAS = "tir.noalias"
+"""On a `tir` function, as in TVM: its buffers do not overlap."""
+
+# Functions of the upstream landing
+
+NAME = "stepwell.name"
+"""On a parameter: its name in the source."""
+DTYPE = "stepwell.dtype"
+"""On a parameter or result: its data type, with the sign that upstream integer types lack."""
+NOALIAS = "stepwell.noalias"
+"""On a function: the equivalent of `tir.noalias`."""
+PACKED = "stepwell.packed"
+"""On a declaration: the name under which the Python function is registered that it calls."""
+NOINLINE = "stepwell.noinline"
+"""On a function: the equivalent of `relay.kernel`."""
+ON_DEVICE = "stepwell.on_device"
+"""On a function: the equivalent of `tir.is_host_func`."""
+ABOUT_ARGUMENT = "stepwell.argument"
+"""On an assertion that fails because of an argument that the caller has passed."""
+
+# Statements and allocations of kernels
+
+BLOCK = "stepwell.block"
+"""On a statement: the name of the block that it was in."""
+ALIGNED = "stepwell.aligned"
+"""On an allocation: the strides to align, each with its factor and offset (`tir-pad-buffers`)."""
+OF_THREADS = "stepwell.of_threads"
+"""On an allocation: the thread axes that its first dimensions run over."""
+OF_WARP = "stepwell.of_warp"
+"""On a gpu.barrier: only the threads of a warp need to wait for each other."""
+
+
+def is_true(attr: Attribute | None) -> bool:
+    """Whether an attribute is a unit attribute or an integer other than 0."""
+    return isinstance(attr, UnitAttr) or (isinstance(attr, IntegerAttr) and attr.value.data != 0)

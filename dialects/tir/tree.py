@@ -1,0 +1,275 @@
+"""Statement-tree form: every expression op stands in front of its one consuming statement, with nothing else between.
+
+A statement is an op that does something or declares something: a store, a loop, a block, a `tir.let`, ... An expression
+op computes a value for one. Under a schedule programs are in this form: a statement then moves together with all it
+needs. Canonicalization, CSE and people may leave another; `treeify` restores it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from . import (
+    AccessOp,
+    AccessPtrOp,
+    AddressOfOp,
+    AllocBufferOp,
+    BufferDataOp,
+    CallExternOp,
+    CallIntrinOp,
+    CallOp,
+    CallPackedOp,
+    CastOp,
+    ConstOp,
+    EvaluateOp,
+    FloormodOp,
+    IfThenElseOp,
+    IntrinsicOp,
+    LetOp,
+    LoadOp,
+    MaxOp,
+    MinOp,
+    RampOp,
+    ReinterpretOp,
+    ShuffleOp,
+    TirBuilder,
+    YieldOp,
+)
+
+_PURE = frozenset(
+    (
+        AccessPtrOp,
+        AddressOfOp,
+        BufferDataOp,
+        CastOp,
+        ConstOp,
+        FloormodOp,
+        IntrinsicOp,
+        MaxOp,
+        MinOp,
+        RampOp,
+        ReinterpretOp,
+        ShuffleOp,
+    )
+)
+_CALLS = frozenset((CallOp, CallExternOp, CallPackedOp, CallIntrinOp))
+_DIALECTS = ("arith", "math", "vector")
+
+
+def is_pure_expression(op: Operation) -> bool:
+    """Whether `op` computes a value from values and does nothing else: it may be copied and moved anywhere."""
+    kind = type(op)
+    if kind in _PURE:
+        return True
+    if isinstance(op, CallExternOp):
+        return op.pure is not None and op.result is not None
+    if isinstance(op, IfThenElseOp):
+        return all(is_pure_expression(inner) for inner in _inner(op))
+    return bool(op.results) and op.dialect_name() in _DIALECTS
+
+
+def is_expression(op: Operation) -> bool:
+    """Whether `op` computes a value for a statement. A call without result is a statement, and so is `tir.let`."""
+    kind = type(op)
+    if kind in _CALLS:
+        return bool(op.results)
+    return kind is LoadOp or kind is IfThenElseOp or is_pure_expression(op)
+
+
+def has_effect(op: Operation) -> bool:
+    """Whether computing `op` may have an effect."""
+    kind = type(op)
+    if kind is IfThenElseOp:
+        return any(has_effect(inner) for inner in _inner(op))  # pyright: ignore[reportArgumentType]
+    return kind in _CALLS and not is_pure_expression(op)
+
+
+def _inner(op: IfThenElseOp) -> Iterator[Operation]:
+    """The expression ops in the regions of a lazy choice."""
+    for region in op.regions:
+        yield from (inner for inner in region.block.ops if not isinstance(inner, YieldOp))
+
+
+def _in_expression(op: Operation) -> bool:
+    """Whether `op` is in a region of a lazy choice, and so part of that expression."""
+    return isinstance(op.parent_op(), IfThenElseOp)
+
+
+class _Statements:
+    """The statements that consume expression ops. Ask about the users of an op before the op itself."""
+
+    def __init__(self) -> None:
+        self._of: dict[Operation, Operation] = {}
+
+    def __getitem__(self, op: Operation) -> Operation:
+        """The statement that `op` is, or is part of."""
+        while _in_expression(op):
+            parent = op.parent_op()
+            assert parent is not None
+            op = parent
+        return self._of.get(op, op)
+
+    def __setitem__(self, op: Operation, statement: Operation) -> None:
+        self._of[op] = statement
+
+    def using(self, op: Operation) -> dict[Operation, list[Operation]]:
+        """The statements that consume a result of `op`, each with the ops in it that use it."""
+        users: dict[Operation, list[Operation]] = {}
+        for result in op.results:
+            for use in result.uses:
+                users.setdefault(self[use.operation], []).append(use.operation)
+        return users
+
+
+def is_tree_form(op: Operation) -> bool:
+    """Whether everything inside `op` is in statement-tree form."""
+    return next(_out_of_place(op), None) is None
+
+
+def _out_of_place(root: Operation) -> Iterator[Operation]:
+    """The expression ops that are not in front of their one consuming statement."""
+    statements = _Statements()
+    for op in reversed(list(root.walk())):
+        if not is_expression(op) or _in_expression(op):
+            continue
+        users = list(statements.using(op))
+        if len(users) != 1 or not _in_place(op, users[0], statements):
+            yield op
+        statements[op] = users[0] if users else op
+
+
+def _in_place(op: Operation, statement: Operation, statements: _Statements) -> bool:
+    """Whether only expression ops of one statement are between `op` and it."""
+    follower = op.next_op
+    return follower is not None and statements[follower] is statement
+
+
+def treeify(op: Operation) -> None:
+    """Bring everything inside `op` into statement-tree form, in place.
+
+    A pure expression op is moved in front of the statement that consumes it, or copied if there are several. A load is
+    moved or copied, a call moved, only where that cannot be noticed; else it stays and is named, by a `tir.let` behind
+    it. Ops that compute what nobody uses are erased; an unused call becomes a `tir.evaluate`.
+    """
+    statements = _Statements()
+    for expression in reversed(list(op.walk())):
+        if is_expression(expression) and not _in_expression(expression):
+            _place(expression, statements)
+
+
+def _place(op: Operation, statements: _Statements) -> None:
+    users = statements.using(op)
+    if not users:
+        _drop(op, statements)
+    elif len(users) == 1 and _in_place(op, statement := next(iter(users)), statements):
+        statements[op] = statement
+    elif is_pure_expression(op) or ((len(users) == 1 or not has_effect(op)) and all(_may_move(op, s) for s in users)):
+        _distribute(op, users, statements)
+    else:
+        _name(op, statements)
+
+
+def _drop(op: Operation, statements: _Statements) -> None:
+    if has_effect(op):
+        statements[op] = evaluate_unused(op)
+    else:
+        op.detach()
+        op.erase()
+
+
+def evaluate_unused(op: Operation) -> EvaluateOp:
+    """Give an expression op with an effect, whose value nobody uses, the statement that says so."""
+    return TirBuilder(InsertPoint.after(op), op.location).insert(EvaluateOp(op.results[0]))
+
+
+def _distribute(op: Operation, users: dict[Operation, list[Operation]], statements: _Statements) -> None:
+    """Give each consuming statement its own copy; the last one gets `op` itself."""
+    for i, (statement, inside) in enumerate(users.items()):
+        if i + 1 < len(users):
+            copy = op.clone()
+            for mine, theirs in zip(op.results, copy.results, strict=True):
+                mine.replace_uses_with_if(theirs, lambda use, inside=inside: use.operation in inside)
+        else:
+            copy = op
+            op.detach()
+        _insert(copy, statement, inside, statements)
+
+
+def _insert(op: Operation, statement: Operation, users: list[Operation], statements: _Statements) -> None:
+    """Put `op` in front of the first op of its statement that uses it."""
+    block = statement.parent
+    assert block is not None
+    waiting = {block.find_ancestor_op_in_block(user) for user in users}
+    first = statement
+    cursor: Operation | None = statement
+    while waiting and cursor is not None:
+        if cursor in waiting:
+            waiting.remove(cursor)
+            first = cursor
+        cursor = cursor.prev_op
+    block.insert_op_before(op, first)
+    statements[op] = statement
+
+
+def _may_move(op: Operation, statement: Operation) -> bool:
+    """Whether a load or a call may be computed at `statement`: what is between cannot change what it gives."""
+    if statement.parent is not op.parent:
+        return False
+    between = op.next_op
+    while between is not None and between is not statement:
+        harmless = is_pure_expression(between) or isinstance(between, LetOp | AccessOp | AllocBufferOp)
+        if not harmless and (not is_expression(between) or has_effect(op) or has_effect(between)):
+            return False
+        between = between.next_op
+    return between is statement
+
+
+def _name(op: Operation, statements: _Statements) -> None:
+    result = op.results[0]
+    let = LetOp(result.name_hint or "value", result)
+    let.location = op.location
+    result.replace_uses_with_if(let.result, lambda use: use.operation is not let)
+    block = op.parent
+    assert block is not None
+    block.insert_op_after(let, op)
+    statements[op] = let
+
+
+def erase_if_dead(value: SSAValue) -> None:
+    """Erase the expression ops that only `value` was computed for, if nobody uses it any more. Calls stay."""
+    todo = [value]
+    while todo:
+        op = todo.pop().owner
+        if isinstance(op, Block) or op.parent is None or any(r.first_use is not None for r in op.results):
+            continue
+        if is_expression(op) and not has_effect(op):
+            todo += operands_from_outside(op)
+            op.detach()
+            op.erase()
+
+
+def erase_statement(op: Operation) -> None:
+    """Erase a statement and what was computed for it alone."""
+    values = operands_from_outside(op)
+    op.detach()
+    op.erase()
+    for value in values:
+        erase_if_dead(value)
+
+
+def operands_from_outside(op: Operation) -> list[SSAValue]:
+    """The values that `op` and what is inside of it use, without those that are defined inside."""
+    if not op.regions:
+        return list(op.operands)
+    return [o for inner in op.walk() for o in inner.operands if not op.is_ancestor(o.owner)]
+
+
+def start_of(op: Operation) -> InsertPoint:
+    """In front of a statement and the expressions that are computed for it."""
+    first = op
+    while first.prev_op is not None and is_expression(first.prev_op):
+        first = first.prev_op
+    return InsertPoint.before(first)

@@ -1,0 +1,508 @@
+"""Graphs as functions: what is given, what is computed, calls of other functions, branches and constants."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FlatSymbolRefAttrConstr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    ConstantLike,
+    IsolatedFromAbove,
+    IsTerminator,
+    Pure,
+    RecursiveMemoryEffect,
+    SymbolOpInterface,
+    SymbolTable,
+    SymbolUserOpInterface,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from ...core.dtypes import parse_dtype, wrap_int
+from ...core.xdsl_compat import hint
+from ...dialects.tir.base import (
+    CallableByBody,
+    TirOp,
+    annotations_attr,
+    parse_body,
+    parse_discardable,
+    parse_optional_dict,
+    parse_params,
+    parse_typed_list,
+    print_body,
+    print_discardable,
+    print_optional_dict,
+    print_params,
+    print_typed,
+    print_typed_list,
+    require,
+    strings,
+)
+from .attributes import as_python, parse_value, print_value
+from .operators import parse_signature, print_signature
+from .types import dtype_of_tensor, names_of, shape_of, verify_tensor
+
+SIZE_LIMITS = "size_limits"
+"""The attribute of a function that says, as text, between which numbers sizes must be: `n <= 64`, `n >= 1`."""
+
+RESULT_NAMES = "result_names"
+"""The attribute of a function that says what its results are called."""
+
+
+@dataclass(frozen=True)
+class SizeLimit:
+    """What a size must not be beyond. size: an expression of names.  sign: "<=" or ">="."""
+
+    size: str
+    sign: str
+    number: int
+
+    @staticmethod
+    def of(text: str) -> SizeLimit:
+        """The limit that a text says. ValueError if it says none."""
+        found = re.fullmatch(r"(.+) (<=|>=) (-?\d+)", text)
+        if found is None or not names_of(found[1]):
+            raise ValueError(f"{text!r}, expected one such as 'n <= 64'")
+        return SizeLimit(found[1], found[2], int(found[3]))
+
+    def __str__(self) -> str:
+        return f"{self.size} {self.sign} {self.number}"
+
+    @property
+    def words(self) -> str:
+        """What is expected of the size."""
+        return f"at {'most' if self.sign == '<=' else 'least'} {self.number}"
+
+    def holds(self, number: int) -> bool:
+        """Whether a number is one that the size may be."""
+        return number <= self.number if self.sign == "<=" else number >= self.number
+
+
+class Callable(CallableByBody):
+    """A function gives tensors."""
+
+    @classmethod
+    def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
+        assert isinstance(op, FuncOp)
+        return tuple(op.result_types_)
+
+
+@irdl_op_definition
+class FuncOp(TirOp):
+    """A function from tensors to tensors.
+
+    param_names: the names as the user wrote them.  primitive: it becomes one kernel.  compiler: the name of the library
+    or code generator that it is for.  func_attrs: what else is said about it.
+
+    Constraints
+        (C1) one name for each parameter, which is a tensor that says all its sizes.
+        (C2) the body ends in relay.return.
+        (C3) its size limits are strings such as "n <= 64" and "n >= 1", of sizes of its parameters.
+        (C4) its result names, if it has some, are as many as its results, and all different.
+
+    Example
+        relay.func @main("x" %x: tensor<8xf32>) {
+          %0 = relay.exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.return %0 : tensor<8xf32>
+        }
+
+    Source: `relay.Function`
+    """
+
+    name = "relay.func"
+
+    sym_name = prop_def(StringAttr)
+    param_names = prop_def(ArrayAttr[StringAttr])
+    primitive = opt_prop_def(UnitAttr)
+    compiler = opt_prop_def(StringAttr)
+    func_attrs = opt_prop_def(DictionaryAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), Callable())
+
+    def __init__(
+        self,
+        name: str,
+        params: Sequence[tuple[str, Attribute]],
+        *,
+        primitive: bool = False,
+        compiler: str | None = None,
+        attrs: DictionaryAttr | None = None,
+        body: Region | None = None,
+    ):
+        if body is None:
+            body = Region(Block(arg_types=[type for _, type in params]))
+            for (param, _), argument in zip(params, body.block.args, strict=True):
+                hint(argument, param)
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "param_names": strings(param for param, _ in params),
+                "primitive": UnitAttr() if primitive else None,
+                "compiler": None if compiler is None else StringAttr(compiler),
+                "func_attrs": annotations_attr(attrs),
+            },
+            regions=[body],
+        )
+
+    @property
+    def params(self) -> list[tuple[str, BlockArgument]]:
+        """Name and value of each parameter."""
+        return [(name.data, value) for name, value in zip(self.param_names.data, self.body.block.args, strict=True)]
+
+    @property
+    def returned(self) -> Sequence[SSAValue]:
+        """The tensors that it gives."""
+        last = self.body.block.last_op
+        assert isinstance(last, ReturnOp)
+        return last.values
+
+    @property
+    def result_types_(self) -> list[Attribute]:
+        """Their types."""
+        return [value.type for value in self.returned]
+
+    @property
+    def results_(self) -> list[tuple[str, SSAValue]]:
+        """Name and value of each of them: `output0`, `output1`, ... if it does not say names."""
+        names = self._texts(RESULT_NAMES) or [f"output{n}" for n in range(len(self.returned))]
+        return list(zip(names, self.returned, strict=True))
+
+    @property
+    def size_limits(self) -> list[SizeLimit]:
+        """Between which numbers sizes must be."""
+        return [SizeLimit.of(text) for text in self._texts(SIZE_LIMITS)]
+
+    def _texts(self, name: str) -> list[str]:
+        said = None if self.func_attrs is None else self.func_attrs.data.get(name)
+        texts: Any = () if said is None else as_python(said)
+        return [str(text) for text in (texts if isinstance(texts, tuple) else [texts])]
+
+    def verify_(self) -> None:
+        names, arguments = len(self.param_names.data), self.body.block.args
+        require(names == len(arguments), f"(C1) {names} names for {len(arguments)} parameters")
+        for name, argument in self.params:
+            verify_tensor(argument.type, f"(C1) parameter {name}:")
+        require(isinstance(self.body.block.last_op, ReturnOp), "(C2) the body does not end in relay.return")
+        self._verify_limits()
+        named = self._texts(RESULT_NAMES)
+        count = len(self.returned)
+        require(len(named) in (0, count), f"(C4) {len(named)} result names for {count} results")
+        require(len(set(named)) == len(named), f"(C4) results of one name: {', '.join(named)}")
+
+    def _verify_limits(self) -> None:
+        try:
+            limits = self.size_limits
+        except ValueError as error:
+            raise VerifyException(f"(C3) size limit {error}") from None
+        sizes = [size for argument in self.body.block.args for size in shape_of(argument.type)]
+        known = {name for size in sizes if isinstance(size, str) for name in names_of(size)}
+        for limit in limits:
+            missing = [name for name in names_of(limit.size) if name not in known]
+            require(not missing, f"(C3) size limit {limit}: no parameter has {', '.join(missing)}")
+
+    def print(self, printer: Printer) -> None:
+        if self.primitive is not None:
+            printer.print_string(" primitive")
+        if self.compiler is not None:
+            printer.print_string(" compiler ")
+            printer.print_string_literal(self.compiler.data)
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        print_params(printer, self.params)
+        print_optional_dict(printer, "attrs", self.func_attrs)
+        print_discardable(printer, self)
+        print_body(printer, self.body, terminators=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        primitive = parser.parse_optional_keyword("primitive") is not None
+        compiler = parser.parse_str_literal() if parser.parse_optional_keyword("compiler") else None
+        name = parser.parse_symbol_name().data
+        params = parse_params(parser)
+        attrs = parse_optional_dict(parser, "attrs")
+        attributes = parse_discardable(parser)
+        body = parse_body(parser, [argument for _, argument in params])
+        types = [(param, argument.type) for param, argument in params]
+        op = cls(name, types, primitive=primitive, compiler=compiler, attrs=attrs, body=body)
+        op.attributes = attributes
+        return op
+
+
+class _Values(TirOp):
+    """The end of a function or branch: what it gives."""
+
+    values = var_operand_def(TensorType)
+
+    traits = traits_def(IsTerminator(), Pure())
+
+    def __init__(self, values: Sequence[SSAValue]):
+        super().__init__(operands=[values])
+
+    def print(self, printer: Printer) -> None:
+        print_typed_list(printer, self.values)
+        print_discardable(printer, self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        op = cls(parse_typed_list(parser))
+        op.attributes = parse_discardable(parser)
+        return op
+
+
+@irdl_op_definition
+class ReturnOp(_Values):
+    """The tensors that a function gives. A tuple is several of them.
+
+    Example
+        relay.return %0 : tensor<8xf32>, %1 : tensor<8xi32>
+
+    Source: the body of `relay.Function`
+    """
+
+    name = "relay.return"
+
+
+@irdl_op_definition
+class YieldOp(_Values):
+    """The tensors that a branch gives.
+
+    Example
+        relay.yield %0 : tensor<8xf32>
+
+    Source: the branches of `relay.If`
+    """
+
+    name = "relay.yield"
+
+
+class _CalleeFits(SymbolUserOpInterface):
+    def verify(self, op: object) -> None:
+        assert isinstance(op, CallOp)
+        callee = SymbolTable.lookup_symbol(op, op.callee)
+        require(callee is not None, f"(C1) no function {op.callee.string_value()!r} in the module")
+        if isinstance(callee, FuncOp):
+            expected = [*callee.body.block.arg_types], callee.result_types_
+            got = [arg.type for arg in op.args], [output.type for output in op.outputs]
+            require(
+                got == expected, f"(C2) @{callee.sym_name.data} called with {_text(got)}, expected {_text(expected)}"
+            )
+
+
+def _text(signature: tuple[Sequence[Attribute], Sequence[Attribute]]) -> str:
+    return " -> ".join(f"({', '.join(map(str, types))})" for types in signature)
+
+
+@irdl_op_definition
+class CallOp(TirOp):
+    """Call a function of the module: one of `relay`, or what it has become on the way down.
+
+    Constraints
+        (C1) the module has a function of this name.
+        (C2) a relay.func has parameters and results of these types.
+
+    Example
+        %1 = relay.call @dense_relu(%x, %w) : (tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<1x4xf32>
+
+    Source: `f(x, w)` (Call of a GlobalVar or of a Function)
+    """
+
+    name = "relay.call"
+
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    args = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+
+    traits = traits_def(_CalleeFits(), Pure())
+
+    def __init__(self, callee: str, args: Sequence[SSAValue], types: Sequence[Attribute]):
+        super().__init__(operands=[args], properties={"callee": SymbolRefAttr(callee)}, result_types=[types])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.callee.string_value())
+        with printer.in_parens():
+            printer.print_list(self.args, printer.print_ssa_value)
+        print_discardable(printer, self)
+        print_signature(printer, self.args, self.outputs)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        callee = parser.parse_symbol_name().data
+        args = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+        attributes, position = parse_discardable(parser), parser.pos
+        operand_types, types = parse_signature(parser)
+        op = cls(callee, parser.resolve_operands(args, operand_types, position), types)
+        op.attributes = attributes
+        return op
+
+
+@irdl_op_definition
+class IfOp(TirOp):
+    """One of two graphs; only that one is computed.
+
+    Constraints
+        (C1) the condition is a bool without dimensions.
+        (C2) each branch ends in a relay.yield of tensors of the types of the results.
+
+    Example
+        %1 = relay.if %c : tensor<i1> -> tensor<8xf32> {
+          relay.yield %x : tensor<8xf32>
+        } else {
+          %0 = relay.exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.yield %0 : tensor<8xf32>
+        }
+
+    Source: `relay.If`
+    """
+
+    name = "relay.if"
+
+    condition = operand_def(TensorType)
+    then = region_def("single_block")
+    orelse = region_def("single_block")
+    outputs = var_result_def(TensorType)
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def __init__(self, condition: SSAValue, types: Sequence[Attribute], then: Region, orelse: Region):
+        super().__init__(operands=[condition], regions=[then, orelse], result_types=[types])
+
+    def verify_(self) -> None:
+        type = self.condition.type
+        require(type == TensorType(i1, []), f"(C1) condition of type {type}, expected tensor<i1>")
+        types = [output.type for output in self.outputs]
+        for branch in (self.then, self.orelse):
+            last = branch.block.last_op
+            got = [value.type for value in last.values] if isinstance(last, YieldOp) else None
+            require(got == types, f"(C2) a branch yields {got}, expected {types}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        print_typed(printer, self.condition)
+        printer.print_string(" -> ")
+        printer.print_list([output.type for output in self.outputs], printer.print_attribute)
+        print_discardable(printer, self)
+        print_body(printer, self.then, terminators=True)
+        printer.print_string(" else")
+        print_body(printer, self.orelse, terminators=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand = parser.parse_unresolved_operand()
+        parser.parse_punctuation(":")
+        condition = parser.resolve_operand(operand, parser.parse_type())
+        parser.parse_punctuation("->")
+        types = parser.parse_optional_undelimited_comma_separated_list(parser.parse_optional_type, parser.parse_type)
+        attributes = parse_discardable(parser)
+        then = parse_body(parser)
+        parser.parse_keyword("else")
+        op = cls(condition, types or [], then, parse_body(parser))
+        op.attributes = attributes
+        return op
+
+
+@irdl_op_definition
+class ConstantOp(TirOp):
+    """A constant: a number, which is each element of a tensor, or an array that stands beside the module by its name.
+
+    value: the number; an integer, or a float that is held by the data type.  array_name: the name of the array.
+
+    Constraints
+        (C1) a value or a name, not both.
+        (C2) the type is a tensor's of known sizes.
+
+    Example
+        %0 = relay.constant 1.0 : tensor<f32>
+        %1 = relay.constant "conv1.weight" : tensor<64x3x7x7xf32>
+
+    Source: `relay.const`
+    """
+
+    name = "relay.constant"
+
+    value = opt_prop_def(IntegerAttr | FloatAttr)
+    array_name = opt_prop_def(StringAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure(), ConstantLike())
+
+    def __init__(self, value: bool | int | float | str, type: Attribute):
+        """value: a number, or the name of an array."""
+        named = isinstance(value, str)
+        scalar = None if named else _number(value, type)
+        super().__init__(
+            properties={"value": scalar, "array_name": StringAttr(value) if named else None}, result_types=[type]
+        )
+
+    @property
+    def number(self) -> bool | int | float | None:
+        """What each element is; None for an array."""
+        if self.value is None:
+            return None
+        number, dtype = self.value.value.data, parse_dtype(dtype_of_tensor(self.result))
+        if isinstance(number, float):
+            return number
+        return bool(number) if dtype.is_bool else wrap_int(number, dtype)  # an attribute has 64 bits with a sign
+
+    def verify_(self) -> None:
+        require((self.value is None) != (self.array_name is None), "(C1) expected a number or the name of an array")
+        verify_tensor(self.result.type, "(C2)")
+        sizes = shape_of(self.result)
+        require(all(isinstance(size, int) for size in sizes), f"(C2) sizes {sizes}, expected known ones")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        if self.array_name is not None:
+            printer.print_string_literal(self.array_name.data)
+        else:
+            print_value(printer, self.number)
+        print_discardable(printer, self)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        value = parse_value(parser)
+        if not isinstance(value, int | float | str):
+            parser.raise_error("expected a number or the name of an array")
+        attributes = parse_discardable(parser)
+        parser.parse_punctuation(":")
+        op = cls(value, parser.parse_type())
+        op.attributes = attributes
+        return op
+
+
+def _number(value: float, type: Attribute) -> Attribute:
+    """A number as an element of a tensor of a type."""
+    is_float = isinstance(type, TensorType) and parse_dtype(dtype_of_tensor(type)).is_float
+    return FloatAttr(float(value), f64) if is_float else IntegerAttr(int(value), i64)

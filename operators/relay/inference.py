@@ -1,0 +1,72 @@
+"""The types of what operators compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+
+from ...expressions.expr import SizeVar
+from ...expressions.sizes import size_of, size_text
+from ...expressions.tensor import Tensor, placeholder
+from .. import operator_of
+from .types import Size, dtype_of_tensor, shape_of, tensor_type
+
+
+class Sizes:
+    """Variables by name, and sizes made of them."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, SizeVar] = {}
+
+    def __call__(self, size: Size) -> Any:
+        """A size as an expression."""
+        return size if isinstance(size, int) else size_of(size, self.variable)
+
+    def variable(self, name: str) -> SizeVar:
+        """The variable of a name."""
+        return self.variables.setdefault(name, SizeVar(name))
+
+    def placeholder(self, type: Attribute, name: str) -> Tensor:
+        """A tensor of a type."""
+        return placeholder([self(size) for size in shape_of(type)], dtype_of_tensor(type), name)
+
+
+def type_of_tensor(tensor: Tensor) -> TensorType[Attribute]:
+    """The type of a tensor that is computed. TeError for a size that depends on elements of tensors."""
+    return tensor_type([size_text(extent) for extent in tensor.shape], tensor.data_type)
+
+
+@lru_cache(maxsize=4096)
+def result_types(
+    name: str, operands: tuple[Attribute, ...], attributes: tuple[tuple[str, Any], ...]
+) -> tuple[TensorType[Attribute], ...]:
+    """The types of the results of an operator: those of the tensors that its formula gives for placeholders.
+
+    operands: types of tensors.  attributes: as `checked_attributes` gives them. Nothing but these matters, so a type is
+    inferred once. TeError for what does not go together.
+    """
+    sizes, operator = Sizes(), operator_of(name)
+    names = operand_names(name, len(operands))
+    given = [sizes.placeholder(type, each) for type, each in zip(operands, names, strict=True)]
+    return tuple(type_of_tensor(tensor) for tensor in operator.tensors(given, dict(attributes)))
+
+
+def operand_names(name: str, count: int) -> Sequence[str]:
+    """What the operands of an operator are called; those of a variadic one are numbered."""
+    operator = operator_of(name)
+    fixed = operator.operands[:-1] if operator.variadic else operator.operands
+    return [*fixed, *(f"{operator.operands[-1]}{n}" for n in range(count - len(fixed)))] if operator.variadic else fixed
+
+
+def free_sizes(given: Iterable[Attribute], made: Iterable[Attribute] = ()) -> list[str]:
+    """The names in the sizes of tensors that are no size of their own of a tensor that is given, in order."""
+    given, sizes = list(given), Sizes()
+    texts = [size for type in (*given, *made) for size in shape_of(type) if isinstance(size, str)]
+    for text in texts:
+        sizes(text)
+    own = {size for type in given for size in shape_of(type)}
+    return [name for name in sizes.variables if name not in own]

@@ -1,0 +1,103 @@
+"""Types of tensors in graphs: sizes that are not known have names, or are expressions of names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects.builtin import ArrayAttr, NoneAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
+from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ...core.dtypes import DType, dtype_of, type_of
+from ...dialects.tir import DYNAMIC
+from ...dialects.tir.base import strings
+from ...expressions.expr import SizeVar
+from ...expressions.sizes import size_of, size_text
+
+Size: TypeAlias = int | str
+"""A size that is known, or an expression of names: `n`, `2 * n + 1`."""
+
+
+@irdl_attr_definition
+class SizesAttr(ParametrizedAttribute):
+    """What the sizes are that a tensor type leaves open, in order: the same text is the same size.
+
+    Constraints
+        (C1) each is an expression of names, written in normal form.
+
+    Example
+        tensor<?x4x?xf32, #relay.sizes<"n", "2 * n + 1">>
+
+    Source: `relay.Any()`, `te.size_var` in shapes
+    """
+
+    name = "relay.sizes"
+
+    sizes: ArrayAttr[StringAttr] = param_def()
+
+    def verify(self) -> None:
+        for size in self.sizes:
+            try:
+                normal = normal_size(size.data)
+            except ValueError as error:
+                raise VerifyException(f"(C1) {error}") from None
+            if normal != size.data:
+                raise VerifyException(f"(C1) size {size.data!r}, expected {str(normal)!r}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        return (strings(parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parser.parse_str_literal)),)
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_list(self.sizes.data, lambda size: printer.print_string_literal(size.data))
+
+
+def normal_size(size: Size) -> Size:
+    """A size as types write it. ValueError for what is none."""
+    if isinstance(size, int):
+        return size
+    names: dict[str, SizeVar] = {}
+    return size_text(size_of(size, lambda name: names.setdefault(name, SizeVar(name))))
+
+
+def names_of(size: str) -> list[str]:
+    """The names that a size is made of, in order. ValueError for what is no size."""
+    names: dict[str, SizeVar] = {}
+    size_of(size, lambda name: names.setdefault(name, SizeVar(name)))
+    return list(names)
+
+
+def tensor_type(shape: Sequence[Size], dtype: DType | str) -> TensorType[Attribute]:
+    """The type of a tensor. ValueError for what is no size or data type."""
+    sizes = [normal_size(size) for size in shape]
+    names = [size for size in sizes if isinstance(size, str)]
+    encoding = SizesAttr(strings(names)) if names else NoneAttr()
+    return TensorType(type_of(dtype), [size if isinstance(size, int) else DYNAMIC for size in sizes], encoding)
+
+
+def shape_of(tensor: SSAValue | Attribute) -> tuple[Size, ...]:
+    """The sizes of a tensor, or of one of a type."""
+    type = cast("TensorType[Attribute]", tensor.type if isinstance(tensor, SSAValue) else tensor)
+    named = iter(type.encoding.sizes.data if isinstance(type.encoding, SizesAttr) else ())
+    return tuple(next(named).data if size == DYNAMIC else size for size in type.get_shape())
+
+
+def dtype_of_tensor(tensor: SSAValue | Attribute) -> str:
+    """The data type of the elements of a tensor, or of one of a type."""
+    type = cast("TensorType[Any]", tensor.type if isinstance(tensor, SSAValue) else tensor)
+    return dtype_of(type.element_type).name
+
+
+def verify_tensor(type: Attribute, tag: str) -> None:
+    """VerifyException unless a type is a tensor's that says all its sizes."""
+    if not isinstance(type, TensorType):
+        raise VerifyException(f"{tag} type {type}, expected a tensor")
+    holes = type.get_shape().count(DYNAMIC)
+    named = len(type.encoding.sizes.data) if isinstance(type.encoding, SizesAttr) else 0
+    if holes != named:
+        raise VerifyException(f"{tag} {named} sizes for {holes} open extents of {type}")

@@ -1,0 +1,51 @@
+"""Loops whose iterations run at the same time: what their bodies must be like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+
+from xdsl.ir import Operation, SSAValue
+
+from ..analysis.dependence import carried_dependence
+from ..analysis.names import loop_name
+from ..analysis.threads.axes import BLOCK_AXES
+from ..core.errors import ScheduleError
+from ..dialects.tir import ForOp
+
+CONCURRENT = frozenset(("parallel", "vectorized", "thread_binding"))
+"""Kinds of loops whose iterations run in any order and overlap in time."""
+
+
+def may_reduce(kind: str, thread: str | None) -> bool:
+    """Whether the iterations of such a loop may contribute to one reduction: the threads of a block do it together."""
+    return kind == "thread_binding" and thread is not None and thread.startswith("threadIdx")
+
+
+def require_independent(
+    loop: ForOp, kind: str, thread: str | None = None, memories: AbstractSet[SSAValue | None] | None = None
+) -> None:
+    """ScheduleError with two iterations that conflict, if those of a loop must not run as `kind` says.
+
+    memories: the conflict has to be in one of these; None for any.
+    """
+    violation = carried_dependence(loop, allow_reduction=may_reduce(kind, thread), memories=memories)
+    if violation is None:
+        return
+    name = loop_name(loop)
+    marks: dict[Operation, str] = {loop: "its iterations depend on each other"}
+    marks |= dict.fromkeys(violation.statements, "")
+    how = f"as {thread}" if thread is not None else f"{kind}" if kind == "parallel" else "as lanes of a vector"
+    is_reduction = thread in BLOCK_AXES and carried_dependence(loop, allow_reduction=True, memories=memories) is None
+    hint = "; blocks reduce together by rfactor" if is_reduction else ""
+    raise ScheduleError(f"the iterations of loop {name} cannot run {how}: {violation}{hint}", marks)
+
+
+def require_concurrent_loops(loops: Iterable[ForOp], memories: AbstractSet[SSAValue | None] | None = None) -> None:
+    """ScheduleError if one of some loops runs its iterations at the same time and, as the program is now, must not.
+
+    memories: as above; what touches others has not changed.
+    """
+    for loop in loops:
+        if loop.kind.data in CONCURRENT:
+            require_independent(loop, loop.kind.data, None if loop.thread is None else loop.thread.data, memories)

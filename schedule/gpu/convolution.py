@@ -1,0 +1,104 @@
+"""Convolutions: sums of products with a window that moves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+
+from xdsl.ir import SSAValue
+
+from ...analysis.index import Lin
+from ...core.gpu import STATIC_SHARED_BYTES
+from .. import Schedule
+from .contraction import VECTOR_BYTES, Contraction, Tile, contract
+from .gemm import THREADS, longest, operands, require_tile, side
+from .kernel import Access, Kernel
+from .results import decline_unless
+
+DEPTH = 8
+"""How many channels are in shared memory at a time, if there is room for so many."""
+
+
+def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
+    """Tiles of channels and columns of the result; the part of the image under them and the weights are shared.
+
+    Declines: where no index is a sum of an axis of the result and one that is summed over; depthwise convolutions,
+    where nothing is summed over but the window; sides that are not known, or of less than 4; windows that shared memory
+    has no room for.
+    """
+    left, right = operands(kernel)
+    image, weights = (left, right) if right.is_plain() else (right, left)
+    moved = _moved(kernel, image)
+    decline_unless(moved, "no window moves over what it reads")
+    decline_unless(weights.is_plain(), "it has no weights at its axes")
+    window = [axis for axis in kernel.reduced if any(axis in index.terms for index in _sums(kernel, image))]
+    channels = [axis for axis in kernel.reduced if axis not in window and axis in weights.axes()]
+    decline_unless(channels, "it sums over nothing but the window")
+    filters = [axis for axis in kernel.spatial if axis in weights.axes() and axis not in image.axes()]
+    decline_unless(filters, "each channel of the result has its own image")
+    channel, filter, column = longest(kernel, channels), longest(kernel, filters), longest(kernel, moved)
+    require_tile(kernel, filter, column, channel)
+    slow, fast = (column, filter) if kernel.writes[0].fastest() is filter else (filter, column)
+    tiles = [whole_side(kernel, slow, "threadIdx.y"), whole_side(kernel, fast, "threadIdx.x")]
+    plan = Contraction(
+        grid=[axis for axis in kernel.spatial if axis not in (column, filter)],
+        tiles=tiles,
+        summed=channel,
+        depth=_depth(kernel, tiles, channel, window, (image, weights)),
+        outer=[axis for axis in kernel.reduced if axis is not channel and axis not in window],
+        inner=window,
+        shared=[image.buffer, weights.buffer],
+    )
+    return contract(sch, kernel, plan)
+
+
+def whole_side(kernel: Kernel, axis: SSAValue, thread: str) -> Tile:
+    """`side` of a size that divides the axis, if one does with at least half of the threads.
+
+    Columns of images are often 7 times a power of two, and sums of a tile that is not whole are guarded at each step.
+    """
+    tile, extent = side(kernel, axis, thread), kernel.size([axis]) or 1
+    sizes = product(range(THREADS // 2, THREADS + 1), (1, 2, 4))
+    whole = [(threads * each, threads, each) for threads, each in sizes if extent % (threads * each) == 0]
+    if not whole:
+        return tile
+    _, threads, each = max(whole)
+    return replace(tile, threads=threads, each=each)
+
+
+def _depth(
+    kernel: Kernel, tiles: Sequence[Tile], channel: SSAValue, window: Sequence[SSAValue], reads: Sequence[Access]
+) -> int:
+    """How many channels there is room for in shared memory, at most `DEPTH`. DeclineError if not even for one."""
+    decline_unless(kernel.size(window) is not None, "the size of its window is not known")
+    sizes = {axis: kernel.size([axis]) or 1 for axis in window} | {t.axis: t.threads * t.each for t in tiles}
+    depth = min(DEPTH, kernel.size([channel]) or DEPTH)
+    tiled = {tile.axis for tile in tiles}
+    while (found := sum(_bytes(read, sizes | {channel: depth}, tiled) for read in reads)) > STATIC_SHARED_BYTES:
+        decline_unless(depth > 1, f"its window and one channel take {found} bytes of shared memory")
+        depth //= 2
+    return depth
+
+
+def _bytes(read: Access, sizes: Mapping[SSAValue, int], tiled: Container[SSAValue]) -> int:
+    """How much memory what is read takes, if axes take so many values, others one, and rows along a tile are longer."""
+    extents, rows = list[int](), list[int]()
+    for index in read.indices:
+        axes = {axis: abs(k) for axis, k in index.terms.items() if isinstance(axis, SSAValue)}
+        extents.append(1 + sum(k * (sizes.get(axis, 1) - 1) for axis, k in axes.items()))
+        if not any(axis in tiled for axis in axes):
+            rows.append(extents[-1])
+    return math.prod(extents) * read.element_bytes() + math.prod(rows) * VECTOR_BYTES
+
+
+def _moved(kernel: Kernel, image: Access) -> list[SSAValue]:
+    """The axes of the result that a window moves along."""
+    return [axis for axis in kernel.spatial if any(axis in index.terms for index in _sums(kernel, image))]
+
+
+def _sums(kernel: Kernel, image: Access) -> list[Lin]:
+    """The indices that are sums of an axis of the result and one that is summed over."""
+    kinds = [{kernel.kinds.get(axis) for axis in index.terms if isinstance(axis, SSAValue)} for index in image.indices]
+    return [index for index, found in zip(image.indices, kinds, strict=True) if found == {"spatial", "reduce"}]

@@ -1,0 +1,104 @@
+"""Products of matrices, batches of them too."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from xdsl.ir import SSAValue
+
+from .. import Schedule
+from .contraction import VECTOR_BYTES, Contraction, Tile, contract
+from .kernel import Access, Kernel
+from .results import decline_unless
+
+THREADS = 16
+"""How many threads a block has at most along each side of its tile."""
+BLOCKS = 128
+"""How many blocks keep a GPU busy: tiles are as large as leaves that many."""
+DEPTH = 16
+"""How much of what is summed is in shared memory at a time."""
+LEAST = 4
+"""Sides shorter than this are no tile."""
+
+
+def gemm(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
+    """Tiles of the result, up to 128 x 128 for a block and 8 x 8 for a thread, their inputs in shared memory.
+
+    Tiles of that size are for results of at least 128 of them; else they are half as large. Where they are whole, 16
+    bytes are copied at a time.
+
+    Declines: what is not a sum over products of two buffers at their axes, each with an axis of the result that the
+    other one has not; sides that are not known, or of less than 4.
+    """
+    left, right = operands(kernel)
+    decline_unless(left.is_plain() and right.is_plain(), "it reads at indices that are computed")
+    (write,) = kernel.writes
+    rows = [axis for axis in kernel.spatial if axis in left.axes() and axis not in right.axes()]
+    columns = [axis for axis in kernel.spatial if axis in right.axes() and axis not in left.axes()]
+    summed = [axis for axis in kernel.reduced if axis in left.axes() and axis in right.axes()]
+    decline_unless(rows and columns, "one of the two it reads has no axis of the result for itself")
+    decline_unless(summed, "no axis is summed over for both")
+    row, column, depth = (longest(kernel, axes) for axes in (rows, columns, summed))
+    if write.fastest() is row:
+        row, column = column, row
+    require_tile(kernel, row, column, depth)
+    tiled = (row, column, depth)
+    most = 8 if (kernel.size(kernel.spatial) or 0) >= BLOCKS * (8 * THREADS) ** 2 else 4
+    plan = Contraction(
+        grid=[axis for axis in kernel.spatial if axis not in tiled],
+        tiles=[
+            in_runs(side(kernel, axis, thread, most), next(read for read in (left, right) if axis in read.axes()))
+            for axis, thread in ((row, "threadIdx.y"), (column, "threadIdx.x"))
+        ],
+        summed=depth,
+        depth=min(DEPTH, kernel.size([depth]) or DEPTH),
+        outer=[axis for axis in kernel.reduced if axis not in tiled],
+        inner=[],
+        shared=[left.buffer, right.buffer],
+    )
+    return contract(sch, kernel, plan)
+
+
+def operands(kernel: Kernel) -> tuple[Access, Access]:
+    """The two accesses whose products are summed. DeclineError if that is not what a block does."""
+    decline_unless(kernel.has_plain_loops(), "its loops are not its axes")
+    decline_unless(kernel.init is not None and kernel.reduced, "it is no reduction")
+    decline_unless(len(kernel.spatial) + len(kernel.reduced) == len(kernel.axes), "it has other axes")
+    decline_unless(len(kernel.writes) == 1 and kernel.writes[0].is_plain(), "it does not write one element at its axes")
+    decline_unless(kernel.spatial, "it has one result")
+    decline_unless(all(axis in kernel.loop_of for axis in kernel.reduced), "it is summed over one value")
+    found = [read for read in kernel.reads if any(axis in read.axes() for axis in kernel.reduced)]
+    decline_unless(len(found) == 2, f"it reads {len(found)} elements for each step, expected two")
+    left, right = found
+    (write,) = kernel.writes
+    decline_unless(all(read.buffer is not write.buffer for read in kernel.reads), "it reads what it writes")
+    decline_unless(kernel.is_one_store(), "it does more than to add to one element")
+    decline_unless(left.buffer is not right.buffer, "it reads one buffer twice")
+    return left, right
+
+
+def require_tile(kernel: Kernel, row: SSAValue, column: SSAValue, depth: SSAValue) -> None:
+    """DeclineError unless the sides of a tile are known, and the result long enough for them."""
+    decline_unless(kernel.size([row, column, depth]) is not None, "the size of a side is not known")
+    for axis in (row, column):
+        decline_unless((kernel.size([axis]) or 0) >= LEAST, f"a side has less than {LEAST}")
+
+
+def side(kernel: Kernel, axis: SSAValue, thread: str, most: int = 4) -> Tile:
+    """What a block does of an axis: up to `most` elements, a power of two, for each of some threads."""
+    extent = kernel.size([axis]) or 1
+    count = min(THREADS, extent)
+    return Tile(axis, count, min(most, 2 ** int(math.log2(extent // count))), thread)
+
+
+def in_runs(tile: Tile, read: Access) -> Tile:
+    """A tile in which each thread has runs of 16 bytes of what is read along it, and its neighbours have those between:
+    what a warp reads at once is next to each other.
+    """
+    return replace(tile, parts=max(tile.each * read.element_bytes() // VECTOR_BYTES, 1))
+
+
+def longest(kernel: Kernel, axes: list[SSAValue]) -> SSAValue:
+    """The axis of most values, the last one of equals; one that is not known counts as long."""
+    return max(reversed(axes), key=lambda axis: kernel.extents[axis] or 2**31)

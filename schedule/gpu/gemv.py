@@ -1,0 +1,38 @@
+"""Products of a matrix and a vector."""
+
+from __future__ import annotations
+
+from .. import Schedule
+from .binding import extent_of, fused
+from .gemm import operands
+from .kernel import Kernel
+from .reduction import require_reduction, share_steps, steps_inside
+from .results import decline_unless
+
+ROWS = 4
+"""How many rows a block of threads does."""
+THREADS = 64
+"""How many threads do a row."""
+
+
+def gemv(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
+    """Some rows for each block of threads, each done by several threads.
+
+    Declines: what is not a sum over products of two buffers at their axes, one of which has no axis of the result for
+    itself; a matrix whose columns are contiguous (`reduction`); less than 32 steps.
+    """
+    left, right = operands(kernel)
+    decline_unless(left.is_plain() and right.is_plain(), "it reads at indices that are computed")
+    own = [(a, b) for a, b in ((left, right), (right, left)) if not (b.axes() - a.axes()) & set(kernel.spatial)]
+    decline_unless(own, "both have an axis of the result for themselves")
+    matrix = own[0][0]
+    decline_unless(matrix.fastest() in kernel.reduced, "neighbours in memory belong to different results")
+    require_reduction(kernel)
+    spatial, _, steps = steps_inside(sch, kernel)
+    decline_unless(spatial, "it has one result")
+    rows = fused(sch, spatial)
+    block, row = sch.split(rows, [None, min(ROWS, extent_of(sch, rows) or ROWS)])
+    sch.bind(block, "blockIdx.x")
+    sch.bind(row, "threadIdx.y")
+    share_steps(sch, kernel.rv, steps, THREADS)
+    return ()

@@ -1,0 +1,91 @@
+"""Producers that are computed where they are used, so that a chain of them is one kernel."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from ...analysis.scopes import Scope, writes_of
+from ...core.errors import ScheduleError
+from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp
+from .. import Schedule
+from ..handles import BlockRV
+from .kernel import Kernel
+
+LARGEST = 64
+"""How many ops an expression may have that is written more than once."""
+
+
+def inline_producers(sch: Schedule, function: str) -> Schedule:
+    """A schedule in which the blocks of a function that compute elements of temporaries, each for itself, are inlined.
+
+    Not inlined are: what would be written many times, and what would be computed many times though it costs more than
+    a read: with an operation of `math` or a division, for a reduction that reads each element several times.
+    """
+    done = set[str]()
+    while (block := _next(sch, function, done)) is not None:
+        done.add(block.block_name.data)
+        trial = sch.copy()
+        try:
+            trial.compute_inline(trial.get_block(block.block_name.data, function))
+        except ScheduleError:
+            continue
+        sch = trial
+    return sch
+
+
+def _next(sch: Schedule, function: str, done: set[str]) -> BlockOp | None:
+    """The first block that should be inlined, of those that have not been tried."""
+    func = sch.mod.functions[function]
+    scope = Scope(func)  # pyright: ignore[reportArgumentType]
+    for block in scope.blocks:
+        if block.block_name.data not in done and _is_injective(block) and _pays(block, scope):
+            return block
+    return None
+
+
+def _is_injective(block: BlockOp) -> bool:
+    """Whether a block computes elements of one temporary, each by itself."""
+    written = writes_of(block)
+    return (
+        len(written) == 1
+        and isinstance(written[0].owner, AllocBufferOp)
+        and block.init is None
+        and all(axis.kind == "spatial" for axis in block.axes)
+        and not any(op.regions and not op.results for op in block.body.block.ops)
+    )
+
+
+def _pays(block: BlockOp, scope: Scope) -> bool:
+    (buffer,) = writes_of(block)
+    consumers = scope.consumers(block)
+    if not consumers:
+        return False
+    loads = [op for other in consumers for op in other.walk() if isinstance(op, LoadOp) and op.buffer is buffer]
+    size = sum(1 for _ in block.body.walk())
+    if len(loads) > 1 and size * len(loads) > LARGEST:
+        return False
+    return all(_reads_once(other, buffer) or (_is_cheap(block) and not _is_product(other)) for other in consumers)
+
+
+def _is_cheap(block: BlockOp) -> bool:
+    """Whether computing an element costs little more than reading it."""
+    return all(type(op) not in _DEAR and not op.name.startswith("math.") for op in block.body.walk())
+
+
+_DEAR = (arith.DivfOp,)
+
+
+def _is_product(consumer: BlockOp) -> bool:
+    """Whether a reduction reads two elements for each step: what they are computed by goes to shared memory."""
+    kernel = Kernel(BlockRV(""), consumer)
+    return len([read for read in kernel.reads if read.axes() & set(kernel.reduced)]) > 1
+
+
+def _reads_once(consumer: BlockOp, buffer: SSAValue) -> bool:
+    """Whether a block reads each element of a buffer in few of its instances."""
+    kernel = Kernel(BlockRV(""), consumer)
+    if not kernel.reduced:
+        return True
+    several = {axis for axis in kernel.axes if kernel.extents[axis] != 1}
+    return all(several <= read.axes() for read in kernel.reads if read.buffer is buffer)

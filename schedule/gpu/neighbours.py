@@ -1,0 +1,92 @@
+"""What stands in front of a sum and behind it, and may be done where the sum is."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import NoneAttr
+from xdsl.ir import SSAValue
+
+from ...analysis.scopes import comes_before, consumers, producers, reads_of, root_buffer, scope_of, writes_of
+from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
+from .. import Schedule
+from ..handles import BlockRV
+from .kernel import Kernel, block_of, is_in_kernel
+
+
+def is_epilogue(kernel: Kernel, user: BlockOp) -> bool:
+    """Whether a block takes the results of another one, element by element, and may do so as soon as each is there.
+
+    That is: the results are used by it alone, it has a loop for each of their dimensions, nobody else touches what it
+    writes, and what else it reads is there before.
+    """
+    other = Kernel(BlockRV(""), user)
+    (buffer,) = {write.buffer for write in kernel.writes}
+    results = {axis for axis in other.axes if other.extents[axis] != 1}
+    reads = [read for read in other.reads if read.buffer is buffer]
+    return (
+        _is_temporary(buffer)
+        and _is_elementwise(other)
+        and bool(reads)
+        and all(read.is_plain() and results <= read.axes() for read in reads)
+        and all(write.is_plain() for write in other.writes)
+        and other.size(other.spatial) == kernel.size(kernel.spatial)
+        and all(_is_touched_by(written, user) for written in writes_of(user))
+        and all(_is_complete(read, kernel.block) for read in reads_of(user) if read is not buffer)
+    )
+
+
+def is_prologue(producer: BlockOp, user: BlockOp) -> bool:
+    """Whether a block computes elements of a temporary, each by itself, for another one alone, and may do so there."""
+    return (
+        all(_is_temporary(buffer) for buffer in writes_of(producer))
+        and _is_elementwise(Kernel(BlockRV(""), producer))
+        and consumers(producer) == [user]
+        and not any(_is_written_between(buffer, producer, user) for buffer in reads_of(producer))
+    )
+
+
+def producer_of(sch: Schedule, block: BlockRV, buffer: SSAValue) -> BlockRV | None:
+    """The block that computes elements of a buffer for this one alone, each by itself, if it may be moved here."""
+    op = block_of(sch, block)
+    for handle, producer in zip(sch.get_producers(block), producers(op), strict=True):
+        if buffer in writes_of(producer):
+            return handle if is_prologue(producer, op) else None
+    return None
+
+
+def _is_temporary(buffer: SSAValue) -> bool:
+    return isinstance(buffer.owner, AllocBufferOp) and buffer.owner.type.memory_space == NoneAttr()
+
+
+def _is_elementwise(kernel: Kernel) -> bool:
+    """Whether each instance of a block stores one element, of which it reads none, and the block is in no kernel."""
+    written = {write.buffer for write in kernel.writes}
+    return (
+        kernel.has_plain_loops()
+        and len(kernel.spatial) == len(kernel.axes)
+        and kernel.is_one_store()
+        and not any(read.buffer in written for read in kernel.reads)
+        and not is_in_kernel(kernel.block)
+    )
+
+
+def _is_touched_by(buffer: SSAValue, block: BlockOp) -> bool:
+    """Whether a block alone reads or writes the memory of a buffer."""
+    return all(block.is_ancestor(op) for op in _accesses(block, buffer))
+
+
+def _is_complete(buffer: SSAValue, block: BlockOp) -> bool:
+    """Whether all that writes a buffer comes in front of a block."""
+    return all(comes_before(op, block) for op in _accesses(block, buffer) if isinstance(op, StoreOp))
+
+
+def _is_written_between(buffer: SSAValue, a: BlockOp, b: BlockOp) -> bool:
+    """Whether something may write a buffer that does not come in front of one block or behind another."""
+    stores = [op for op in _accesses(a, buffer) if isinstance(op, StoreOp)]
+    return not all(comes_before(op, a) or comes_before(b, op) for op in stores)
+
+
+def _accesses(block: BlockOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
+    """The loads and stores of the memory of a buffer, in the function around a block."""
+    memory = root_buffer(buffer)
+    every = (op for op in scope_of(block).walk() if isinstance(op, LoadOp | StoreOp))
+    return [op for op in every if root_buffer(op.buffer) is memory]

@@ -1,0 +1,125 @@
+"""Reductions of rows and what is done with each row then: softmax, normalizations."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ...analysis.scopes import Scope, scope_of, writes_of
+from ...dialects.tir import AllocBufferOp, BlockOp, FuncOp
+from .. import Schedule
+from ..handles import BlockRV, LoopRV
+from .binding import THREADS, fused
+from .kernel import Kernel, block_of, handle_of, is_in_kernel
+from .reduction import PARTS, parts_of, require_reduction, share_columns, share_steps, threads_for
+from .results import decline_unless
+
+
+def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
+    """A block of threads for each row, which does all reductions of the row, and then what is computed of them.
+
+    Where neighbours in memory belong to different rows, a block has 32 of those, and 8 threads for each.
+
+    Declines: rows that several blocks reduce (`reduction_by_blocks`); where no block of several elements for each
+    result of the reduction comes behind, or one of the blocks in between has other results than rows.
+    """
+    require_reduction(kernel)
+    decline_unless(parts_of(kernel) < PARTS, "its rows are few, and so long that several blocks do each")
+    last = _last(sch, kernel)
+    column = last.writes[0].fastest()
+    rows = sorted(_rows(last, kernel), key=lambda axis: axis is column)
+    members = [_kernel(sch, member) for member in _members(kernel, last.block, kernel.size(kernel.spatial))]
+    columns = [axis for axis in last.spatial if axis not in rows]
+    row_loops, column_loops = last.groups_of_loops(sch, rows, columns)
+    decline_unless(column_loops, "what comes behind has one element for each result")
+    sch.reorder(*row_loops, *column_loops)
+    row_loops = row_loops or [sch.add_unit_loop(column_loops[0])]
+    place, axis, most = _share_rows(sch, row_loops, are_neighbours=column in rows)
+    sizes = [last.size(columns), *(member.size(member.reduced) for member in members if member.reduced)]
+    threads = min(threads_for(size, most) for size in sizes)
+    _, thread = sch.split(fused(sch, column_loops), [None, threads])
+    sch.bind(thread, axis)
+    for member in reversed(members):
+        sch.compute_at(member.rv, place)
+        sch.set_scope(member.rv, 0, "shared")
+        if member.reduced:
+            share_steps(sch, member.rv, _steps(sch, member), threads, axis)
+    return tuple(member.name for member in (*members, last) if member.name != kernel.name)
+
+
+def _share_rows(sch: Schedule, rows: list[LoopRV], are_neighbours: bool) -> tuple[LoopRV, str, int]:
+    """Divide rows among blocks: a loop with one row inside, the axis of the threads of a row, and how many there are at
+    most. are_neighbours: whether those of the last loop are neighbours in memory."""
+    if not are_neighbours:
+        row = fused(sch, rows)
+        sch.bind(row, "blockIdx.x")
+        return row, "threadIdx.x", THREADS
+    outer, inner, most = share_columns(sch, rows[-1])
+    sch.bind(fused(sch, [*rows[:-1], outer]), "blockIdx.x")
+    return inner, "threadIdx.y", most
+
+
+def _kernel(sch: Schedule, block: BlockOp) -> Kernel:
+    function = scope_of(block)
+    assert isinstance(function, FuncOp)
+    return Kernel(handle_of(sch, function.sym_name.data, block), block)
+
+
+def _steps(sch: Schedule, kernel: Kernel) -> list[LoopRV]:
+    """The loops of a reduction, when it has been moved to its row."""
+    moved = Kernel(kernel.rv, block_of(sch, kernel.rv))
+    return moved.loop_handles(sch, moved.reduced)
+
+
+def _last(sch: Schedule, kernel: Kernel) -> Kernel:
+    """The last of the blocks that use, through others too, what a block computes."""
+    scope = Scope(scope_of(kernel.block))
+    found, todo = dict[BlockOp, None](), [kernel.block]
+    while todo:
+        for user in scope.consumers(todo.pop()):
+            if user not in found:
+                found[user] = None
+                todo.append(user)
+    decline_unless(found, "nothing is computed of it")
+    last = max(found, key=scope.blocks.index)
+    decline_unless(last.init is None and not is_in_kernel(last), "what comes last is no block of elements")
+    end = _kernel(sch, last)
+    decline_unless(end.has_plain_loops() and len(end.spatial) == len(end.axes), "what comes behind has other loops")
+    decline_unless(all(write.is_plain() for write in end.writes), "what comes behind writes at computed indices")
+    return end
+
+
+def _rows(last: Kernel, kernel: Kernel) -> list[SSAValue]:
+    """The axes of the last block by which it reads results of the reduction."""
+    written = {write.buffer for write in kernel.writes}
+    found = [read for read in last.reads if read.buffer in written]
+    decline_unless(found, "what comes last does not read it")
+    same = all(read.is_plain() and read.axes() == found[0].axes() for read in found)
+    decline_unless(same, "it is read at other rows")
+    rows = [axis for axis in last.spatial if axis in found[0].axes()]
+    decline_unless(last.size(rows) == kernel.size(kernel.spatial), "it is not read at each of its rows")
+    return rows
+
+
+def _members(kernel: Kernel, last: BlockOp, rows: int | None) -> list[BlockOp]:
+    """The blocks that are done for each row in front of the last one, in their order."""
+    scope = Scope(scope_of(kernel.block))
+    members = [last]
+    for block in reversed(scope.blocks[: scope.blocks.index(last)]):
+        users = scope.consumers(block)
+        if users and all(user in members for user in users) and not is_in_kernel(block) and _fits(block, rows):
+            members.append(block)
+    decline_unless(kernel.block in members, "what it computes is used elsewhere too")
+    return members[:0:-1]
+
+
+def _fits(block: BlockOp, rows: int | None) -> bool:
+    """Whether a block computes one element of a temporary for each row."""
+    kernel = Kernel(BlockRV(""), block)
+    if (
+        not all(isinstance(buffer.owner, AllocBufferOp) for buffer in writes_of(block))
+        or kernel.size(kernel.spatial) != rows
+    ):
+        return False
+    if block.init is None:
+        return len(kernel.spatial) == len(kernel.axes)
+    return kernel.has_plain_loops()

@@ -1,0 +1,186 @@
+"""Default schedules of whole functions: which rules are tried on which blocks, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...analysis.scopes import child_blocks
+from ...analysis.threads.axes import axis_of
+from ...core.errors import ScheduleError
+from ...dialects.attributes import HOST, is_true
+from ...dialects.schedule import TraceOp
+from ...dialects.tir import FuncOp
+from ...module import Module
+from .. import Schedule
+from ..handles import BlockRV
+from ..trace import Trace
+from .convolution import convolution
+from .elementwise import elementwise
+from .fallback import one_thread, outer_loops, parallel_loops
+from .gemm import gemm
+from .gemv import gemv
+from .inline import inline_producers
+from .kernel import Kernel, block_of, handle_of, is_in_kernel, kernel_around
+from .normalization import normalization
+from .reduction import reduction, reduction_by_blocks
+from .results import Applied, Declined, DeclineError, Rule, decline_unless
+from .scopes import share_between_kernels
+from .single_thread import host_reads_memory, names_loaded_values, run_by_one_thread
+from .transpose import transpose
+
+RULES: Mapping[str, Rule] = {
+    "gemm": gemm,
+    "convolution": convolution,
+    "gemv": gemv,
+    "normalization": normalization,
+    "reduction by blocks": reduction_by_blocks,
+    "reduction": reduction,
+    "transpose": transpose,
+    "elementwise": elementwise,
+    "parallel loops": parallel_loops,
+    "outer loops": outer_loops,
+    "one thread": one_thread,
+}
+"""The rules by name, in the order in which they are tried."""
+
+
+@dataclass(frozen=True)
+class FunctionSchedule:
+    """What has become of a function.
+
+    function: its name.  trace: the primitives that did it.  applied: which rule each block was scheduled by.
+    declined: which ones were tried before, and why they did not.  alone: how many statements without a block one
+    thread runs, which no primitive does.
+    """
+
+    function: str
+    trace: Trace
+    applied: tuple[Applied, ...]
+    declined: tuple[Declined, ...]
+    alone: int = 0
+
+
+@dataclass(frozen=True)
+class GpuSchedules:
+    """A module with its default schedules. mod: scheduled.  functions: what was done, by name; not those that were
+    bound to blocks or threads before, which stay as they are."""
+
+    mod: Module
+    functions: Mapping[str, FunctionSchedule]
+
+    @property
+    def trace(self) -> Trace:
+        """All that was done by primitives, for `Schedule.replay` on the module as it was."""
+        whole = TraceOp()
+        for function in self.functions.values():
+            copy = function.trace.op.clone()
+            for op in list(copy.body.block.ops):
+                op.detach()
+                whole.body.block.add_op(op)
+        return Trace(whole)
+
+    @property
+    def applied(self) -> list[Applied]:
+        """Which rule each block was scheduled by."""
+        return [each for function in self.functions.values() for each in function.applied]
+
+    @property
+    def declined(self) -> list[Declined]:
+        """Which rules were tried on which blocks before, and why they declined."""
+        return [each for function in self.functions.values() for each in function.declined]
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self.functions))
+
+
+def _lines(functions: Mapping[str, FunctionSchedule]) -> Iterator[str]:
+    for name, found in functions.items():
+        yield f"{name}:"
+        yield from (f"  {each}" for each in found.applied)
+        if found.alone:
+            yield f"  {found.alone} statements without a block: one thread"
+
+
+def schedule_gpu(mod: Module | ModuleOp) -> GpuSchedules:
+    """A module in which each function runs on a GPU: `tir.func`s without loops bound to blocks or threads get the
+    schedules of the first rule that applies. `mod` itself stays as it is."""
+    module = (mod if isinstance(mod, Module) else Module(mod)).clone()
+    return GpuSchedules(module, schedule_functions(module.op))
+
+
+def schedule_functions(module: ModuleOp) -> dict[str, FunctionSchedule]:
+    """Give the functions of a module that have no bound loops default schedules, in place; what was done, by name.
+
+    Those whose attribute `tir.is_host_func` says that they only call what is on the device stay as they are."""
+    done: dict[str, FunctionSchedule] = {}
+    for func in [op for op in module.body.block.ops if isinstance(op, FuncOp)]:
+        if not is_true(func.attr(HOST)) and not any(axis_of(op) is not None for op in func.walk()):
+            made, found = _scheduled(func)
+            module.body.block.insert_op_before(made, func)
+            func.detach()
+            func.erase(safe_erase=False)
+            done[found.function] = found
+    return done
+
+
+def _scheduled(func: FuncOp) -> tuple[FuncOp, FunctionSchedule]:
+    search = _Search(func.sym_name.data, Schedule(ModuleOp([func.clone()]), error_render_level="fast"))
+    if not names_loaded_values(func):
+        search.run()
+    made = search.sch.mod.functions[search.function]
+    assert isinstance(made, FuncOp)
+    made.detach()
+    made.location = func.location
+    alone = run_by_one_thread(made)
+    return made, FunctionSchedule(
+        search.function, search.sch.trace.simplified(), tuple(search.applied), tuple(search.declined), alone
+    )
+
+
+@dataclass
+class _Search:
+    """Which rule applies to each block of a function. left: blocks that none does."""
+
+    function: str
+    sch: Schedule
+    applied: list[Applied] = field(default_factory=list[Applied])
+    declined: list[Declined] = field(default_factory=list[Declined])
+    left: list[BlockRV] = field(default_factory=list[BlockRV])
+
+    def run(self) -> None:
+        self.sch = inline_producers(self.sch, self.function)
+        while (kernel := self._next()) is not None:
+            self._schedule(kernel)
+        share_between_kernels(self.sch, self.function)
+
+    def _next(self) -> Kernel | None:
+        """The first block that is in no loop over blocks or threads yet: of the reductions, as others go with them, and
+        then of all."""
+        left = [self.sch.get(block) for block in self.left]
+        blocks = child_blocks(self.sch.mod.functions[self.function])
+        for block in sorted(blocks, key=lambda block: block.init is None):
+            if block not in left and not is_in_kernel(block):
+                return Kernel(handle_of(self.sch, self.function, block), block)
+        return None
+
+    def _schedule(self, kernel: Kernel) -> None:
+        """Schedule a block by the first rule that does not decline."""
+        for name, rule in RULES.items():
+            trial = self.sch.copy()
+            block = block_of(trial, kernel.rv)
+            try:
+                others = rule(trial, Kernel(kernel.rv, block))
+                decline_unless(is_in_kernel(block), "it is in no loop over blocks or threads")
+                decline_unless(not host_reads_memory(kernel_around(block)), "the host would have to read memory for it")
+            except DeclineError as reason:
+                self.declined.append(Declined(name, kernel.name, str(reason)))
+            except ScheduleError as error:
+                self.declined.append(Declined(name, kernel.name, error.reason))
+            else:
+                self.applied.append(Applied(name, kernel.name, others))
+                self.sch = trial
+                return
+        self.left.append(kernel.rv)

@@ -1,0 +1,94 @@
+"""Statements that no primitive reaches, as they are in no block: one thread runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.scopes import ancestors
+from ...analysis.threads.axes import axis_of
+from ...dialects.tir import ForOp, FuncOp, LoadOp, StoreOp, WhileOp
+from ...dialects.tir.tree import is_expression
+
+
+def run_by_one_thread(func: FuncOp) -> int:
+    """Put what touches memory and is in no loop over blocks or threads into loops of one block and one thread.
+
+    What is behind the name of a value that is loaded goes with it. Returns how many kernels there are of this kind.
+    """
+    return _wrap_statements(func.body.block)
+
+
+def host_reads_memory(op: Operation) -> bool:
+    """Whether it is read from memory if an op runs, and how often: for bounds and conditions of it and around it."""
+    around = [op, *ancestors(op)]
+    return any(isinstance(op, WhileOp) or any(isinstance(e, LoadOp) for e in _computed_for(op)) for op in around)
+
+
+def names_loaded_values(func: FuncOp) -> bool:
+    """Whether a function names values that it loads, which the host would have to know."""
+    return any(
+        op.results and not is_expression(op) and any(isinstance(value, LoadOp) for value in _computed_for(op))
+        for op in func.body.block.ops
+    )
+
+
+def _computed_for(op: Operation) -> Iterator[Operation]:
+    """The expressions that the operands of an op are computed by."""
+    todo: list[SSAValue] = list(op.operands)
+    seen = set[Operation]()
+    while todo:
+        owner = todo.pop().owner
+        if isinstance(owner, Operation) and owner not in seen:
+            seen.add(owner)
+            yield owner
+            for inner in owner.walk():
+                todo += inner.operands
+
+
+def _wrap_statements(block: Block) -> int:
+    count, pending = 0, list[Operation]()
+    for op in list(block.ops):
+        pending.append(op)
+        if is_expression(op):
+            continue
+        ops, pending = pending, []
+        if not _touches_memory(ops):
+            continue
+        if op.results:
+            _wrap([*ops, *_behind(op)])
+            return count + 1
+        if any(axis_of(inner) is not None for inner in op.walk()):
+            if axis_of(op) is None:
+                count += sum(_wrap_statements(region.block) for region in op.regions if region.blocks)
+        else:
+            _wrap(ops)
+            count += 1
+    return count
+
+
+def _touches_memory(ops: Sequence[Operation]) -> bool:
+    return any(isinstance(inner, LoadOp | StoreOp) for op in ops for inner in op.walk())
+
+
+def _behind(op: Operation) -> list[Operation]:
+    found: list[Operation] = []
+    while op.next_op is not None:
+        op = op.next_op
+        found.append(op)
+    return found
+
+
+def _wrap(ops: Sequence[Operation]) -> None:
+    """Put statements into a loop over one block, and in it one over one thread."""
+    block = ForOp("bx", 0, 1, i32, kind="thread_binding", thread="blockIdx.x")
+    thread = ForOp("tx", 0, 1, i32, kind="thread_binding", thread="threadIdx.x")
+    block.location = thread.location = ops[-1].location
+    Rewriter.insert_op(block, InsertPoint.before(ops[0]))
+    block.body.block.add_op(thread)
+    for op in ops:
+        op.detach()
+        thread.body.block.add_op(op)

@@ -1,0 +1,278 @@
+"""What is said about loops, blocks and buffers for passes that come later: annotations, alignment, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, StringAttr, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ...analysis.names import buffer_name, fresh_buffer_name
+from ...core.diagnostics import did_you_mean
+from ...core.dtypes import int_fits, literal_dtype
+from ...core.errors import ScheduleError
+from ...core.xdsl_compat import hint
+from ...dialects.schedule import AnnotateOp, SetScopeOp, StorageAlignOp, UnannotateOp
+from ...dialects.tir import (
+    AccessOp,
+    AccessPtrOp,
+    AddressOfOp,
+    AllocBufferOp,
+    BlockOp,
+    BufferDataOp,
+    DeclBufferOp,
+    ForOp,
+    FuncOp,
+    HandleType,
+    LetOp,
+    MatchRegionOp,
+    memory_space,
+)
+from ...dialects.tir.annotations import annotation_key, annotation_value
+from ..handles import BlockLike, ExprRV, LoopRV
+from ..recorder import Recorder
+from ..rewriting.nest import annotate as set_annotation
+from ..rewriting.nest import function_of
+from ..rewriting.root import unwrap_root, wrap_root
+from ..state import State, applies
+
+Annotation: TypeAlias = "bool | int | float | str | Sequence[Annotation] | Mapping[str, Annotation]"
+"""What an annotation can say."""
+
+BUFFER_ALIGNMENT = "buffer_dim_align"
+"""The annotation of a block: rows (number of the written buffer, axis, factor, offset)."""
+
+MEMORIES = ("global", "local", "m16n8k8", "metal", "shared", "texture", "warp", "wmma")
+"""Kinds of memory; what comes behind a dot says more: `shared.dyn`, `wmma.matrix_a`."""
+
+
+class AnnotationPrimitives(Recorder):
+    """Primitives that say something, and leave what is computed as it is."""
+
+    def annotate(
+        self, block_or_loop: BlockLike | LoopRV, ann_key: str, ann_val: Annotation | Attribute | ExprRV
+    ) -> None:
+        """Say something about a block or loop, for passes that come later.
+
+            for i in range(16):      ->      for i in T.serial(16, annotations={"pragma_unroll_explicit": 1}):
+
+            with T.block("C"):       ->      with T.block("C"):
+                vi = ...                         vi = ...
+                                                 T.block_attr({"schedule_rule": "tile"})
+
+        block_or_loop: annotations of the root block are written on a block called root around the body of the function.
+        ann_key: what is said.  ann_val: a bool, number or string, a list of such or a dictionary; or a number of the
+        trace alone (from sampling). Integers are i32, or i64 where they do not fit; floats are f64.
+        Legal wherever the key is new or has this value already; ScheduleError where it has another (`unannotate`
+        first): TVM keeps the old one and says nothing.
+        """
+        where = block_or_loop if isinstance(block_or_loop, LoopRV) else self._block(block_or_loop)
+        value = ann_val if isinstance(ann_val, ExprRV) else annotation_attribute(ann_val)
+        self.record(AnnotateOp, block_or_loop=where, ann_key=ann_key, ann_val=value)
+
+    def unannotate(self, block_or_loop: BlockLike | LoopRV, ann_key: str) -> None:
+        """Take back what was said about a block or loop.
+
+            for i in T.serial(16, annotations={"pragma_unroll_explicit": 1}):      ->      for i in range(16):
+
+        ScheduleError if there is no annotation `ann_key`.
+        """
+        where = block_or_loop if isinstance(block_or_loop, LoopRV) else self._block(block_or_loop)
+        self.record(UnannotateOp, block_or_loop=where, ann_key=ann_key)
+
+    def storage_align(self, block: BlockLike, buffer_index: int, axis: int, factor: int, offset: int) -> None:
+        """Ask that a dimension of a buffer has a stride of `factor * n + offset` elements.
+
+            with T.block("B"):       ->      with T.block("B"):
+                vi, vj = ...                     vi, vj = ...
+                                                 T.block_attr({"buffer_dim_align": [[0, 0, 16, 4]]})
+
+        block, buffer_index: the buffer is the one in this place of what the block writes; it must be allocated in the
+        program.  axis: which dimension; counted from the last one if negative.  factor: at least 1.
+        It is an annotation of the block, in TVM's form, that replaces an earlier one for the same dimension. It never
+        changes what is computed. Shared memory of a GPU follows it, where longer rows give such a stride
+        (`tir-pad-buffers`); other memory does not.
+        """
+        arguments = {"buffer_index": buffer_index, "axis": axis, "factor": factor, "offset": offset}
+        self.record(StorageAlignOp, block=self._block(block), **arguments)
+
+    def set_scope(self, block: BlockLike, buffer_index: int | str, storage_scope: str) -> None:
+        """Put a buffer into memory of another kind.
+
+            B = T.alloc_buffer((16, 12))      ->      B_shared = T.alloc_buffer((16, 12), scope="shared")
+
+        block, buffer_index: the buffer is the one in this place of what the block writes, or the one of this name among
+        them; it must be allocated in the program.  storage_scope: "global", "shared", "local", "warp", "wmma.matrix_a",
+        "shared.dyn", ... The buffer is renamed after it, as in TVM, and views of it are in that memory too.
+        Always legal: it says where elements are, and not what they hold.
+        """
+        handle = self._block(block)
+        if isinstance(buffer_index, str):
+            buffer_index = self._written_index(handle, buffer_index)
+        self.record(SetScopeOp, block=handle, buffer_index=buffer_index, storage_scope=storage_scope)
+
+    def _written_index(self, block: Any, name: str) -> int:
+        """The place of the buffer `name` among what a block writes."""
+        target = self._target(block)
+        names = [buffer_name(access.buffer) for access in _writes(target)] if isinstance(target, BlockOp) else []
+        if name not in names:
+            known = ", ".join(names) or "none"
+            raise ScheduleError(f"block {block.name} writes no buffer {name!r}{did_you_mean(name, names)} ({known})")
+        return names.index(name)
+
+
+# Annotations
+
+
+def annotation_attribute(value: Annotation | Attribute) -> Attribute:
+    """A Python value as the attribute that the same text is parsed to. ScheduleError if it cannot be one."""
+    try:
+        return annotation_value(value)
+    except ValueError as error:
+        raise ScheduleError(f"annotation {error}, or a number of the trace alone") from None
+
+
+def _key(key: object) -> str:
+    """Keys have the names of classic TVM."""
+    if not isinstance(key, str):
+        raise ScheduleError(f"key {key!r} of an annotation: expected a string")
+    return annotation_key(key)
+
+
+@applies(AnnotateOp)
+def annotate(state: State, block_or_loop: BlockOp | FuncOp | ForOp, ann_key: str, ann_val: Attribute | int) -> None:
+    key = _key(ann_key)
+    value = annotation_attribute(ann_val)
+    old = (
+        {} if isinstance(block_or_loop, FuncOp) or block_or_loop.annotations is None else block_or_loop.annotations.data
+    )
+    if key in old:
+        if old[key] == value:
+            return
+        raise ScheduleError(f"annotation {ann_key!r} is there already, with another value", [block_or_loop])
+    with state.changing(check=False):
+        target = wrap_root(state, block_or_loop) if isinstance(block_or_loop, FuncOp) else block_or_loop
+        set_annotation(target, key, value)
+
+
+@applies(UnannotateOp)
+def unannotate(state: State, block_or_loop: BlockOp | FuncOp | ForOp, ann_key: str) -> None:
+    key = _key(ann_key)
+    found = None if isinstance(block_or_loop, FuncOp) else block_or_loop.annotations
+    keys = [] if found is None else list(found.data)
+    if isinstance(block_or_loop, FuncOp) or key not in keys:
+        known = ", ".join(keys) or "none"
+        raise ScheduleError(f"no annotation {ann_key!r}{did_you_mean(key, keys)} (has: {known})", [block_or_loop])
+    with state.changing(check=False):
+        set_annotation(block_or_loop, key, None)
+        if isinstance(block_or_loop, BlockOp):
+            unwrap_root(state, block_or_loop)
+
+
+# Buffers
+
+
+def _writes(block: BlockOp) -> list[AccessOp]:
+    return [access for access in block.accesses if access.is_write]
+
+
+def _allocation(block: BlockOp | FuncOp, buffer_index: int) -> AllocBufferOp:
+    """What allocates a buffer that a block writes."""
+    writes = [] if isinstance(block, FuncOp) else _writes(block)
+    if not 0 <= buffer_index < len(writes):
+        names = ", ".join(buffer_name(access.buffer) for access in writes) or "none"
+        raise ScheduleError(
+            f"buffer_index {buffer_index}: expected a number below {len(writes)}, that of a buffer which the block "
+            f"writes ({names})",
+            [block],
+        )
+    buffer = writes[buffer_index].buffer
+    owner = buffer.owner
+    if not isinstance(owner, AllocBufferOp):
+        what = "a view of another" if isinstance(owner, MatchRegionOp | DeclBufferOp) else "a parameter"
+        marks: dict[Operation, str] = {block: f"writes {buffer_name(buffer)}"}
+        raise ScheduleError(
+            f"buffer {buffer_name(buffer)} is {what}, expected one that the program allocates (T.alloc_buffer)", marks
+        )
+    return owner
+
+
+@applies(StorageAlignOp)
+def storage_align(state: State, block: BlockOp, buffer_index: int, axis: int, factor: int, offset: int) -> None:
+    rank = _allocation(block, buffer_index).type.get_num_dims()
+    if not -rank <= axis < rank:
+        raise ScheduleError(f"axis {axis}: expected a number from {-rank} to {rank - 1}", [block])
+    if factor < 1:
+        raise ScheduleError(f"factor {factor}: expected a positive number", [block])
+    for number in (factor, offset):
+        if not int_fits(number, literal_dtype(0)):
+            raise ScheduleError(f"{number} does not fit {literal_dtype(0)}", [block])
+    place = (buffer_index, axis % rank)
+    rows = _alignment_rows(block)
+    rows[place] = (factor, offset)
+    value = ArrayAttr([ArrayAttr([IntegerAttr(n, i32) for n in (*key, *row)]) for key, row in rows.items()])
+    with state.changing(check=False):
+        set_annotation(block, BUFFER_ALIGNMENT, value)
+
+
+def _alignment_rows(block: BlockOp) -> dict[tuple[int, int], tuple[int, int]]:
+    """The alignments that a block asks for, by written buffer and axis."""
+    known = None if block.annotations is None else block.annotations.data.get(BUFFER_ALIGNMENT)
+    if known is None:
+        return {}
+    rows: dict[tuple[int, int], tuple[int, int]] = {}
+    for row in known.data if isinstance(known, ArrayAttr) else (known,):
+        items = row.data if isinstance(row, ArrayAttr) else ()
+        numbers = [item.value.data for item in items if isinstance(item, IntegerAttr)]
+        if len(numbers) != 4:
+            raise ScheduleError(f"annotation {BUFFER_ALIGNMENT} of the block: expected rows of four numbers", [block])
+        rows[numbers[0], numbers[1]] = (numbers[2], numbers[3])
+    return rows
+
+
+@applies(SetScopeOp)
+def set_scope(state: State, block: BlockOp, buffer_index: int, storage_scope: str) -> None:
+    allocation = _allocation(block, buffer_index)
+    require_memory(storage_scope, block)
+    space = memory_space(storage_scope)
+    if space == allocation.type.memory_space:
+        return
+    name = f"{allocation.buffer_name.data}_{storage_scope.replace('.', '_')}"
+    with state.changing(check=False):
+        name = fresh_buffer_name(function_of(allocation), name)
+        allocation.buffer_name = StringAttr(name)
+        hint(move_to_memory(allocation.buffer, storage_scope), name)
+
+
+def require_memory(scope: str, *marks: Operation) -> None:
+    """ScheduleError unless `scope` names a kind of memory."""
+    if scope.partition(".")[0] not in MEMORIES or scope.endswith("."):
+        hint = did_you_mean(scope, MEMORIES)
+        raise ScheduleError(f"no memory {scope!r}{hint} (has: {', '.join(MEMORIES)}, and these with a suffix)", marks)
+
+
+_VIEWS = (AccessPtrOp, AddressOfOp, BufferDataOp, DeclBufferOp, LetOp, MatchRegionOp)
+
+
+def move_to_memory(buffer: SSAValue, scope: str) -> SSAValue:
+    """Give a buffer, and everything that looks at its memory, the type of a buffer in another memory; the new value."""
+    todo: list[SSAValue] = [buffer]
+    moved: list[SSAValue] = []
+    while todo:
+        old = todo.pop()
+        new = Rewriter.replace_value_with_new_type(old, _in_memory(old.type, scope))
+        moved.append(new)
+        for use in list(new.uses):
+            user = use.operation
+            if isinstance(user, _VIEWS) and use.index == 0:
+                todo.append(user.results[0])
+    return moved[0]
+
+
+def _in_memory(type: Attribute, scope: str) -> Attribute:
+    if isinstance(type, HandleType):
+        return HandleType.new([type.element, StringAttr(scope)])
+    assert isinstance(type, MemRefType)
+    return MemRefType(type.element_type, type.get_shape(), type.layout, memory_space(scope))  # pyright: ignore

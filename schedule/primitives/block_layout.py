@@ -1,0 +1,228 @@
+"""Blocks that run over other axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import AffineMapAttr, i32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.index import Analyzer, Lin, export
+from ...analysis.iter_map import iteration_domain, why_not_bijective
+from ...analysis.names import block_name, loop_name
+from ...analysis.scopes import binding_sums, loops_around, only_child
+from ...core.errors import ScheduleError
+from ...dialects.schedule import TransformBlockLayoutOp
+from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, TirBuilder
+from ...dialects.tir.static import set_operands
+from ...dialects.tir.tree import erase_if_dead, erase_statement
+from ..handles import BlockLike
+from ..recorder import Recorder
+from ..rewriting.copies import require_block
+from ..rewriting.index_maps import IndexMap, index_map_attr
+from ..rewriting.layout_padding import invert_layout, padding_conditions, write_none
+from ..rewriting.nest import (
+    builder_before,
+    make_loop,
+    move_before,
+    move_to_end,
+    number,
+    renew_accesses,
+    replace_by_sum,
+    set_axes,
+    set_predicate,
+    simplify_indices,
+    with_expressions,
+)
+from ..state import State, applies
+from .layout import Layout, new_layout
+
+
+class BlockLayoutPrimitives(Recorder):
+    """Primitives that change the axes of a block."""
+
+    def transform_block_layout(self, block: BlockLike, index_map: IndexMap) -> None:
+        """Let a block run over `index_map` of its axes instead of them, in new loops.
+
+            for i, j in T.grid(8, 6):               for ax0 in range(48):
+                with T.block("B"):                      with T.block("B"):
+                    vi, vj = ...             ->             v0 = T.axis.spatial(48, ax0)
+                    B[vi, vj] = A[vi, vj]                   B[v0 // 6, v0 % 6] = A[v0 // 6, v0 % 6]
+
+        block: alone in its loops, which run it once for each combination of values of its axes.  index_map: a function
+        of one index per axis that gives a tuple of indices; different axes must stay different, and axes of different
+        kinds apart. Where it leaves gaps the block has a predicate. The new loops are plain ones: what was said of
+        the old ones (threads, kinds, annotations) is gone.
+        Legal if every instance still reads what it read before; the contributions to a reduction may come in any order.
+        ScheduleError if not.
+        """
+        handle = self._block(block)
+        target = self._target(handle)
+        if not isinstance(target, BlockOp | FuncOp):
+            raise ScheduleError("expected a block")
+        rank = len(require_block(target).axes)
+        self.record(TransformBlockLayoutOp, block=handle, index_map=index_map_attr(index_map, rank))
+
+
+@applies(TransformBlockLayoutOp)
+def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: AffineMapAttr) -> None:
+    block = require_block(block)
+    loops = _loops(block)
+    analyzer = Analyzer(through_lets=False)
+    _check_instances(analyzer, block, loops)
+    shape = [analyzer.exact(axis.extent) for axis in block.axes]
+    lows = [analyzer.exact(axis.low) for axis in block.axes]
+    types: list[Attribute] = [variable.type for variable in block.variables]
+    layout = new_layout(analyzer, index_map.data, shape, types)
+    kinds = _kinds(block, layout)
+    if layout.why_padded is not None:
+        _check_init(block, layout, kinds)
+    with state.changing([loops[0] if loops else block]):
+        new = _replace_loops(block, loops, layout, lows)
+    # Instances are named by the axes: these are replaced behind the check, which changes no order.
+    with state.changing(check=False):
+        _replace_axes(block, layout, lows, new, kinds)
+        simplify_indices(block)
+        renew_accesses([block])
+
+
+def _loops(block: BlockOp) -> list[ForOp]:
+    """The loops around a block, which is the only statement in them. ScheduleError if it is not."""
+    loops = loops_around(block)
+    inner: Operation = block
+    for loop in reversed(loops):
+        if only_child(loop) is not inner:
+            raise ScheduleError(
+                f"block {block_name(block)} is not alone in loop {loop_name(loop)}, which would be replaced",
+                {loop: "", block: ""},
+            )
+        inner = loop
+    return loops
+
+
+def _check_instances(analyzer: Analyzer, block: BlockOp, loops: Sequence[ForOp]) -> None:
+    """ScheduleError unless the loops run the block exactly once for each combination of values in the domains."""
+    domain = iteration_domain(analyzer, loops, block.predicate)
+    box = [(analyzer.exact(axis.low), analyzer.exact(axis.extent)) for axis in block.axes]
+    names = [f"axis {axis.name}" for axis in block.axes]
+    reason = why_not_bijective(analyzer, domain, binding_sums(analyzer, block), box, names)
+    if reason is not None:
+        raise ScheduleError(
+            f"the loops around block {block_name(block)} do not run it once for each combination of values of its "
+            f"axes: {reason}",
+            [block],
+        )
+
+
+def _kinds(block: BlockOp, layout: Layout) -> list[str]:
+    """The kind of each new axis: that of the axes it is made of. ScheduleError if these differ."""
+    known: dict[SSAValue, str] = {index: axis.kind for index, axis in zip(layout.indices, block.axes, strict=True)}
+    found: list[str] = []
+    for n, total in enumerate(layout.sums):
+        kinds = list(dict.fromkeys(known[leaf] for leaf in total.leaves() if leaf in known))
+        if len(kinds) > 1:
+            raise ScheduleError(
+                f"new axis {n} of block {block_name(block)} would be made of {' and '.join(kinds)} axes, expected axes "
+                "of one kind",
+                [block],
+            )
+        found.append(kinds[0] if kinds else "spatial")
+    return found
+
+
+def _check_init(block: BlockOp, layout: Layout, kinds: Sequence[str]) -> None:
+    """ScheduleError if the first step of a reduction may be one that the padding leaves out: init would not run."""
+    if block.init is None or "reduce" not in kinds:
+        return
+    analyzer = Analyzer(through_lets=False)
+    first: dict[SSAValue, Lin] = {
+        index: Lin() if axis.kind == "reduce" else Lin.of(index)
+        for index, axis in zip(layout.indices, block.axes, strict=True)
+    }
+    for total, kind in zip(layout.sums, kinds, strict=True):
+        if kind == "reduce" and analyzer.substitute(total, first) != Lin():
+            raise ScheduleError(
+                f"the first step of the reduction of block {block_name(block)} would not be the first of the new axes, "
+                "so its init would not run",
+                [block],
+            )
+
+
+def _replace_loops(block: BlockOp, loops: Sequence[ForOp], layout: Layout, lows: Sequence[Lin]) -> list[ForOp]:
+    """Put the new loops in the place of the old ones, and bind the axes to sums of them."""
+    outermost = loops[0] if loops else block
+    type = block.variables[0].type if block.variables else i32
+    scratch = Block()
+    new = _make_loops(Analyzer(through_lets=False), TirBuilder(scratch, block.location), layout, type)
+    first = with_expressions(outermost)[0]
+    place = first.parent
+    assert place is not None
+    for op in list(scratch.ops):
+        op.detach()
+        place.insert_op_before(op, first)
+    if new:
+        move_to_end(block, new[-1].body.block)
+    elif loops:
+        move_before(block, outermost)
+    _bind(block, layout, lows, new)
+    if loops:
+        erase_statement(outermost)
+    return new
+
+
+def _make_loops(analyzer: Analyzer, builder: TirBuilder, layout: Layout, type: Attribute) -> list[ForOp]:
+    """The new loops, in each other."""
+    loops: list[ForOp] = []
+    for n, extent in enumerate(layout.new):
+        loops.append(builder.insert(make_loop(f"ax{n}", 0, number(analyzer, extent, builder, type), type)))
+        builder.point = InsertPoint.at_end(loops[-1].body.block)
+    return loops
+
+
+def _bind(block: BlockOp, layout: Layout, lows: Sequence[Lin], loops: Sequence[ForOp]) -> None:
+    """Bind the axes of a block to what the new loops stand for, where they stand for something."""
+    analyzer = Analyzer(through_lets=False)
+    gone = [*block.bindings, *([] if block.predicate is None else [block.predicate])]
+    values = [Lin.of(loop.variable) for loop in loops]
+    found = invert_layout(analyzer, layout, values)
+    bound = [
+        export(analyzer, low + total, builder_before(block), variable.type)
+        for low, total, variable in zip(lows, found, block.variables, strict=True)
+    ]
+    padded = layout.why_padded is not None
+    conditions = padding_conditions(analyzer, layout, values, by_digits=False) if padded else []
+    builder = builder_before(block)
+    set_operands(block, [bound, block.domains, []])
+    set_predicate(block, [write_none(analyzer, builder, group, _type(loops)) for group in conditions])
+    for value in gone:
+        erase_if_dead(value)
+
+
+def _type(loops: Sequence[ForOp]) -> Attribute:
+    """The type of the variables of some loops."""
+    return loops[0].variable.type if loops else i32
+
+
+def _replace_axes(
+    block: BlockOp, layout: Layout, lows: Sequence[Lin], loops: Sequence[ForOp], kinds: Sequence[str]
+) -> None:
+    """Bind new axes to the loops, and put sums of them in the place of the old ones."""
+    body, old, old_axes = block.body.block, list(block.variables), block.axes
+    gone = [*block.bindings, *block.domains]
+    added = [body.insert_arg(loop.variable.type, n) for n, loop in enumerate(loops)]
+    analyzer, builder = Analyzer(through_lets=False), builder_before(block)
+    axes = [
+        Axis(f"v{n}", kind, 0, number(analyzer, extent, builder, loop.variable.type), loop.variable)
+        for n, (kind, extent, loop) in enumerate(zip(kinds, layout.new, loops, strict=True))
+    ]
+    set_axes(block, [*axes, *old_axes])
+    analyzer = Analyzer(through_lets=False)
+    found = invert_layout(analyzer, layout, [Lin.of(variable) for variable in added])
+    for variable, low, total in zip(old, lows, found, strict=True):
+        replace_by_sum(analyzer, variable, low + total)
+    for variable in old:
+        body.erase_arg(variable)
+    set_axes(block, axes)
+    for value in gone:
+        erase_if_dead(value)

@@ -1,0 +1,340 @@
+"""Copies of buffers in other memory, that blocks read or write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from ...analysis.index import Analyzer, Lin
+from ...analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name
+from ...analysis.regions import Box, Side, access_box, required_region, shape_sides, why_not_covered, written_box
+from ...analysis.regions.access_regions import buffer_shape
+from ...analysis.scopes import Scope, comes_before, reads_of, root_buffer, scope_of, writes_of
+from ...core.errors import ScheduleError
+from ...dialects.schedule import CacheReadOp, CacheWriteOp
+from ...dialects.tir import BlockOp, FuncOp
+from ...dialects.tir.base import memory_space
+from ..handles import BlockLike, BlockRV
+from ..recorder import Recorder
+from ..rewriting.copies import (
+    BufferLike,
+    CopyAxis,
+    Indices,
+    Redirection,
+    access_at,
+    allocate,
+    buffer_index,
+    copy_block,
+    find_accesses,
+    index_type,
+    redirect,
+    require_block,
+    side_accesses,
+)
+from ..rewriting.gaps import Gap, before_first, deepest_common, scope_start
+from ..rewriting.nest import function_of
+from ..state import State, applies
+
+
+class CachePrimitives(Recorder):
+    """Primitives that let blocks work on a copy of a buffer."""
+
+    def cache_read(
+        self,
+        block: BlockLike,
+        read_buffer_index: BufferLike,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockLike] | None = None,
+    ) -> BlockRV:
+        """Copy what a block reads of a buffer to memory of another scope first, and read it there.
+
+            for i, j in T.grid(8, 8):           for ax0, ax1 in T.grid(8, 8):
+                with T.block("B"):                  with T.block("A_shared"):
+                    vi, vj = ...         ->             v0, v1 = T.axis.remap("SS", [ax0, ax1])
+                    B[vi, vj] = A[vi, vj]               A_shared[v0, v1] = A[v0, v1]
+                                                for i, j in T.grid(8, 8):
+                                                    with T.block("B"):
+                                                        B[vi, vj] = A_shared[vi, vj]
+
+        block: a block that reads the buffer.  read_buffer_index: the number of the buffer among those that it reads, or
+        its name.  storage_scope: "global", "shared", "local", ...  consumer_blocks: the blocks of the same scope that
+        read the copy; by default all that read the buffer and do not write it.
+        Returns the block that copies. It stands in front of the first reader, in the innermost loop that is around a
+        reader and the last block that writes the buffer; at the start of the scope if none writes it. At the
+        level of the scope only what is written (or, in a block inside of a block, what that says it reads) is copied.
+        Legal if every reader still gets the values it got. ScheduleError if not, or if elements would be copied that
+        were never written.
+        """
+        handle = self._block(block)
+        index = self._buffer_index(handle, "read", read_buffer_index)
+        return self.record(
+            CacheReadOp,
+            block=handle,
+            read_buffer_index=index,
+            storage_scope=storage_scope,
+            consumer_blocks=[self._block(consumer) for consumer in consumer_blocks or ()],
+        )[0]
+
+    def cache_write(
+        self,
+        block: BlockLike,
+        write_buffer_index: BufferLike,
+        storage_scope: str,
+        consumer_blocks: Sequence[BlockLike] | None = None,
+    ) -> BlockRV:
+        """Let a block write to memory of another scope, and copy it from there to the buffer.
+
+            for i, j in T.grid(8, 8):           for i, j in T.grid(8, 8):
+                with T.block("B"):                  with T.block("B"):
+                    vi, vj = ...         ->             B_local[vi, vj] = A[vi, vj]
+                    B[vi, vj] = A[vi, vj]       for ax0, ax1 in T.grid(8, 8):
+                                                    with T.block("B_local"):
+                                                        v0, v1 = T.axis.remap("SS", [ax0, ax1])
+                                                        B[v0, v1] = B_local[v0, v1]
+
+        block: a block that writes the buffer.  write_buffer_index: the number of the buffer among those that it writes,
+        or its name.  storage_scope: "global", "shared", "local", ...  consumer_blocks: the blocks of the same scope
+        that read the copy in that memory; the others read the buffer.
+        Returns the block that copies. It stands in front of the first block behind `block` that uses the buffer, in the
+        innermost loop that is around both; at the end of the scope if there is none.
+        Legal if every reader still gets the values it got. ScheduleError if not, or if elements would be copied that
+        `block` does not write.
+        """
+        handle = self._block(block)
+        index = self._buffer_index(handle, "write", write_buffer_index)
+        return self.record(
+            CacheWriteOp,
+            block=handle,
+            write_buffer_index=index,
+            storage_scope=storage_scope,
+            consumer_blocks=[self._block(consumer) for consumer in consumer_blocks or ()],
+        )[0]
+
+    def _buffer_index(self, block: BlockRV, side: str, buffer: BufferLike) -> int:
+        """The number of a buffer that may be given by name."""
+        if isinstance(buffer, int):
+            return buffer
+        target = self._target(block)
+        if not isinstance(target, BlockOp | FuncOp):
+            raise ScheduleError("expected a block")
+        return buffer_index(target, side, buffer)
+
+
+@dataclass(frozen=True)
+class _Cache:
+    """What will be copied: which buffer, where, what of it, and whether the copy has all of its shape."""
+
+    buffer: SSAValue
+    scope: FuncOp | BlockOp
+    gap: Gap
+    region: Sequence[Side]
+    is_whole: bool
+
+    def shape(self, analyzer: Analyzer) -> list[Lin]:
+        if self.is_whole:
+            return [analyzer.exact(extent) for extent in buffer_shape(self.buffer)]
+        return [side.extent for side in self.region]
+
+    @property
+    def offsets(self) -> list[Lin]:
+        """Where in the buffer element 0 of the copy is."""
+        return [Lin() if self.is_whole else side.low for side in self.region]
+
+    def axes(self, analyzer: Analyzer) -> list[CopyAxis]:
+        shape = self.shape(analyzer)
+        starts = [side.low if self.is_whole else Lin() for side in self.region]
+        return [CopyAxis(Lin(), n, s, side.extent) for n, s, side in zip(shape, starts, self.region, strict=True)]
+
+    def in_buffer(self, analyzer: Analyzer) -> Indices:
+        return lambda values: [analyzer.add(o, v) for o, v in zip(self.offsets, values, strict=True)]
+
+    def in_copy(self) -> Indices | None:
+        """The indices in the copy for those in the buffer; None if they are the same."""
+        if not any(offset.terms or offset.const for offset in self.offsets):
+            return None
+        analyzer = Analyzer(through_lets=False)
+        return lambda indices: [analyzer.sub(i, o) for i, o in zip(indices, self.offsets, strict=True)]
+
+    def make(self, analyzer: Analyzer, storage_scope: str) -> SSAValue:
+        """Declare the copy."""
+        func = function_of(self.gap.outer) if not isinstance(self.scope, FuncOp) else self.scope
+        name = fresh_buffer_name(func, f"{buffer_name(self.buffer)}_{storage_scope}".replace(".", "_"))
+        space = memory_space(storage_scope)
+        return allocate(analyzer, self.scope, name, self.buffer, self.shape(analyzer), space)
+
+    def copy(self, analyzer: Analyzer, copy: SSAValue, storage_scope: str, block: BlockOp, *, into: bool) -> BlockOp:
+        """Make the block that copies: into the copy, or out of it."""
+        name = fresh_block_name(function_of(block), f"{buffer_name(self.buffer)}_{storage_scope}")
+        ends = [(self.buffer, self.in_buffer(analyzer)), (copy, lambda values: values)]
+        source, target = ends if into else ends[::-1]
+        return copy_block(analyzer, self.gap, name, self.axes(analyzer), source, target, index_type(block))
+
+
+# cache_read
+
+
+@applies(CacheReadOp)
+def cache_read(
+    state: State, block: BlockOp | FuncOp, read_buffer_index: int, storage_scope: str, consumer_blocks: list[BlockOp]
+) -> BlockOp:
+    buffer = access_at(block, "read", read_buffer_index).buffer
+    block = require_block(block)
+    scope = Scope(scope_of(block))
+    _require_one_name(scope, buffer)
+    writers = [w for w in scope.writers.get(root_buffer(buffer), ()) if comes_before(w, block)]
+    readers = list(dict.fromkeys(consumer_blocks)) or _readers(scope, block, buffer, writers)
+    for reader in readers:
+        _require_reader(scope, reader, buffer)
+    analyzer = Analyzer(through_lets=False)
+    cache = _find_read(analyzer, scope, buffer, writers, readers)
+    found = [_reads_in(reader, buffer, moves=cache.in_copy() is not None) for reader in readers]
+    with state.changing(readers, among=[cache.gap.outer]) as change:
+        copy = cache.make(analyzer, storage_scope)
+        for accesses in found:
+            redirect(accesses, copy, cache.in_copy())
+        new = cache.copy(analyzer, copy, storage_scope, block, into=True)
+        change.copies_after.append(new)
+    return new
+
+
+def _require_one_name(scope: Scope, buffer: SSAValue) -> None:
+    """ScheduleError if blocks of the scope reach the memory of a buffer by another name too."""
+    root = root_buffer(buffer)
+    for block in scope.blocks:
+        for access in block.accesses:
+            if root_buffer(access.buffer) is root and access.buffer is not buffer:
+                raise ScheduleError(
+                    f"block {block_name(block)} reaches the memory of buffer {buffer_name(buffer)} as "
+                    f"{buffer_name(access.buffer)}, which is not supported yet",
+                    [block],
+                )
+
+
+def _readers(scope: Scope, block: BlockOp, buffer: SSAValue, writers: Sequence[BlockOp]) -> list[BlockOp]:
+    """The blocks that can read the copy that `block` reads: those that do not write, from the last writer in front of
+    `block` to the next one behind it."""
+    if block in writes_of_blocks(scope, buffer):
+        return [block]
+    last = writers[-1] if writers else None
+    others = [w for w in scope.writers.get(root_buffer(buffer), ()) if w not in writers]
+    return [
+        reader
+        for reader in scope.readers[root_buffer(buffer)]
+        if root_buffer(buffer) not in writes_of(reader)
+        and (last is None or comes_before(last, reader))
+        and not any(comes_before(w, reader) for w in others)
+    ]
+
+
+def writes_of_blocks(scope: Scope, buffer: SSAValue) -> list[BlockOp]:
+    """The blocks of a scope that write a buffer."""
+    return scope.writers.get(root_buffer(buffer), [])
+
+
+def _require_reader(scope: Scope, reader: BlockOp | FuncOp, buffer: SSAValue) -> None:
+    reader = require_block(reader)
+    if reader not in scope.blocks:
+        raise ScheduleError(f"consumer block {block_name(reader)} is in another scope", [reader])
+    if root_buffer(buffer) not in reads_of(reader):
+        raise ScheduleError(f"consumer block {block_name(reader)} does not read buffer {buffer_name(buffer)}", [reader])
+
+
+def _reads_in(reader: BlockOp, buffer: SSAValue, *, moves: bool) -> Redirection:
+    """The reads of a block; a view of the buffer counts as one in a block that does not write."""
+    return find_accesses(reader, buffer, stores=root_buffer(buffer) not in writes_of(reader), moves=moves)
+
+
+def _find_read(
+    analyzer: Analyzer, scope: Scope, buffer: SSAValue, writers: Sequence[BlockOp], readers: Sequence[BlockOp]
+) -> _Cache:
+    if not writers:
+        return _input(analyzer, scope.op, buffer)
+    last = writers[-1]
+    outer = deepest_common(last, readers, around=writers)
+    gap = before_first(outer, last, readers)
+    return _region(analyzer, scope.op, buffer, gap, writers)
+
+
+def _input(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue) -> _Cache:
+    """Of a buffer that nothing in the scope writes: what a block says it reads, or all of it."""
+    gap = scope_start(scope)
+    shape = buffer_shape(buffer)
+    whole = shape_sides(analyzer, shape)
+    accesses = side_accesses(scope, "read") if isinstance(scope, BlockOp) else []
+    boxes = [written_box(analyzer, access) for access in accesses if access.buffer is buffer]
+    region = required_region(analyzer, boxes, gap.is_fixed, whole) if boxes else whole
+    if isinstance(region, str):
+        region = whole
+    return _Cache(
+        buffer, scope, gap, [s.within(analyzer, w) for s, w in zip(region, whole, strict=True)], is_whole=not boxes
+    )
+
+
+def _region(
+    analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue, gap: Gap, writers: Sequence[BlockOp]
+) -> _Cache:
+    """What some blocks write each time the region of the gap runs."""
+    shape = buffer_shape(buffer)
+    whole = shape_sides(analyzer, shape)
+    accesses = [a for w in writers for a in side_accesses(w, "write") if a.buffer is buffer]
+    boxes = [access_box(analyzer, access, gap.outer) for access in accesses]
+    region = required_region(analyzer, boxes, gap.is_fixed, whole)
+    assert not isinstance(region, str), "a shape is given, so there is a region"
+    region = [s.within(analyzer, w) for s, w in zip(region, whole, strict=True)]
+    reason = why_not_covered(analyzer, boxes, [_box(region)], gap.is_fixed, whole)
+    if reason is not None and all(box.is_exact for box in boxes) and "as far as is known" not in reason:
+        names = ", ".join(block_name(writer) for writer in writers)
+        raise ScheduleError(
+            f"the copy would read elements of buffer {buffer_name(buffer)} that block {names} does not write: {reason}",
+            writers,
+        )
+    is_whole = gap.outer is not scope
+    return _Cache(buffer, scope, gap, region, is_whole)
+
+
+def _box(region: Sequence[Side]) -> Box:
+    return Box(tuple((side.low, side.extent) for side in region))
+
+
+# cache_write
+
+
+@applies(CacheWriteOp)
+def cache_write(
+    state: State, block: BlockOp | FuncOp, write_buffer_index: int, storage_scope: str, consumer_blocks: list[BlockOp]
+) -> BlockOp:
+    buffer = access_at(block, "write", write_buffer_index).buffer
+    block = require_block(block)
+    scope = Scope(scope_of(block))
+    _require_one_name(scope, buffer)
+    readers = list(dict.fromkeys(consumer_blocks))
+    for reader in readers:
+        _require_reader(scope, reader, buffer)
+    analyzer = Analyzer(through_lets=False)
+    cache = _find_write(analyzer, scope, buffer, block, readers)
+    moves = cache.in_copy() is not None
+    reads_old = root_buffer(buffer) in reads_of(block)
+    found = [find_accesses(block, buffer, loads=not reads_old, moves=moves)]
+    found += [_reads_in(reader, buffer, moves=moves) for reader in readers if reader is not block]
+    with state.changing([block, *readers], among=[cache.gap.outer]) as change:
+        copy = cache.make(analyzer, storage_scope)
+        for accesses in found:
+            redirect(accesses, copy, cache.in_copy())
+        new = cache.copy(analyzer, copy, storage_scope, block, into=False)
+        change.copies_after.append(new)
+    return new
+
+
+def _find_write(
+    analyzer: Analyzer, scope: Scope, buffer: SSAValue, block: BlockOp, readers: Sequence[BlockOp]
+) -> _Cache:
+    root = root_buffer(buffer)
+    users = [*scope.readers.get(root, ()), *scope.writers.get(root, ())]
+    behind = [user for user in users if user not in readers and comes_before(block, user)]
+    if behind:
+        gap = before_first(deepest_common(block, behind), block, behind)
+    else:
+        gap = Gap(scope.op, scope.op.body.block, None)
+    return _region(analyzer, scope.op, buffer, gap, [block])

@@ -1,0 +1,139 @@
+"""Blocks inlined into those that read what they write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from ...analysis.index import Analyzer, Lin, export
+from ...analysis.names import block_name, buffer_name
+from ...analysis.scopes import between, child_towards, scope_of
+from ...core.errors import ScheduleError
+from ...dialects.schedule import ComputeInlineOp
+from ...dialects.tir import BlockOp, LoadOp, StoreOp, TirBuilder
+from ...dialects.tir.tree import erase_if_dead
+from ..handles import BlockLike
+from ..recorder import Recorder
+from ..rewriting.copying import Copier, require_lasting
+from ..rewriting.elementwise import (
+    blocks_using,
+    element_stores,
+    element_text,
+    erase_block,
+    erase_buffer,
+    require_loads,
+    require_temporary,
+    solve,
+)
+from ..rewriting.nest import builder_before, erase_accesses, renew_accesses, simplify_accesses
+from ..state import State, applies
+
+
+class InlinePrimitives(Recorder):
+    """The primitive that moves a block into its consumers."""
+
+    def compute_inline(self, block: BlockLike) -> None:
+        """Compute what a block computes wherever it is read, and drop the block and its buffer.
+
+            for i in range(8):                          for i in range(8):
+                with T.block("B"):                          with T.block("D"):
+                    vi = T.axis.spatial(8, i)                   vi = T.axis.spatial(8, i)
+                    B[vi] = A[vi] * 2.0           ->            D[vi] = A[7 - vi] * 2.0 + 1.0
+            for i in range(8):
+                with T.block("D"):
+                    vi = T.axis.spatial(8, i)
+                    D[vi] = B[7 - vi] + 1.0
+
+        block: stores one element, of one or more buffers, in each instance; each index can be read backwards, to the
+        axes that the value depends on. Its buffers are allocated in its scope and only loaded from elsewhere.
+        Legal if what the block reads is the same wherever its values are read, and if they are not read where it has
+        not written them. ScheduleError if the block is not of this kind, or with two instances that conflict.
+        """
+        self.record(ComputeInlineOp, block=self._block(block))
+
+
+@applies(ComputeInlineOp)
+def compute_inline(state: State, block: BlockOp) -> None:
+    stores = element_stores(block)
+    by_buffer = {store.buffer: store for store in stores}
+    if len(by_buffer) < len(stores):
+        twice = next(buffer_name(store.buffer) for store in stores if by_buffer[store.buffer] is not store)
+        raise ScheduleError(
+            f"block {block_name(block)} stores twice to buffer {twice}, expected one store to each buffer", [block]
+        )
+    loads: list[LoadOp] = []
+    for store in stores:
+        alloc = require_temporary(block, store.buffer)
+        loads += require_loads(block, store.buffer)
+        require_lasting(block, alloc)
+        _inverse(Analyzer(), block, store, [Lin() for _ in store.indices])
+    readers = dict.fromkeys(_reader(block, load) for load in loads)
+    with state.changing([block, *readers]) as change:
+        change.copies_before.append(block)
+        _inline(block, by_buffer)
+
+
+def _reader(block: BlockOp, load: LoadOp) -> Operation:
+    """The statement of the scope of `block` that a load is in: a block, or else a loop or branch."""
+    scope = scope_of(block)
+    path = [*between(load, scope), load]
+    return next((op for op in path if isinstance(op, BlockOp)), child_towards(scope, load))
+
+
+def _inline(block: BlockOp, stores: Mapping[SSAValue, StoreOp]) -> None:
+    touched = blocks_using(stores) - {block}
+    erase_accesses([*touched, block])
+    for buffer, store in stores.items():
+        for load in [use.operation for use in buffer.uses]:
+            if isinstance(load, LoadOp):
+                _replace(block, store, load)
+    erase_block(block)
+    for buffer in stores:
+        erase_buffer(buffer)
+    renew_accesses([*touched])
+
+
+def _replace(block: BlockOp, store: StoreOp, load: LoadOp) -> None:
+    """Compute what is stored where it is loaded."""
+    analyzer = Analyzer()
+    with analyzer.inside(load):
+        axes = _inverse(analyzer, block, store, [analyzer.exact(index) for index in load.indices])
+
+        def replace(builder: TirBuilder, value: SSAValue) -> SSAValue | None:
+            return export(analyzer, axes[value], builder, value.type) if value in axes else None
+
+        copier = Copier(block, replace)
+        load.result.replace_all_uses_with(copier.value(builder_before(load), store.value))
+    erase_if_dead(load.result)
+    simplify_accesses(copier.loads)
+
+
+def _inverse(analyzer: Analyzer, block: BlockOp, store: StoreOp, element: Sequence[Lin]) -> dict[SSAValue, Lin]:
+    """The axes that a store and its value depend on, when it stores to an element. ScheduleError if the element does
+    not tell."""
+    indices = [analyzer.exact(index) for index in store.indices]
+    axes = solve(analyzer, block, _axes_of(block, store), indices, element)
+    if isinstance(axes, str):
+        raise ScheduleError(
+            f"block {block_name(block)} stores to {element_text(store)}, which does not tell its axes: {axes}",
+            [block],
+        )
+    return axes
+
+
+def _axes_of(block: BlockOp, store: StoreOp) -> set[SSAValue]:
+    """The axes that a store depends on: what it stores and where, not whether it does."""
+    found: set[SSAValue] = set()
+    seen: set[SSAValue] = set()
+    todo = list(store.operands)
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value in block.variables:
+            found.add(value)
+        elif isinstance(value.owner, Operation) and block.is_ancestor(value.owner):
+            todo += [operand for inner in value.owner.walk() for operand in inner.operands]
+    return found

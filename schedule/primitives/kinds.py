@@ -1,0 +1,181 @@
+"""How the iterations of a loop run: at the same time, as lanes, written out, as threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation, SSAValue
+
+from ...analysis.names import loop_name
+from ...analysis.scopes import ancestors
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, team_of, thread_axes_of
+from ...analysis.threads.memories import memory_of
+from ...core.diagnostics import did_you_mean
+from ...core.errors import ScheduleError
+from ...dialects.schedule import BindOp, ParallelOp, UnrollOp, VectorizeOp
+from ...dialects.tir import ForOp, LoadOp, StoreOp
+from ..concurrency import require_independent
+from ..handles import LoopRV
+from ..legality import scope_of_team
+from ..recorder import Recorder
+from ..state import State, applies
+
+BOUND_TO = (*BLOCK_AXES, *THREAD_AXES, "vthread", "vthread.x", "vthread.y", "vthread.z")
+"""What a loop can be bound to: blocks of a grid, threads of a block, and threads that one thread plays in turn."""
+
+
+class KindPrimitives(Recorder):
+    """Primitives that say how the iterations of a loop run.
+
+    A loop that has a kind already gets the new one; its annotations stay.
+    """
+
+    def parallel(self, loop: LoopRV) -> None:
+        """Let the iterations of a loop run at the same time, on several threads of a CPU.
+
+            for i in range(128):                for i in T.parallel(128):
+                with T.block("B"):       ->         with T.block("B"):
+
+        Legal if no iteration touches an element that another one writes. A buffer that is allocated outside of the loop
+        and used in it alone does not count, if each iteration reads only what it has written there itself: each then
+        has a buffer of its own. ScheduleError with two iterations that conflict if not.
+        """
+        self.record(ParallelOp, loop=loop)
+
+    def vectorize(self, loop: LoopRV) -> None:
+        """Let the iterations of a loop run as the lanes of vectors.
+
+            for i_1 in range(8):                for i_1 in T.vectorized(8):
+                with T.block("B"):       ->         with T.block("B"):
+
+        Conditions are those of `parallel`. Loops inside, and an extent that is not known, are allowed, as in TVM; how
+        many lanes the machine has is not asked here. Until a pass makes vectors of it, such a loop runs in order.
+        """
+        self.record(VectorizeOp, loop=loop)
+
+    def unroll(self, loop: LoopRV) -> None:
+        """Write out the iterations of a loop one after the other, when the program is lowered.
+
+            for k in range(4):                  for k in T.unroll(4):
+                with T.block("B"):       ->         with T.block("B"):
+
+        Always legal: the iterations keep their order.
+        """
+        self.record(UnrollOp, loop=loop)
+
+    def bind(self, loop: LoopRV, thread_axis: str) -> None:
+        """Let each iteration of a loop be one thread of a GPU, or one block of threads.
+
+            for i in range(128):                for i in T.thread_binding(128, thread="blockIdx.x"):
+                with T.block("B"):       ->         with T.block("B"):
+
+        thread_axis: blockIdx.x, .y, .z; threadIdx.x, .y, .z; vthread, vthread.x, .y, .z.
+        Conditions are those of `parallel`; besides, the threads of one block (threadIdx) may contribute to one
+        reduction together. Inside of one kernel (the outermost loop that is bound to blocks or threads), a loop bound
+        to an axis has no other one around it that is bound to the same axis, and known extents of loops bound to it
+        agree. ScheduleError if not so.
+        """
+        self.record(BindOp, loop=loop, thread_axis=thread_axis)
+
+
+@applies(ParallelOp)
+def parallel(state: State, loop: ForOp) -> None:
+    _set_kind(state, loop, "parallel")
+
+
+@applies(VectorizeOp)
+def vectorize(state: State, loop: ForOp) -> None:
+    _set_kind(state, loop, "vectorized")
+
+
+@applies(UnrollOp)
+def unroll(state: State, loop: ForOp) -> None:
+    with state.changing(check=False):
+        _become(loop, "unrolled")
+
+
+@applies(BindOp)
+def bind(state: State, loop: ForOp, thread_axis: str) -> None:
+    if thread_axis not in BOUND_TO:
+        hint = did_you_mean(str(thread_axis), BOUND_TO)
+        raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(BOUND_TO)})", [loop])
+    _check_axis(loop, thread_axis)
+    shares = any(other.is_ancestor(loop) or loop.is_ancestor(other) for other in _bound(_kernel(loop), thread_axis))
+    divided = _divided_memories(loop, thread_axis)
+    if not shares and not divided:
+        _set_kind(state, loop, "thread_binding", thread_axis)
+        return
+    if not shares and state.checked:
+        require_independent(loop, "thread_binding", thread_axis)
+    team = team_of(loop)
+    moved = _users(divided) if divided else [loop]
+    with state.changing(moved, among=[scope_of_team(loop if team is None else team)]):
+        _become(loop, "thread_binding", thread_axis)
+
+
+def _set_kind(state: State, loop: ForOp, kind: str, thread: str | None = None) -> None:
+    if state.checked:
+        require_independent(loop, kind, thread)
+    with state.changing(check=False):
+        _become(loop, kind, thread)
+
+
+def _become(loop: ForOp, kind: str, thread: str | None = None) -> None:
+    loop.kind = StringAttr(kind)
+    loop.thread = None if thread is None else StringAttr(thread)
+
+
+# Thread axes
+
+
+def _divided_memories(loop: ForOp, axis: str) -> list[SSAValue]:
+    """The memory that is used outside of a loop too and becomes memory of each thread when the loop is bound."""
+    memories = {memory_of(op.buffer) for op in loop.walk() if isinstance(op, LoadOp | StoreOp)}
+    shared = [m for m in memories if m is not None and not all(loop.is_ancestor(use.operation) for use in m.uses)]
+    before, kind, thread = [thread_axes_of(m) for m in shared], loop.kind, loop.thread
+    _become(loop, "thread_binding", axis)
+    after = [thread_axes_of(m) for m in shared]
+    loop.kind, loop.thread = kind, thread
+    return [memory for memory, old, new in zip(shared, before, after, strict=True) if old != new]
+
+
+def _users(memories: Sequence[SSAValue]) -> list[Operation]:
+    """What uses some memories, as statements of the scope in which all of them are allocated or seen."""
+    scopes = [owner.parent_op() for memory in memories if isinstance(owner := memory.owner, Operation)]
+    scope = next(s for s in scopes if s is not None and all(t is not None and s.is_ancestor(t) for t in scopes))
+    users = [op for memory in memories for use in memory.uses for op in (use.operation, *ancestors(use.operation))]
+    return list(dict.fromkeys(op for op in users if op.parent_op() is scope))
+
+
+def _check_axis(loop: ForOp, axis: str) -> None:
+    """ScheduleError if the loops of the kernel that are bound to an axis already do not go together with `loop`."""
+    for other in _bound(_kernel(loop), axis):
+        if other is loop:
+            continue
+        if axis not in THREAD_AXES and (other.is_ancestor(loop) or loop.is_ancestor(other)):
+            raise ScheduleError(
+                f"loop {loop_name(other)} is bound to {axis} already: the two loops would have the same number in each "
+                "thread, and not run each combination",
+                {loop: "to be bound too", other: ""},
+            )
+        extents = loop.mixed_bounds[1], other.mixed_bounds[1]
+        if all(isinstance(extent, int) for extent in extents) and extents[0] != extents[1]:
+            raise ScheduleError(
+                f"loop {loop_name(other)} of the same kernel is bound to {axis} already with extent {extents[1]}, "
+                f"expected that of loop {loop_name(loop)}, {extents[0]}",
+                {loop: f"extent {extents[0]}", other: f"extent {extents[1]}"},
+            )
+
+
+def _kernel(loop: ForOp) -> ForOp:
+    """The outermost loop around `loop` that is bound to threads, or `loop` itself."""
+    around = [op for op in ancestors(loop) if isinstance(op, ForOp) and op.thread is not None]
+    return around[-1] if around else loop
+
+
+def _bound(kernel: ForOp, axis: str) -> Iterator[ForOp]:
+    """The loops of a kernel that are bound to an axis."""
+    for op in kernel.walk():
+        if isinstance(op, ForOp) and op.thread is not None and op.thread.data == axis:
+            yield op

@@ -1,0 +1,308 @@
+"""Buffers laid out anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType, NoneAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import Rewriter
+
+from ...analysis.index import Analyzer, Lin, type_range
+from ...analysis.iter_map import Domain, IterVar, lin_text, why_not_injective, why_not_onto
+from ...analysis.names import buffer_name
+from ...analysis.regions.access_regions import buffer_shape
+from ...analysis.regions.relax import Relaxer
+from ...analysis.scopes import all_blocks
+from ...core.errors import ScheduleError
+from ...dialects.schedule import TransformLayoutOp
+from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, CallOp, FuncOp, LoadOp, MatchBufferOp, StoreOp, SymbolOp
+from ...dialects.tir.buffers import buffer_type
+from ...dialects.tir.static import set_operands
+from ...dialects.tir.tree import erase_if_dead, treeify
+from ..handles import BlockLike
+from ..recorder import Recorder
+from ..rewriting.copies import access_at, require_block, set_indices, type_of
+from ..rewriting.index_maps import IndexMap, apply_map, index_map_attr, map_bounds, pad_number
+from ..rewriting.layout_padding import add_padding_block, plan_padding, rewrite_writers, wrap_stores
+from ..rewriting.nest import builder_before, function_of, make_loop, number, renew_accesses
+from ..state import State, applies
+from .reindex import SidedBuffer, buffer_side
+
+
+class LayoutPrimitives(Recorder):
+    """Primitives that change where the elements of a buffer are."""
+
+    def transform_layout(
+        self,
+        block: BlockLike,
+        buffer: SidedBuffer,
+        index_map: IndexMap,
+        pad_value: Any = None,
+        *,
+        axis_separators: Sequence[int] | None = None,
+        assume_injective_transform: bool = False,
+    ) -> None:
+        """Lay out a buffer anew: what was at `index` is at `index_map(index)`, everywhere in the function.
+
+            B = T.alloc_buffer((8, 16))                  B = T.alloc_buffer((8, 4, 4))
+            ...                                   ->     ...
+            B[vi, vj] = A[vi, vj]                        B[vi, vj // 4, vj % 4] = A[vi, vj]
+
+        block: reads or writes the buffer.  buffer: ("read", number), ("write", number), or its name.  index_map: a
+        function of one index per dimension that gives a tuple of indices, with +, -, and //, % and * by numbers.
+        pad_value: what elements hold that the map gives no index, a number; None: nothing in particular, and nobody
+        reads them. Where the one block that writes the buffer goes through it in order, it writes them too; else a
+        block of their own does. Those of a parameter that is only read are assumed to hold it.  axis_separators: not
+        supported yet.  assume_injective_transform: accepted as TVM does; whether the map is injective is known.
+
+        A parameter gets another shape: whoever calls the function has to lay it out so. Legal if different elements
+        stay different. ScheduleError with two that would not, or if the buffer is used otherwise than element by
+        element.
+        """
+        if axis_separators:
+            raise ScheduleError("axis_separators are not supported yet")
+        handle = self._block(block)
+        target = self._target(handle)
+        if not isinstance(target, BlockOp | FuncOp):
+            raise ScheduleError("expected a block")
+        side, index = buffer_side(target, buffer)
+        rank = len(buffer_shape(access_at(target, side, index).buffer))
+        self.record(
+            TransformLayoutOp,
+            block=handle,
+            buffer_side=side,
+            buffer_index=index,
+            index_map=index_map_attr(index_map, rank),
+            pad_value=pad_number(pad_value, rank),
+            assume_injective_transform=assume_injective_transform,
+        )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A new layout of a buffer.
+
+    indices: what stands for the old indices, and `sums` for the new ones in terms of these.  old, new: the shapes.
+    why_padded: None if every element of the new shape is one of the old; else one that is not.
+    """
+
+    map: AffineMap
+    indices: Sequence[BlockArgument]
+    sums: Sequence[Lin]
+    old: Sequence[Lin]
+    new: Sequence[Lin]
+    why_padded: str | None
+
+    @property
+    def domain(self) -> Domain:
+        return index_domain(self.indices, self.old)
+
+
+def index_domain(indices: Sequence[BlockArgument], shape: Sequence[Lin]) -> Domain:
+    """All indices of a shape."""
+    return Domain(tuple(IterVar(index, Lin(), extent) for index, extent in zip(indices, shape, strict=True)))
+
+
+def new_layout(
+    analyzer: Analyzer,
+    index_map: AffineMap,
+    shape: Sequence[Lin],
+    types: Sequence[Attribute],
+    *,
+    whole_remainders: bool = False,
+) -> Layout:
+    """What an index map makes of a shape, or of the domains of axes.
+
+    types: of the indices.  whole_remainders: a remainder has room for all numbers below its divisor.
+    ScheduleError if two indices get the same place, or one gets a negative one.
+    """
+    indices = tuple(
+        _index(analyzer, n, extent, type) for n, (extent, type) in enumerate(zip(shape, types, strict=True))
+    )
+    domain = index_domain(indices, shape)
+    with analyzer.assumptions():
+        for index, extent in zip(indices, shape, strict=True):
+            analyzer.assume_not_negative(Lin.of(index))
+            analyzer.assume_not_negative(extent - 1 - Lin.of(index))
+        sums = apply_map(analyzer, index_map, [Lin.of(index) for index in indices])
+    new = [
+        _extent(analyzer, result, total, indices, shape) for result, total in zip(index_map.results, sums, strict=True)
+    ]
+    names = [f"dimension {n}" for n in range(len(sums))]
+    reason = why_not_injective(analyzer, domain, sums, names)
+    if reason is not None:
+        raise ScheduleError(f"the index map puts different indices in the same place: {reason}")
+    padded = why_not_onto(analyzer, domain, sums, [(Lin(), extent) for extent in new], names)
+    return Layout(index_map, indices, sums, shape, new, padded)
+
+
+def _index(analyzer: Analyzer, n: int, extent: Lin, type: Attribute) -> BlockArgument:
+    """A variable that runs below an extent, in no program."""
+    known = analyzer.constant(extent)
+    return make_loop(f"i{n}", 0, type_range(type)[1] if known is None else known, type).variable
+
+
+def _extent(
+    analyzer: Analyzer, result: AffineExpr | None, total: Lin, indices: Sequence[SSAValue], shape: Sequence[Lin]
+) -> Lin:
+    """One more than the greatest number that a sum of indices is, or that `result` is by what it is written as."""
+    if result is not None:
+        low, high = map_bounds(analyzer, result, shape)
+        if analyzer.is_provably("ge", low, 0):
+            return analyzer.combine(high + 1)
+    ranges = {index: (Lin(), extent - 1) for index, extent in zip(indices, shape, strict=True)}
+    ends = Relaxer(analyzer, lambda value: value not in indices, ranges).ends(total)
+    if ends is None or not analyzer.is_provably("ge", ends[0], 0):
+        text = lin_text(total)
+        start = "an unknown number" if ends is None else lin_text(ends[0])
+        raise ScheduleError(
+            f"the index map gives {text}, which starts at {start}, expected indices that are not negative"
+        )
+    return analyzer.combine(ends[1] + 1)
+
+
+# transform_layout
+
+
+@applies(TransformLayoutOp)
+def transform_layout(
+    state: State,
+    block: BlockOp | FuncOp,
+    buffer_side: str,
+    buffer_index: int,
+    index_map: AffineMapAttr,
+    pad_value: int | float | None,
+    assume_injective_transform: bool,
+) -> None:
+    buffer = access_at(block, buffer_side, buffer_index).buffer
+    func = function_of(require_block(block))
+    _check_buffer(state, func, buffer)
+    analyzer = Analyzer(through_lets=False)
+    shape = [analyzer.exact(extent) for extent in buffer_shape(buffer)]
+    layout = new_layout(analyzer, index_map.data, shape, [type_of(extent) for extent in shape], whole_remainders=True)
+    if isinstance(buffer.owner, MatchBufferOp):
+        _check_symbols(buffer.owner, layout.new)
+    padding = None
+    if pad_value is not None and layout.why_padded is not None:
+        padding = plan_padding(func, buffer, layout, pad_value)
+    with state.changing(check=False):
+        if padding is not None:
+            rewrite_writers(padding, layout)
+        new = _relocate(buffer, layout)
+        if padding is not None and pad_value is not None and padding.sequential:
+            wrap_stores(padding, layout, new, pad_value)
+        elif padding is not None and pad_value is not None and padding.writers:
+            add_padding_block(func, padding, layout, new, pad_value)
+        renew_accesses(b for b in all_blocks(func) if any(access.buffer is new for access in b.accesses))
+        if any(not isinstance(extent, int) for extent in buffer_shape(new)):
+            treeify(func)  # the sizes from before may be part of several now
+
+
+def _relocate(buffer: SSAValue, layout: Layout) -> SSAValue:
+    """Give a buffer its new shape, and every access to it its new indices; boxes stay to be written anew."""
+    moved = _moved(layout.map, buffer)
+    new = _retype(Analyzer(through_lets=False), buffer, layout.new)
+    analyzer = Analyzer(through_lets=False)
+    for op, indices in moved:
+        set_indices(analyzer, op, indices)
+    return new
+
+
+def _check_buffer(state: State, func: FuncOp, buffer: SSAValue) -> None:
+    """ScheduleError unless all that is done with a buffer is to load and to store elements of it, one by one."""
+    name = buffer_name(buffer)
+    is_parameter = isinstance(buffer, BlockArgument) or isinstance(buffer.owner, MatchBufferOp)
+    if not is_parameter and not isinstance(buffer.owner, AllocBufferOp):
+        raise ScheduleError(
+            f"buffer {name} looks at memory that has another name ({cast(Operation, buffer.owner).name}), whose layout "
+            "cannot be changed"
+        )
+    if not isinstance(cast("MemRefType[Attribute]", buffer.type).layout, NoneAttr):
+        raise ScheduleError(f"buffer {name} has strides or an offset, expected a compact one")
+    for use in buffer.uses:
+        op = use.operation
+        if not isinstance(op, LoadOp | StoreOp | AccessOp):
+            raise ScheduleError(
+                f"buffer {name} is used otherwise than to load and store elements ({op.name}), which is not "
+                "supported yet",
+                [_statement(op)],
+            )
+        if not isinstance(op, AccessOp) and any(not _is_scalar(index) for index in op.indices):
+            raise ScheduleError(
+                f"buffer {name} is accessed by vectors of elements; transform its layout before", [_statement(op)]
+            )
+    if is_parameter:
+        for other in state.module.walk():
+            if isinstance(other, CallOp) and other.callee.root_reference == func.sym_name:
+                raise ScheduleError(
+                    f"buffer {name} is a parameter of function {func.sym_name.data!r}, which another function calls",
+                    [other],
+                )
+
+
+def _is_scalar(index: SSAValue) -> bool:
+    return index.type.name == "integer_type"
+
+
+def _statement(op: Operation) -> Operation:
+    """The block that an op is in, or the op."""
+    parent: Operation | None = op
+    while parent is not None and not isinstance(parent, BlockOp):
+        parent = parent.parent_op()
+    return op if parent is None else parent
+
+
+def _check_symbols(op: MatchBufferOp, shape: Sequence[Lin]) -> None:
+    """ScheduleError if a size would no longer be found out from any argument."""
+    kept = {extent.atom for extent in shape}
+    for dim in op.dims:
+        if not isinstance(dim.owner, SymbolOp) or dim in kept:
+            continue
+        others = (use.operation for use in dim.uses if use.operation is not op)
+        if not any(isinstance(other, MatchBufferOp) and dim in other.operands for other in others):
+            raise ScheduleError(
+                f"size {dim.owner.var_name.data} is known from the shape of parameter {op.buffer_name.data} alone, and "
+                "would not be one of its extents any more"
+            )
+
+
+def _moved(index_map: AffineMap, buffer: SSAValue) -> list[tuple[Operation, list[Lin]]]:
+    """The loads, stores and accesses of a buffer with their new indices; boxes only where they stand."""
+    analyzer = Analyzer(through_lets=False)
+    found: list[tuple[Operation, list[Lin]]] = []
+    for op in dict.fromkeys(use.operation for use in buffer.uses):
+        match op:
+            case LoadOp() | StoreOp():
+                old = [analyzer.exact(index) for index in op.indices]
+            case AccessOp():
+                old = [analyzer.exact(low) for low, _ in op.region]
+            case _:
+                continue
+        found.append((op, apply_map(analyzer, index_map, old)))
+    return found
+
+
+def _retype(analyzer: Analyzer, buffer: SSAValue, shape: Sequence[Lin]) -> SSAValue:
+    """Give a buffer another shape, where it is declared."""
+    old = cast("MemRefType[Attribute]", buffer.type)
+    owner = buffer.owner
+    if isinstance(owner, Block):
+        dims = [analyzer.constant(extent) for extent in shape]
+        return Rewriter.replace_value_with_new_type(
+            buffer, buffer_type(old.element_type, [cast(int, d) for d in dims], space=old.memory_space)
+        )
+    assert isinstance(owner, AllocBufferOp | MatchBufferOp)
+    builder = builder_before(owner)
+    mixed = [number(analyzer, extent, builder, type_of(extent)) for extent in shape]
+    head = [[owner.source]] if isinstance(owner, MatchBufferOp) else []
+    dims, old_dims = [d for d in mixed if isinstance(d, SSAValue)], list(owner.dims)
+    set_operands(owner, [*head, dims, owner.strides, owner.offset])
+    for value in old_dims:
+        erase_if_dead(value)
+    return Rewriter.replace_value_with_new_type(
+        owner.buffer, buffer_type(old.element_type, mixed, space=old.memory_space)
+    )

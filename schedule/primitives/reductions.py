@@ -1,0 +1,96 @@
+"""Reductions taken apart: the init as a block of its own, and reductions in two steps."""
+
+from __future__ import annotations
+
+from ...analysis.names import block_name, fresh_block_name, loop_name
+from ...analysis.scopes import loops_around
+from ...core.errors import ScheduleError
+from ...dialects.schedule import DecomposeReductionOp, RfactorOp
+from ...dialects.tir import BlockOp, ForOp, FuncOp
+from ..handles import BlockLike, BlockRV, LoopRV
+from ..recorder import Recorder
+from ..rewriting.init_nests import plan_init, take_out_init
+from ..rewriting.nest import function_of, rename
+from ..rewriting.rfactor import rfactor_reduction
+from ..state import Place, State, applies
+
+
+class ReductionPrimitives(Recorder):
+    """Primitives that take the steps of a reduction apart."""
+
+    def decompose_reduction(self, block: BlockLike, loop: LoopRV) -> BlockRV:
+        """Make the init of a reduction a block of its own, in front of a loop.
+
+            for i, j, k in T.grid(16, 8, 4):            for i in range(16):
+                with T.block("C"):                          for j_init in range(8):
+                    vi, vj, vk = ...                            with T.block("C_init"):
+                    with T.init():                                  vi, vj = ...remap("SS", [i, j_init])
+                        C[vi, vj] = 0.0             ->              C[vi, vj] = 0.0
+                    C[vi, vj] = C[vi, vj] + ...             for j, k in T.grid(8, 4):
+                                                                with T.block("C_update"):
+                                                                    vi, vj, vk = ...
+                                                                    C[vi, vj] = C[vi, vj] + ...
+
+        block: has an init; several buffers may be initialised in it. It stays the same block, called `NAME_update`.
+        loop: around the block. What is inside of it and chooses an element to initialise is there again as a loop in
+        front of it.
+        Returns the new block, called `NAME_init`.
+        Legal where nobody sees the difference: if `loop` is outside of all loops that are reduced along, and nothing
+        between reads or writes the elements. ScheduleError with two instances that conflict if not.
+        """
+        return self.record(DecomposeReductionOp, block=self._block(block), loop=loop)[0]
+
+    def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
+        """Reduce in two steps: along all other loops first, for each iteration of `loop` apart, and then along that.
+
+            for i, k_0, k_1 in T.grid(8, 4, 16):        S_rf = T.alloc_buffer((4, 8))
+                with T.block("S"):                      for i, k_0, k_1 in T.grid(8, 4, 16):
+                    vi = T.axis.spatial(8, i)               with T.block("S_rf"):
+                    vk = T.axis.reduce(                         vk_0, vi, vk_1 = ...remap("SSR", [k_0, i, k_1])
+                        64, k_0 * 16 + k_1)                     with T.init():
+                    with T.init():                                  S_rf[vk_0, vi] = 0.0
+                        S[vi] = 0.0             ->              S_rf[vk_0, vi] += A[vi, vk_0 * 16 + vk_1]
+                    S[vi] += A[vi, vk]                  for i, k_0 in T.grid(8, 4):
+                                                            with T.block("S"):
+                                                                vk_0, vi = ...remap("RS", [k_0, i])
+                                                                with T.init():
+                                                                    S[vi] = 0.0
+                                                                S[vi] += S_rf[vk_0, vi]
+
+        loop: around one block, a reduction by an operator that is known to be associative and commutative (sums,
+        products, minima, maxima, bitwise; argmax and argmin, and several sums at once); not one that chooses what is
+        written. From the outermost loop that is reduced along, each must be the only statement in the one before.
+        factor_axis: which dimension of the new buffers it becomes; negative ones count from behind.
+        Returns the block of the first step, called `NAME_rf`; the given block does the second, in the loops that are
+        left of those around it.
+        Floats are added in another order, and which of several equal keys an argmax finds may change; else it is always
+        legal. ScheduleError if the block is no such reduction.
+        """
+        return self.record(RfactorOp, loop=loop, factor_axis=factor_axis)[0]
+
+
+@applies(DecomposeReductionOp)
+def decompose_reduction(state: State, block: BlockOp | FuncOp, loop: ForOp | Place) -> BlockOp:
+    if isinstance(block, FuncOp) or not isinstance(loop, ForOp):
+        raise ScheduleError("expected a block that is in a loop, and a loop around it, not the root block")
+    name = block_name(block)
+    if loop not in loops_around(block):
+        raise ScheduleError(
+            f"loop {loop_name(loop)} is not around block {name} in the scope that it is in", {loop: "", block: ""}
+        )
+    plan = plan_init(block, loop)
+    func = function_of(block)
+    around = loop.parent_op()
+    assert around is not None
+    with state.changing([block], among=[around]) as change:
+        init = take_out_init(plan, fresh_block_name(func, f"{name}_init"), lambda name: f"{name}_init").block
+        change.renamed[init] = block
+    rename(block, fresh_block_name(func, f"{name}_update"))
+    return init
+
+
+@applies(RfactorOp)
+def rfactor(state: State, loop: ForOp | Place, factor_axis: int) -> BlockOp:
+    if not isinstance(loop, ForOp):
+        raise ScheduleError("expected a loop")
+    return rfactor_reduction(state, loop, factor_axis)

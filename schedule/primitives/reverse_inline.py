@@ -1,0 +1,323 @@
+"""Blocks inlined into the one that writes what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...analysis.dependence import CyclicCopyError
+from ...analysis.index import Analyzer, Lin, export
+from ...analysis.iter_map import detect, invert, iteration_domain, predicate_constraints, why_not_onto
+from ...analysis.names import block_name, buffer_name
+from ...analysis.scopes import between, binding_sums, comes_before, loops_around, scope_of
+from ...core.dtypes import dtype_of
+from ...core.errors import ScheduleError
+from ...dialects.schedule import ReverseComputeInlineOp
+from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, IfOp, LoadOp, StoreOp, TirBuilder
+from ...dialects.tir.tree import erase_statement
+from ..handles import BlockLike
+from ..recorder import Recorder
+from ..rewriting.copying import Copier, loads_in, outer_values, require_lasting, stores_in
+from ..rewriting.elementwise import (
+    around,
+    blocks_using,
+    body,
+    element_stores,
+    element_text,
+    erase_block,
+    erase_buffer,
+    require_loads,
+    require_temporary,
+    solve,
+)
+from ..rewriting.nest import (
+    add_predicate,
+    builder_before,
+    erase_accesses,
+    renew_accesses,
+    simplify_accesses,
+    simplify_blocks,
+)
+from ..state import State, applies
+
+
+class ReverseInlinePrimitives(Recorder):
+    """The primitive that moves a block into its producer."""
+
+    def reverse_compute_inline(self, block: BlockLike) -> None:
+        """Let the block that writes what a block reads do its work too, and drop the block and the buffer between them.
+
+            for i in range(8):                          for i in range(8):
+                with T.block("C"):                          with T.block("C"):
+                    vi = T.axis.spatial(8, i)                   vi = T.axis.spatial(8, i)
+                    C[vi] = A[vi] * 2.0           ->            D[7 - vi] = A[vi] * 2.0 + 1.0
+            for i in range(8):
+                with T.block("D"):
+                    vi = T.axis.spatial(8, i)
+                    D[vi] = C[7 - vi] + 1.0
+
+        block: in each instance it reads one element of a buffer that another block writes, at an index that tells the
+        instance, and stores what it computes from that (and from other buffers). Nobody else reads the buffer. An
+        instance of the producer for whose element the block does not run does nothing: by its predicate.
+        Legal if what the block reads besides is the same earlier on. ScheduleError if the blocks are not of this kind,
+        for instance as the producer is a reduction; or with two instances that conflict.
+        """
+        self.record(ReverseComputeInlineOp, block=self._block(block))
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of two sums: `ge`, `lt` or `eq`."""
+
+    name: str
+    lhs: Lin
+    rhs: Lin
+
+    def holds(self, analyzer: Analyzer) -> bool:
+        return analyzer.is_provably(self.name, self.lhs, self.rhs)
+
+    def substituted(self, analyzer: Analyzer, values: Mapping[SSAValue, Lin]) -> Condition:
+        return Condition(self.name, *(analyzer.substitute(side, values) for side in (self.lhs, self.rhs)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is inlined into what.
+
+    store: of `producer`, to the buffer that `loads`, of `block`, read.  axes: those of the instance of `block` that
+    reads what `store` stores, and `conditions` under which there is one; in terms of the axes of `producer`.
+    """
+
+    block: BlockOp
+    loads: Sequence[LoadOp]
+    producer: BlockOp
+    store: StoreOp
+    axes: Mapping[SSAValue, Lin]
+    conditions: Sequence[Condition]
+
+
+@applies(ReverseComputeInlineOp)
+def reverse_compute_inline(state: State, block: BlockOp) -> None:
+    element_stores(block)
+    store = _producing_store(block)
+    producer = _writer(store)
+    alloc = require_temporary(producer, store.buffer)
+    loads = require_loads(producer, store.buffer, block)
+    for each in (block, producer):
+        require_lasting(each, alloc)
+    _require_visible(block, producer)
+    plan = Plan(block, loads, producer, store, *_instance(block, loads, store))
+    try:
+        with state.changing([block, producer]) as change:
+            # Both are seen through on both sides: what stays is how the results depend on the inputs.
+            change.copies_before += [block, producer]
+            change.copies_after.append(producer)
+            _reverse_inline(plan)
+    except CyclicCopyError:
+        raise ScheduleError(
+            f"block {block_name(producer)} would read what it has written itself, where block {block_name(block)} "
+            "writes in front of it",
+            [producer, block],
+        ) from None
+
+
+# The producer
+
+
+def _writer(store: StoreOp) -> BlockOp:
+    block = around(store)
+    assert block is not None
+    return block
+
+
+def _producing_store(block: BlockOp) -> StoreOp:
+    """The store to a buffer that `block` reads in a block in front of it; the last one if there are several.
+    ScheduleError if there is none."""
+    found: list[StoreOp] = []
+    reasons: list[ScheduleError] = []
+    for buffer in dict.fromkeys(load.buffer for load in loads_in(block)):
+        try:
+            found.append(_store_to(block, buffer))
+        except ScheduleError as error:
+            reasons.append(error)
+    if not found and not reasons:
+        raise ScheduleError(f"block {block_name(block)} reads no buffer", [block])
+    if not found:
+        raise max(reasons, key=lambda error: len(error.marks))
+    last = found[0]
+    for store in found[1:]:
+        last = store if comes_before(last, store) else last
+    return last
+
+
+def _store_to(block: BlockOp, buffer: SSAValue) -> StoreOp:
+    """The one store to a buffer that `block` reads. ScheduleError if it is not in an elementwise block in front."""
+    name = buffer_name(buffer)
+    if not isinstance(buffer.owner, AllocBufferOp):
+        reason = "which is not allocated in the function, expected one that another block writes"
+        raise ScheduleError(f"block {block_name(block)} reads buffer {name}, {reason}", [block])
+    stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
+    writers = list(dict.fromkeys(around(store) for store in stores))
+    writer = writers[0] if len(writers) == 1 else None
+    if writer is None:
+        raise ScheduleError(f"buffer {name} is written in {len(writers)} places, expected one block", [block])
+    marks = {writer: "writes the buffer", block: ""}
+    title = f"block {block_name(writer)}, which writes buffer {name},"
+    if scope_of(writer) is not scope_of(block) or not comes_before(writer, block):
+        raise ScheduleError(f"{title} is not in front of block {block_name(block)} in the same scope", marks)
+    if writer.init is not None or any(load.buffer is buffer for load in loads_in(writer)):
+        raise ScheduleError(
+            f"{title} reduces: elements are complete only when its last instances have run, expected a block that "
+            "stores each element once",
+            marks,
+        )
+    if len(stores) != 1:
+        raise ScheduleError(f"{title} stores to it {len(stores)} times, expected once", marks)
+    element_stores(writer)
+    return stores[0]
+
+
+def _require_visible(block: BlockOp, producer: BlockOp) -> None:
+    """ScheduleError unless what `block` uses is defined in front of the producer."""
+    for value in outer_values(block):
+        owner = value.owner
+        if isinstance(owner, Operation) and not comes_before(owner, producer):
+            raise ScheduleError(
+                f"block {block_name(block)} uses {value.name_hint or 'a value'}, which is defined behind block "
+                f"{block_name(producer)}",
+                [block, producer],
+            )
+
+
+# Which instance
+
+
+def _instance(
+    block: BlockOp, loads: Sequence[LoadOp], store: StoreOp
+) -> tuple[Mapping[SSAValue, Lin], Sequence[Condition]]:
+    """The axes of the instance of `block` that reads what `store` stores, and when there is one."""
+    analyzer = Analyzer()
+    read = [[analyzer.exact(index) for index in load.indices] for load in loads]
+    texts = sorted(set(map(element_text, loads)))
+    if any(indices != read[0] for indices in read):
+        raise ScheduleError(
+            f"block {block_name(block)} reads several elements of buffer {buffer_name(store.buffer)}, "
+            f"{', '.join(texts)}, expected one",
+            [block],
+        )
+    element = [analyzer.exact(index) for index in store.indices]
+    axes = solve(analyzer, block, block.variables, read[0], element)
+    if isinstance(axes, str):
+        raise ScheduleError(
+            f"block {block_name(block)} reads {texts[0]}, which does not tell its instances apart: {axes}", [block]
+        )
+    pairs = zip(read[0], element, strict=True)
+    conditions = [Condition("eq", analyzer.substitute(index, axes), place) for index, place in pairs]
+    for axis, variable in zip(block.axes, block.variables, strict=True):
+        conditions += _inside(axes[variable], analyzer.exact(axis.low), analyzer.exact(axis.extent))
+    conditions += _when_run(analyzer, block, axes)
+    return axes, [c for c in dict.fromkeys(conditions) if not c.holds(analyzer)]
+
+
+def _inside(value: Lin, low: Lin, extent: Lin) -> list[Condition]:
+    return [Condition("ge", value, low), Condition("lt", value, low + extent)]
+
+
+def _at_least_zero(lin: Lin) -> Condition:
+    """`lin >= 0` without minus signs."""
+    more = Lin(0, {atom: k for atom, k in lin.terms.items() if k > 0})
+    less = Lin(0, {atom: -k for atom, k in lin.terms.items() if k < 0})
+    return Condition("ge", more, less - lin.const) if more.terms else Condition("lt", less, Lin(lin.const + 1))
+
+
+def _when_run(analyzer: Analyzer, block: BlockOp, axes: Mapping[SSAValue, Lin]) -> list[Condition]:
+    """When the instance of `block` with some axes runs, besides that these are in their domains."""
+    odd = next((op for op in between(block, scope_of(block)) if not isinstance(op, ForOp)), None)
+    if odd is not None:
+        raise ScheduleError(f"not supported yet: block {block_name(block)} is inside of a {odd.name}", [block])
+    domain = iteration_domain(analyzer, loops_around(block), block.predicate)
+    bindings = binding_sums(analyzer, block)
+    names = [f"axis {axis.name}" for axis in block.axes]
+    box = [(analyzer.exact(axis.low), analyzer.exact(axis.extent)) for axis in block.axes]
+    if why_not_onto(analyzer, domain, bindings, box, names) is None:
+        return []
+    values = [axes[variable] for variable in block.variables]
+    mapping = detect(analyzer, domain, bindings, names)
+    loops = mapping if isinstance(mapping, str) else invert(analyzer, mapping, values)
+    constraints, exact = predicate_constraints(analyzer, block.predicate)
+    if isinstance(loops, str) or not exact or any(variable.step != 1 for variable in domain.variables):
+        reason = loops if isinstance(loops, str) else "its predicate or a loop is not affine"
+        raise ScheduleError(f"which instances of block {block_name(block)} run is not known: {reason}", [block])
+    pairs = zip(bindings, values, strict=True)
+    conditions = [Condition("eq", analyzer.substitute(binding, loops), value) for binding, value in pairs]
+    for variable in domain.variables:
+        low, extent = (analyzer.substitute(side, loops) for side in (variable.low, variable.extent))
+        conditions += _inside(loops[variable.value], low, extent)
+    return conditions + [_at_least_zero(analyzer.substitute(lin, loops)) for lin in constraints]
+
+
+# Rewriting
+
+
+def _reverse_inline(plan: Plan) -> None:
+    buffer = plan.store.buffer
+    touched = blocks_using([buffer]) - {plan.block}
+    erase_accesses([*touched, plan.block])
+    _write(plan)
+    erase_statement(plan.store)
+    erase_block(plan.block)
+    erase_buffer(buffer)
+    renew_accesses([*touched])
+    simplify_blocks([plan.producer])
+
+
+def _write(plan: Plan) -> None:
+    """Write what the block does with the element that is stored, in front of the store."""
+    analyzer, store, producer = Analyzer(), plan.store, plan.producer
+    loaded = {load.result for load in plan.loads}
+    own = Copier(producer, lambda builder, value: None)
+
+    def replace(builder: TirBuilder, value: SSAValue) -> SSAValue | None:
+        if value in plan.axes:
+            return export(analyzer, plan.axes[value], builder, value.type)
+        return own.value(builder, store.value) if value in loaded else None
+
+    copier = Copier(plan.block, replace)
+    written: list[LoadOp | StoreOp] = []
+
+    def write(builder: TirBuilder, old: StoreOp) -> None:
+        value = copier.value(builder, old.value)
+        written.append(builder.store(value, old.buffer, [copier.value(builder, index) for index in old.indices]))
+
+    alone = store.parent_op() is producer and sum(1 for _ in stores_in(body(producer))) == 1
+    builder = builder_before(store)
+    if plan.conditions and not alone:
+        branch = builder.insert(IfOp(_joint(analyzer, builder, plan.conditions)))
+        builder = TirBuilder(branch.then.block, store.location)
+    copier.statements(builder, body(plan.block), write)
+    simplify_accesses([*copier.loads, *written])
+    if plan.conditions and alone:
+        bound: dict[SSAValue, Lin] = dict(zip(producer.variables, map(analyzer.exact, producer.bindings), strict=True))
+        outside = [condition.substituted(analyzer, bound) for condition in plan.conditions]
+        add_predicate(producer, lambda builder: _joint(analyzer, builder, outside))
+
+
+def _joint(analyzer: Analyzer, builder: TirBuilder, conditions: Iterable[Condition]) -> SSAValue:
+    """The conjunction of some comparisons."""
+    joint: SSAValue | None = None
+    for condition in conditions:
+        type = _type_of(condition)
+        lhs, rhs = (export(analyzer, side, builder, type) for side in (condition.lhs, condition.rhs))
+        comparison = builder.binary(condition.name, lhs, rhs)
+        joint = comparison if joint is None else builder.binary("and", joint, comparison)
+    assert joint is not None
+    return joint
+
+
+def _type_of(condition: Condition) -> Attribute:
+    """The widest type among what a comparison is of."""
+    leaves = [leaf for side in (condition.lhs, condition.rhs) for leaf in side.leaves()]
+    return max((leaf.type for leaf in leaves), key=lambda type: dtype_of(type).bits, default=i32)

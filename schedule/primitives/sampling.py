@@ -1,0 +1,165 @@
+"""Choices drawn at random, each remembered with its decision, so that a trace replays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import comb, prod
+from random import Random
+
+from ...analysis.names import block_name, loop_name
+from ...analysis.scopes import Scope, loops_around, lowest_common_ancestor, scope_of
+from ...core.errors import ScheduleError
+from ...dialects.schedule import SampleCategoricalOp, SampleComputeLocationOp, SamplePerfectTileOp
+from ...dialects.tir import BlockOp, ForOp, FuncOp
+from ..handles import BlockLike, ExprRV, LoopRV
+from ..recorder import Recorder
+from ..state import INLINE, ROOT, Decided, Place, State, applies
+
+_AT_ROOT, _INLINED = -1, -2
+"""Decisions about where a block is computed that are no loop."""
+
+
+class Sampling(Recorder):
+    """Choices. Without a decision it is drawn by the schedule's random numbers (`seed`)."""
+
+    def sample_categorical(
+        self, candidates: Sequence[int], probs: Sequence[float], decision: int | None = None
+    ) -> ExprRV:
+        """One of some integers.
+
+        probs: how probable each candidate is.  decision: the position of the one to take; drawn if None.
+        Returns a number that `split`, `annotate` and others take. ScheduleError if the lists differ in length, a
+        probability is negative, or there is no such position.
+        """
+        return self.record(
+            SampleCategoricalOp, candidates=list(candidates), probs=[float(p) for p in probs], decision=decision
+        )[0]
+
+    def sample_perfect_tile(
+        self, loop: LoopRV, n: int, max_innermost_factor: int = 16, decision: Sequence[int] | None = None
+    ) -> list[ExprRV]:
+        """Factors whose product is the extent of a loop, every such list as probable as any other.
+
+        n: how many.  max_innermost_factor: the greatest that the last one may be.  decision: the factors to take.
+        ScheduleError if the extent is not known, or a decision is not such a list.
+        """
+        return self.record(
+            SamplePerfectTileOp,
+            loop=loop,
+            n=n,
+            max_innermost_factor=max_innermost_factor,
+            decision=None if decision is None else [int(factor) for factor in decision],
+        )
+
+    def sample_compute_location(self, block: BlockLike, decision: int | None = None) -> LoopRV:
+        """A loop around all consumers of a block, for `compute_at`; or where the block is, or nowhere.
+
+        decision: the number of the loop among those around the consumers, outermost 0; -1 for where the block is (then
+        `compute_at` does nothing), -2 for no place (then `compute_at` inlines it). Whether the block may be computed
+        there is checked when it is moved. ScheduleError if there is no such loop.
+        """
+        return self.record(SampleComputeLocationOp, block=self._block(block), decision=decision)[0]
+
+
+@applies(SampleCategoricalOp)
+def sample_categorical(state: State, candidates: list[int], probs: list[float], decision: int | None) -> Decided:
+    if not candidates or len(candidates) != len(probs):
+        raise ScheduleError(f"{len(candidates)} candidates and {len(probs)} probabilities, expected one for each")
+    if min(probs) < 0 or sum(probs) <= 0:
+        raise ScheduleError(f"probabilities {probs}: expected numbers that are not negative, some of them positive")
+    if decision is None:
+        decision = state.random.choices(range(len(candidates)), probs)[0]
+    if not 0 <= decision < len(candidates):
+        raise ScheduleError(f"decision {decision}: expected a position from 0 to {len(candidates) - 1}")
+    return Decided([candidates[decision]], decision)
+
+
+@applies(SamplePerfectTileOp)
+def sample_perfect_tile(
+    state: State, loop: ForOp, n: int, max_innermost_factor: int, decision: list[int] | None
+) -> Decided:
+    extent = loop.mixed_bounds[1]
+    if not isinstance(extent, int):
+        raise ScheduleError(f"the extent of loop {loop_name(loop)} is not a known number", [loop])
+    if n < 1 or max_innermost_factor < 1:
+        raise ScheduleError(f"n = {n}, max_innermost_factor = {max_innermost_factor}: expected positive numbers")
+    if decision is None:
+        decision = draw_tiles(state.random, extent, n, max_innermost_factor)
+    fine = len(decision) == n and prod(decision) == extent and decision[-1] <= max_innermost_factor
+    if not fine or min(decision) < 1:
+        raise ScheduleError(
+            f"decision {decision}: expected {n} factors of {extent}, the extent of loop {loop_name(loop)}, the last "
+            f"one not greater than {max_innermost_factor}",
+            [loop],
+        )
+    return Decided(decision, decision)
+
+
+def draw_tiles(random: Random, extent: int, n: int, most: int) -> list[int]:
+    """n factors of `extent`, the last at most `most`, all such lists equally probable. The extent is at least 1.
+
+    ScheduleError if there is none: one factor only, greater than `most`.
+    """
+    factors: list[int] = []
+    rest = extent
+    for left in range(n, 1, -1):
+        divisors = [d for d in _divisors(rest) if d <= most or factors]
+        weights = [_count_tiles(rest // d, left - 1) for d in divisors]
+        factors.append(random.choices(divisors, weights)[0])
+        rest //= factors[-1]
+    if not factors and rest > most:
+        raise ScheduleError(f"one factor of {extent} is {extent}, greater than {most}")
+    return [rest, *reversed(factors)]
+
+
+def _factorize(number: int) -> dict[int, int]:
+    """Primes and how often each divides a number."""
+    found: dict[int, int] = {}
+    divisor = 2
+    while divisor * divisor <= number:
+        while number % divisor == 0:
+            found[divisor] = found.get(divisor, 0) + 1
+            number //= divisor
+        divisor += 1
+    if number > 1:
+        found[number] = found.get(number, 0) + 1
+    return found
+
+
+def _divisors(number: int) -> list[int]:
+    powers: list[Iterator[int] | list[int]] = [[p**e for e in range(k + 1)] for p, k in _factorize(number).items()]
+    return sorted(prod(choice) for choice in product(*powers))
+
+
+def _count_tiles(number: int, n: int) -> int:
+    """How many lists of n factors have the product `number`."""
+    return prod(comb(k + n - 1, n - 1) for k in _factorize(number).values())
+
+
+@applies(SampleComputeLocationOp)
+def sample_compute_location(state: State, block: BlockOp | FuncOp, decision: int | None) -> Decided:
+    if isinstance(block, FuncOp):
+        raise ScheduleError("the root block has no place to be computed at")
+    loops = _common_loops(block)
+    if decision is None:
+        decision = state.random.choice([_AT_ROOT, *([_INLINED, *range(len(loops))] if loops else [])])
+    if not _INLINED <= decision < len(loops):
+        raise ScheduleError(
+            f"decision {decision}: expected -2, -1 or the number of one of the {len(loops)} loops around all consumers "
+            f"of block {block_name(block)}",
+            [block],
+        )
+    places: dict[int, Place] = {_AT_ROOT: ROOT, _INLINED: INLINE}
+    return Decided([places[decision] if decision < 0 else loops[decision]], decision)
+
+
+def _common_loops(block: BlockOp) -> list[ForOp]:
+    """The loops around all consumers of a block, outermost first, without those around the block itself."""
+    consumers = Scope(scope_of(block)).consumers(block)
+    if not consumers:
+        return []
+    common = lowest_common_ancestor(consumers)
+    around = [] if isinstance(common, FuncOp) else loops_around(common)
+    inner = [common] if isinstance(common, ForOp) else []
+    return [loop for loop in (*around, *inner) if not loop.is_ancestor(block)]

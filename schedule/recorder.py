@@ -1,0 +1,216 @@
+"""Records primitives in a trace as they are applied, and takes back what was refused half way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, cast
+
+from xdsl.dialects.builtin import ModuleOp, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..analysis.names import loop_name
+from ..core.errors import OptionError, ScheduleError
+from ..core.xdsl_compat import hint
+from ..dialects.schedule import BlockType, LoopType, ScheduleOp, TraceOp
+from ..dialects.text import print_marked
+from ..dialects.tir import BlockOp, ForOp, FuncOp
+from ..module import Module
+from .handles import BlockLike, BlockRV, ExprRV, Handle, LoopRV
+from .state import Place, State, Target, apply, target_name
+
+HandleT = TypeVar("HandleT", bound=Handle)
+
+RENDER_LEVELS = ("detail", "fast", "none")
+"""How much an error shows: the program with the lines marked, the reason, or only which primitive failed."""
+
+
+class Recorder:
+    """What the families of primitives record on: a program, a trace, and handles for its values.
+
+    A primitive that raises leaves the program as it was: if it had begun to change it, the trace is replayed on the
+    module that the schedule started from.
+    """
+
+    def __init__(
+        self,
+        mod: Module | ModuleOp,
+        *,
+        seed: int | None = None,
+        debug_mask: str | int = "none",
+        error_render_level: str = "detail",
+        enable_check: bool = True,
+    ):
+        """mod: the program; it stays as it is.  seed: of what is drawn at random; None for another each time.
+
+        debug_mask: "all" verifies the program behind each primitive.  error_render_level: how much errors show.
+        enable_check: False leaves out the check against dependences, for traces that are known to be right.
+        """
+        if error_render_level not in RENDER_LEVELS:
+            raise OptionError(f"error_render_level {error_render_level!r}, expected one of {', '.join(RENDER_LEVELS)}")
+        source = mod if isinstance(mod, Module) else Module(mod)
+        self._constants = source.constants
+        self._start = source.op.clone()
+        self._state = State(self._start.clone(), checked=enable_check, seed=seed)
+        self._trace = TraceOp()
+        self._values: dict[Handle, SSAValue] = {}
+        self._verifies = debug_mask in ("all", -1)
+        self._render_level = error_render_level
+        self._checked = enable_check
+
+    # Recording
+
+    def record(self, op: type[ScheduleOp], **arguments: Any) -> list[Any]:
+        """Apply a primitive, append it to the trace, and give handles for its results.
+
+        Handles among the arguments stand for what they were given for. ScheduleError, ... as the primitive raises.
+        """
+        values = {name: self._value(argument) for name, argument in arguments.items()}
+        targets, decision = self._apply(op, values)
+        if decision is not None:
+            values["decision"] = decision
+        instruction = op.create_from(_types(targets), **values)
+        return self._append(instruction, targets)
+
+    def replay_instructions(self, instructions: Iterable[ScheduleOp]) -> None:
+        """Apply the ops of a trace, in order, and append copies of them to this one. They may use each other's results
+        only. ScheduleError if the results that a query gives here are more or fewer than it gave there."""
+        mapper: dict[SSAValue, SSAValue] = {}
+        for instruction in instructions:
+            copy = instruction.clone(value_mapper=mapper)
+            targets, decision = self._apply(type(copy), copy.arguments())
+            if decision is not None:
+                copy = copy.with_decision(decision)
+            if len(targets) != len(copy.results):
+                raise ScheduleError(f"{copy.name} gives {len(targets)} results here, expected {len(copy.results)}")
+            self._append(copy, targets)
+
+    def _apply(self, op: type[ScheduleOp], arguments: dict[str, Any]) -> tuple[list[Target], int | list[int] | None]:
+        self._state.changed = False
+        try:
+            result = apply(self._state, op, arguments)
+            if self._verifies:
+                self.mod.verify()
+            return result
+        except ScheduleError as error:
+            self._take_back()
+            self._render(op, error, arguments)
+            raise
+        except BaseException:
+            self._take_back()
+            raise
+
+    def _append(self, instruction: ScheduleOp, targets: Sequence[Target]) -> list[Any]:
+        self._trace.body.block.add_op(instruction)
+        handles: list[Any] = []
+        for value, target in zip(instruction.results, targets, strict=True):
+            self._state.values[value] = target
+            name = _name_of(target)
+            hint(value, name)
+            handle = _HANDLES[type(value.type)](name)
+            self._values[handle] = value
+            handles.append(handle)
+        return handles
+
+    def _take_back(self) -> None:
+        """Bring the program back to where the trace leaves it."""
+        if not self._state.changed:
+            return
+        old = self._state
+        self._state = State(self._start.clone(), checked=False)
+        self._state.random, self._state.working_on = old.random, old.working_on
+        for instruction in self._trace.body.block.ops:
+            assert isinstance(instruction, ScheduleOp)
+            targets, _ = apply(self._state, type(instruction), instruction.arguments())
+            self._state.values.update(zip(instruction.results, targets, strict=True))
+        self._state.checked = self._checked
+        self._state.changed = False
+
+    def _render(self, op: type[ScheduleOp], error: ScheduleError, arguments: dict[str, Any]) -> None:
+        """Say in an error which primitive it was, and show the program, with the ops it is about marked: if it names
+        none that are in the program, what the primitive was given."""
+        error.primitive = op.name.partition(".")[2]
+        if self._render_level == "none":
+            error.reason, error.marks = "refused", {}
+        if self._render_level != "detail":
+            return
+        marks = {found: text for marked, text in error.marks.items() if (found := self._find(marked)) is not None}
+        marks = marks or dict.fromkeys(self._given(arguments), "")
+        if marks:
+            error.program = print_marked(self._state.module, marks)
+
+    def _find(self, marked: Operation) -> Operation | None:
+        """An op of the program, or the block that has the name of one that was taken back."""
+        if self._state.module.is_ancestor(marked):
+            return marked
+        if not isinstance(marked, BlockOp):
+            return None
+        named = (
+            op for op in self._state.module.walk() if isinstance(op, BlockOp) and op.block_name == marked.block_name
+        )
+        return next(named, None)
+
+    def _given(self, arguments: dict[str, Any]) -> list[BlockOp | ForOp]:
+        """The blocks and loops among the arguments of a primitive that are in the program."""
+        values = [value for item in arguments.values() for value in (item if isinstance(item, list) else [item])]
+        targets = [self._state.values[value] for value in values if isinstance(value, SSAValue)]
+        return [op for op in targets if isinstance(op, BlockOp | ForOp) and self._state.module.is_ancestor(op)]
+
+    # Handles
+
+    def _value(self, argument: Any) -> Any:
+        """An argument with the values of the trace in the place of handles."""
+        if isinstance(argument, Handle):
+            if argument not in self._values:
+                raise ScheduleError(f"{argument!r} is a handle of another schedule")
+            return self._values[argument]
+        if isinstance(argument, list | tuple):
+            return [self._value(item) for item in cast("Sequence[Any]", argument)]
+        return argument
+
+    def _target(self, handle: Handle) -> Target:
+        return self._state.resolve(self._value(handle))
+
+    def _block(self, block: BlockLike) -> BlockRV:
+        """The handle of a block that may be given by name."""
+        return self.get_block(block) if isinstance(block, str) else block
+
+    def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
+        """Implemented by the family of queries."""
+        raise NotImplementedError
+
+    # The program
+
+    @property
+    def mod(self) -> Module:
+        """The program as it is now."""
+        return Module(self._state.module, self._constants)
+
+
+_HANDLES: dict[type[Attribute], type[Handle]] = {BlockType: BlockRV, LoopType: LoopRV, type(i64): ExprRV}
+
+
+def _types(targets: Sequence[Target]) -> list[Attribute]:
+    """The types of values of a trace that stand for `targets`."""
+    return [_type_of(target) for target in targets]
+
+
+def _type_of(target: Target) -> Attribute:
+    match target:
+        case int():
+            return i64
+        case ForOp() | Place():
+            return LoopType()
+        case _:
+            return BlockType()
+
+
+def _name_of(target: Target) -> str:
+    match target:
+        case ForOp():
+            return loop_name(target)
+        case BlockOp() | FuncOp():
+            return target_name(target)
+        case Place():
+            return target.name
+        case _:
+            return "v"

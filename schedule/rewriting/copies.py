@@ -1,0 +1,314 @@
+"""What primitives share that put a copy of a buffer between blocks: which buffer, where, and the block that copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import IntegerType, MemRefType, i32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.dependence import reads_its_writes
+from ...analysis.index import Analyzer, Lin, export
+from ...analysis.names import block_name, buffer_name
+from ...analysis.scopes import root_buffer
+from ...core.errors import ScheduleError
+from ...dialects.tir import (
+    AccessOp,
+    AllocBufferOp,
+    Axis,
+    BlockOp,
+    ForOp,
+    FuncOp,
+    LoadOp,
+    MatchRegionOp,
+    Mixed,
+    StoreOp,
+    TirBuilder,
+)
+from ...dialects.tir.base import split_mixed
+from ...dialects.tir.static import set_operands
+from ...dialects.tir.tree import erase_if_dead
+from .gaps import Gap, scope_start
+from .nest import make_loop, number, simplify_blocks
+
+BufferLike = int | str
+"""A buffer of a block: its number among those that it reads or writes, or its name."""
+
+
+# Which buffer
+
+
+def side_accesses(block: BlockOp, side: str) -> list[AccessOp]:
+    """What a block says it reads (side "read") or writes ("write"), in order."""
+    return [access for access in block.accesses if access.is_write == (side == "write")]
+
+
+def buffer_index(block: BlockOp | FuncOp, side: str, buffer: BufferLike) -> int:
+    """The number of a buffer among those that a block reads (side "read") or writes ("write").
+
+    ScheduleError if there is no such buffer, with those that there are.
+    """
+    block = require_block(block)
+    names = [buffer_name(access.buffer) for access in side_accesses(block, side)]
+    doing = {"read": "reads", "write": "writes"}[side]
+    known = ", ".join(f"{n}: {name}" for n, name in enumerate(names)) or "none"
+    if isinstance(buffer, str):
+        if buffer not in names:
+            raise ScheduleError(f"block {block_name(block)} {doing} no buffer {buffer!r} (it {doing} {known})", [block])
+        return names.index(buffer)
+    if not 0 <= buffer < len(names):
+        raise ScheduleError(
+            f"block {block_name(block)} {doing} {len(names)} buffers, there is no number {buffer} (it {doing} {known})",
+            [block],
+        )
+    return buffer
+
+
+def access_at(block: BlockOp | FuncOp, side: str, index: int) -> AccessOp:
+    """The access that says that a block reads or writes its buffer of that number. ScheduleError if there is none."""
+    block = require_block(block)
+    return side_accesses(block, side)[buffer_index(block, side, index)]
+
+
+def require_block(block: BlockOp | FuncOp) -> BlockOp:
+    """ScheduleError for the body of a function, which is no block that reads or writes."""
+    if isinstance(block, FuncOp):
+        raise ScheduleError("expected a block, got the body of the function")
+    return block
+
+
+def index_type(block: BlockOp) -> Attribute:
+    """The type that a block counts in: that of its first axis, or of an index in it."""
+    for variable in block.variables:
+        return variable.type
+    for op in block.walk():
+        if isinstance(op, LoadOp | StoreOp) and op.indices and isinstance(op.indices[0].type, IntegerType):
+            return op.indices[0].type
+    return i32
+
+
+# The block that copies
+
+
+@dataclass(frozen=True)
+class CopyAxis:
+    """An axis of a copying block and its loop: the loop runs `count` times, the axis has the value `start` plus its
+    iteration, and the domain `[low, low + extent)`."""
+
+    low: Lin
+    extent: Lin
+    start: Lin
+    count: Lin
+
+
+def allocate(
+    analyzer: Analyzer, scope: FuncOp | BlockOp, name: str, like: SSAValue, shape: Sequence[Lin], space: Attribute
+) -> SSAValue:
+    """Declare a new compact buffer of the element type of `like` behind the other declarations of a scope."""
+    gap = scope_start(scope)
+    scratch = Block()
+    builder = TirBuilder(scratch, scope.location)
+    dims = [number(analyzer, extent, builder, type_of(extent)) for extent in shape]
+    element = cast("MemRefType[Attribute]", like.type).element_type
+    op = builder.insert(AllocBufferOp(name, element, dims, space=space))
+    gap.insert_all(scratch)
+    return op.buffer
+
+
+def type_of(lin: Lin) -> Attribute:
+    """The type of the values in a sum; i32 if there are none."""
+    return next((leaf.type for leaf in lin.leaves()), i32)
+
+
+Indices = Callable[[Sequence[Lin]], Sequence[Lin]]
+"""The indices of an element, for the values of a copying block's axes."""
+
+
+def copy_block(
+    analyzer: Analyzer,
+    gap: Gap,
+    name: str,
+    axes: Sequence[CopyAxis],
+    source: tuple[SSAValue, Indices],
+    target: tuple[SSAValue, Indices],
+    type: Attribute,
+) -> BlockOp:
+    """A nest of loops `ax0, ax1, ...` around a block with axes `v0, v1, ...` that sets elements of `target` to elements
+    of `source`, in a gap. type: of loops and axes."""
+    scratch = Block()
+    builder = TirBuilder(scratch, gap.outer.location)
+    variables: list[SSAValue] = []
+    for n, axis in enumerate(axes):
+        loop = builder.insert(make_loop(f"ax{n}", 0, number(analyzer, axis.count, builder, type), type))
+        variables.append(loop.variable)
+        builder.point = InsertPoint.at_end(loop.body.block)
+    bound = [
+        Axis(
+            f"v{n}",
+            "spatial",
+            number(analyzer, axis.low, builder, type),
+            number(analyzer, axis.extent, builder, type),
+            export(analyzer, axis.start + Lin.of(variable), builder, type),
+        )
+        for n, (axis, variable) in enumerate(zip(axes, variables, strict=True))
+    ]
+    block = builder.insert(BlockOp(name, bound))
+    _fill(analyzer, block, source, target, type)
+    outermost = [op for op in scratch.ops if isinstance(op, ForOp | BlockOp)]
+    gap.insert_all(scratch)
+    simplify_blocks(outermost)
+    return block
+
+
+def _fill(
+    analyzer: Analyzer,
+    block: BlockOp,
+    source: tuple[SSAValue, Indices],
+    target: tuple[SSAValue, Indices],
+    type: Attribute,
+) -> None:
+    builder = TirBuilder(block.body.block, block.location)
+    values = [Lin.of(variable) for variable in block.variables]
+    ends: list[Sequence[Lin]] = []
+    for kind, (buffer, indices) in (("reads", source), ("writes", target)):
+        ends.append(indices(values))
+        region: list[tuple[Mixed, Mixed]] = [(number(analyzer, index, builder, type), 1) for index in ends[-1]]
+        builder.insert(AccessOp(kind, buffer, region))
+    (read, write) = ([export(analyzer, index, builder, type) for index in indices] for indices in ends)
+    builder.store(builder.load(source[0], read), target[0], write)
+
+
+# Accesses that go to the copy
+
+
+@dataclass(frozen=True)
+class Redirection:
+    """The accesses of a block to a buffer, which will go to another one: each op with its indices as sums."""
+
+    buffer: SSAValue
+    ops: Sequence[tuple[Operation, Sequence[Lin] | None]]
+
+
+def find_accesses(
+    block: BlockOp, buffer: SSAValue, *, loads: bool = True, stores: bool = True, moves: bool = False
+) -> Redirection:
+    """What in a block accesses a buffer: as a load, as a store, or both.
+
+    moves: whether indices will change, so that they must be known.
+    ScheduleError if something else is done with the buffer, its memory is reached by another name, or only one side
+    would go elsewhere of a block that reads what it has written.
+    """
+    if loads != stores and reads_its_writes(block, root_buffer(buffer)):
+        raise ScheduleError(
+            f"block {block_name(block)} reads elements of buffer {buffer_name(buffer)} that it has written itself, and "
+            f"only its {'reads' if loads else 'writes'} would go to the copy",
+            [block],
+        )
+    analyzer = Analyzer(through_lets=False)
+    found: list[tuple[Operation, Sequence[Lin] | None]] = []
+    for op in dict.fromkeys(use.operation for use in buffer.uses):
+        if not block.is_ancestor(op) or not _is_wanted(op, block, buffer, loads=loads, stores=stores):
+            continue
+        found.append((op, _indices(analyzer, op, buffer) if moves else None))
+    return Redirection(buffer, found)
+
+
+def _is_wanted(op: Operation, block: BlockOp, buffer: SSAValue, *, loads: bool, stores: bool) -> bool:
+    match op:
+        case LoadOp():
+            return loads
+        case StoreOp():
+            return stores
+        case AccessOp():
+            return stores if op.is_write else loads
+        case MatchRegionOp():
+            if loads and stores:
+                return True
+            raise ScheduleError(
+                f"block {block_name(block)} looks at a part of buffer {buffer_name(buffer)} as "
+                f"{buffer_name(op.buffer)}, and only its {'reads' if loads else 'writes'} would go to the copy, which "
+                "is not supported yet",
+                {block: ""},
+            )
+        case _:
+            raise ScheduleError(
+                f"block {block_name(block)} uses buffer {buffer_name(buffer)} otherwise than to load, to store and to "
+                f"look at parts of it ({op.name.partition('.')[2]}), which is not supported yet",
+                [block],
+            )
+
+
+def _indices(analyzer: Analyzer, op: Operation, buffer: SSAValue) -> list[Lin]:
+    mins: Sequence[Mixed]
+    match op:
+        case LoadOp() | StoreOp():
+            mins = list(op.indices)
+        case AccessOp() | MatchRegionOp():
+            mins = [low for low, _ in op.region]
+        case _:
+            raise ValueError(op.name)
+    for low in mins:
+        if isinstance(low, SSAValue) and not isinstance(low.type, IntegerType):
+            raise ScheduleError(
+                f"buffer {buffer_name(buffer)} is accessed by vectors of elements, whose index cannot be changed",
+                [op.parent_op() or op],
+            )
+    return [analyzer.exact(low) for low in mins]
+
+
+def redirect(found: Redirection, buffer: SSAValue, change: Indices | None = None) -> None:
+    """Let accesses go to another buffer, with indices as `change` gives them from the old ones; None: the same."""
+    analyzer = Analyzer(through_lets=False)
+    for op, indices in found.ops:
+        position = list(op.operands).index(found.buffer)
+        op.operands[position] = buffer
+        if change is not None and indices is not None:
+            set_indices(analyzer, op, list(change(indices)))
+        if isinstance(op, MatchRegionOp):
+            _follow_space(op, cast("MemRefType[Attribute]", buffer.type).memory_space)
+
+
+def set_indices(analyzer: Analyzer, op: Operation, indices: Sequence[Lin]) -> None:
+    """Give a load, a store, an access or a view other indices, as many as its buffer has dimensions.
+
+    A box keeps its extents; an access gets a point if the number of dimensions is another one."""
+    builder = TirBuilder(InsertPoint.before(op), op.location)
+    match op:
+        case LoadOp() | StoreOp():
+            type = op.indices[0].type if op.indices else i32
+            old = list(op.indices)
+            new = [export(analyzer, index, builder, type) for index in indices]
+            head = [[op.value]] if isinstance(op, StoreOp) else []
+            set_operands(op, [*head, [op.buffer], new, [] if op.predicate is None else [op.predicate]])
+        case AccessOp() | MatchRegionOp():
+            old = list(op.mins)
+            if isinstance(op, AccessOp) and len(indices) != len(op.region):
+                old += op.extents
+                op.static_extents, _ = split_mixed([1] * len(indices))
+                set_operands(op, [[op.buffer], op.mins, []])
+            _set_mins(op, [number(analyzer, index, builder, type_of(index)) for index in indices])
+        case _:
+            raise ValueError(op.name)
+    for value in old:
+        erase_if_dead(value)
+
+
+def _set_mins(op: AccessOp | MatchRegionOp, lows: Sequence[Mixed]) -> None:
+    op.static_mins, mins = split_mixed(lows)
+    layout = [op.dims, op.strides, op.offset] if isinstance(op, MatchRegionOp) else []
+    source = op.buffer if isinstance(op, AccessOp) else op.source
+    set_operands(op, [[source], mins, op.extents, *layout])
+
+
+def _follow_space(op: MatchRegionOp, space: Attribute) -> None:
+    """Let a view, and views of it, be in the memory that it now looks at."""
+    old = op.type
+    if old.memory_space == space:
+        return
+    view = Rewriter.replace_value_with_new_type(op.buffer, MemRefType(old.element_type, old.shape, old.layout, space))
+    for use in list(view.uses):
+        if isinstance(use.operation, MatchRegionOp):
+            _follow_space(use.operation, space)

@@ -1,0 +1,136 @@
+"""Expressions and simple statements copied to another place, with other values in the place of some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...analysis.names import block_name
+from ...analysis.scopes import statements
+from ...core.errors import ScheduleError
+from ...dialects.text.names import source_name
+from ...dialects.tir import AccessOp, BlockOp, IfOp, IfThenElseOp, LetOp, LoadOp, StoreOp, TirBuilder, YieldOp
+from ...dialects.tir.tree import is_expression
+
+Replace = Callable[[TirBuilder, SSAValue], SSAValue | None]
+"""Writes what stands for a value at a builder's point; None if the value, or a copy of what computes it, does."""
+
+
+@dataclass
+class Copier:
+    """Copies what computes values inside of some op, names (`tir.let`) looked through.
+
+    source: only what is computed inside of it is copied; other values are used as they are.  replace: asked about
+    each value first.  loads: those that it has written.
+    """
+
+    source: Operation
+    replace: Replace
+    loads: list[LoadOp] = field(default_factory=list[LoadOp])
+
+    def value(self, builder: TirBuilder, value: SSAValue) -> SSAValue:
+        """The value, computed at the builder's point."""
+        return self._value(builder, value, {})
+
+    def _value(self, builder: TirBuilder, value: SSAValue, known: dict[SSAValue, SSAValue]) -> SSAValue:
+        if value not in known:
+            new = self.replace(builder, value)
+            known[value] = self._copied(builder, value, known) if new is None else new
+        return known[value]
+
+    def _copied(self, builder: TirBuilder, value: SSAValue, known: dict[SSAValue, SSAValue]) -> SSAValue:
+        op = value.owner
+        if isinstance(op, Block) or not self.source.is_ancestor(op):
+            return value
+        if isinstance(op, LetOp):
+            return self._value(builder, op.value, known)
+        if not is_expression(op):
+            return value
+        operands = {old: self._value(builder, old, known) for old in op.operands}
+        if isinstance(op, IfThenElseOp):
+            return builder.if_then_else(
+                operands[op.condition],
+                op.result.type,
+                lambda: self._value(builder, _yielded(op.then.block), dict(known)),
+                lambda: self._value(builder, _yielded(op.orelse.block), dict(known)),
+            )
+        copy = builder.insert(op.clone(operands))
+        if isinstance(copy, LoadOp):
+            self.loads.append(copy)
+        return copy.results[0]
+
+    def statements(self, builder: TirBuilder, ops: Iterable[Operation], store: Callable[[TirBuilder, StoreOp], None]):
+        """Statements that `why_not_simple` allows; `store` writes what stands for a store."""
+        for op in ops:
+            match op:
+                case StoreOp():
+                    store(builder, op)
+                case IfOp():
+                    branch = builder.insert(IfOp(self.value(builder, op.condition)))
+                    for old, new in ((op.then, branch.then), (op.orelse, branch.orelse)):
+                        with builder.at(new.block):
+                            self.statements(builder, statements(old.block), store)
+                case _:
+                    pass  # a name, looked through
+
+
+def _yielded(block: Block) -> SSAValue:
+    last = block.last_op
+    assert isinstance(last, YieldOp)
+    return last.value
+
+
+def why_not_simple(ops: Iterable[Operation]) -> Operation | None:
+    """The first statement that is more than a store of a scalar, a name, or a branch around such."""
+    for op in ops:
+        match op:
+            case LetOp():
+                pass
+            case StoreOp() if op.predicate is None and op.value.type == _element(op):
+                pass
+            case IfOp():
+                inner = next((o for r in op.regions if (o := why_not_simple(statements(r.block))) is not None), None)
+                if inner is not None:
+                    return inner
+            case _:
+                return op
+    return None
+
+
+def _element(op: StoreOp) -> object:
+    return op.buffer.type.element_type  # pyright: ignore
+
+
+def stores_in(ops: Iterable[Operation]) -> Iterator[StoreOp]:
+    """The stores among some statements and in their branches."""
+    for op in ops:
+        for inner in op.walk():
+            if isinstance(inner, StoreOp):
+                yield inner
+
+
+def loads_in(op: Operation) -> Iterator[LoadOp]:
+    """The loads inside of an op."""
+    return (inner for inner in op.walk() if isinstance(inner, LoadOp))
+
+
+def outer_values(op: Operation) -> Iterator[SSAValue]:
+    """The values that are used in the body of a block but come from outside of it, but for what it says it accesses."""
+    for inner in op.walk():
+        if inner is not op and not isinstance(inner, AccessOp):
+            yield from (value for value in inner.operands if not op.is_ancestor(value.owner))
+
+
+def require_lasting(block: BlockOp, place: Operation) -> None:
+    """ScheduleError unless the values that a block uses from outside are defined where `place` is or around it: then
+    they are the same in all statements around which `place` is visible."""
+    for value in outer_values(block):
+        home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        if home is not None and not home.is_ancestor(place):
+            raise ScheduleError(
+                f"block {block_name(block)} uses {source_name(value) or 'a value'}, which is none of its axes and may "
+                "be another where its values are used",
+                [block],
+            )

@@ -1,0 +1,154 @@
+"""Blocks that store single elements: what inlining asks of them, and how their accesses and buffers go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Operation, SSAValue
+
+from ...analysis.index import Analyzer, Lin
+from ...analysis.iter_map import Domain, IterVar, detect, invert
+from ...analysis.names import block_name, buffer_name
+from ...analysis.scopes import ancestors, root_buffer, scope_of, statements
+from ...core.errors import ScheduleError
+from ...dialects.text import expression_text
+from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, BufferOp, FuncOp, LoadOp, StoreOp
+from ...dialects.tir.tree import erase_statement, has_effect
+from .copying import loads_in, stores_in, why_not_simple
+from .nest import erase_empty_around
+
+# What blocks must be like
+
+
+def body(block: BlockOp) -> list[Operation]:
+    """The statements of a block."""
+    return statements(block.body.block)
+
+
+def element_stores(block: BlockOp | FuncOp) -> list[StoreOp]:
+    """The stores of a block that only stores single elements, computed from what it does not write. ScheduleError if it
+    is another."""
+    if isinstance(block, FuncOp):
+        raise ScheduleError("block root is the body of the function, expected a block that stores single elements")
+    name = block_name(block)
+    if block.init is not None:
+        raise ScheduleError(f"block {name} has an init, expected one that stores each element once", [block])
+    odd = why_not_simple(body(block))
+    if odd is not None:
+        raise ScheduleError(f"block {name} has a {odd.name} in it, expected stores of single elements only", [block])
+    if any(isinstance(op, BufferOp) for op in block.walk()):
+        raise ScheduleError(f"block {name} has buffers of its own, expected stores of single elements only", [block])
+    if any(has_effect(op) for op in block.walk()):
+        raise ScheduleError(f"block {name} makes calls, expected stores of single elements only", [block])
+    stores = list(stores_in(body(block)))
+    written = {root_buffer(store.buffer) for store in stores}
+    read = next((load.buffer for load in loads_in(block) if root_buffer(load.buffer) in written), None)
+    if read is not None:
+        raise ScheduleError(f"block {name} reads buffer {buffer_name(read)}, which it writes", [block])
+    if any(isinstance(index.type, VectorType) for store in stores for index in store.indices):
+        raise ScheduleError(f"block {name} stores vectors, expected stores of single elements", [block])
+    if not stores:
+        raise ScheduleError(f"block {name} stores nothing", [block])
+    return stores
+
+
+def around(op: Operation) -> BlockOp | None:
+    """The innermost block that an op is in."""
+    return next((outer for outer in ancestors(op) if isinstance(outer, BlockOp)), None)
+
+
+def require_temporary(writer: BlockOp, buffer: SSAValue) -> AllocBufferOp:
+    """Where a buffer is allocated that `writer` writes. ScheduleError if it is not the function's own."""
+    if not isinstance(buffer.owner, AllocBufferOp):
+        raise ScheduleError(
+            f"buffer {buffer_name(buffer)}, which block {block_name(writer)} writes, is not allocated in the function, "
+            "so its values are needed outside",
+            [writer],
+        )
+    return buffer.owner
+
+
+def require_loads(writer: BlockOp, buffer: SSAValue, reader: BlockOp | None = None) -> list[LoadOp]:
+    """The loads of a buffer that `writer` alone writes. ScheduleError if it is used in another way than by loads of
+    single elements in the same scope (in `reader` alone, if given)."""
+    name, loads = buffer_name(buffer), list[LoadOp]()
+    for use in buffer.uses:
+        op = use.operation
+        if isinstance(op, AccessOp) or writer.is_ancestor(op):
+            continue
+        other = around(op)
+        where = "outside of blocks" if other is None else f"in block {block_name(other)}"
+        marks = {writer: ""} if other is None else {writer: "", other: "here"}
+        if isinstance(op, StoreOp):
+            raise ScheduleError(f"buffer {name} is written {where} too, expected one writer", marks)
+        if not isinstance(op, LoadOp) or op.predicate is not None or _has_lanes(op):
+            raise ScheduleError(f"buffer {name} is used {where} by {op.name}, expected loads of single elements", marks)
+        if reader is not None and not reader.body.is_ancestor(op):
+            expected = f"only in block {block_name(reader)}"
+            raise ScheduleError(f"buffer {name} is read {where} too, expected it to be read {expected}", marks)
+        if not scope_of(writer).is_ancestor(op):
+            raise ScheduleError(f"buffer {name} is read {where}, outside of the scope it is written in", marks)
+        loads.append(op)
+    return loads
+
+
+def _has_lanes(op: LoadOp) -> bool:
+    return any(isinstance(index.type, VectorType) for index in op.indices)
+
+
+# Which instance
+
+
+def axis_domain(analyzer: Analyzer, block: BlockOp, axes: Iterable[SSAValue]) -> Domain:
+    """The values that some axes of a block can have."""
+    chosen = set(axes)
+    return Domain(
+        tuple(
+            IterVar(variable, analyzer.exact(axis.low), analyzer.exact(axis.extent))
+            for axis, variable in zip(block.axes, block.variables, strict=True)
+            if variable in chosen
+        )
+    )
+
+
+def solve(
+    analyzer: Analyzer, block: BlockOp, axes: Iterable[SSAValue], indices: Sequence[Lin], element: Sequence[Lin]
+) -> dict[SSAValue, Lin] | str:
+    """The axes of a block for which `indices`, sums of them, are `element`; or why that does not determine them."""
+    names = [f"dimension {n}" for n in range(len(indices))]
+    mapping = detect(analyzer, axis_domain(analyzer, block, axes), indices, names)
+    return mapping if isinstance(mapping, str) else invert(analyzer, mapping, element)
+
+
+def element_text(op: LoadOp | StoreOp) -> str:
+    """The element that is accessed, as the program writes it."""
+    return f"{buffer_name(op.buffer)}[{', '.join(map(expression_text, op.indices))}]"
+
+
+# Changing
+
+
+def blocks_using(buffers: Iterable[SSAValue]) -> set[BlockOp]:
+    """The blocks in which, or in blocks inside of which, something uses one of these allocated buffers; without those
+    that they are allocated in."""
+    found: set[BlockOp] = set()
+    for buffer in buffers:
+        for use in buffer.uses:
+            for outer in ancestors(use.operation):
+                if isinstance(outer, BlockOp) and not outer.is_ancestor(buffer.owner):
+                    found.add(outer)
+    return found
+
+
+def erase_block(block: BlockOp) -> None:
+    """Erase a block, and the loops and branches with nothing else in them."""
+    outer = block.parent_op()
+    erase_statement(block)
+    erase_empty_around(outer)
+
+
+def erase_buffer(buffer: SSAValue) -> None:
+    """Erase the allocation of a buffer that nobody uses."""
+    assert isinstance(buffer.owner, AllocBufferOp)
+    erase_statement(buffer.owner)

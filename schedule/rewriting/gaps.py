@@ -1,0 +1,100 @@
+"""Gaps between statements, where primitives put what is new or moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...analysis.scopes import child_towards, lowest_common_ancestor, statements
+from ...dialects.tir import BlockOp, FuncOp, TirBuilder
+from .nest import builder_in_front, with_expressions
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Between two statements of a region: in front of `before`, or at the end of `block` if that is None.
+
+    outer: the function, block, loop or branch whose region it is.
+    """
+
+    outer: Operation
+    block: Block
+    before: Operation | None
+
+    def is_fixed(self, value: SSAValue) -> bool:
+        """Whether a value is known here, and the same during one run through the region."""
+        owner = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        block: Block | None = self.block
+        while block is not None:
+            if block is owner:
+                return True
+            block = block.parent_block()
+        return False
+
+    def insert(self, ops: Iterable[Operation]) -> None:
+        """Put detached ops here."""
+        first = None if self.before is None else with_expressions(self.before)[0]
+        for op in ops:
+            if first is None:
+                self.block.add_op(op)
+            else:
+                self.block.insert_op_before(op, first)
+
+    def insert_all(self, source: Block) -> None:
+        """Move all that is in another block here."""
+        ops = list(source.ops)
+        for op in ops:
+            op.detach()
+        self.insert(ops)
+
+    def builder(self) -> TirBuilder:
+        """Writes here."""
+        return TirBuilder(self.block) if self.before is None else builder_in_front(self.before)
+
+
+def scope_start(scope: FuncOp | BlockOp) -> Gap:
+    """In front of the first statement of a scope, behind its declarations."""
+    body = scope.body.block
+    inside = statements(body)
+    return Gap(scope, body, inside[0] if inside else None)
+
+
+def deepest_common(block: BlockOp, others: Iterable[Operation], around: Sequence[Operation] = ()) -> Operation:
+    """The innermost op around `block`, all of `around`, and one of the others, whichever gives the innermost.
+
+    ValueError if there are no others.
+    """
+    found: Operation | None = None
+    for other in others:
+        outer = lowest_common_ancestor((block, other, *around))
+        if found is None or found.is_ancestor(outer):
+            found = outer
+    if found is None:
+        raise ValueError("no other op")
+    return found
+
+
+def beside(outer: Operation, op: Operation, *, behind: bool) -> Gap:
+    """In front of the statement directly in `outer` that contains `op`, or behind it."""
+    child = child_towards(outer, op)
+    block = child.parent
+    assert block is not None
+    if not behind:
+        return Gap(outer, block, child)
+    following = statements(block)[statements(block).index(child) + 1 :]
+    return Gap(outer, block, following[0] if following else None)
+
+
+def before_first(outer: Operation, writer: Operation, users: Iterable[Operation]) -> Gap:
+    """In front of the first statement directly in `outer` that is behind `writer` and contains one of some users; right
+    behind `writer` if there is none."""
+    child = child_towards(outer, writer)
+    others = {child_towards(outer, user) for user in users if outer.is_ancestor(user)}
+    following = child.next_op
+    while following is not None:
+        if following in others:
+            return beside(outer, following, behind=False)
+        following = following.next_op
+    return beside(outer, writer, behind=True)

@@ -1,0 +1,334 @@
+"""The init of a reduction taken out of its block, as a block in a nest of loops of its own.
+
+What `decompose_reduction` does, and what `blockize` needs for the init of the block that it makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.index import Analyzer, Lin, export
+from ...analysis.iter_map import detect, invert, iteration_domain
+from ...analysis.names import block_name, loop_name
+from ...analysis.regions.access_regions import infer_accesses
+from ...analysis.scopes import between, depends_on, loops_around, root_buffer, statements
+from ...analysis.threads.reductions import ThreadReduction, ThreadReductionError, check_begin, check_init
+from ...core.errors import PassError, ScheduleError
+from ...core.xdsl_compat import hint
+from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, IfOp, InitOp, LoadOp, MatchRegionOp, Mixed, TirBuilder
+from ...dialects.tir.tree import erase_if_dead, erase_statement, operands_from_outside
+from .nest import builder_in_front, conjuncts, simplify_blocks, with_expressions
+from .rebuild import copy_expression, copy_number, write_number
+
+
+@dataclass
+class InitPlan:
+    """How the init of `block` becomes a block in front of `place`, or in front of `front`, further up beside it.
+
+    loops: the loops inside of `place` (and it) that the nest has again.  fixed: the others, and where the init runs.
+    extents: those of the others that may not be positive; the init does not run then.
+    conditions: what has to hold besides, and its truth: the branches around the block and its predicate.
+    """
+
+    block: BlockOp
+    init: InitOp
+    place: Operation
+    front: Operation
+    loops: list[ForOp] = field(default_factory=list[ForOp])
+    fixed: dict[SSAValue, Lin] = field(default_factory=dict[SSAValue, Lin])
+    extents: list[Mixed] = field(default_factory=list[Mixed])
+    conditions: list[tuple[SSAValue, bool]] = field(default_factory=list[tuple[SSAValue, bool]])
+
+
+def plan_init(block: BlockOp, place: Operation, front: Operation | None = None) -> InitPlan:
+    """How the init of a block would come to stand in front of `place`, which is the block or around it, or of `front`
+    if that is given, a statement beside `place`.
+
+    ScheduleError if it has none, or it cannot be said when it runs.
+    """
+    init = block.init
+    name = block_name(block)
+    if init is None:
+        raise ScheduleError(f"block {name} has no init; expected a reduction block", [block])
+    plan = InitPlan(block, init, place, front or place)
+    inner = [loop for loop in loops_around(block) if loop is place or place.is_ancestor(loop)]
+    plan.loops = _recreated(block, inner)
+    _check_init(plan)
+    _add_conditions(plan)
+    _fix_reduced(plan, [loop for loop in inner if loop not in plan.loops])
+    return plan
+
+
+def is_reduced(axis: Axis) -> bool:
+    """Whether an axis is one that the init does not have."""
+    return axis.kind == "reduce"
+
+
+def _recreated(block: BlockOp, inner: Sequence[ForOp]) -> list[ForOp]:
+    """The loops that choose what is initialised, and those that their bounds depend on."""
+    wanted = [axis.binding for axis in block.axes if not is_reduced(axis)]
+    kept: list[ForOp] = []
+    for loop in reversed(inner):
+        if depends_on(wanted, loop.variable):
+            kept.append(loop)
+            wanted += loop.bounds
+    return kept[::-1]
+
+
+def _check_init(plan: InitPlan) -> None:
+    """ScheduleError if the init uses what only its block has."""
+    block, name = plan.block, block_name(plan.block)
+    for value in operands_from_outside(plan.init):
+        owner = value.owner
+        if isinstance(owner, Operation) and block.is_ancestor(owner) and not isinstance(owner, MatchRegionOp):
+            raise ScheduleError(f"not supported yet: the init of block {name} uses {owner.name} inside of it", [block])
+
+
+def _add_conditions(plan: InitPlan) -> None:
+    path = between(plan.block, plan.place) if plan.place is not plan.block else []
+    for op, inner in pairwise([*path, plan.block]):
+        if isinstance(op, IfOp):
+            plan.conditions.append((op.condition, op.then.is_ancestor(inner)))
+        elif not isinstance(op, ForOp):
+            raise ScheduleError(
+                f"not supported yet: an init taken out of {op.name} around block {block_name(plan.block)}", [plan.block]
+            )
+    if isinstance(plan.place, IfOp):
+        raise ScheduleError("expected a loop or block, got a branch", [plan.place])
+    if plan.block.predicate is not None:
+        plan.conditions += [(condition, True) for condition in conjuncts(plan.block.predicate)]
+
+
+def _fix_reduced(plan: InitPlan, loops: Sequence[ForOp]) -> None:
+    """Find the iteration of the loops that are not recreated in which the init runs."""
+    analyzer = Analyzer()
+    axes = [axis for axis in plan.block.axes if is_reduced(axis)]
+    bindings = [analyzer.exact(axis.binding) for axis in axes]
+    first: dict[SSAValue, Lin] = {loop.variable: analyzer.exact(loop.mixed_bounds[0]) for loop in loops}
+    own = set(first)
+    alone = [n for n, lin in enumerate(bindings) if _is_alone(plan.block, lin, own)]
+
+    def is_least(values: dict[SSAValue, Lin]) -> bool:
+        return all(
+            analyzer.is_provably("eq", analyzer.substitute(bindings[n], values), analyzer.exact(axes[n].low))
+            for n in alone
+        )
+
+    if not is_least(first):
+        last = _inverse(analyzer, loops, [(bindings[n], analyzer.exact(axes[n].low)) for n in alone])
+        if last is None or not is_least(last):
+            names = ", ".join(axes[n].name for n in alone)
+            raise ScheduleError(
+                f"not supported yet: it is not known in which iteration the init of block {block_name(plan.block)} "
+                f"runs: where {names} is least",
+                [plan.block],
+            )
+        first = last
+    plan.fixed = first
+    extents = [loop.mixed_bounds[1] for loop in loops]
+    plan.extents = [n for n in extents if not analyzer.is_provably("gt", analyzer.exact(n), 0)]
+
+
+def _is_alone(block: BlockOp, lin: Lin, loops: set[SSAValue]) -> bool:
+    """Whether a binding is chosen by some loops alone, of those around the block."""
+    others = {loop.variable for loop in loops_around(block)} - loops
+    return not any(leaf in others for leaf in lin.leaves())
+
+
+def _inverse(
+    analyzer: Analyzer, loops: Sequence[ForOp], wanted: Sequence[tuple[Lin, Lin]]
+) -> dict[SSAValue, Lin] | None:
+    """The iteration of some loops in which sums have values."""
+    domain = iteration_domain(analyzer, loops)
+    mapping = detect(analyzer, domain, [binding for binding, _ in wanted])
+    if isinstance(mapping, str):
+        return None
+    found = invert(analyzer, mapping, [value for _, value in wanted])
+    if isinstance(found, str):
+        return None
+    inside = all(
+        analyzer.is_provably("ge", found[v.value] - v.low, 0)
+        and analyzer.is_provably("lt", found[v.value] - v.low, v.extent * v.step)
+        for v in domain.variables
+    )
+    return found if inside else None
+
+
+Conditions = Callable[[TirBuilder], Sequence[SSAValue]]
+
+
+@dataclass(frozen=True)
+class TakenInit:
+    """An init that has become a block; the statement that it is, or is in; and its loops in the place of the old."""
+
+    block: BlockOp
+    outermost: Operation
+    loops: dict[SSAValue, SSAValue]
+
+
+def take_out_init(
+    plan: InitPlan,
+    name: str,
+    loop_name: Callable[[str], str] = lambda name: name,
+    further: Conditions = lambda _: (),
+) -> TakenInit:
+    """Do what was planned: the init becomes a block called `name`, and what is left of the old one reads what it
+    accumulates.
+
+    loop_name: what the copy of a loop is called.  further: writes what has to hold for the new block besides.
+    """
+    builder = builder_in_front(plan.front)
+    loops: dict[SSAValue, SSAValue] = {}
+    outermost: Operation | None = None
+    for loop in plan.loops:
+        copy = _copy_loop(loop, builder, loops, loop_name, plan.place)
+        outermost = outermost or copy
+        builder = TirBuilder(copy.body.block, plan.init.location)
+    block = _init_block(plan, name, builder, loops, further)
+    outermost = outermost or block
+    for op in list(plan.init.body.block.ops):
+        op.detach()
+        block.body.block.add_op(op)
+    _replace_variables(plan, block)
+    _own_views(plan.block, block)
+    erase_statement(plan.init)
+    read_accumulated(plan.block)
+    try:
+        infer_accesses(block)
+    except PassError as error:
+        raise ScheduleError(f"the init of block {block_name(plan.block)}: {error}", [plan.block]) from error
+    simplify_blocks([outermost])
+    simplify_blocks(statements(block.body.block))
+    return TakenInit(block, outermost, loops)
+
+
+def _copy_loop(
+    loop: ForOp, builder: TirBuilder, known: dict[SSAValue, SSAValue], name: Callable[[str], str], inside: Operation
+) -> ForOp:
+    low, extent, step = (copy_number(bound, builder, known, inside) for bound in loop.mixed_bounds)
+    copy = ForOp(
+        name(loop_name(loop)),
+        low,
+        extent,
+        loop.variable.type,
+        kind=loop.kind.data,
+        step=step,
+        thread=None if loop.thread is None else loop.thread.data,
+        annotations=loop.annotations,
+    )
+    builder.insert(copy)
+    copy.location = loop.location
+    known[loop.variable] = copy.variable
+    return copy
+
+
+def _init_block(
+    plan: InitPlan, name: str, builder: TirBuilder, known: dict[SSAValue, SSAValue], further: Conditions
+) -> BlockOp:
+    analyzer = Analyzer()
+    values = {v: export(analyzer, lin, builder, v.type) for v, lin in plan.fixed.items()}
+    known = known | values
+    inside = plan.place
+    axes = [
+        Axis(
+            axis.name,
+            axis.kind,
+            copy_number(axis.low, builder, known, inside),
+            copy_number(axis.extent, builder, known, inside),
+            copy_expression(axis.binding, builder, known, inside),
+        )
+        for axis in plan.block.axes
+        if not is_reduced(axis)
+    ]
+    conditions: list[SSAValue] = []
+    for condition, truth in plan.conditions:
+        copy = copy_expression(condition, builder, known, inside)
+        conditions.append(copy if truth else builder.logical_not(copy))
+    for extent in plan.extents:
+        conditions.append(builder.binary("gt", copy_number(extent, builder, known, inside), 0))
+    conditions += further(builder)
+    joint = conditions[0] if conditions else None
+    for condition in conditions[1:]:
+        joint = builder.binary("and", joint, condition)  # pyright: ignore[reportArgumentType]
+    block = builder.insert(BlockOp(name, axes, predicate=joint, annotations=plan.block.annotations))
+    for value in values.values():
+        erase_if_dead(value)
+    return block
+
+
+def _replace_variables(plan: InitPlan, block: BlockOp) -> None:
+    """Let the body of the new block see its own axes: reduced ones have their least value there."""
+    mine = iter(block.variables)
+    for axis, old in zip(plan.block.axes, plan.block.variables, strict=True):
+        new = None if is_reduced(axis) else next(mine)
+        if new is not None:
+            hint(new, axis.name)
+        for use in [use for use in old.uses if block.is_ancestor(use.operation)]:
+            user = use.operation
+            builder = TirBuilder(InsertPoint.before(user), user.location)
+            value = write_number(axis.low, old.type, builder) if new is None else new
+            user.operands[use.index] = value
+
+
+def _own_views(source: BlockOp, target: BlockOp) -> None:
+    """Give a block its own views in place of those of another block that it uses."""
+    first = target.body.block.first_op
+    for value in dict.fromkeys(operands_from_outside(target)):
+        owner = value.owner
+        if not isinstance(owner, MatchRegionOp) or not source.is_ancestor(owner) or first is None:
+            continue
+        known: dict[SSAValue, SSAValue] = dict(zip(_kept(source), target.variables, strict=True))
+        builder = TirBuilder(InsertPoint.before(first), owner.location)
+        operands: dict[SSAValue, SSAValue] = {o: copy_expression(o, builder, known) for o in owner.operands}
+        view = builder.insert(owner.clone(operands))
+        value.replace_uses_with_if(view.buffer, lambda use: target.is_ancestor(use.operation))
+
+
+def _kept(block: BlockOp) -> list[SSAValue]:
+    return [v for axis, v in zip(block.axes, block.variables, strict=True) if not is_reduced(axis)]
+
+
+def read_accumulated(block: BlockOp) -> None:
+    """Let a block say that it reads what it writes, where its body does and it does not say so: a block with an init
+    need not."""
+    told = {root_buffer(access.buffer) for access in block.accesses if not access.is_write}
+    accesses = block.accesses
+    if not accesses:
+        return
+    first = with_expressions(accesses[0])[0]
+    for access in accesses:
+        if access.is_write and root_buffer(access.buffer) not in told and _loads(block, access.buffer):
+            builder = TirBuilder(InsertPoint.before(first), access.location)
+            region = [(copy_number(a, builder, {}), copy_number(b, builder, {})) for a, b in access.region]
+            builder.insert(AccessOp("reads", access.buffer, region))
+
+
+def _loads(block: BlockOp, buffer: SSAValue) -> bool:
+    """Whether something in a block may read a buffer."""
+    memory = root_buffer(buffer)
+    for op in block.walk():
+        if isinstance(op, LoadOp) and root_buffer(op.buffer) is memory:
+            return True
+        if isinstance(op, AccessOp) and not op.is_write and op.parent_op() is not block:
+            if root_buffer(op.buffer) is memory:
+                return True
+    return False
+
+
+def plan_result(reduction: ThreadReduction) -> InitPlan:
+    """How the init of a block that threads reduce comes to stand behind the loops that it is reduced along.
+
+    ThreadReductionError, with the reason, if it cannot.
+    """
+    check_init(reduction)
+    try:
+        plan = plan_init(reduction.block, reduction.place)
+    except ScheduleError as error:
+        raise ThreadReductionError(reduction.block, error.reason) from error
+    check_begin(reduction, plan.fixed)
+    return plan

@@ -1,0 +1,416 @@
+"""What a new layout of a buffer adds to it: the elements that are no old ones, and who writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.index import Analyzer, Div, Lin, export
+from ...analysis.iter_map import detect, invert
+from ...analysis.names import buffer_name, fresh_block_name, loop_name
+from ...analysis.scopes import child_blocks, comes_before, loops_around, only_child, scope_of, statements
+from ...core.dtypes import dtype_of
+from ...core.errors import ScheduleError
+from ...dialects.text.names import source_name
+from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, FuncOp, InitOp, LoadOp, StoreOp, TirBuilder
+from ...dialects.tir.tree import erase_statement, is_expression, operands_from_outside
+from .copies import type_of
+from .gaps import beside
+from .index_maps import apply_map
+from .nest import (
+    builder_before,
+    make_loop,
+    move_body,
+    number,
+    replace_by_sum,
+    set_axes,
+    simplify_blocks,
+    simplify_indices,
+    with_expressions,
+)
+
+if TYPE_CHECKING:
+    from ..primitives.layout import Layout
+
+
+@dataclass(frozen=True)
+class SequentialWriter:
+    """A block that writes a buffer element by element: where its axes `axes` are the indices, and `loops` these.
+
+    The loops stand directly in each other, in this order.
+    """
+
+    block: BlockOp
+    axes: Sequence[int]
+    loops: Sequence[ForOp]
+
+
+@dataclass(frozen=True)
+class Padding:
+    """How padding will be written: by all the writers of the buffer (`sequential`), or else by a new block behind the
+    last of them; not at all if nobody writes the buffer."""
+
+    buffer: SSAValue
+    writers: Sequence[BlockOp]
+    sequential: Sequence[SequentialWriter]
+
+
+def plan_padding(func: FuncOp, buffer: SSAValue, layout: Layout, pad_value: int | float) -> Padding:
+    """Who will write the padding of a buffer. ScheduleError if its elements cannot have the value, or it is not known
+    which elements are padding."""
+    dtype = dtype_of(cast("MemRefType[Attribute]", buffer.type).element_type)
+    if not dtype.is_float and pad_value != int(pad_value):
+        raise ScheduleError(f"pad_value {pad_value} is not of type {dtype}, which buffer {buffer_name(buffer)} has")
+    invert_layout(Analyzer(through_lets=False), layout, [Lin.of(v) for v in Block(arg_types=_types(layout)).args])
+    writers = list(dict.fromkeys(_writers(func, buffer)))
+    found = [_sequential(writer, buffer, layout) for writer in writers]
+    known = [writer for writer in found if writer is not None]
+    return Padding(buffer, writers, known if len(known) == len(found) else [])
+
+
+def _types(layout: Layout) -> list[Attribute]:
+    types = [index.type for index in layout.indices]
+    return [types[0] if types else type_of(extent) for extent in layout.new]
+
+
+def _writers(func: FuncOp, buffer: SSAValue) -> Iterator[BlockOp]:
+    """The blocks that stores to a buffer are in, in program order."""
+    stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
+    for block in func.walk():
+        if isinstance(block, BlockOp) and any(_block_of(store) is block for store in stores):
+            yield block
+    for store in stores:
+        if _block_of(store) is None:
+            raise ScheduleError(
+                f"buffer {buffer_name(buffer)} is written outside of blocks; its padding cannot be written yet", [store]
+            )
+
+
+def _block_of(op: Operation) -> BlockOp | None:
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, BlockOp):
+        parent = parent.parent_op()
+    return parent
+
+
+# Blocks that can write the padding along with the rest
+
+
+def _sequential(block: BlockOp, buffer: SSAValue, layout: Layout) -> SequentialWriter | None:
+    """The block as one that goes through the buffer element by element; None if it is none."""
+    stores = _only_stores(block, buffer)
+    if not stores or block.predicate is not None or child_blocks(block):
+        return None
+    places = {tuple(op.indices) for op in _element_ops(block, buffer)}
+    if len(places) != 1:
+        return None
+    (place,) = places
+    variables: list[SSAValue] = list(block.variables)
+    if len(set(place)) != len(place) or not all(index in variables for index in place):
+        return None
+    axes = [variables.index(index) for index in place]
+    loops = _axis_loops(block, axes, layout)
+    return None if loops is None else SequentialWriter(block, axes, loops)
+
+
+def _only_stores(block: BlockOp, buffer: SSAValue) -> list[StoreOp]:
+    """The stores of a block that does nothing but store to the buffer; none if it does more."""
+    found: list[StoreOp] = []
+    for op in statements(block.body.block):
+        for inner in statements(op.body.block) if isinstance(op, InitOp) else [op]:
+            if not isinstance(inner, StoreOp) or inner.buffer is not buffer:
+                return []
+            found.append(inner)
+    return found
+
+
+def _element_ops(block: BlockOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
+    users = [use.operation for use in buffer.uses if block.is_ancestor(use.operation)]
+    return [op for op in users if isinstance(op, LoadOp | StoreOp)]
+
+
+def _axis_loops(block: BlockOp, axes: Sequence[int], layout: Layout) -> list[ForOp] | None:
+    """The loops that axes are bound to, if these stand directly in each other in the order of the axes, do nothing
+    else, and run through the whole buffer."""
+    analyzer = Analyzer(through_lets=False)
+    around = loops_around(block)
+    loops: list[ForOp] = []
+    for n, extent in zip(axes, layout.old, strict=True):
+        axis = block.axes[n]
+        loop = next((loop for loop in around if loop.variable is axis.binding), None)
+        if loop is None or axis.kind != "spatial" or len(list(loop.variable.uses)) != 1 or not _is_plain(loop):
+            return None
+        bounds = [(axis.low, axis.extent), tuple(loop.mixed_bounds[:2])]
+        for low, length in bounds:
+            if analyzer.exact(low) != Lin() or not analyzer.is_provably("eq", analyzer.exact(length), extent):
+                return None
+        loops.append(loop)
+    first = around.index(loops[0]) if loops else 0
+    if not loops or around[first : first + len(loops)] != loops:
+        return None
+    nest: Operation | None = loops[0]
+    while isinstance(nest, ForOp):
+        nest = only_child(nest)
+    return loops if nest is block else None
+
+
+def _is_plain(loop: ForOp) -> bool:
+    return loop.kind.data == "serial" and loop.annotations is None and loop.thread is None and loop.mixed_bounds[2] == 1
+
+
+# Which elements are padding
+
+
+def invert_layout(analyzer: Analyzer, layout: Layout, values: Sequence[Lin]) -> list[Lin]:
+    """The old indices for new ones; they mean nothing where an element is padding.
+
+    ScheduleError if they are not known.
+    """
+    mapping = detect(analyzer, layout.domain, layout.sums)
+    found = mapping if isinstance(mapping, str) else invert(analyzer, mapping, values)
+    if isinstance(found, str):
+        raise ScheduleError(f"the index map cannot be turned around: {found}")
+    return [found[index] for index in layout.indices]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """`lhs <name> rhs` for a comparison `eq`, `ne`, `lt`, `le`."""
+
+    name: str
+    lhs: Lin
+    rhs: Lin
+
+    def negated(self) -> Condition:
+        """The condition that holds where this one does not."""
+        match self.name:
+            case "eq":
+                return Condition("ne", self.lhs, self.rhs)
+            case "ne":
+                return Condition("eq", self.lhs, self.rhs)
+            case "lt":
+                return Condition("le", self.rhs, self.lhs)
+            case _:
+                return Condition("lt", self.rhs, self.lhs)
+
+    def write(self, analyzer: Analyzer, builder: TirBuilder, type: Attribute) -> SSAValue:
+        lhs, rhs = (export(analyzer, side, builder, type) for side in (self.lhs, self.rhs))
+        return builder.binary(self.name, lhs, rhs)
+
+
+def padding_conditions(
+    analyzer: Analyzer, layout: Layout, values: Sequence[Lin], *, by_digits: bool = True
+) -> list[list[Condition]]:
+    """When the element at some new indices is padding: when all conditions of one of the lists hold.
+
+    by_digits: where an old index is written with two of the new ones, ask of each of them, as TVM does.
+    """
+    old = invert_layout(analyzer, layout, values)
+    found: list[tuple[int, list[Condition]]] = []
+    for index, extent in zip(old, layout.old, strict=True):
+        if not analyzer.is_provably("ge", index, 0):
+            found.append((_position(index, values), [Condition("lt", index, Lin())]))
+        if not analyzer.is_provably("lt", index, extent):
+            beyond = _beyond(analyzer, index, extent) if by_digits else [Condition("le", extent, index)]
+            found.append((_position(index, values), beyond))
+    for value, again in zip(values, apply_map(analyzer, layout.map, old), strict=True):
+        if not analyzer.is_provably("eq", value, again):
+            found.append((len(values), [Condition("ne", value, again)]))
+    return [conditions for _, conditions in sorted(found, key=lambda pair: pair[0])]
+
+
+def _position(index: Lin, values: Sequence[Lin]) -> int:
+    """Which of the values comes first in a sum."""
+    leaves = set(index.leaves())
+    return next((n for n, value in enumerate(values) if not leaves.isdisjoint(value.leaves())), len(values))
+
+
+def _beyond(analyzer: Analyzer, index: Lin, extent: Lin) -> list[Condition]:
+    """`index >= extent`, digit by digit where the index has two digits."""
+    if isinstance(atom := index.atom, Div) and (c := atom.divisor.constant) is not None and c > 0:
+        return [Condition("le", extent * c, atom.dividend)]
+    if len(index.terms) == 2 and not index.const and extent.constant is not None:
+        (high, c), (low, one) = sorted(index.terms.items(), key=lambda term: -term[1])
+        if one == 1 and c > 1 and analyzer.bounds(Lin.of(low)) == (0, c - 1):
+            last, rest = divmod(extent.constant, c)
+            if analyzer.bounds(Lin.of(high))[1] == last and rest:
+                part = (
+                    Condition("eq", Lin.of(low), Lin(rest))
+                    if rest == c - 1
+                    else Condition("le", Lin(rest), Lin.of(low))
+                )
+                return [Condition("eq", Lin.of(high), Lin(last)), part]
+    return [Condition("le", extent, index)]
+
+
+def write_disjunction(
+    analyzer: Analyzer, builder: TirBuilder, conditions: Sequence[Sequence[Condition]], type: Attribute
+) -> SSAValue:
+    """Write that all conditions of one of the lists hold."""
+    total: SSAValue | None = None
+    for group in conditions:
+        joint: SSAValue | None = None
+        for condition in group:
+            value = condition.write(analyzer, builder, type)
+            joint = value if joint is None else builder.binary("and", joint, value)
+        assert joint is not None
+        total = joint if total is None else builder.binary("or", total, joint)
+    assert total is not None
+    return total
+
+
+def write_none(analyzer: Analyzer, builder: TirBuilder, conditions: Sequence[Condition], type: Attribute) -> SSAValue:
+    """Write that some conditions do not all hold."""
+    total: SSAValue | None = None
+    for condition in conditions:
+        value = condition.negated().write(analyzer, builder, type)
+        total = value if total is None else builder.binary("or", total, value)
+    assert total is not None
+    return total
+
+
+# Writing it
+
+
+def loop_names(layout: Layout, names: Sequence[str]) -> list[str]:
+    """What the new dimensions are called: as the old ones, where a dimension is one."""
+    known = {Lin.of(index): name for index, name in zip(layout.indices, names, strict=True)}
+    return [known.get(total, f"axis{n}") for n, total in enumerate(layout.sums)]
+
+
+def rewrite_writers(padding: Padding, layout: Layout) -> None:
+    """Let the loops and axes of blocks that go through the buffer in order be those of the new layout; the indices of
+    the buffer are not changed."""
+    for writer in padding.sequential:
+        _rewrite_loops(writer, layout)
+
+
+def _rewrite_loops(writer: SequentialWriter, layout: Layout) -> None:
+    analyzer = Analyzer(through_lets=False)
+    names = loop_names(layout, [loop_name(loop) for loop in writer.loops])
+    type = writer.loops[0].variable.type
+    scratch = Block()
+    builder = TirBuilder(scratch, writer.loops[0].location)
+    new: list[ForOp] = []
+    for name, extent in zip(names, layout.new, strict=True):
+        new.append(builder.insert(make_loop(name, 0, number(analyzer, extent, builder, type), type)))
+        builder.point = InsertPoint.at_end(new[-1].body.block)
+    outermost = writer.loops[0]
+    place = outermost.parent
+    assert place is not None
+    for op in list(scratch.ops):
+        op.detach()
+        place.insert_op_before(op, with_expressions(outermost)[0])
+    _rewrite_axes(writer, layout, names, new)
+    move_body(writer.loops[-1].body.block, new[-1].body.block)
+    erase_statement(outermost)
+    simplify_blocks([new[0]])
+    simplify_indices(writer.block)
+
+
+def _rewrite_axes(writer: SequentialWriter, layout: Layout, names: Sequence[str], loops: Sequence[ForOp]) -> None:
+    block = writer.block
+    body, first = block.body.block, min(writer.axes)
+    axes, old = block.axes, [block.variables[n] for n in writer.axes]
+    added = [body.insert_arg(loop.variable.type, first + n) for n, loop in enumerate(loops)]
+    analyzer, writes = Analyzer(through_lets=False), builder_before(block)
+    fresh = [
+        Axis(f"v_{name}", "spatial", 0, number(analyzer, extent, writes, loop.variable.type), loop.variable)
+        for name, extent, loop in zip(names, layout.new, loops, strict=True)
+    ]
+    set_axes(block, [*axes[:first], *fresh, *axes[first:]])
+    analyzer = Analyzer(through_lets=False)
+    values = [Lin.of(variable) for variable in added]
+    for variable, total in zip(old, invert_layout(analyzer, layout, values), strict=True):
+        replace_by_sum(analyzer, variable, total)
+    for variable in old:
+        body.erase_arg(variable)
+    kept = [axis for n, axis in enumerate(axes) if n not in writer.axes]
+    set_axes(block, [*kept[:first], *fresh, *kept[first:]])
+
+
+def wrap_stores(padding: Padding, layout: Layout, buffer: SSAValue, pad_value: int | float) -> None:
+    """Let the rewritten writers store the value of the padding where an element is one."""
+    for writer in padding.sequential:
+        for op in _element_ops(writer.block, buffer):
+            if isinstance(op, StoreOp):
+                _wrap(op, layout, pad_value)
+
+
+def _wrap(store: StoreOp, layout: Layout, pad_value: int | float) -> None:
+    analyzer = Analyzer(through_lets=False)
+    computed = _computed_for(store.value)
+    expressions = [op for op in with_expressions(store)[:-1] if op in computed]
+    builder = TirBuilder(InsertPoint.before(store), store.location)
+    values = [analyzer.exact(index) for index in store.indices]
+    conditions = padding_conditions(analyzer, layout, values)
+    if not conditions:
+        return
+    is_padding = write_disjunction(analyzer, builder, conditions, store.indices[0].type)
+    value = store.value
+
+    def moved() -> SSAValue:
+        for op in expressions:
+            op.detach()
+            builder.insert(op)
+        return value
+
+    dtype = dtype_of(value.type)
+    number = _number(pad_value, dtype.is_float)
+    store.operands[0] = builder.if_then_else(is_padding, value.type, lambda: builder.const(number, dtype), moved)
+
+
+def _computed_for(value: SSAValue) -> set[Operation]:
+    """The ops that compute a value, and what they are computed from."""
+    found: set[Operation] = set()
+    todo = [value]
+    while todo:
+        owner = todo.pop().owner
+        if isinstance(owner, Operation) and owner not in found and is_expression(owner):
+            found.add(owner)
+            todo += operands_from_outside(owner)
+    return found
+
+
+def _number(pad_value: int | float, is_float: bool) -> int | float:
+    return float(pad_value) if is_float else int(pad_value)
+
+
+def add_padding_block(func: FuncOp, padding: Padding, layout: Layout, buffer: SSAValue, pad_value: int | float) -> None:
+    """Write the padding in a block of its own, behind the last block that writes the buffer."""
+    last = padding.writers[0]
+    for writer in padding.writers[1:]:
+        last = writer if comes_before(last, writer) or last.is_ancestor(writer) else last
+    owner = buffer.owner
+    outer = func if isinstance(owner, Block) else scope_of(owner)
+    gap = beside(outer, last, behind=True)
+    analyzer = Analyzer(through_lets=False)
+    scratch = Block()
+    builder = TirBuilder(scratch, last.location)
+    type = layout.indices[0].type
+    names = loop_names(layout, [source_name(index) or "i" for index in layout.indices])
+    loops: list[ForOp] = []
+    for name, extent in zip(names, layout.new, strict=True):
+        loops.append(builder.insert(make_loop(name, 0, number(analyzer, extent, builder, type), type)))
+        builder.point = InsertPoint.at_end(loops[-1].body.block)
+    conditions = padding_conditions(analyzer, layout, [Lin.of(loop.variable) for loop in loops])
+    if not conditions:
+        return
+    axes = [
+        Axis(f"v_{name}", "spatial", 0, number(analyzer, extent, builder, type), loop.variable)
+        for name, extent, loop in zip(names, layout.new, loops, strict=True)
+    ]
+    predicate = write_disjunction(analyzer, builder, conditions, type)
+    name = fresh_block_name(func, f"buffer_{buffer_name(buffer)}_padding")
+    block = builder.insert(BlockOp(name, axes, predicate=predicate))
+    builder.point = InsertPoint.at_end(block.body.block)
+    variables = list(block.variables)
+    builder.insert(AccessOp("writes", buffer, [(variable, 1) for variable in variables]))
+    dtype = dtype_of(cast("MemRefType[Attribute]", buffer.type).element_type)
+    builder.store(builder.const(_number(pad_value, dtype.is_float), dtype), buffer, variables)
+    gap.insert_all(scratch)

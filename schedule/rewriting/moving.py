@@ -1,0 +1,141 @@
+"""A block moved to a place in a loop, with new loops around it for ranges of its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...analysis.index import Analyzer, Lin, export
+from ...analysis.names import block_name, buffer_name, loop_name
+from ...analysis.regions import Side
+from ...analysis.scopes import ancestors, child_towards, lowest_common_ancestor, scope_of
+from ...core.errors import ScheduleError
+from ...dialects.tir import BlockOp, ForOp, TirBuilder
+from ...dialects.tir.tree import erase_if_dead, operands_from_outside
+from ..state import State
+from .gaps import Gap
+from .instances import AxisCondition, Condition, conditions_on_axes, run_the_same
+from .nest import (
+    builder_before,
+    erase_empty_around,
+    make_loop,
+    number,
+    set_predicate,
+    simplify_blocks,
+    with_expressions,
+)
+
+
+def move_block(
+    state: State, analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], gap: Gap, preserve_unit_loops: bool
+) -> None:
+    """Move a block to a gap, in new loops in which each axis takes the values of its side, as far as they are in its
+    domain; and as far as it ran for them at all. Loops and branches that are empty then are gone.
+
+    sides: sums of what is known at the gap.  preserve_unit_loops: make loops of one iteration too. ScheduleError where
+    the flow of values is another then, or the block uses what is not known at the gap.
+    """
+    left = child_towards(lowest_common_ancestor([block, gap.outer]), block)
+    conditions = conditions_on_axes(analyzer, block, left)
+    region = _compared_region(analyzer, block, sides, gap.outer)
+    with state.changing([block], among=[gap.outer, region]):
+        _rebuild(analyzer, block, sides, gap, conditions, preserve_unit_loops)
+
+
+def _compared_region(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], loop: Operation) -> Operation:
+    """The innermost of what is around a block and the loop that it moves into in which the same instances run behind
+    the move: those that run in one iteration of a loop around both may be more than in front of it."""
+    scope = scope_of(block)
+    around = lowest_common_ancestor([block, loop])
+    for outer in (around, *ancestors(around)):
+        if outer is scope or (isinstance(outer, ForOp) and run_the_same(analyzer, block, sides, outer)):
+            return outer
+    return scope
+
+
+def _rebuild(
+    analyzer: Analyzer,
+    block: BlockOp,
+    sides: Sequence[Side],
+    gap: Gap,
+    conditions: Sequence[Condition],
+    preserve_unit_loops: bool,
+) -> None:
+    old_place, old_values = block.parent_op(), [*block.operands]
+    ops = with_expressions(block)
+    for op in ops:
+        op.detach()
+    loops, indices = _loops_for(analyzer, block, sides, gap, preserve_unit_loops)
+    if loops:
+        for op in ops:
+            loops[-1].body.block.add_op(op)
+    else:
+        gap.insert(ops)
+    builder = builder_before(block)
+    for n, (variable, index) in enumerate(zip(block.variables, indices, strict=True)):
+        block.operands[n] = export(analyzer, index, builder, variable.type)
+    values: dict[SSAValue, Lin] = dict(zip(block.variables, indices, strict=True))
+    written = [*_in_domains(analyzer, block, sides), *conditions]
+    set_predicate(block, [condition.write(analyzer, builder_before(block), values) for condition in written])
+    for value in old_values:
+        erase_if_dead(value)
+    new = loops[0] if loops else block
+    _require_known(block, new, gap.outer)
+    erase_empty_around(old_place)
+    simplify_blocks([new])
+
+
+def _loops_for(
+    analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], gap: Gap, preserve_unit_loops: bool
+) -> tuple[list[ForOp], list[Lin]]:
+    """New loops at a gap, and the values of the axes in them."""
+    loops: list[ForOp] = []
+    indices: list[Lin] = []
+    builder = gap.builder()
+    for variable, side in zip(block.variables, sides, strict=True):
+        if analyzer.constant(side.extent) == 1 and not preserve_unit_loops:
+            indices.append(side.low)
+            continue
+        extent = number(analyzer, side.extent, builder, variable.type)
+        new = builder.insert(make_loop(f"ax{len(loops)}", 0, extent, variable.type))
+        builder = TirBuilder(new.body.block)
+        loops.append(new)
+        indices.append(side.low + Lin.of(new.variable))
+    return loops, indices
+
+
+def _in_domains(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side]) -> Iterator[AxisCondition]:
+    """That each axis lies in its domain, where its side may reach outside of it."""
+    for axis, variable, side in zip(block.axes, block.variables, sides, strict=True):
+        domain = Side.of(analyzer, axis.low, axis.extent)
+        below, above = side.leaves(analyzer, domain)
+        if below:
+            yield AxisCondition("ge", Lin.of(variable) - domain.low)
+        if above:
+            yield AxisCondition("lt", Lin.of(variable) - domain.high - 1)
+
+
+def _require_known(block: BlockOp, new: Operation, outer: Operation) -> None:
+    """ScheduleError if something in a block that was moved, in new loops, is defined where it has come from."""
+    values = [value for op in with_expressions(new) for value in operands_from_outside(op)]
+    lost = next((value for value in values if not _is_known(value, new)), None)
+    if lost is not None:
+        raise ScheduleError(
+            f"block {block_name(block)} uses {buffer_name(lost)}, which is not known in loop {loop_name(outer)}",
+            [block],
+        )
+
+
+def _is_known(value: SSAValue, user: Operation) -> bool:
+    """Whether a value is defined around or in front of an op, or of something around it."""
+    owner = value.owner
+    block = owner if isinstance(owner, Block) else owner.parent
+    if block is None or not block.is_ancestor(user):
+        return False
+    place = user
+    while place.parent is not block:
+        parent = place.parent_op()
+        assert parent is not None
+        place = parent
+    return isinstance(owner, Block) or owner is place or owner.is_before_in_block(place)

@@ -1,0 +1,385 @@
+"""What primitives are built from: statements moved with their expressions, variables replaced, blocks simplified.
+
+Everything here keeps the statement-tree form (`analysis.tree`): an expression stands in front of the one statement that
+it is computed for. Nothing here checks whether the change is legal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DictionaryAttr, IntegerType, StringAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.index import Analyzer, Lin, export
+from ...analysis.names import block_name
+from ...analysis.regions.access_regions import infer_accesses
+from ...analysis.scopes import ancestors, child_blocks, depends_on, statements
+from ...core.dtypes import dtype_of
+from ...core.errors import PassError, ScheduleError
+from ...core.xdsl_compat import hint
+from ...dialects.tir import (
+    DIVISIONS,
+    SHIFTS,
+    AccessOp,
+    Axis,
+    BlockOp,
+    ForOp,
+    FuncOp,
+    IfOp,
+    LetOp,
+    LoadOp,
+    Mixed,
+    StoreOp,
+    TirBuilder,
+    constant_value,
+)
+from ...dialects.tir.base import split_mixed, strings
+from ...dialects.tir.static import drop_predicate, make_static, set_operands
+from ...dialects.tir.tree import erase_if_dead, erase_statement, has_effect, is_expression
+
+# Statements and their expressions
+
+
+def builder_before(op: Operation) -> TirBuilder:
+    """Writes directly in front of an op: of a statement, behind the expressions that were computed for it."""
+    return TirBuilder(InsertPoint.before(op), op.location)
+
+
+def with_expressions(op: Operation) -> list[Operation]:
+    """A statement and, in front of it, the expression ops that are computed for it, in order."""
+    found = [op]
+    while (previous := found[-1].prev_op) is not None and is_expression(previous):
+        found.append(previous)
+    return found[::-1]
+
+
+def builder_in_front(op: Operation) -> TirBuilder:
+    """Writes in front of a statement and of the expressions that were computed for it."""
+    return TirBuilder(InsertPoint.before(with_expressions(op)[0]), op.location)
+
+
+def move_before(op: Operation, place: Operation) -> None:
+    """Move a statement, with its expressions, in front of another statement and that one's expressions."""
+    ops = with_expressions(op)
+    first = with_expressions(place)[0]
+    block = first.parent
+    assert block is not None
+    for moved in ops:
+        moved.detach()
+        block.insert_op_before(moved, first)
+
+
+def move_to_end(op: Operation, block: Block) -> None:
+    """Move a statement, with its expressions, to the end of a region's block."""
+    for moved in with_expressions(op):
+        moved.detach()
+        block.add_op(moved)
+
+
+def move_body(source: Block, target: Block) -> None:
+    """Move everything in a region's block to the end of another."""
+    for op in list(source.ops):
+        op.detach()
+        target.add_op(op)
+
+
+def erase_empty_around(op: Operation | None) -> None:
+    """Erase `op` if it is a loop or branch with nothing left in it, and then what is around it likewise."""
+    while isinstance(op, ForOp | IfOp) and not any(region.block.first_op for region in op.regions):
+        outer = op.parent_op()
+        erase_statement(op)
+        op = outer
+
+
+# Loops and variables
+
+
+def make_loop(
+    name: str,
+    low: Mixed,
+    extent: Mixed,
+    type: Attribute,
+    *,
+    kind: str = "serial",
+    thread: str | None = None,
+    annotations: DictionaryAttr | None = None,
+) -> ForOp:
+    """An empty loop; names of variables are made unique when the program is printed."""
+    return ForOp(
+        name, low, extent, type, kind=kind, thread=thread, annotations=annotations, body=Region(Block(arg_types=[type]))
+    )
+
+
+def number(analyzer: Analyzer, lin: Lin, builder: TirBuilder, type: Attribute) -> Mixed:
+    """A sum as a number, or written at the builder's point if it is not known."""
+    known = analyzer.constant(lin)
+    return export(analyzer, lin, builder, type) if known is None else known
+
+
+def replace_variable(variable: BlockArgument | SSAValue, write: Callable[[TirBuilder], SSAValue]) -> None:
+    """Put what `write` computes in the place of every use of a variable, in front of each user."""
+    for use in list(variable.uses):
+        user = use.operation
+        user.operands[use.index] = write(TirBuilder(InsertPoint.before(user), user.location))
+
+
+def replace_by_sum(analyzer: Analyzer, variable: SSAValue, lin: Lin) -> None:
+    """Put a sum in the place of every use of a variable."""
+    accesses = _accesses_by(variable)
+    replace_variable(variable, lambda builder: export(analyzer, lin, builder, variable.type))
+    fresh = Analyzer(through_lets=False)
+    for op in accesses:
+        values = list(op.operands)
+        make_static(op, lambda value: value if (known := fresh.number(value)) is None else known)
+        for value in values:
+            erase_if_dead(value)
+
+
+def _accesses_by(variable: SSAValue) -> list[AccessOp]:
+    """The boxes that are computed from a variable."""
+    users = [use.operation for use in variable.uses]
+    for user in users:
+        if is_expression(user):
+            users += [use.operation for result in user.results for use in result.uses]
+    return list(dict.fromkeys(user for user in users if isinstance(user, AccessOp)))
+
+
+# Blocks
+
+
+def simplify_blocks(ops: Iterable[Operation]) -> None:
+    """Bring the bindings and predicates of the blocks in and below `ops` (not of blocks nested in these) into normal
+    form, by what is known of the loops around them, and likewise bounds of loops and conditions on the way."""
+    analyzer = Analyzer(through_lets=False)
+    for op in ops:
+        _simplify(analyzer, op)
+
+
+def _simplify(analyzer: Analyzer, op: Operation) -> None:
+    match op:
+        case BlockOp():
+            _simplify_block(analyzer, op)
+        case ForOp():
+            _simplify_operands(analyzer, op)
+            with analyzer.assumptions():
+                analyzer.enter(op, op.body.block)
+                for inner in statements(op.body.block):
+                    _simplify(analyzer, inner)
+        case IfOp():
+            _simplify_condition(analyzer, op)
+            for region in op.regions:
+                with analyzer.assumptions():
+                    analyzer.enter(op, region.block)
+                    for inner in statements(region.block):
+                        _simplify(analyzer, inner)
+        case _:
+            for region in op.regions:
+                for inner in statements(region.block):
+                    _simplify(analyzer, inner)
+
+
+def _simplify_operands(analyzer: Analyzer, op: ForOp) -> None:
+    bounds = [known if (known := analyzer.number(bound)) is not None else bound for bound in op.mixed_bounds]
+    old = list(op.bounds)
+    op.static_bounds, op.operands = split_mixed(bounds)
+    for i, bound in enumerate(op.bounds):
+        op.operands[i] = _normal(analyzer, bound, op)
+    for value in old:
+        erase_if_dead(value)
+
+
+def _simplify_block(analyzer: Analyzer, op: BlockOp) -> None:
+    predicate = op.predicate
+    if predicate is not None:
+        _simplify_predicate(analyzer, op, predicate)
+    with analyzer.assuming(op.predicate):
+        for i, binding in enumerate(op.bindings):
+            simple = _normal(analyzer, binding, op)
+            if simple is not binding:
+                op.operands[i] = simple
+                erase_if_dead(binding)
+
+
+def _normal(analyzer: Analyzer, value: SSAValue, consumer: Operation) -> SSAValue:
+    """`value`, or what computes the same in normal form, in front of `consumer`."""
+    lin = analyzer.lin(value)
+    if lin.atom is value:
+        return value
+    return export(analyzer, lin, builder_before(consumer), value.type)
+
+
+def conjuncts(condition: SSAValue) -> Iterator[SSAValue]:
+    """The conditions that a condition is the conjunction of, in order."""
+    if isinstance(op := condition.owner, arith.AndIOp) and dtype_of(condition.type).is_bool:
+        yield from conjuncts(op.lhs)
+        yield from conjuncts(op.rhs)
+    else:
+        yield condition
+
+
+def _simplify_predicate(analyzer: Analyzer, op: BlockOp, predicate: SSAValue) -> None:
+    """Drop the conjuncts that always hold, bring the others into normal form."""
+    kept: list[SSAValue] = []
+    with analyzer.assumptions():
+        for condition in conjuncts(predicate):
+            if analyzer.decide(condition) is True:
+                continue
+            kept.append(_normal_condition(analyzer, condition, op))
+            analyzer.assume(kept[-1])
+    set_predicate(op, kept)
+    erase_if_dead(predicate)
+
+
+def _simplify_condition(analyzer: Analyzer, op: IfOp) -> None:
+    condition = op.condition
+    op.operands[0] = _normal_condition(analyzer, condition, op)
+    erase_if_dead(condition)
+
+
+def _normal_condition(analyzer: Analyzer, condition: SSAValue, consumer: Operation) -> SSAValue:
+    """A comparison of integers with its sides in normal form."""
+    op = condition.owner
+    if isinstance(op, arith.CmpiOp) and dtype_of(op.lhs.type).kind == "int":
+        sides = [_normal(analyzer, side, consumer) for side in op.operands]
+        if sides[0] is not op.lhs or sides[1] is not op.rhs:
+            comparison = arith.CmpiOp(sides[0], sides[1], op.predicate.value.data)
+            return builder_before(consumer).insert(comparison).result
+    return condition
+
+
+def set_predicate(block: BlockOp, conditions: Sequence[SSAValue]) -> None:
+    """Let a block run only where all of some conditions hold, and whatever its old predicate said."""
+    if not conditions:
+        if block.predicate is not None:
+            drop_predicate(block)
+        return
+    builder = builder_before(block)
+    joint = conditions[0]
+    for condition in conditions[1:]:
+        joint = builder.binary("and", joint, condition)
+    set_operands(block, [block.bindings, block.domains, [joint]])
+
+
+def add_predicate(block: BlockOp, write: Callable[[TirBuilder], SSAValue]) -> None:
+    """Let a block run only where what `write` computes holds too."""
+    condition = write(builder_before(block))
+    set_predicate(block, [condition] if block.predicate is None else [block.predicate, condition])
+
+
+def guard(body: Block, write: Callable[[TirBuilder], SSAValue]) -> None:
+    """Let everything in a loop's body run only where what `write` computes holds: as predicates of its blocks, or as a
+    branch where there is more than blocks and loops around them, or something is computed on the way to a block that
+    must not be computed in other iterations."""
+    if all_in_blocks(body) and not _may_fail(body, body.args[0]):
+        parent = body.parent_op()
+        assert parent is not None
+        for block in child_blocks(parent):
+            add_predicate(block, write)
+        return
+    ops = list(body.ops)
+    builder = TirBuilder(body)
+    branch = builder.insert(IfOp(write(builder)))
+    for op in ops:
+        op.detach()
+        branch.then.block.add_op(op)
+
+
+def _may_fail(body: Block, variable: SSAValue) -> bool:
+    """Whether an expression in front of a loop, branch or block below, which depends on `variable`, may be undefined
+    for some value of it: a read, a call, a division by what is not a constant."""
+    for op in body.ops:
+        risky = op.operands if isinstance(op, LoadOp) or has_effect(op) else ()
+        if isinstance(op, (*DIVISIONS, *SHIFTS)) and not constant_value(op.operands[1]):
+            risky = op.operands[1:]
+        if depends_on(risky, variable):
+            return True
+        inside = () if isinstance(op, BlockOp) else (block for region in op.regions for block in region.blocks)
+        if any(_may_fail(block, variable) for block in inside):
+            return True
+    return False
+
+
+def all_in_blocks(body: Block) -> bool:
+    """Whether everything below does its work inside of blocks, with only loops and branches around them."""
+    return all(
+        isinstance(op, BlockOp)
+        or (isinstance(op, ForOp | IfOp | LetOp) and all(all_in_blocks(region.block) for region in op.regions))
+        for op in statements(body)
+    )
+
+
+def set_axes(block: BlockOp, axes: Sequence[Axis]) -> None:
+    """Give a block these axes; its arguments must match them already."""
+    static, domains = split_mixed(n for axis in axes for n in (axis.low, axis.extent))
+    block.properties["axis_names"] = strings(axis.name for axis in axes)
+    block.properties["axis_kinds"] = strings(axis.kind for axis in axes)
+    block.properties["static_domains"] = static
+    predicate = [] if block.predicate is None else [block.predicate]
+    set_operands(block, [[axis.binding for axis in axes], domains, predicate])
+    for axis, variable in zip(axes, block.variables, strict=True):
+        hint(variable, axis.name)
+
+
+def innermost_first(blocks: Iterable[BlockOp]) -> list[BlockOp]:
+    """Blocks, each in front of those that it is in."""
+    return sorted(blocks, key=lambda block: -sum(1 for _ in ancestors(block)))
+
+
+def erase_accesses(blocks: Iterable[BlockOp]) -> None:
+    """Take away what blocks say they read and write."""
+    for block in blocks:
+        for access in block.accesses:
+            erase_statement(access)
+
+
+def renew_accesses(blocks: Iterable[BlockOp]) -> None:
+    """Say what blocks read and write, from their bodies, whatever they said before. ScheduleError where that cannot be
+    known."""
+    for block in innermost_first(blocks):
+        erase_accesses([block])
+        try:
+            infer_accesses(block)
+        except PassError as error:
+            raise ScheduleError(f"block {block_name(block)}: {error}", [block]) from None
+
+
+def simplify_indices(block: BlockOp) -> None:
+    """Write the indices of what a block loads and stores in normal form."""
+    simplify_accesses(op for op in block.walk() if isinstance(op, LoadOp | StoreOp))
+
+
+def simplify_accesses(ops: Iterable[LoadOp | StoreOp]) -> None:
+    """Write the indices of loads and stores in normal form, but for vectors of them."""
+    for op in list(ops):
+        analyzer = Analyzer(through_lets=False)
+        head = len(op.operands) - len(op.indices) - (op.predicate is not None)
+        for n, index in enumerate(op.indices, head):
+            if isinstance(index.type, IntegerType) and (simple := _normal(analyzer, index, op)) is not index:
+                op.operands[n] = simple
+                erase_if_dead(index)
+
+
+def annotate(op: ForOp | BlockOp, key: str, value: Attribute | None) -> None:
+    """Set an annotation, or take it away (None)."""
+    known = dict(op.annotations.data) if op.annotations is not None else {}
+    known.pop(key, None)
+    if value is not None:
+        known[key] = value
+    op.annotations = DictionaryAttr(known) if known else None
+
+
+def rename(block: BlockOp, name: str) -> None:
+    """Give a block another name."""
+    block.block_name = StringAttr(name)
+
+
+def function_of(op: Operation) -> FuncOp:
+    """The function that an op is in."""
+    parent = op
+    while not isinstance(parent, FuncOp):
+        parent = cast(Operation, parent.parent_op())
+    return parent

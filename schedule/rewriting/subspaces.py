@@ -1,0 +1,353 @@
+"""Blocks taken apart into a block around and blocks inside: which loops move which part of their axes.
+
+`divide_block` finds how, or says why not; `OuterBlock` puts it together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.index import Analyzer, Lin, export
+from ...analysis.iter_map import Division, detect, divide, invert, iteration_domain, lin_text
+from ...analysis.names import block_name, loop_name
+from ...analysis.regions.access_regions import infer_accesses
+from ...analysis.scopes import binding_sums, depends_on, loops_around, statements
+from ...core.errors import PassError, ScheduleError
+from ...dialects.text.names import source_name
+from ...dialects.tir import Axis, BlockOp, ForOp, InitOp, TirBuilder
+from ...dialects.tir.tree import erase_if_dead
+from .init_nests import TakenInit, is_reduced
+from .nest import builder_before, builder_in_front, conjuncts, move_to_end, number, set_predicate, simplify_blocks
+from .rebuild import copy_expression, rebind_axes
+
+
+@dataclass(frozen=True)
+class Part:
+    """A block of those that come inside: how each of its axes is an outer and an inner part.
+
+    root: the statement it is in, or is, that comes inside as a whole.  inner: the loops around the block in there.
+    """
+
+    block: BlockOp
+    root: Operation
+    outer_loops: Sequence[ForOp]
+    inner_loops: Sequence[ForOp]
+    divisions: Sequence[Division]
+
+
+def divide_block(block: BlockOp, roots: Sequence[Operation]) -> Part:
+    """How the axes of a block in or below one of `roots` are divided. ScheduleError if one cannot be."""
+    root = next(root for root in roots if root is block or root.is_ancestor(block))
+    loops = loops_around(block)
+    inner = [loop for loop in loops if loop is root or root.is_ancestor(loop)]
+    analyzer = Analyzer()
+    sums = binding_sums(analyzer, block)
+    names = [f"axis {axis.name}" for axis in block.axes]
+    _check_leaves(block, sums, loops)
+    divisions = _divide(analyzer, block, loops, inner, sums, names)
+    if isinstance(divisions, str):
+        around = "the blocks" if len(roots) > 1 or not isinstance(root, ForOp) else f"loop {loop_name(root)}"
+        raise ScheduleError(
+            f"the axes of block {block_name(block)} are no parts of loops outside and loops inside of {around}: "
+            f"{divisions}",
+            {root: "", block: ""},
+        )
+    part = Part(block, root, [loop for loop in loops if loop not in inner], inner, divisions)
+    _check_init(analyzer, part)
+    return part
+
+
+def _divide(
+    analyzer: Analyzer,
+    block: BlockOp,
+    loops: Sequence[ForOp],
+    inner: Sequence[ForOp],
+    sums: Sequence[Lin],
+    names: Sequence[str],
+) -> list[Division] | str:
+    """The divisions, with what the predicate says about the loops if that helps, or without."""
+    variables = [loop.variable for loop in inner]
+    result: list[Division] | str = "it has no axes"
+    for predicate in dict.fromkeys((block.predicate, None)):
+        mapping = detect(analyzer, iteration_domain(analyzer, loops, predicate), sums, names)
+        result = mapping if isinstance(mapping, str) else divide(analyzer, mapping, variables, names)
+        if not isinstance(result, str):
+            break
+    return result
+
+
+def _check_leaves(block: BlockOp, sums: Sequence[Lin], loops: Sequence[ForOp]) -> None:
+    """ScheduleError if an axis is bound to what is computed inside of the loops, and is no sum of them."""
+    if not loops:
+        return
+    variables = {loop.variable for loop in loops}
+    for axis, lin in zip(block.axes, sums, strict=True):
+        for leaf in lin.leaves():
+            owner = leaf.owner
+            inside = loops[0].is_ancestor(owner)
+            if inside and leaf not in variables:
+                raise ScheduleError(
+                    f"axis {axis.name} of block {block_name(block)} is bound to {lin_text(lin)}, which is no sum of "
+                    "quotients and remainders of loops",
+                    [block],
+                )
+
+
+def _check_init(analyzer: Analyzer, part: Part) -> None:
+    """ScheduleError if the init would run elsewhere than where both parts of a reduced axis are 0."""
+    if part.block.init is None:
+        return
+    for axis, division in zip(part.block.axes, part.divisions, strict=True):
+        if is_reduced(axis) and not analyzer.is_provably("eq", division.base, analyzer.exact(axis.low)):
+            raise ScheduleError(
+                f"reduce axis {axis.name} of block {block_name(part.block)} starts at {lin_text(division.base)}, "
+                f"not at {lin_text(analyzer.exact(axis.low))} where the init runs",
+                [part.block],
+            )
+
+
+@dataclass(frozen=True)
+class _OuterAxis:
+    name: str
+    kind: str
+    binding: Lin
+    extent: Lin
+    type: Attribute
+
+
+class OuterBlock:
+    """The block that comes around some others.
+
+    parts: these, in program order.  roots: the statements that come into it, likewise, side by side.
+    """
+
+    def __init__(self, parts: Sequence[Part], roots: Sequence[Operation]):
+        self.parts = parts
+        self.roots = roots
+        self.analyzer = Analyzer()
+        self.axes: list[_OuterAxis] = []
+        self.places = [self._place(part) for part in parts]
+        self._check_inits()
+
+    # Axes
+
+    def _place(self, part: Part) -> list[int]:
+        """For each axis of a block, which outer one is its outer part: one of the same form, or a new one."""
+        places: list[int] = []
+        for axis, division in zip(part.block.axes, part.divisions, strict=True):
+            wanted = _OuterAxis(
+                f"{axis.name}_o",
+                axis.kind,
+                division.outer,
+                division.outer_extent,
+                axis.binding.type,
+            )
+            same = (n for n, known in enumerate(self.axes) if n not in places and _is_same(known, wanted))
+            place = next(same, len(self.axes))
+            if place == len(self.axes):
+                self.axes.append(wanted)
+            places.append(place)
+        return places
+
+    def _check_inits(self) -> None:
+        """ScheduleError if blocks with an init are reduced along different outer axes: there is one init of all."""
+        reduced = {n for n, axis in enumerate(self.axes) if axis.kind == "reduce" and axis.extent.constant != 1}
+        for part, places in zip(self.parts, self.places, strict=True):
+            if part.block.init is not None and not reduced <= set(places):
+                other = self.axes[min(reduced - set(places))].name
+                raise ScheduleError(
+                    f"not supported yet: the init of block {block_name(part.block)} in a block with axis {other}, "
+                    "along which it is not reduced",
+                    [part.block],
+                )
+
+    def write_is_first(self, builder: TirBuilder) -> list[SSAValue]:
+        """Write the conditions under which the init of the block runs, outside of it."""
+        return [
+            builder.binary("eq", export(self.analyzer, axis.binding, builder, axis.type), 0)
+            for axis in self.axes
+            if axis.kind == "reduce" and axis.extent.constant != 1
+        ]
+
+    # Making it
+
+    def build(self, name: str, inits: Mapping[BlockOp, TakenInit]) -> BlockOp:
+        """Make the block, called `name`. inits: what the inits of the blocks inside have become, in front of it."""
+        builder = builder_in_front(self.roots[-1])
+        axes = [
+            Axis(
+                axis.name,
+                axis.kind,
+                0,
+                number(self.analyzer, axis.extent, builder, axis.type),
+                export(self.analyzer, axis.binding, builder, axis.type),
+            )
+            for axis in self.axes
+        ]
+        joint, shared = self._predicate(builder)
+        block = builder.insert(BlockOp(name, axes, predicate=joint))
+        with self.analyzer.assuming(joint):
+            for part in self.parts:
+                self._drop_known(part.block, shared)
+        body = block.body.block
+        if inits:
+            init = TirBuilder(body, block.location).insert(InitOp())
+            for taken in inits.values():
+                self._restrict_init(block, taken)
+                move_to_end(taken.outermost, init.body.block)
+        for root in self.roots:
+            move_to_end(root, body)
+        for part, places in zip(self.parts, self.places, strict=True):
+            kept = [n for n, axis in enumerate(part.block.axes) if not is_reduced(axis)]
+            self._rebind(block, part, places)
+            if part.block in inits:
+                self._rebind_init(block, kept, part, places, inits[part.block])
+        self._replace_outer_loops(block)
+        simplify_blocks([block])
+        if block.init is not None:
+            simplify_blocks(statements(block.init.body.block))
+        simplify_blocks(op for op in statements(body) if not isinstance(op, InitOp))
+        try:
+            infer_accesses(block)
+        except PassError as error:
+            raise ScheduleError(str(error), list(self.roots)) from error
+        return block
+
+    def _predicate(self, builder: TirBuilder) -> tuple[SSAValue | None, list[SSAValue]]:
+        """What the predicates of all blocks say of the outer loops, and these conditions of the first block."""
+        first, *others = self.parts
+        shared = [c for c in self._outer_conditions(first) if all(self._holds_in(part, c) for part in others)]
+        joint: SSAValue | None = None
+        for condition in shared:
+            copy = copy_expression(condition, builder, {}, first.root)
+            joint = copy if joint is None else builder.binary("and", joint, copy)
+        if others:
+            with self.analyzer.assuming(joint):
+                self._require_domains()
+        return joint, shared
+
+    def _outer_conditions(self, part: Part) -> list[SSAValue]:
+        """The conditions of a block that say nothing of the loops inside."""
+        conditions = [] if part.block.predicate is None else conjuncts(part.block.predicate)
+        return [c for c in conditions if not any(depends_on([c], loop.variable) for loop in part.inner_loops)]
+
+    def _holds_in(self, part: Part, condition: SSAValue) -> bool:
+        """Whether a condition holds wherever the block of a part runs."""
+        with self.analyzer.assuming(part.block.predicate):
+            return self.analyzer.decide(condition) is True
+
+    def _require_domains(self) -> None:
+        """Raise unless the new block runs only where its axes are in their domains: conditions that only some of the
+        blocks inside have do not keep it from running."""
+        if all(part.block.predicate is None for part in self.parts):
+            return
+        for axis in self.axes:
+            if not (
+                self.analyzer.is_provably("ge", axis.binding, 0)
+                and self.analyzer.is_provably("lt", axis.binding, axis.extent)
+            ):
+                reason = (
+                    f"the blocks run under different conditions, not all of which keep axis {axis.name} in its domain"
+                )
+                raise ScheduleError(reason, [part.block for part in self.parts])
+
+    def _drop_known(self, block: BlockOp, known: Sequence[SSAValue]) -> None:
+        """Drop of the predicate of a block inside what holds around it."""
+        if (predicate := block.predicate) is not None:
+            conditions = [c for c in conjuncts(predicate) if c not in known]
+            set_predicate(block, [c for c in conditions if self.analyzer.decide(c) is not True])
+            erase_if_dead(predicate)
+
+    def _restrict_init(self, outer: BlockOp, taken: TakenInit) -> None:
+        """Take from the predicate of an init, which is now that of the new block, what holds there: that this is the
+        first step, and the predicate of the block."""
+        predicate = taken.block.predicate
+        if predicate is None:
+            return
+        with self.analyzer.assuming(outer.predicate):
+            for axis in self.axes:
+                if axis.kind == "reduce":
+                    self.analyzer.assume_not_negative(-axis.binding)
+            kept = [c for c in conjuncts(predicate) if self.analyzer.decide(c) is not True]
+        set_predicate(taken.block, kept)
+        erase_if_dead(predicate)
+
+    def _rebind(self, outer: BlockOp, part: Part, places: Sequence[int]) -> None:
+        names = [f"{axis.name}_i" for axis in part.block.axes]
+        self._rebind_block(outer, part.block, part.divisions, places, names)
+
+    def _rebind_init(
+        self, outer: BlockOp, kept: Sequence[int], part: Part, places: Sequence[int], taken: TakenInit
+    ) -> None:
+        """The init has the axes `kept` of its block, and loops of its own inside."""
+        loops = {old: Lin.of(new) for old, new in taken.loops.items()}
+        divisions = [
+            replace(part.divisions[n], inner=self.analyzer.substitute(part.divisions[n].inner, loops)) for n in kept
+        ]
+        names = [f"{axis.name}_i_init" for axis in taken.block.axes]
+        self._rebind_block(outer, taken.block, divisions, [places[n] for n in kept], names)
+
+    def _rebind_block(
+        self,
+        outer: BlockOp,
+        block: BlockOp,
+        divisions: Sequence[Division],
+        places: Sequence[int],
+        names: Sequence[str],
+    ) -> None:
+        builder = builder_before(block)
+        own: list[Axis] = []
+        index: dict[int, int] = {}
+        for n, (axis, division) in enumerate(zip(block.axes, divisions, strict=True)):
+            if division.inner_extent.constant == 1:
+                continue
+            index[n] = len(own)
+            type = axis.binding.type
+            extent = number(self.analyzer, division.inner_extent, builder, type)
+            own.append(Axis(names[n], axis.kind, 0, extent, export(self.analyzer, division.inner, builder, type)))
+
+        def meaning(variables: Sequence[SSAValue]) -> list[Lin]:
+            result: list[Lin] = []
+            for n, (division, place) in enumerate(zip(divisions, places, strict=True)):
+                total = division.base
+                if self.axes[place].extent.constant != 1:
+                    total = total + Lin.of(outer.variables[place]).times(division.factor)
+                result.append(total + Lin.of(variables[index[n]]) if n in index else total)
+            return result
+
+        rebind_axes(block, own, meaning)
+
+    def _replace_outer_loops(self, block: BlockOp) -> None:
+        """Say by outer axes what is inside and was said by loops outside: conditions, bounds of loops."""
+        loops = loops_around(block)
+        uses = [use for loop in loops for use in loop.variable.uses if block.is_ancestor(use.operation)]
+        uses = [use for use in uses if use.operation is not block]
+        if not uses:
+            return
+        analyzer = Analyzer()
+        bindings = binding_sums(analyzer, block)
+        leaves = {leaf for lin in bindings for leaf in lin.leaves()}
+        domain = iteration_domain(analyzer, [loop for loop in loops if loop.variable in leaves], block.predicate)
+        names = [f"axis {axis.name}" for axis in block.axes]
+        mapping = detect(analyzer, domain, bindings, names)
+        found = mapping if isinstance(mapping, str) else invert(analyzer, mapping, [Lin.of(v) for v in block.variables])
+        for use in uses:
+            user = use.operation
+            variable = user.operands[use.index]
+            if isinstance(found, str) or variable not in found:
+                why = found if isinstance(found, str) else "no axis tells its iterations apart"
+                raise ScheduleError(
+                    f"loop {source_name(variable)} is outside of the new block and used inside, and cannot be told "
+                    f"from its axes: {why}",
+                    list(self.roots),
+                )
+            builder = TirBuilder(InsertPoint.before(user), user.location)
+            user.operands[use.index] = export(analyzer, found[variable], builder, variable.type)
+
+
+def _is_same(a: _OuterAxis, b: _OuterAxis) -> bool:
+    return (a.kind, a.binding, a.extent, a.type) == (b.kind, b.binding, b.extent, b.type)

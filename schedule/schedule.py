@@ -1,0 +1,58 @@
+"""`Schedule`: transformations of a program, recorded as they are applied."""
+
+from __future__ import annotations
+
+from .primitives.annotations import AnnotationPrimitives
+from .primitives.axes import AxisPrimitives
+from .primitives.block_layout import BlockLayoutPrimitives
+from .primitives.blockize import BlockizePrimitives
+from .primitives.cache import CachePrimitives
+from .primitives.compute_at import ComputeAtPrimitives
+from .primitives.inline import InlinePrimitives
+from .primitives.kinds import KindPrimitives
+from .primitives.layout import LayoutPrimitives
+from .primitives.loops import LoopPrimitives
+from .primitives.pad_einsum import PadEinsumPrimitives
+from .primitives.padding import PaddingPrimitives
+from .primitives.queries import Queries
+from .primitives.reductions import ReductionPrimitives
+from .primitives.reindex import ReindexPrimitives
+from .primitives.reverse_inline import ReverseInlinePrimitives
+from .primitives.sampling import Sampling
+from .session import Session
+
+
+class Schedule(
+    Session,
+    Queries,
+    Sampling,
+    LoopPrimitives,
+    ReductionPrimitives,
+    BlockizePrimitives,
+    KindPrimitives,
+    AxisPrimitives,
+    AnnotationPrimitives,
+    InlinePrimitives,
+    ReverseInlinePrimitives,
+    PaddingPrimitives,
+    PadEinsumPrimitives,
+    ComputeAtPrimitives,
+    CachePrimitives,
+    ReindexPrimitives,
+    LayoutPrimitives,
+    BlockLayoutPrimitives,
+):
+    """A program under transformation, and the trace of what has been done to it.
+
+        sch = stepwell.Schedule(mod)
+        block = sch.get_block("C")
+        i, j, k = sch.get_loops(block)
+        i_0, i_1 = sch.split(i, factors=[None, 8])
+        sch.reorder(i_0, j, k, i_1)
+        sch.mod.show()          # the program as it is now; mod is as it was
+        print(sch.trace)        # the steps, as Python
+
+    Names, arguments and defaults of the primitives are TVM's. Each checks that the program computes the same behind it,
+    by the dependences of block instances, not by templates; what it refuses leaves the program as it was and raises
+    `ScheduleError`. docs/primitives.md has them all, with a program before and after.
+    """

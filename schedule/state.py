@@ -1,0 +1,209 @@
+"""The program under a schedule and what the values of its trace stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Any, TypeAlias, TypeVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import OperandDef, VerificationContext
+from xdsl.utils.exceptions import VerifyException
+
+from ..analysis.names import loop_name
+from ..core.diagnostics import did_you_mean
+from ..core.errors import ScheduleError
+from ..dialects.schedule import BlockType, LoopType, ScheduleOp
+from ..dialects.tir import BlockOp, ForOp, FuncOp
+from ..dialects.tir.tree import treeify
+from .legality import Change, require_same_flow, take_snapshot
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a loop handle may stand for besides a loop: where a block is (`root`), or nowhere as it is inlined."""
+
+    name: str
+
+
+ROOT, INLINE = Place("root"), Place("inline")
+
+Target: TypeAlias = BlockOp | FuncOp | ForOp | Place | int
+"""What a value of a trace stands for."""
+
+
+class State:
+    """The module that a schedule changes in place.
+
+    values: what each value of the trace stands for.  checked: whether changes are checked against dependences; replays
+    of what was checked once are not.  changed: whether the program has been changed since this was last set to False.
+    """
+
+    def __init__(self, module: ModuleOp, *, checked: bool = True, seed: int | None = None):
+        self.module = module
+        self.checked = checked
+        self.changed = False
+        self.values: dict[SSAValue, Target] = {}
+        self.random = Random(seed)
+        self.working_on: str | None = None
+        for func in self.functions.values():
+            treeify(func)
+
+    @property
+    def functions(self) -> dict[str, FuncOp]:
+        return {op.sym_name.data: op for op in self.module.body.block.ops if isinstance(op, FuncOp)}
+
+    def function(self, name: str) -> FuncOp:
+        """The function called `name`; ScheduleError if there is none."""
+        functions = self.functions
+        if name not in functions:
+            known = ", ".join(functions) or "none"
+            raise ScheduleError(f"no function {name!r}{did_you_mean(name, functions)} (has: {known})")
+        return functions[name]
+
+    def default_function(self) -> str:
+        """The function that is meant where none is named: the one worked on, the only one, or "main".
+
+        ScheduleError if that leaves a choice.
+        """
+        functions = self.functions
+        if self.working_on is not None:
+            return self.working_on
+        if len(functions) == 1:
+            return next(iter(functions))
+        if "main" in functions:
+            return "main"
+        known = ", ".join(functions) or "no function"
+        raise ScheduleError(f"func_name: expected one of {known}, as there is no function 'main'")
+
+    # What values stand for
+
+    def resolve(self, value: SSAValue) -> Target:
+        """What a value of the trace stands for; ScheduleError if that has gone from the program."""
+        target = self.values[value]
+        if isinstance(target, Operation) and not self.module.is_ancestor(target):
+            what = f"loop {loop_name(target)!r}" if isinstance(target, ForOp) else f"block {target_name(target)!r}"
+            raise ScheduleError(f"{what} is no longer in the program: an earlier primitive has replaced it")
+        return target
+
+    # Changes
+
+    @contextmanager
+    def changing(
+        self, moved: Collection[Operation] = (), *, among: Collection[Operation] = (), check: bool = True
+    ) -> Generator[Change]:
+        """The program is changed inside, and must compute the same behind it.
+
+        That is: the flow of values into, out of and among the statements in `moved` (blocks or loops that the primitive
+        moves, or whose accesses it changes) is the same. ScheduleError with two instances that conflict if not; whoever
+        records the primitive then takes the change back.
+
+        among: where else they come to stand: the loop that they move into.  check: False where it holds
+        by construction; then the change is only announced, for taking it back if something fails.
+        """
+        change = Change()
+        if not (check and self.checked and moved):
+            self.changed = True
+            yield change
+            return
+        before = take_snapshot(moved, among)
+        self.changed = True
+        yield change
+        require_same_flow(before, moved, change)
+
+
+def target_name(op: BlockOp | FuncOp) -> str:
+    """The name that a block is got by."""
+    return op.block_name.data if isinstance(op, BlockOp) else "root"
+
+
+# What applies each primitive
+
+Primitive: TypeAlias = Callable[..., Any]
+"""Takes the state and the arguments of the op by name, handles resolved to ops; gives the targets of its results: none,
+one or a list. Raises ScheduleError if it must not be done."""
+
+PrimitiveT = TypeVar("PrimitiveT", bound=Primitive)
+
+PRIMITIVES: dict[type[ScheduleOp], Primitive] = {}
+
+
+def applies(op: type[ScheduleOp]) -> Callable[[PrimitiveT], PrimitiveT]:
+    """Register the function that applies an op of the `schedule` dialect."""
+
+    def register(function: PrimitiveT) -> PrimitiveT:
+        PRIMITIVES[op] = function
+        return function
+
+    return register
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The targets of a choice, with the decision to be remembered in the trace."""
+
+    targets: Sequence[Target]
+    decision: int | list[int]
+
+
+def apply(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> tuple[list[Target], int | list[int] | None]:
+    """Apply a primitive, whose arguments are as `ScheduleOp.arguments` gives them: the targets of its results, and the
+    decision if it is a choice."""
+    _check_handles(state, op, arguments)
+    result = PRIMITIVES[op](state, **{name: _resolved(state, value) for name, value in arguments.items()})
+    if isinstance(result, Decided):
+        return list(result.targets), result.decision
+    if result is None:
+        return [], None
+    return (list(result) if isinstance(result, list | tuple) else [result]), None
+
+
+def _check_handles(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> None:
+    """ScheduleError unless blocks and loops are given where they are asked for."""
+    for name, kinds in _accepted_kinds(op).items():
+        if name not in arguments:
+            continue
+        given: list[Any] = arguments[name] if isinstance(arguments[name], list) else [arguments[name]]
+        for value in given:
+            expected = f"{name}: expected the handle of a {' or '.join(kinds.values())}"
+            if not isinstance(value, SSAValue):
+                raise ScheduleError(f"{expected}, got {value!r}")
+            if value.type not in kinds:
+                raise ScheduleError(f"{expected}, got that of a {_KINDS.get(value.type, 'number')}")
+            target = state.values[value]
+            if isinstance(target, Place) and op.name not in _TAKE_PLACES:
+                raise ScheduleError(f"{expected}, got the place {target.name!r}, which is no loop")
+
+
+_KINDS: dict[Attribute, str] = {BlockType(): "block", LoopType(): "loop"}
+_TAKE_PLACES = frozenset(("schedule.compute_at", "schedule.reverse_compute_at"))
+"""Primitives that know what to do with the places that `sample_compute_location` gives besides loops."""
+
+
+@cache
+def _accepted_kinds(op: type[ScheduleOp]) -> dict[str, dict[Attribute, str]]:
+    """The types of handles that each operand of a primitive takes, with what they are called."""
+    return {
+        name: {type: text for type, text in _KINDS.items() if _is_accepted(operand, type)}
+        for name, operand in op.get_irdl_definition().operands
+    }
+
+
+def _is_accepted(operand: OperandDef, type: Attribute) -> bool:
+    try:
+        operand.constr.verify([type], VerificationContext())
+    except VerifyException:
+        return False
+    return True
+
+
+def _resolved(state: State, value: Any) -> Any:
+    if isinstance(value, SSAValue):
+        return state.resolve(value)
+    if isinstance(value, list):
+        return [_resolved(state, item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return value

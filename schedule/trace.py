@@ -1,0 +1,280 @@
+"""`Trace`: what a schedule did, as IR and as Python; both replay to the same program."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ..core.errors import OptionError, ParseError
+from ..dialects.schedule import (
+    INFERRED,
+    BlockType,
+    EnterPostprocOp,
+    FuseOp,
+    GetBlockOp,
+    LoopType,
+    ReorderOp,
+    ScheduleOp,
+    TraceOp,
+)
+from ..dialects.text import STYLES, attribute_text
+from .rewriting.index_maps import index_map_text
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+_LETTERS: dict[type[Attribute], str] = {BlockType: "b", LoopType: "l"}
+_POSITIONAL: dict[type[ScheduleOp], str] = {FuseOp: "loops", ReorderOp: "ordered_loops"}
+"""Primitives that take a list of handles as arguments without names."""
+
+
+class Trace:
+    """The instructions of a schedule.
+
+    `str(trace)` is Python, as TVM prints it: a function that does the same to another schedule. `trace.as_ir()` is the
+    `schedule.trace` op as MLIR text, which can stand in a file beside the program for `stepwell-opt -p apply-schedule`.
+    """
+
+    def __init__(self, op: TraceOp | None = None):
+        self.op = TraceOp() if op is None else op
+
+    @property
+    def instructions(self) -> list[ScheduleOp]:
+        """The instructions, in order."""
+        return [op for op in self.op.body.block.ops if isinstance(op, ScheduleOp)]
+
+    def __len__(self) -> int:
+        return len(self.instructions)
+
+    def __str__(self) -> str:
+        return self.as_python()
+
+    def as_ir(self) -> str:
+        """The trace as MLIR text."""
+        return str(self.op)
+
+    def as_python(self, style: str = "classic") -> str:
+        """The trace as Python text: `apply_trace(sch)` replays it.
+
+        style: how TVM spells it; "0.27" says `get_sblock`. OptionError for another style.
+        """
+        if style not in STYLES:
+            raise OptionError(f"style {style!r}, expected one of {', '.join(STYLES)}")
+        lines = list(_python_lines(self.instructions, style)) or ["pass"]
+        return "\n".join(("def apply_trace(sch: stepwell.Schedule) -> None:", *(f"  {line}" for line in lines)))
+
+    def simplified(self, *, remove_postproc: bool = False) -> Trace:
+        """A copy without the instructions that give what nobody uses: queries and choices.
+
+        remove_postproc: also without what comes behind `enter_postproc`.
+        """
+        copy = self.op.clone()
+        ops = list(copy.body.block.ops)
+        marks = [i for i, op in enumerate(ops) if isinstance(op, EnterPostprocOp)]
+        if remove_postproc and marks:
+            for op in reversed(ops[marks[0] :]):
+                Rewriter.erase_op(op)
+        for op in reversed(list(copy.body.block.ops)):
+            if isinstance(op, ScheduleOp) and op.is_query and all(r.first_use is None for r in op.results):
+                Rewriter.erase_op(op)
+        return Trace(copy)
+
+    def apply_to_schedule(self, sch: Recorder, remove_postproc: bool = False) -> None:
+        """Do the same to another schedule.
+
+        remove_postproc: stop in front of `enter_postproc`. ScheduleError if a step cannot be done there.
+        """
+        trace = self.simplified(remove_postproc=True) if remove_postproc else self
+        sch.replay_instructions(trace.instructions)
+
+
+# Python text
+
+
+def _python_lines(instructions: list[ScheduleOp], style: str) -> Iterator[str]:
+    names: dict[SSAValue, str] = {}
+    for op in instructions:
+        for result in op.results:
+            names[result] = f"{_LETTERS.get(type(result.type), 'v')}{len(names)}"
+        call = f"sch.{_method(op, style)}({', '.join(_python_arguments(op, names, style))})"
+        results = ", ".join(names[r] for r in op.results)
+        trailing = "," if len(op.results) == 1 and op.is_variadic else ""
+        yield f"{results}{trailing} = {call}" if results else call
+
+
+def _method(op: ScheduleOp, style: str) -> str:
+    if isinstance(op, GetBlockOp) and style == "0.27":
+        return "get_sblock"
+    return op.name.partition(".")[2]
+
+
+def _python_arguments(op: ScheduleOp, names: dict[SSAValue, str], style: str) -> Iterator[str]:
+    arguments: dict[str, Any] = op.arguments()
+    positional = _POSITIONAL.get(type(op))
+    if positional is not None:
+        yield from (names[value] for value in arguments.pop(positional))
+    if "buffer_side" in arguments:
+        side, index = arguments.pop("buffer_side"), arguments.pop("buffer_index")
+        block = arguments.pop("block")
+        arguments = {"block": block, "buffer": (side, index), **arguments}
+    for name, value in arguments.items():
+        if name in _LEFT_OUT and (value is None or value == []):
+            continue
+        yield f"{name}={_factors(value, names) if name == 'factors' else _python_value(value, names, style)}"
+
+
+_LEFT_OUT = frozenset(("consumer_blocks", "decision", "func_name"))
+"""Arguments that are not written when they say nothing."""
+
+
+def _factors(factors: list[Any], names: dict[SSAValue, str]) -> str:
+    texts = ["None" if factor == INFERRED else _python_value(factor, names, "classic") for factor in factors]
+    return f"[{', '.join(texts)}]"
+
+
+def _python_value(value: Any, names: dict[SSAValue, str], style: str) -> str:
+    match value:
+        case SSAValue():
+            return names[value]
+        case list():
+            return f"[{', '.join(_python_value(v, names, style) for v in value)}]"  # pyright: ignore[reportUnknownVariableType]
+        case AffineMapAttr():
+            return index_map_text(value)
+        case Attribute():
+            return attribute_text(value, style)
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case tuple():
+            return f"({', '.join(_python_value(v, names, style) for v in value)})"  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            return repr(value)
+
+
+def replay_script(sch: Any, text: str) -> None:
+    """Do to a schedule what Python text says: lines `b0, l1 = sch.primitive(arguments)`, or a function of such lines.
+
+    Nothing of the text is run as code: arguments are names of results, numbers, strings, lists, tuples, dictionaries,
+    and functions of indices (`lambda i, j: (i, j // 4)`). ParseError, with line and column, for anything else.
+    """
+    _Script(sch, text).run()
+
+
+class _Script:
+    def __init__(self, sch: Any, text: str):
+        self.sch = sch
+        self.lines = text.splitlines()
+        self.names: dict[str, Any] = {}
+        try:
+            self.body = ast.parse(text).body
+        except SyntaxError as error:
+            raise ParseError(f"<trace>:{error.lineno}:{error.offset}: error: {error.msg}") from None
+
+    def run(self) -> None:
+        for statement in self.body:
+            match statement:
+                case ast.FunctionDef():
+                    for inner in statement.body:
+                        self.statement(inner)
+                case _:
+                    self.statement(statement)
+
+    def statement(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.Pass() | ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
+                pass
+            case ast.Expr(value=ast.Call() as call):
+                self.call(call)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                self.names[name] = self.call(call)
+            case ast.Assign(targets=[ast.Tuple(elts=targets) | ast.List(elts=targets)], value=ast.Call() as call):
+                self.assign(statement, targets, self.call(call))
+            case _:
+                raise self.error(statement, "expected a call of a primitive on sch")
+
+    def assign(self, statement: ast.stmt, targets: list[ast.expr], results: Any) -> None:
+        if not isinstance(results, list) or len(results) != len(targets):  # pyright: ignore[reportUnknownArgumentType]
+            count = len(results) if isinstance(results, list) else 1  # pyright: ignore[reportUnknownArgumentType]
+            raise self.error(statement, f"{count} results for {len(targets)} names")
+        for target, result in zip(targets, results, strict=True):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            if not isinstance(target, ast.Name):
+                raise self.error(target, "expected a name")
+            self.names[target.id] = result
+
+    def call(self, call: ast.Call) -> Any:
+        match call.func:
+            case ast.Attribute(value=ast.Name(id="sch"), attr=name) if not name.startswith("_"):
+                pass
+            case _:
+                raise self.error(call, "expected a call of a primitive on sch")
+        arguments = [self.value(a) for a in call.args]
+        keywords = {k.arg: self.value(k.value) for k in call.keywords if k.arg is not None}
+        method = getattr(self.sch, name, None)
+        if method is None:
+            raise self.error(call, f"a schedule has no primitive {name!r}")
+        try:
+            return method(*arguments, **keywords)
+        except TypeError as error:
+            raise self.error(call, str(error)) from error
+
+    def value(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant():
+                return node.value
+            case ast.Name(id=name) if name in self.names:
+                return self.names[name]
+            case ast.List(elts=items):
+                return [self.value(item) for item in items]
+            case ast.Tuple(elts=items):
+                return tuple(self.value(item) for item in items)
+            case ast.Dict(keys=keys, values=values) if None not in keys:
+                return {self.value(k): self.value(v) for k, v in zip(keys, values, strict=True) if k is not None}
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return -number
+            case ast.Lambda():
+                return self.function(node)
+            case _:
+                raise self.error(node, f"{ast.unparse(node)} is no value of a trace")
+
+    def function(self, node: ast.Lambda) -> Any:
+        """A function of indices: only arithmetic on its parameters is in it, so that it may be called."""
+        for inner in ast.walk(node):
+            if not isinstance(inner, _INDEX_NODES) or (
+                isinstance(inner, ast.Constant) and type(inner.value) is not int
+            ):
+                raise self.error(node, f"{ast.unparse(node)} is not arithmetic on indices")
+        return eval(compile(ast.Expression(node), "<trace>", "eval"), {"__builtins__": {}})
+
+    def error(self, node: ast.stmt | ast.expr, message: str) -> ParseError:
+        line, column = node.lineno, node.col_offset + 1
+        shown = self.lines[line - 1] if line <= len(self.lines) else ""
+        return ParseError(f"<trace>:{line}:{column}: error: {message}\n    {shown}\n    {' ' * (column - 1)}^")
+
+
+_INDEX_NODES = (
+    ast.Lambda,
+    ast.arguments,
+    ast.arg,
+    ast.Name,
+    ast.Load,
+    ast.Constant,
+    ast.Tuple,
+    ast.List,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.USub,
+    ast.Add,
+    ast.Sub,
+    ast.Mult,
+    ast.FloorDiv,
+    ast.Mod,
+)
+
+
+def schedule_of(module_op: Operation) -> list[TraceOp]:
+    """The traces that stand directly in a module, in order."""
+    return [op for region in module_op.regions for op in region.block.ops if isinstance(op, TraceOp)]

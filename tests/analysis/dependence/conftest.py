@@ -1,0 +1,107 @@
+"""Programs as text, before and after; their blocks and buffers correspond by name."""
+
+from collections.abc import Callable
+from textwrap import dedent, indent
+from typing import Any
+
+import pytest
+from xdsl.ir import Operation
+
+from stepwell import parse_tvmscript
+from stepwell.analysis.dependence import Init, Violation, compare_flows, value_flow
+from stepwell.dialects.tir import BlockOp, BufferOp, ForOp, FuncOp, StoreOp, SymbolOp
+
+HEAD = 'A: T.Buffer((8, 8), "float32"), D: T.Buffer((8, 8), "float32"), I: T.Buffer((8,), "int32")'
+
+
+def parse_function(body: str, head: str = HEAD) -> FuncOp:
+    """The function with a body, in parameters A and D of 8 x 8 numbers and I of 8 integers."""
+    module = parse_tvmscript(f"@T.prim_func\ndef main({head}):\n{indent(dedent(body), '    ')}")
+    return next(op for op in module.op.walk() if isinstance(op, FuncOp))
+
+
+def find_block(func: FuncOp, name: str) -> BlockOp:
+    return next(op for op in func.walk() if isinstance(op, BlockOp) and op.block_name.data == name)
+
+
+def find_loop(func: FuncOp, name: str) -> ForOp:
+    return next(op for op in func.walk() if isinstance(op, ForOp) and op.loop_var.data == name)
+
+
+def correspondence(before: FuncOp, after: FuncOp) -> dict[Any, Any]:
+    """The loops, blocks, inits, buffers and sizes of one program, with what has the same name in another; the stores
+    outside of blocks in the order in which they stand."""
+    pairs: dict[Any, Any] = dict(zip(before.body.block.args, after.body.block.args, strict=True))
+    blocks = {op.block_name.data: op for op in after.walk() if isinstance(op, BlockOp)}
+    buffers = {op.buffer_name.data: op.buffer for op in after.walk() if isinstance(op, BufferOp)}
+    sizes = {op.var_name.data: op.result for op in after.walk() if isinstance(op, SymbolOp)}
+    stores = ([op for op in func.walk() if isinstance(op, StoreOp)] for func in (before, after))
+    pairs.update(zip(*([op for op in ops if not _is_in_block(op)] for ops in stores), strict=False))
+    loops = {op.loop_var.data: op for op in after.walk() if isinstance(op, ForOp)}
+    for op in before.walk():
+        if isinstance(op, ForOp) and op.loop_var.data in loops:
+            pairs[op] = loops[op.loop_var.data]
+        elif isinstance(op, BlockOp) and op.block_name.data in blocks:
+            name = op.block_name.data
+            pairs[op] = blocks[name]
+            pairs[Init(op)] = blocks.get(f"{name}_init") or Init(blocks[name])
+        elif isinstance(op, BufferOp) and op.buffer_name.data in buffers:
+            pairs[op.buffer] = buffers[op.buffer_name.data]
+        elif isinstance(op, SymbolOp) and op.var_name.data in sizes:
+            pairs[op.result] = sizes[op.var_name.data]
+    return pairs
+
+
+def _is_in_block(op: Operation) -> bool:
+    return isinstance(op, BlockOp) or ((parent := op.parent_op()) is not None and _is_in_block(parent))
+
+
+def compare_texts(
+    before: str, after: str, inlined: tuple[str, ...] = (), copies: tuple[str, ...] = (), head: str = HEAD
+) -> Violation | None:
+    old, new = parse_function(before, head), parse_function(after, head)
+    gone = [find_block(old, name) for name in inlined]
+    added = [find_block(new, name) for name in copies]
+    return compare_flows(value_flow(old), value_flow(new), gone, added, correspondence(old, new))
+
+
+@pytest.fixture
+def compare() -> Callable[..., Violation | None]:
+    """Whether two texts, `before` and `after`, have the same value flow; blocks and buffers go by their names."""
+    return compare_texts
+
+
+@pytest.fixture
+def refusal() -> Callable[..., str]:
+    """Why a change is refused; it has to be."""
+
+    def compare(before: str, after: str, **options: Any) -> str:
+        violation = compare_texts(before, after, **options)
+        assert violation is not None
+        return str(violation)
+
+    return compare
+
+
+@pytest.fixture
+def function() -> Callable[..., FuncOp]:
+    """A function from the text of its body."""
+    return parse_function
+
+
+@pytest.fixture
+def block() -> Callable[[FuncOp, str], BlockOp]:
+    """A block by its name."""
+    return find_block
+
+
+@pytest.fixture
+def loop() -> Callable[[FuncOp, str], ForOp]:
+    """A loop by its name."""
+    return find_loop
+
+
+@pytest.fixture(scope="session")
+def pairs() -> Callable[[FuncOp, FuncOp], dict[Any, Any]]:
+    """What corresponds to what in two functions, by name."""
+    return correspondence

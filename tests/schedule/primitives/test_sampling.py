@@ -1,0 +1,111 @@
+"""Choices: their distribution, their decisions, what is refused."""
+
+from collections import Counter
+from math import prod
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stepwell
+from stepwell.schedule import Schedule
+from stepwell.schedule.primitives.sampling import draw_tiles
+from stepwell.schedule.state import INLINE, ROOT
+
+CHAIN = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((12, 30), "float32"), C: T.Buffer((12, 30), "float32")):
+        B = T.alloc_buffer((12, 30), "float32")
+        for i, j in T.grid(12, 30):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] + T.float32(1)
+        for i, j in T.grid(12, 30):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = B[vi, vj] * T.float32(2)
+"""
+
+
+def schedule(seed: int | None = 0) -> Schedule:
+    return Schedule(stepwell.parse_tvmscript(CHAIN), seed=seed)
+
+
+@given(st.integers(1, 5000), st.integers(1, 5), st.integers(1, 64), st.randoms(use_true_random=False))
+def test_drawn_tiles_are_factors(extent: int, n: int, most: int, random: Random) -> None:
+    if n == 1 and extent > most:
+        with pytest.raises(stepwell.ScheduleError):
+            draw_tiles(random, extent, n, most)
+        return
+    factors = draw_tiles(random, extent, n, most)
+    assert len(factors) == n
+    assert prod(factors) == extent
+    assert factors[-1] <= most
+    assert min(factors) >= 1
+
+
+def test_all_tiles_are_equally_probable() -> None:
+    random = Random(0)
+    drawn = Counter(tuple(draw_tiles(random, 12, 2, 4)) for _ in range(4000))
+    assert sorted(drawn) == [(3, 4), (4, 3), (6, 2), (12, 1)]
+    assert max(drawn.values()) < 1.2 * min(drawn.values())
+
+
+def test_the_same_seed_draws_the_same() -> None:
+    a, b = schedule(3), schedule(3)
+    for sch in (a, b):
+        sch.sample_perfect_tile(sch.get_loops("B")[1], 3)
+        sch.sample_categorical([1, 2, 3], [0.2, 0.3, 0.5])
+        sch.sample_compute_location("B")
+    assert str(a.trace) == str(b.trace)
+
+
+def test_a_decision_is_taken_and_remembered() -> None:
+    sch = schedule()
+    assert sch.get(sch.sample_categorical([16, 64], [0.5, 0.5], decision=1)) == 64
+    assert [sch.get(v) for v in sch.sample_perfect_tile(sch.get_loops("B")[0], 2, decision=[6, 2])] == [6, 2]
+    assert "decision=[6, 2]" in str(sch.trace)
+
+
+def test_numbers_are_factors_and_annotations() -> None:
+    sch = schedule()
+    loop = sch.get_loops("B")[0]
+    outer, inner = sch.split(loop, sch.sample_perfect_tile(loop, 2, decision=[4, 3]))
+    sch.annotate(outer, "steps", sch.sample_categorical([16, 64], [0.5, 0.5], decision=0))
+    assert sch.get(inner).mixed_bounds[1] == 3  # pyright: ignore[reportAttributeAccessIssue]
+    assert '"steps": 16' in sch.mod.script()
+
+
+def test_a_place_is_a_loop_around_all_consumers_or_none() -> None:
+    sch = schedule()
+    i, _ = sch.get_loops("C")
+    assert sch.get(sch.sample_compute_location("B", decision=0)) is sch.get(i)
+    assert sch.get(sch.sample_compute_location("B", decision=-1)) is ROOT
+    assert sch.get(sch.sample_compute_location("B", decision=-2)) is INLINE
+
+
+def test_a_block_that_nobody_reads_stays_where_it_is() -> None:
+    sch = schedule()
+    assert sch.get(sch.sample_compute_location("C")) is ROOT
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda s: s.sample_categorical([1, 2], [1.0]), "2 candidates and 1 probabilities"),
+        (lambda s: s.sample_categorical([1, 2], [0.0, 0.0]), r"probabilities \[0.0, 0.0\]"),
+        (lambda s: s.sample_categorical([1, 2], [0.5, 0.5], decision=2), "decision 2: expected a position from 0 to 1"),
+        (lambda s: s.sample_perfect_tile(s.get_loops("B")[0], 2, decision=[5, 2]), "expected 2 factors of 12"),
+        (lambda s: s.sample_perfect_tile(s.get_loops("B")[0], 0), "n = 0"),
+        (lambda s: s.sample_compute_location("C", decision=0), "decision 0: expected -2, -1 or"),
+        (lambda s: s.sample_compute_location("B", decision=7), "decision 7"),
+    ],
+)
+def test_wrong_choices_are_refused(wrong, message: str) -> None:  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
+    sch = schedule()
+    with pytest.raises(stepwell.ScheduleError, match=message):
+        wrong(sch)
+    assert not any(op.name.startswith("schedule.sample") for op in sch.trace.instructions)

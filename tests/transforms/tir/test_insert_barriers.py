@@ -1,0 +1,135 @@
+"""Where threads wait: exactly where one of them needs what another has done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.ir import Operation
+
+from stepwell import apply_passes
+from stepwell.analysis.threads.axes import is_thread_loop
+from stepwell.analysis.threads.barriers import is_barrier, is_barrier_of_warp
+from stepwell.dialects.tir import ForOp
+from stepwell.dialects.tir.tree import is_expression
+from stepwell.frontends.tvmscript import parse_tvmscript
+
+THREADS, WARP, ROUNDS = 64, 32, 3
+PASSES = "tir-resolve-blocks,tir-launch-blocks,tir-distribute-threads,tir-insert-barriers"
+
+
+@dataclass(frozen=True)
+class Element:
+    """`a * thread + b * round + c`."""
+
+    a: int
+    b: int
+    c: int
+
+    def at(self, thread: int, number: int) -> int:
+        return self.a * thread + self.b * number + self.c
+
+    def text(self, thread: str) -> str:
+        return f"{self.a} * {thread} + {self.b} * k + {self.c}"
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Some threads copy an element each from one of two shared buffers to the other. threads: 0 is the first one, in no
+    loop over threads."""
+
+    target: str
+    written: Element
+    read: Element
+    threads: int
+
+    @property
+    def source(self) -> str:
+        return "Q" if self.target == "P" else "P"
+
+    def text(self) -> str:
+        thread, indent = ("tx", " " * 16) if self.threads else ("0", " " * 12)
+        store = f"{indent}{self.target}[{self.written.text(thread)}] = {self.source}[{self.read.text(thread)}]\n"
+        loop = f'            for tx in T.thread_binding({self.threads}, thread="threadIdx.x"):\n'
+        return loop + store if self.threads else store
+
+    def touched(self, number: int) -> set[tuple[str, int, int, bool]]:
+        """(buffer, element, thread, whether it is written) in a round."""
+        threads = range(self.threads or 1)
+        return {(self.target, self.written.at(t, number), t, True) for t in threads} | {
+            (self.source, self.read.at(t, number), t, False) for t in threads
+        }
+
+
+ELEMENTS = st.builds(Element, st.sampled_from((0, 1, 1, 2)), st.sampled_from((0, 0, 1, 16)), st.integers(0, 40))
+COPIES = st.builds(Copy, st.sampled_from("PQ"), ELEMENTS, ELEMENTS, st.sampled_from((THREADS, THREADS, WARP, 16, 0)))
+
+
+def program(copies: Sequence[Copy]) -> str:
+    """Copies in each round of a loop, by threads of a block of `THREADS`: what is last says how many there are."""
+    return f"""
+@T.prim_func
+def main():
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        P = T.alloc_buffer((256,), "int32", scope="shared")
+        Q = T.alloc_buffer((256,), "int32", scope="shared")
+        for k in range({ROUNDS}):
+{"".join(map(Copy.text, copies))}            for tx in T.thread_binding({THREADS}, thread="threadIdx.x"):
+                T.evaluate(tx)
+"""
+
+
+def distance(a: Copy, b: Copy, *, later: bool) -> int:
+    """0 if no two threads meet, 1 if all that do are of one warp, else 2. later: `b` is in a later round, not in the
+    same one."""
+    found = 0
+    for n in range(ROUNDS):
+        for m in range(n + 1, ROUNDS) if later else (n,):
+            for buffer, element, thread, is_write in a.touched(n):
+                for other, place, another, writes in b.touched(m):
+                    if (buffer, element) == (other, place) and thread != another and (is_write or writes):
+                        found = max(found, 1 if thread // WARP == another // WARP else 2)
+    return found
+
+
+def farthest(some: Sequence[Copy], then: Sequence[Copy], *, later: bool = False) -> int:
+    return max((distance(a, b, later=later) for a in some for b in then), default=0)
+
+
+def expected(copies: Sequence[Copy]) -> list[str]:
+    """The statements of the loop and the barriers between them, each put where the first pair of threads needs it."""
+    found, last, near, first, waited = list[str](), list[Copy](), list[Copy](), list[Copy](), False
+
+    def wait(then: Sequence[Copy], *, later: bool) -> None:
+        nonlocal last, near, waited
+        if farthest(last, then, later=later) == 2:
+            found.append("block")
+            last, near, waited = [], [], True
+        elif farthest(near, then, later=later) == 1:
+            found.append("warp")
+            near = []
+
+    for copy in copies:
+        wait([copy], later=False)
+        found.append("copy")
+        last, near, first = [*last, copy], [*near, copy], first if waited else [*first, copy]
+    found.append("copy")  # what says how many threads there are
+    wait(first, later=True)
+    return found
+
+
+def inserted(copies: Sequence[Copy]) -> list[str]:
+    module = apply_passes(parse_tvmscript(program(copies)), PASSES)
+    (loop,) = (op for op in module.op.walk() if isinstance(op, ForOp) and not is_thread_loop(op))
+    return [_name(op) for op in loop.body.block.ops if not is_expression(op) or is_barrier(op)]
+
+
+def _name(op: Operation) -> str:
+    return "warp" if is_barrier_of_warp(op) else "block" if is_barrier(op) else "copy"
+
+
+@given(st.lists(COPIES, min_size=1, max_size=6))
+def test_barriers_are_where_pairs_of_threads_need_them(copies: list[Copy]) -> None:
+    assert inserted(copies) == expected(copies)

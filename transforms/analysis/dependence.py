@@ -1,0 +1,7 @@
+"""Former name of `stepwell.analysis.dependence`."""
+
+from __future__ import annotations
+
+from ...core.aliases import former_module
+
+__getattr__ = former_module(__name__, "stepwell.analysis.dependence")

@@ -1,1 +1,0 @@
-"""Patterns of `canonicalize`, one module per dialect; the operations' traits import them."""

@@ -1,0 +1,68 @@
+"""`relay-copy-results`."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...operators.relay import CallOp, ConstantOp, IfOp, OperatorOp, RelayBuilder, ReturnOp, YieldOp
+from .graphs import blocks, graphs
+
+
+class RelayCopyResultsPass(ModulePass):
+    """Copy what a function or branch gives and does not compute: what it is given, constants, and what it gives twice.
+
+    So each result is written by what computes it. Numbers that are neither read by an operator nor given are copied
+    too, as they are in no memory: a condition, and what another function is called with.
+
+    Before
+        relay.func @main("x" %x: tensor<8xf32>) {
+          relay.return %x : tensor<8xf32>
+        }
+
+    After
+        relay.func @main("x" %x: tensor<8xf32>) {
+          %0 = relay.copy(%x) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.return %0 : tensor<8xf32>
+        }
+
+    Must hold before: nothing.
+
+    Gone after: results that no operator, call or branch of their block computes, each for one of them.
+    """
+
+    name = "relay-copy-results"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in graphs(op):
+            for block in blocks(func):
+                for each in list(block.ops):
+                    _copy(each)
+
+
+def uncomputed_operands(op: Operation) -> list[int]:
+    """The numbers of the operands of an op for which no memory is written, or memory that is another one's result."""
+    values = list(op.operands)
+    if isinstance(op, ReturnOp | YieldOp):
+        return [n for n, value in enumerate(values) if not _is_computed_beside(value, op) or value in values[:n]]
+    if isinstance(op, CallOp | IfOp):
+        return [n for n, value in enumerate(values) if _is_number(value)]
+    return []
+
+
+def _copy(op: Operation) -> None:
+    builder = RelayBuilder(InsertPoint.before(op), location=op.location)
+    for n in uncomputed_operands(op):
+        op.operands[n] = builder.operator("copy", op.operands[n])
+
+
+def _is_computed_beside(value: SSAValue, op: Operation) -> bool:
+    owner = value.owner
+    return isinstance(owner, OperatorOp | CallOp | IfOp) and owner.parent is op.parent
+
+
+def _is_number(value: SSAValue) -> bool:
+    return isinstance(value.owner, ConstantOp) and value.owner.array_name is None

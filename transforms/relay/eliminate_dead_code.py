@@ -1,0 +1,47 @@
+"""`relay-eliminate-dead-code`."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.transforms.dead_code_elimination import dce
+
+from ...operators.relay import CallOp, FuncOp
+from .graphs import dropping_unused_arrays, erase
+
+
+class RelayEliminateDeadCodePass(ModulePass):
+    """Erase what is computed and not used, then primitive functions that nothing calls, and arrays nothing refers to.
+
+    xDSL's `dce` does the first, since all ops of `relay` are pure; it knows of no functions, and of no arrays.
+
+    Before
+        relay.func primitive @fused_exp("p0" %p0: tensor<8xf32>) {
+          %0 = relay.exp(%p0) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.return %0 : tensor<8xf32>
+        }
+        relay.func @main("x" %x: tensor<8xf32>) {
+          %0 = relay.call @fused_exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.return %x : tensor<8xf32>
+        }
+
+    After
+        relay.func @main("x" %x: tensor<8xf32>) {
+          relay.return %x : tensor<8xf32>
+        }
+
+    Must hold before: nothing.
+
+    Gone after: primitive functions without calls.
+    """
+
+    name = "relay-eliminate-dead-code"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        with dropping_unused_arrays(op):
+            dce(op)
+            called = {call.callee.string_value() for call in op.walk() if isinstance(call, CallOp)}
+            for func in list(op.body.block.ops):
+                if isinstance(func, FuncOp) and func.primitive is not None and func.sym_name.data not in called:
+                    erase(func)

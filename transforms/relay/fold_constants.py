@@ -1,0 +1,164 @@
+"""`relay-fold-constants`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...core.dtypes import numpy_dtype
+from ...module import constants_of
+from ...operators.relay import (
+    ConstantOp,
+    IfOp,
+    OperatorOp,
+    RelayBuilder,
+    YieldOp,
+    constant_array,
+    dtype_of_tensor,
+    shape_of,
+)
+from .graphs import dropping_unused_arrays, erase, graphs, replace
+
+Array: TypeAlias = npt.NDArray[Any]
+
+LARGE, GROWTH = 2**20, 8
+"""A result of more bytes than `LARGE` is not computed if it has more than `GROWTH` times those of the operands."""
+
+
+class RelayFoldConstantsPass(ModulePass):
+    """Compute operators on constants, as numpy does, and take the branches that constants choose.
+
+    Arrays are those that stand beside the module (`constants_of`); of an array that is not there nothing is computed.
+    A result whose elements are all the same is a number, another one an array beside the module. What would grow to
+    more than a mebibyte out of little stays an operator. Arrays that nothing refers to any more leave the module.
+
+    Before
+        %0 = relay.constant 2.0 : tensor<f32>
+        %1 = relay.constant 3.0 : tensor<4xf32>
+        %2 = relay.multiply(%0, %1) : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+
+    After
+        %0 = relay.constant 6.0 : tensor<4xf32>
+
+    Must hold before: nothing; primitive functions stay as they are.
+
+    Gone after: nothing.
+    """
+
+    name = "relay-fold-constants"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        with dropping_unused_arrays(op):
+            for func in graphs(op):
+                folder = _Folder(constants_of(op))
+                folder.fold(list(func.body.block.ops))
+                folder.write()
+                for constant in [inner for inner in func.walk() if isinstance(inner, ConstantOp)]:
+                    if not constant.result.uses:
+                        erase(constant)
+
+
+class _Folder:
+    """Computes what is known in one function, and then writes down what something else reads of it.
+
+    constants: the arrays beside the module.  known: of tensors that are computed, arrays and what to call them.
+    """
+
+    def __init__(self, constants: dict[str, Array]):
+        self.constants = constants
+        self.known: dict[SSAValue, tuple[Array, str]] = {}
+        self.folded: dict[OperatorOp, None] = {}
+
+    def fold(self, ops: Sequence[Operation]) -> None:
+        """Compute those operators that can be, and put branches that are always taken in their places."""
+        for op in ops:
+            if isinstance(op, OperatorOp):
+                self._compute(op)
+            elif isinstance(op, IfOp):
+                condition = self._array(op.condition)
+                if condition is not None:
+                    self.fold(_chosen(op, bool(condition)))
+                    continue
+                for region in op.regions:
+                    self.fold(list(region.block.ops))
+
+    def write(self) -> None:
+        """Let constants take the place of what has been computed."""
+        for op in self.folded:
+            builder = RelayBuilder(InsertPoint.before(op), self.constants, op.location)
+            for output in op.outputs:
+                if any(use.operation not in self.folded for use in output.uses):
+                    output.replace_all_uses_with(_constant(builder, output.type, *self.known[output]))
+        for op in reversed(self.folded):
+            erase(op)
+
+    def _array(self, value: SSAValue) -> Array | None:
+        if value in self.known:
+            return self.known[value][0]
+        return constant_array(value.owner, self.constants) if isinstance(value.owner, ConstantOp) else None
+
+    def _compute(self, op: OperatorOp) -> None:
+        operands = [self._array(arg) for arg in op.args]
+        known = [operand for operand in operands if operand is not None]
+        if len(known) < len(operands) or _grows(op):
+            return
+        try:
+            with np.errstate(all="ignore"):
+                results = op.operator.arrays(known, op.values)
+        except ValueError:
+            return  # numpy has no answer, to the greatest of no numbers for instance
+        self.folded[op] = None
+        name = next((name for arg in op.args if (name := self._name(arg)) is not None), op.operator.name)
+        self.known |= {output: (array, name) for output, array in zip(op.outputs, results, strict=True)}
+
+    def _name(self, value: SSAValue) -> str | None:
+        """What an array is called, or the first one that it is made of."""
+        if value in self.known:
+            return self.known[value][1]
+        assert isinstance(value.owner, ConstantOp)
+        return None if value.owner.array_name is None else value.owner.array_name.data
+
+
+def _chosen(op: IfOp, condition: bool) -> list[Operation]:
+    """The ops of the branch that is always taken, put in the place of both."""
+    block = (op.then if condition else op.orelse).block
+    last = block.last_op
+    assert isinstance(last, YieldOp)
+    values = list(last.values)
+    erase(last)
+    ops = list(block.ops)
+    Rewriter.inline_block(block, InsertPoint.before(op))
+    replace(op, values)
+    return ops
+
+
+def _grows(op: OperatorOp) -> bool:
+    made = sum(map(_bytes, op.outputs))
+    return made > LARGE and made > GROWTH * sum(map(_bytes, op.args))
+
+
+def _bytes(value: SSAValue) -> int:
+    shape = shape_of(value)
+    return prod(size for size in shape if isinstance(size, int)) * numpy_dtype(dtype_of_tensor(value)).itemsize
+
+
+def _constant(builder: RelayBuilder, type: Attribute, array: Array, name: str) -> SSAValue:
+    """A constant: a number if that says all elements, else an array by its name."""
+    is_number = array.size > 0 and _is_one_number(array)
+    value = array.flat[0].item() if is_number else builder.name_array(np.array(array, order="C"), name)
+    return builder.insert(ConstantOp(value, type)).result
+
+
+def _is_one_number(array: Array) -> bool:
+    """Whether all elements have the same bits."""
+    bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}")
+    return bool((bits == bits[0]).all())

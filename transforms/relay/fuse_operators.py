@@ -1,0 +1,187 @@
+"""`relay-fuse-operators`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ...operators import Pattern
+from ...operators.relay import OperatorOp
+from .graphs import blocks, graphs
+from .outline import Outliner, drop_numbers, operator_names
+
+
+@dataclass(frozen=True)
+class RelayFuseOperatorsPass(ModulePass):
+    """Make one function of each group of operators that is to be one kernel, and call it.
+
+    An operator is fused with the one through which everything that reads it goes (its immediate post-dominator), and
+    with all in between, if their patterns allow it: elementwise, broadcasting and then injective operators with each
+    other and in front of a reduction; elementwise ones behind a product or convolution. Functions that compute the same
+    are one.
+
+    level: 0 for a function per operator.
+
+    Before
+        relay.func @main("x" %x: tensor<8xf32>) {
+          %0 = relay.exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
+          %1 = relay.nn.relu(%0) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.return %1 : tensor<8xf32>
+        }
+
+    After
+        relay.func primitive @fused_exp_nn_relu("p0" %p0: tensor<8xf32>) {
+          %0 = relay.exp(%p0) : (tensor<8xf32>) -> tensor<8xf32>
+          %1 = relay.nn.relu(%0) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.return %1 : tensor<8xf32>
+        }
+        relay.func @main("x" %x: tensor<8xf32>) {
+          %0 = relay.call @fused_exp_nn_relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.return %0 : tensor<8xf32>
+        }
+
+    Must hold before: nothing.
+
+    Gone after: operators outside of primitive functions.
+    """
+
+    name = "relay-fuse-operators"
+
+    level: int = 2
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        outliner = Outliner(op)
+        for func in graphs(op):
+            for block in blocks(func):
+                nodes = [node for node in block.ops if isinstance(node, OperatorOp)]
+                for group in _Groups(nodes, self.level).all():
+                    outliner.outline(group, func, f"fused_{operator_names(group)}", primitive=True)
+            drop_numbers(func)
+
+
+# Groups
+
+
+class _Groups:
+    """Operators of one block, and which of them are one group."""
+
+    def __init__(self, nodes: Sequence[OperatorOp], level: int):
+        self.nodes = nodes
+        self.order = {node: n for n, node in enumerate(nodes)}
+        self.root: dict[Operation, Operation] = {node: node for node in nodes}
+        self.pattern: dict[Operation, Pattern] = {node: node.operator.pattern for node in nodes}
+        self.users = {node: _users(node) for node in nodes}
+        self.depth: dict[Operation | None, int] = {None: 0}
+        self.above: dict[Operation, tuple[Operation | None, Pattern]] = {}
+        for node in reversed(nodes):
+            self._dominate(node)
+        for phase in range(level):
+            for node in nodes:
+                self._fuse(node, phase)
+
+    def all(self) -> list[list[OperatorOp]]:
+        """The groups, each in the order of the block, in the order of their last operators."""
+        found: dict[Operation, list[OperatorOp]] = {}
+        for node in self.nodes:
+            found.setdefault(self._find(node), []).append(node)
+        return sorted(found.values(), key=lambda group: self.order[group[-1]])
+
+    def _find(self, node: Operation) -> Operation:
+        while self.root[node] is not node:
+            self.root[node] = node = self.root[self.root[node]]
+        return node
+
+    def _kind(self, node: Operation) -> Pattern:
+        return self.pattern[self._find(node)]
+
+    # Dominators
+
+    def _dominate(self, node: OperatorOp) -> None:
+        """Find the operator through which all goes that is made of one, and how it is read on the way there."""
+        users, top, pattern = self.users[node], None, Pattern.OPAQUE
+        if users and all(user in self.order for user in users):
+            pattern = max(_edge(node, user) for user in users)
+            top = users[0]
+            for user in users[1:]:
+                top, pattern = self._meet(top, user, pattern)
+        self.above[node] = top, pattern
+        self.depth[node] = self.depth[top] + 1
+
+    def _meet(self, a: Operation | None, b: Operation | None, pattern: Pattern) -> tuple[Operation | None, Pattern]:
+        while a is not b:
+            if self.depth[a] < self.depth[b]:
+                a, b = b, a
+            assert a is not None
+            a, step = self.above[a]
+            pattern = max(pattern, step)
+        return a, pattern
+
+    # Fusion
+
+    def _fuse(self, node: OperatorOp, phase: int) -> None:
+        sink, edge = self.above[node]
+        own = node.operator.pattern
+        if sink is None or self._find(sink) is self._find(node):
+            return
+        if own == Pattern.OUT_FUSABLE:
+            allowed = phase == 0 and edge == Pattern.ELEMWISE
+            between = at_sink = lambda kind: kind <= Pattern.BROADCAST
+        elif own <= Pattern.BROADCAST:
+            allowed = edge <= Pattern.COMM_REDUCE
+            between, at_sink = (lambda kind: kind <= Pattern.INJECTIVE), (lambda kind: kind <= Pattern.OUT_FUSABLE)
+        else:
+            allowed = phase == 1 and own == Pattern.INJECTIVE
+            between = at_sink = lambda kind: kind <= Pattern.INJECTIVE
+        if not allowed or not at_sink(self._kind(sink)):
+            return
+        ways = self._between(node, sink)
+        if self._has_one_anchor(ways, sink) and all(between(self._kind(each)) for each in ways if each is not node):
+            self._join(ways, sink)
+
+    def _between(self, node: Operation, sink: Operation) -> set[Operation]:
+        """An operator and all on the ways to another one, without that one."""
+        found, todo = set[Operation](), [node]
+        while todo:
+            top = todo.pop()
+            if top is not sink and top not in found:
+                found.add(top)
+                todo += self.users[top]  # pyright: ignore[reportArgumentType]
+        return found
+
+    def _has_one_anchor(self, ways: Iterable[Operation], sink: Operation) -> bool:
+        """Whether what would be one group has one reduction, product or convolution at most."""
+        roots = {self._find(each) for each in (*ways, sink)}
+        return sum(self.pattern[root] >= Pattern.COMM_REDUCE for root in roots) <= 1
+
+    def _join(self, ways: Iterable[Operation], sink: Operation) -> None:
+        target = self._find(sink)
+        for each in ways:
+            root = self._find(each)
+            self.root[root] = target
+            self.pattern[target] = max(self.pattern[target], self.pattern[root])
+
+
+def _users(node: Operation) -> list[Operation]:
+    """What reads the results of an operator, in its block: a branch for what stands in it."""
+    found: dict[Operation, None] = {}
+    for result in node.results:
+        for use in result.uses:
+            user: Operation | None = use.operation
+            while user is not None and user.parent is not node.parent:
+                user = user.parent_op()
+            assert user is not None
+            found[user] = None
+    return list(found)
+
+
+def _edge(node: OperatorOp, user: Operation) -> Pattern:
+    """How an operator reads another one: what broadcasts others may read this one element by element."""
+    assert isinstance(user, OperatorOp)
+    pattern = user.operator.pattern
+    same = any(result.type == user.outputs[0].type for result in node.results if result in user.operands)
+    return Pattern.ELEMWISE if pattern == Pattern.BROADCAST and same else pattern

@@ -1,0 +1,23 @@
+"""Libraries of functions outside of Stepwell: what of a graph they compute, and how they are called."""
+
+from ..kernels import kernel_of
+from .library import Library, LibraryPattern, libraries_of, library_of, library_symbols, lower_function
+from .matching import Match, find_matches
+from .patterns import Pattern, is_constant, is_op, is_var, wildcard
+
+__all__ = [
+    "Library",
+    "LibraryPattern",
+    "Match",
+    "Pattern",
+    "find_matches",
+    "is_constant",
+    "is_op",
+    "is_var",
+    "kernel_of",
+    "libraries_of",
+    "library_of",
+    "library_symbols",
+    "lower_function",
+    "wildcard",
+]

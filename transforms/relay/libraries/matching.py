@@ -1,0 +1,60 @@
+"""What libraries compute of a graph: operators that match one of their patterns, each for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block
+
+from ....operators.relay import OperatorOp
+from .library import Library
+from .patterns import Pattern, operators_in
+
+
+@dataclass(frozen=True)
+class Match:
+    """Operators of one block, in its order, that a library computes."""
+
+    ops: tuple[OperatorOp, ...]
+    library: Library
+
+
+def find_matches(block: Block, libraries: Sequence[Library]) -> list[Match]:
+    """What libraries compute of a block, in the order of its results. No two have an operator in common: of those that
+    have, the longest is taken, then that of the first library, of its first pattern, and then the first one."""
+    order = {op: n for n, op in enumerate(block.ops) if isinstance(op, OperatorOp)}
+    candidates = [
+        Match(ops, library)
+        for library in libraries
+        for entry in library.patterns
+        for root in order
+        for ops in _groups(root, entry.pattern, order)
+        if entry.check(ops)
+    ]
+    taken, found = set[OperatorOp](), list[Match]()
+    for match in sorted(candidates, key=lambda match: -len(match.ops)):  # stable
+        if taken.isdisjoint(match.ops):
+            taken.update(match.ops)
+            found.append(match)
+    return sorted(found, key=lambda match: order[match.ops[-1]])
+
+
+def _groups(root: OperatorOp, pattern: Pattern, order: Mapping[OperatorOp, int]) -> Iterator[tuple[OperatorOp, ...]]:
+    """The groups of operators behind results of one that match and may be a function."""
+    for result in root.outputs:
+        for found in pattern.matches(result):
+            ops = operators_in(found)
+            if _is_separate(ops, root, order):
+                yield tuple(sorted(ops, key=lambda op: order[op]))
+
+
+def _is_separate(ops: set[OperatorOp], root: OperatorOp, order: Mapping[OperatorOp, int]) -> bool:
+    """Whether operators are in one block, and nothing else reads what they compute, but for results of the root."""
+    inner = ops - {root}
+    return (
+        root in ops
+        and all(op in order for op in inner)
+        and any(result.uses for result in root.results)
+        and all(use.operation in ops for op in inner for result in op.results for use in result.uses)
+    )

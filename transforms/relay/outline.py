@@ -1,0 +1,127 @@
+"""Groups of operators as functions of their own, and calls of these in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...analysis.names import fresh_name
+from ...operators.relay import CallOp, ConstantOp, FuncOp, OperatorOp, ReturnOp
+
+_LONGEST = 64
+"""Of names of functions, before numbers that make them unique."""
+
+
+class Outliner:
+    """The functions that groups become, by their text, so that equal ones are one."""
+
+    def __init__(self, module: ModuleOp):
+        self.known: dict[str, str] = {}
+        self.names = {name for op in module.body.block.ops if (name := _symbol(op)) is not None}
+
+    def outline(
+        self,
+        group: Sequence[OperatorOp],
+        before: FuncOp,
+        name: str,
+        *,
+        primitive: bool = False,
+        compiler: str | None = None,
+    ) -> None:
+        """Call a function instead of a group; it is put in front of another one unless there is an equal one.
+
+        group: operators of one block, in its order; what they read is computed in front of the last one.  name: of the
+        function, with a number if it is taken.  primitive, compiler: as `relay.func` has them.
+        """
+        inputs, outputs = _inputs(group), _outputs(group)
+        func = _function(group, inputs, outputs, primitive, compiler)
+        text = str(func)
+        if text not in self.known:
+            self.known[text] = fresh_name(name[:_LONGEST].rstrip("_"), self.names)
+            func.properties["sym_name"] = StringAttr(self.known[text])
+            block = before.parent
+            assert block is not None
+            block.insert_op_before(func, before)
+        _replace(group, CallOp(self.known[text], inputs, [output.type for output in outputs]), outputs)
+
+
+def operator_names(group: Sequence[OperatorOp]) -> str:
+    """What the operators of a group are called, for the name of its function."""
+    return "_".join(node.operator.name.replace(".", "_") for node in group)
+
+
+def drop_numbers(func: FuncOp) -> None:
+    """Erase the constants of a function that stand in others now."""
+    for op in [op for op in func.walk() if _is_number(op) and not any(result.uses for result in op.results)]:
+        op.detach()
+        op.erase()
+
+
+def _inputs(group: Sequence[OperatorOp]) -> list[SSAValue]:
+    """What a group reads, without numbers, which are copied."""
+    members = set[Operation | Block](group)
+    read = (value for node in group for value in node.operands)
+    return list(dict.fromkeys(value for value in read if value.owner not in members and not _is_number(value.owner)))
+
+
+def _outputs(group: Sequence[OperatorOp]) -> list[SSAValue]:
+    """What others read of a group."""
+    members = set[Operation](group)
+    results = (result for node in group for result in node.results)
+    return [result for result in results if any(use.operation not in members for use in result.uses)]
+
+
+def _function(
+    group: Sequence[OperatorOp],
+    inputs: Sequence[SSAValue],
+    outputs: Sequence[SSAValue],
+    primitive: bool,
+    compiler: str | None,
+) -> FuncOp:
+    """A group as a function."""
+    params = [(f"p{n}", value.type) for n, value in enumerate(inputs)]
+    func = FuncOp("kernel", params, primitive=primitive, compiler=compiler)
+    func.location = group[-1].location
+    block = func.body.block
+    values: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
+    for node in group:
+        for operand in node.operands:
+            if operand not in values and _is_number(operand.owner):
+                values[operand] = _copied(operand, block)
+        copy = node.clone(values)
+        copy.location = node.location
+        block.add_op(copy)
+    block.add_op(ReturnOp([values[output] for output in outputs]))
+    return func
+
+
+def _replace(group: Sequence[OperatorOp], call: CallOp, outputs: Sequence[SSAValue]) -> None:
+    """Put a call where the last operator of a group is, and erase the group."""
+    last = group[-1]
+    call.location = last.location
+    assert last.parent is not None
+    last.parent.insert_op_before(call, last)
+    for old, new in zip(outputs, call.outputs, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+    for node in reversed(group):
+        node.detach()
+        node.erase()
+
+
+def _copied(number: SSAValue, block: Block) -> SSAValue:
+    assert isinstance(number.owner, ConstantOp)
+    copy = number.owner.clone()
+    block.add_op(copy)
+    return copy.result
+
+
+def _is_number(owner: Operation | Block) -> bool:
+    return isinstance(owner, ConstantOp) and owner.value is not None
+
+
+def _symbol(op: Operation) -> str | None:
+    name = op.properties.get("sym_name")
+    return name.data if isinstance(name, StringAttr) else None

@@ -1,0 +1,333 @@
+"""`relay-simplify`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import copysign, inf
+from typing import Any, TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...core.dtypes import holds_int, int_range, parse_dtype
+from ...expressions.errors import TeError
+from ...operators.relay import ConstantOp, FuncOp, OperatorOp, RelayBuilder, Size, dtype_of_tensor, shape_of
+from ...operators.windows import paddings
+from .graphs import dropping_unused_arrays, erase, graphs, number_of, operator_at, replace
+
+Rule: TypeAlias = "Callable[[OperatorOp, RelayBuilder], SSAValue | None]"
+"""What an operator may be replaced by; None if it does not apply. What a rule inserts for nothing is erased."""
+
+
+class RelaySimplifyPass(ModulePass):
+    """Replace operators by fewer or simpler ones that compute the same, to the last bit.
+
+    What adds 0, multiplies by 1, moves nothing or converts to the type that is there goes; chains of transposes,
+    reshapes, casts, clips and paddings become one; zeros around an image become padding of the convolution or pool
+    that reads it; a product with a transpose says so instead. `x + 0.0` is x where x is known to be no -0.0.
+
+    Before
+        %0 = relay.transpose(%x) : (tensor<2x3xf32>) -> tensor<3x2xf32>
+        %1 = relay.transpose(%0) : (tensor<3x2xf32>) -> tensor<2x3xf32>
+        %2 = relay.constant 1.0 : tensor<f32>
+        %3 = relay.multiply(%1, %2) : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+
+    After
+        %x
+
+    Must hold before: nothing; primitive functions stay as they are.
+
+    Gone after: nothing.
+    """
+
+    name = "relay-simplify"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        with dropping_unused_arrays(op):
+            for func in graphs(op):
+                while _simplify(func):
+                    pass
+
+
+def _simplify(func: FuncOp) -> bool:
+    """Simplify each operator once, then erase what nothing uses. Returns whether something has changed."""
+    changed = False
+    for op in [inner for inner in func.walk() if isinstance(inner, OperatorOp)]:
+        for rule in _RULES.get(op.operator.name, ()):
+            made = _applied(rule, op)
+            if made is not None:
+                replace(op, [made])
+                changed = True
+                break
+    for op in reversed([inner for inner in func.walk() if isinstance(inner, OperatorOp | ConstantOp)]):
+        if not any(result.uses for result in op.results):
+            erase(op)
+    return changed
+
+
+def _applied(rule: Rule, op: OperatorOp) -> SSAValue | None:
+    """What a rule makes of an operator; None unless that has its type."""
+    try:
+        made = rule(op, RelayBuilder(InsertPoint.before(op), location=op.location))
+    except TeError:  # what it would insert does not go together
+        return None
+    return made if made is not None and made.type == op.outputs[0].type else None
+
+
+# Arithmetic
+
+
+def _neutral(number: float, *places: int) -> Rule:
+    """An operand that leaves the other one as it is: of the operands at some places the one that is a number."""
+
+    def rule(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+        for place in places:
+            found = number_of(op.args[place])
+            if found is not None and found == number and _leaves(op, place, found):
+                return op.args[1 - place]
+        return None
+
+    return rule
+
+
+def _leaves(op: OperatorOp, place: int, number: float) -> bool:
+    """Whether adding or subtracting a 0 leaves a -0.0: -0.0 + 0.0 is 0.0. All other numbers leave what they should."""
+    if not isinstance(number, float) or number != 0.0:
+        return True
+    is_negative = copysign(1, number) < 0
+    added = is_negative if op.operator.name == "add" else not is_negative
+    return added or operator_at(op.args[1 - place], *_NEVER_NEGATIVE_ZERO) is not None
+
+
+_NEVER_NEGATIVE_ZERO = ("abs", "exp", "nn.relu", "sigmoid", "nn.softmax")
+
+
+def _involution(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    """What undoes itself, done twice."""
+    inner = operator_at(op.args[0], op.operator.name)
+    return inner.args[0] if inner is not None and inner.values == op.values else None
+
+
+def _idempotent(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    """What does nothing the second time."""
+    return op.args[0] if operator_at(op.args[0], op.operator.name) is not None else None
+
+
+def _clip_of_clip(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    inner = operator_at(op.args[0], "clip")
+    if inner is None:
+        return None
+    (a, b), (c, d) = ((each.value("a_min"), each.value("a_max")) for each in (inner, op))
+    if not (a <= b and c <= d and max(a, c) <= min(b, d)) or 0 in (a, b, c, d):  # zeros have signs
+        return None
+    return build.operator("clip", inner.args[0], a_min=max(a, c), a_max=min(b, d))
+
+
+def _relu_of_clip(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    inner = operator_at(op.args[0], "clip")
+    return op.args[0] if inner is not None and 0 < inner.value("a_min") <= inner.value("a_max") else None
+
+
+# Data types
+
+
+def _holds(wide: str, narrow: str) -> bool:
+    """Whether a data type has all numbers of another one."""
+    a, b = parse_dtype(wide), parse_dtype(narrow)
+    if wide == narrow or b.is_bool:
+        return True
+    if a.is_float and b.is_float:
+        return a.format.holds(b.format)
+    if a.is_float:
+        return b.is_int and all(holds_int(a, bound) for bound in int_range(b))
+    return a.is_int and b.is_int and (a.bits > b.bits and (a.kind == "int" or b.kind == "uint"))
+
+
+def _cast_of_cast(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    inner = operator_at(op.args[0], "cast")
+    if inner is None:
+        return None
+    first, between, last = (dtype_of_tensor(each) for each in (inner.args[0], op.args[0], op.outputs[0]))
+    wraps = parse_dtype(first).is_int and parse_dtype(between).is_float and parse_dtype(last).is_int
+    if not _holds(between, first) or (wraps and not _holds(last, first)):  # floats are cut off where integers wrap
+        return None
+    return build.cast(inner.args[0], last)
+
+
+# Shapes and orders
+
+
+def _same_type(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    """What moves no element, since the type is the same."""
+    return op.args[0] if op.args[0].type == op.outputs[0].type else None
+
+
+def _whole_slice(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    strides = op.value("strides")
+    return _same_type(op, build) if strides is None or min(strides, default=1) > 0 else None
+
+
+def _only_one(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    return op.args[0] if len(op.args) == 1 else None
+
+
+def _without_empty(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    """Tensors together of which some have no element."""
+    axis = op.value("axis") % len(shape_of(op.args[0]))
+    kept = [arg for arg in op.args if shape_of(arg)[axis] != 0]
+    if not kept or len(kept) == len(op.args):
+        return None
+    return build.operator("concatenate", *kept, axis=axis)
+
+
+def _order(op: OperatorOp) -> tuple[int, ...]:
+    rank, axes = len(shape_of(op.args[0])), op.value("axes")
+    return tuple(reversed(range(rank))) if axes is None else tuple(axis % rank for axis in axes)
+
+
+def _transposed(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    """Transposes of transposes, and those that only move extents of 1 or nothing."""
+    data, order = op.args[0], _order(op)
+    inner = operator_at(data, "transpose")
+    if inner is not None:
+        first = _order(inner)
+        return build.operator("transpose", inner.args[0], axes=[first[axis] for axis in order])
+    if order == tuple(range(len(order))):
+        return data
+    long = [axis for axis in order if shape_of(data)[axis] != 1]
+    return _reshaped(build, data, shape_of(op.outputs[0])) if long == sorted(long) else None
+
+
+def _reshaped(build: RelayBuilder, data: SSAValue, shape: Sequence[Size]) -> SSAValue | None:
+    """A tensor in another shape, if `reshape` has words for it: all sizes but one are known, and from 1 on."""
+    sizes = [size if isinstance(size, int) and size > 0 else -1 for size in shape]
+    return build.operator("reshape", data, newshape=sizes) if sizes.count(-1) < 2 else None
+
+
+_RESHAPES = ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
+"""What leaves the elements in the order of rows."""
+
+
+def _reshape_of_reshape(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    inner = operator_at(op.args[0], *_RESHAPES)
+    if inner is None:
+        return None
+    data = inner.args[0]
+    if data.type == op.outputs[0].type:
+        return data
+    is_reshape = "reshape" in (op.operator.name, inner.operator.name)  # else it would say less
+    return _reshaped(build, data, shape_of(op.outputs[0])) if is_reshape else None
+
+
+# Products
+
+
+def _turned(value: SSAValue) -> SSAValue | None:
+    """What a tensor is the transpose of, by its last two axes; None for one of a constant, which is a constant."""
+    inner = operator_at(value, "transpose")
+    if inner is None or isinstance(inner.args[0].owner, ConstantOp):
+        return None
+    rank, order = len(shape_of(value)), _order(inner)
+    return inner.args[0] if order == (*range(rank - 2), rank - 1, rank - 2) else None
+
+
+def _product_of_transpose(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    for place, flag in enumerate(("transpose_a", "transpose_b")):
+        data = _turned(op.args[place])
+        if data is not None:
+            args = [data if n == place else arg for n, arg in enumerate(op.args)]
+            return build.operator(op.operator.name, *args, **{**op.values, flag: not op.value(flag)})
+    return None
+
+
+def _dense_of_transpose(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    data, weight = op.args[0], _turned(op.args[1])
+    if weight is None or len(shape_of(data)) != 2:
+        return None
+    return build.operator("nn.matmul", data, weight, out_dtype=op.value("out_dtype"))
+
+
+# Padding
+
+
+def _widths(op: OperatorOp) -> list[tuple[int, int]] | None:
+    """How much a `nn.pad` puts in front of and behind each axis, if all of it is one number."""
+    widths = [(front, behind) for front, behind in op.value("pad_width")]
+    if op.value("pad_mode") != "constant" or any(n < 0 for pair in widths for n in pair):
+        return None
+    return widths
+
+
+def _pad_of_nothing(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    return None if any(n for pair in op.value("pad_width") for n in pair) else op.args[0]
+
+
+def _pad_of_pad(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    inner = operator_at(op.args[0], "nn.pad")
+    if inner is None or repr(inner.value("pad_value")) != repr(op.value("pad_value")):
+        return None
+    outer, around = _widths(op), _widths(inner)
+    if outer is None or around is None:
+        return None
+    total = [(a + c, b + d) for (a, b), (c, d) in zip(around, outer, strict=True)]
+    return build.operator("nn.pad", inner.args[0], pad_width=total, pad_value=op.value("pad_value"))
+
+
+def _pad_into_window(kind: str, rank: int) -> Rule:
+    """Padding of an image as that of the operator on windows that reads it: "conv", "max" or "avg"."""
+    letters = "DHW"[3 - rank :]
+
+    def rule(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+        inner = operator_at(op.args[0], "nn.pad")
+        widths = None if inner is None else _widths(inner)
+        if inner is None or widths is None or inner.value("pad_value") != (-inf if kind == "max" else 0):
+            return None
+        layout: str = op.value("data_layout" if kind == "conv" else "layout")
+        if any(any(pair) and letter not in letters for pair, letter in zip(widths, layout, strict=True)):
+            return None
+        own = paddings(op.value("padding"), rank, op.operator.name)
+        said = dict[str, Any](op.values)
+        if kind == "avg":
+            if any(n for pair in own for n in pair) and not op.value("count_include_pad"):
+                return None
+            said["count_include_pad"] = True  # the zeros count as elements of the image
+        more = [widths[layout.index(letter)] for letter in letters]
+        said["padding"] = [a[0] + b[0] for a, b in zip(own, more, strict=True)]
+        said["padding"] += [a[1] + b[1] for a, b in zip(own, more, strict=True)]
+        return build.operator(op.operator.name, inner.args[0], *op.args[1:], **said)
+
+    return rule
+
+
+_RULES: dict[str, Sequence[Rule]] = {
+    "add": [_neutral(0, 0, 1)],
+    "subtract": [_neutral(0, 1)],
+    "multiply": [_neutral(1, 0, 1)],
+    "divide": [_neutral(1, 1)],
+    "copy": [_same_type],
+    "negative": [_involution],
+    "logical_not": [_involution],
+    "bitwise_not": [_involution],
+    "reverse": [_involution],
+    "abs": [_idempotent],
+    **{name: [_idempotent] for name in ("ceil", "floor", "round", "trunc", "sign")},
+    "nn.relu": [_idempotent, _relu_of_clip],
+    "clip": [_clip_of_clip],
+    "cast": [_same_type, _cast_of_cast],
+    "reshape": [_same_type, _reshape_of_reshape],
+    **{name: [_same_type, _reshape_of_reshape] for name in ("squeeze", "expand_dims", "nn.batch_flatten")},
+    "broadcast_to": [_same_type],
+    "strided_slice": [_whole_slice],
+    "concatenate": [_only_one, _without_empty],
+    "transpose": [_transposed],
+    "nn.dense": [_dense_of_transpose],
+    "nn.matmul": [_product_of_transpose],
+    "nn.batch_matmul": [_product_of_transpose],
+    "nn.pad": [_pad_of_nothing, _pad_of_pad],
+    **{f"nn.conv{rank}d": [_pad_into_window("conv", rank)] for rank in (1, 2, 3)},
+    **{f"nn.{kind}_pool{rank}d": [_pad_into_window(kind, rank)] for kind in ("max", "avg") for rank in (1, 2, 3)},
+}
+"""The rules for each operator."""

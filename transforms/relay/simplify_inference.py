@@ -1,0 +1,86 @@
+"""`relay-simplify-inference`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...core.dtypes import parse_dtype
+from ...operators.relay import OperatorOp, RelayBuilder, dtype_of_tensor, shape_of
+from .graphs import graphs, replace
+
+
+class RelaySimplifyInferencePass(ModulePass):
+    """Replace operators that do less when nothing is trained: `nn.batch_norm` by a product and a sum, `nn.dropout` by
+    its operand.
+
+    What is multiplied by and added is computed of gamma, beta, mean and variance alone, so `relay-fold-constants` makes
+    constants of it where these are. It may round differently. Floats of 16 bits are computed with in 32, as the
+    operator does. Norms by the mean and variance of data are kernels, and stay.
+
+    Before
+        %0, %1, %2 = relay.nn.batch_norm(%x, %gamma, %beta, %mean, %var) : ...
+
+    After
+        %eps = relay.constant 1e-05 : tensor<f32>
+        %0 = relay.add(%var, %eps) : ...
+        %1 = relay.rsqrt(%0) : ...
+        %scale = relay.multiply(%gamma, %1) : ...
+        %2 = relay.multiply(%mean, %scale) : ...
+        %shift = relay.subtract(%beta, %2) : ...
+        %3 = relay.expand_dims(%scale) {axis = 1, num_newaxis = 2} : ...
+        %4 = relay.multiply(%x, %3) : ...
+        %5 = relay.expand_dims(%shift) {axis = 1, num_newaxis = 2} : ...
+        %6 = relay.add(%4, %5) : ...
+
+    Must hold before: nothing.
+
+    Gone after: relay.nn.batch_norm, relay.nn.dropout.
+    """
+
+    name = "relay-simplify-inference"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in graphs(op):
+            for inner in [each for each in func.walk() if isinstance(each, OperatorOp)]:
+                if inner.operator.name == "nn.dropout":
+                    replace(inner, inner.args)
+                elif inner.operator.name == "nn.batch_norm":
+                    replace(inner, _normalized(inner))
+
+
+def _normalized(op: OperatorOp) -> Sequence[SSAValue]:
+    """What takes the place of the results of a `nn.batch_norm`."""
+    builder = RelayBuilder(InsertPoint.before(op), location=op.location)
+    dtype, kind = dtype_of_tensor(op.args[0]), _wide(op.args[0])
+    data, gamma, beta, mean, variance = op.args
+    rank = len(shape_of(data))
+    behind = rank - 1 - op.value("axis") % rank
+
+    def beside(vector: SSAValue) -> SSAValue:
+        """A vector in the shape in which it goes together with the data along the axis."""
+        return builder.operator("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector
+
+    shifted = builder.operator("add", builder.cast(variance, kind), builder.number(op.value("epsilon"), kind))
+    scale = builder.operator("rsqrt", shifted)
+    if op.value("scale"):
+        scale = builder.operator("multiply", builder.cast(gamma, kind), scale)
+    shift = builder.operator("multiply", builder.cast(mean, kind), scale)
+    if op.value("center"):
+        shift = builder.operator("subtract", builder.cast(beta, kind), shift)
+    else:
+        shift = builder.operator("negative", shift)
+    scaled = builder.operator("multiply", builder.cast(data, kind), beside(scale))
+    made = builder.operator("add", scaled, beside(shift))
+    return [builder.cast(made, dtype), mean, variance]
+
+
+def _wide(value: SSAValue) -> str:
+    """The data type that is computed with."""
+    dtype = dtype_of_tensor(value)
+    return "float32" if parse_dtype(dtype).is_small_float else dtype

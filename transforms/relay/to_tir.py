@@ -1,0 +1,209 @@
+"""`convert-relay-to-tir`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.passes import ModulePass
+
+from ...analysis.names import fresh_name
+from ...core.diagnostics import where
+from ...core.dtypes import type_of
+from ...core.errors import UnsupportedError
+from ...dialects import tir
+from ...dialects.attributes import ABOUT_ARGUMENT, HOST, TIR_NOALIAS
+from ...dialects.tir import (
+    AddressOfOp,
+    AllocBufferOp,
+    DeclBufferOp,
+    HandleType,
+    MatchBufferOp,
+    Mixed,
+    SymbolOp,
+    TirBuilder,
+    buffer_type,
+)
+from ...dialects.tir.annotations import annotation_value
+from ...expressions.expr import Var
+from ...expressions.write import Writer
+from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, Sizes, YieldOp, dtype_of_tensor, free_sizes, shape_of
+from .copy_results import uncomputed_operands
+from .plan_memory import offsets_of, workspace_of
+
+
+class ConvertRelayToTirPass(ModulePass):
+    """Make a `tir.func` of each function of calls: buffers for its tensors, and calls that write them.
+
+    Its parameters are those of the function, the arrays of its constants by their names, its results (`output0`, ...),
+    and `workspace`, the memory that `relay-plan-memory` has planned; tensors without a plan are allocated. That sizes
+    are within its limits is asserted. It is a function of the host, which only calls others and branches.
+
+    Before
+        relay.func @main("x" %x: tensor<8xf32>) {
+          %0 = relay.call @fused_exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
+          relay.return %0 : tensor<8xf32>
+        }
+
+    After
+        tir.func @main("x" %x: memref<8xf32>, "output0" %y: memref<8xf32>) attrs {tir.is_host_func = true, ...} {
+          tir.call @fused_exp(%x, %y) : memref<8xf32>, memref<8xf32>
+        }
+
+    Must hold before: no operators stand in such functions, and what they call is of `tir`. What a function or branch
+    gives is computed by a call for that alone (`relay-copy-results`).
+
+    Gone after: relay.
+    """
+
+    name = "convert-relay-to-tir"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            if func.compiler is not None or func.primitive is not None:
+                raise UnsupportedError(f"{where(func)}function {func.sym_name.data} has not been lowered")
+            converted = _Host(func).convert()
+            block = func.parent
+            assert block is not None
+            block.insert_op_before(converted, func)
+            func.detach()
+            func.erase()
+
+
+class _Host:
+    """Converts one function."""
+
+    def __init__(self, func: FuncOp):
+        self.source = func
+        self.names: set[str] = set()
+        self.sizes = Sizes()
+        self.buffers: dict[SSAValue, SSAValue] = {}
+
+    def convert(self) -> tir.FuncOp:
+        source = self.source
+        arrays = arrays_of(source)
+        kinds = [(name, value.type) for name, value in source.params]
+        kinds += [(name, op.result.type) for name, op in arrays.items()]
+        kinds += [(name, value.type) for name, value in source.results_]
+        self._check_sizes([value.type for _, value in source.params])
+        params = [(fresh_name(name, self.names), _parameter_type(type)) for name, type in kinds]
+        bytes_needed = workspace_of(source)
+        if bytes_needed:
+            params.append((fresh_name("workspace", self.names), buffer_type(type_of("uint8"), [bytes_needed])))
+        attrs = {HOST: annotation_value(True), TIR_NOALIAS: annotation_value(True)}
+        func = tir.FuncOp(source.sym_name.data, params, attrs=attrs)
+        func.location = source.location
+        self.builder = TirBuilder(func.body.block, source.location)
+        self.workspace = func.body.block.args[-1] if bytes_needed else None
+        self.writer = Writer(self.builder, {}, {})
+        for variable in self._variables(kinds):
+            symbol = self.builder.insert(SymbolOp(variable.name, type_of(variable.data_type)))
+            self.writer.known[variable] = symbol.result
+        given = [
+            self._parameter(name, type, argument)
+            for (name, _), (_, type), argument in zip(params, kinds, func.body.block.args, strict=False)
+        ]
+        self._assert_limits()
+        inputs, count = [value for _, value in source.params], len(source.returned)
+        self.buffers |= dict(zip(inputs, given, strict=False))
+        named = dict(zip(arrays, given[len(inputs) :], strict=False))
+        for op in source.walk():
+            if uncomputed_operands(op):
+                raise UnsupportedError(f"{where(op)}{op.name} of what no call computes for it: relay-copy-results")
+            if isinstance(op, ConstantOp) and op.array_name is not None:
+                self.buffers[op.result] = named[op.array_name.data]
+        self._results(source.body.block, source.returned, given[len(given) - count :])
+        return func
+
+    def _check_sizes(self, types: Sequence[Attribute]) -> None:
+        free = free_sizes(types, self.source.result_types_)
+        if free:
+            func = self.source
+            raise UnsupportedError(
+                f"{where(func)}function {func.sym_name.data}: no parameter has the size {', '.join(free)} by itself"
+            )
+
+    def _variables(self, kinds: Iterable[tuple[str, Attribute]]) -> Iterable[Var]:
+        for _, type in kinds:
+            for size in shape_of(type):
+                self.sizes(size)
+        return self.sizes.variables.values()
+
+    def _assert_limits(self) -> None:
+        for limit in self.source.size_limits:
+            size = self.writer.write(self.sizes(limit.size))
+            holds = self.builder.binary("le" if limit.sign == "<=" else "ge", size, limit.number)
+            check = self.builder.insert(tir.AssertOp(holds, f"size {limit.size}: expected {limit.words}"))
+            check.attributes[ABOUT_ARGUMENT] = UnitAttr()
+
+    # Buffers
+
+    def _parameter(self, name: str, type: Attribute, argument: SSAValue) -> SSAValue:
+        if not isinstance(argument.type, HandleType):
+            return argument
+        element = type_of(dtype_of_tensor(type))
+        return self.builder.insert(MatchBufferOp(name, argument, element, self._shape(type))).buffer
+
+    def _shape(self, type: Attribute) -> list[Mixed]:
+        return [size if isinstance(size, int) else self.writer.number(self.sizes(size)) for size in shape_of(type)]
+
+    def _new(self, value: SSAValue, offset: int | None) -> SSAValue:
+        """Memory for a tensor: in the workspace, or of its own."""
+        name, element = fresh_name(value.name_hint or "t", self.names), type_of(dtype_of_tensor(value))
+        if offset is None or self.workspace is None:
+            return self.builder.insert(AllocBufferOp(name, element, self._shape(value.type))).buffer
+        start = self.builder.insert(AddressOfOp(self.workspace, [self.builder.const(offset, "int32")])).pointer
+        return self.builder.insert(DeclBufferOp(name, start, element, self._shape(value.type))).buffer
+
+    # Ops
+
+    def _results(self, block: Block, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
+        """Compute a block, so that what it gives stands in some buffers."""
+        self.buffers |= dict(zip(values, targets, strict=True))
+        for op in block.ops:
+            self.builder.location = op.location
+            if isinstance(op, CallOp):
+                self._call(op)
+            elif isinstance(op, IfOp):
+                self._branch(op)
+
+    def _allocate(self, op: CallOp | IfOp) -> list[SSAValue]:
+        for output, offset in zip(op.outputs, offsets_of(op), strict=True):
+            if output not in self.buffers:
+                self.buffers[output] = self._new(output, offset)
+        return [self.buffers[output] for output in op.outputs]
+
+    def _call(self, op: CallOp) -> None:
+        outputs = self._allocate(op)
+        free = free_sizes([arg.type for arg in op.args], [output.type for output in op.outputs])
+        numbers = [self.writer.write(self.sizes(name)) for name in free]
+        args = [*numbers, *(self.buffers[arg] for arg in op.args), *outputs]
+        self.builder.insert(tir.CallOp(op.callee.string_value(), args))
+
+    def _branch(self, op: IfOp) -> None:
+        outputs = self._allocate(op)
+        condition = self.builder.load(self.buffers[op.condition], [])
+        made = self.builder.insert(tir.IfOp(condition))
+        for region, target in ((op.then, made.then), (op.orelse, made.orelse)):
+            last = region.block.last_op
+            assert isinstance(last, YieldOp)
+            with self.builder.at(target.block):
+                self._results(region.block, last.values, outputs)
+
+
+def arrays_of(func: FuncOp) -> dict[str, ConstantOp]:
+    """The arrays that a function refers to, by name, each with the first op that does."""
+    found: dict[str, ConstantOp] = {}
+    for op in func.walk():
+        if isinstance(op, ConstantOp) and op.array_name is not None:
+            found.setdefault(op.array_name.data, op)
+    return found
+
+
+def _parameter_type(type: Attribute) -> Attribute:
+    """A buffer, or a handle if the type does not say all sizes."""
+    shape = shape_of(type)
+    known = [size for size in shape if isinstance(size, int)]
+    return buffer_type(type_of(dtype_of_tensor(type)), known) if len(known) == len(shape) else HandleType()

@@ -1,0 +1,178 @@
+"""`te-inline`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...core.dtypes import dtype_of
+from ...dialects import te
+from ...dialects.tir import ConstOp, IfThenElseOp, TirBuilder
+
+
+@dataclass(frozen=True)
+class TeInlinePass(ModulePass):
+    """Write computed tensors into those that read them, where they are no reductions and no parameters.
+
+    What is read at several places is computed several times. A tensor that something else than an element of it is
+    used of (a scan starts from it, a call takes it) stays.
+
+    recompute: if False, a tensor stays if some of its elements would be computed more than once, unless it is one of
+    numbers and elements of others, and no reduction reads it.
+
+    Before
+        %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
+          %0 = te.read %A[%i] : tensor<8xf32>
+          %1 = arith.addf %0, %0 : f32
+          te.yield %1 : f32
+        }
+        %C = te.compute "C" (spatial "j" %j : i32 in [0 +: 8]) : tensor<8xf32> {
+          %2 = te.read %B[%j] : tensor<8xf32>
+          te.yield %2 : f32
+        }
+
+    After
+        %C = te.compute "C" (spatial "j" %j : i32 in [0 +: 8]) : tensor<8xf32> {
+          %0 = te.read %A[%j] : tensor<8xf32>
+          %1 = arith.addf %0, %0 : f32
+          te.yield %1 : f32
+        }
+
+    Must hold before: nothing.
+
+    Gone after: nothing.
+    """
+
+    name = "te-inline"
+
+    recompute: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        inline_tensors(op, self.recompute)
+
+
+def inline_tensors(op: Operation, recompute: bool) -> None:
+    """What the pass does, to a module or function."""
+    # Readers first: each body is written once for each of its readers, however long the chain of those is.
+    for compute in reversed([c for c in op.walk() if isinstance(c, te.ComputeOp)]):
+        if not compute.is_reduction and all(_is_read_only(tensor) for tensor in compute.tensors):
+            if recompute or _is_moved(compute) or _is_computed_once(compute):
+                _inline(compute)
+
+
+def _is_read_only(tensor: SSAValue) -> bool:
+    """Whether a tensor is used for its elements alone."""
+    return all(isinstance(use.operation, te.ReadOp) for use in tensor.uses)
+
+
+def _is_moved(op: te.ComputeOp) -> bool:
+    """Whether elements are numbers, or elements of other tensors, for tensors that are no reductions."""
+    reads = [inner for inner in op.body.walk() if isinstance(inner, te.ReadOp)]
+    moves = all(isinstance(inner, te.ReadOp | te.YieldOp) or _is_index(inner) for inner in op.body.walk())
+    return moves and not (reads and any(reader.is_reduction for reader, _ in _reads(op)))
+
+
+def _is_index(op: Operation) -> bool:
+    """Whether an op computes with integers, or is a number."""
+    if isinstance(op, IfThenElseOp) or isinstance(op.parent_op(), IfThenElseOp):
+        return False
+    return isinstance(op, ConstantOp | ConstOp) or all(isinstance(type, IntegerType) for type in op.result_types)
+
+
+def _is_computed_once(op: te.ComputeOp) -> bool:
+    """Whether all that read a tensor read no more elements than it has."""
+    elements, unknown = _count(op.axes)
+    total = 0
+    for reader, _ in _reads(op):
+        count, sizes = _count(reader.axes)
+        if sizes != unknown:
+            return False
+        total += count
+    return total <= elements
+
+
+def _reads(op: te.ComputeOp) -> set[tuple[te.ComputeOp, tuple[SSAValue, ...]]]:
+    """What reads the elements of a tensor, and at which indices; the same place of a body once."""
+    found: set[tuple[te.ComputeOp, tuple[SSAValue, ...]]] = set()
+    for tensor in op.tensors:
+        for use in tensor.uses:
+            read, reader = use.operation, use.operation.parent_op()
+            while reader is not None and not isinstance(reader, te.ComputeOp):
+                reader = reader.parent_op()
+            assert isinstance(read, te.ReadOp)
+            assert isinstance(reader, te.ComputeOp)
+            found.add((reader, tuple(read.indices)))
+    return found
+
+
+def _count(axes: Sequence[te.Axis]) -> tuple[int, Counter[SSAValue]]:
+    """How many points there are: a number, times the sizes that are not known."""
+    known = [axis.extent for axis in axes if isinstance(axis.extent, int)]
+    return prod(known), Counter(axis.extent for axis in axes if not isinstance(axis.extent, int))
+
+
+def _inline(op: te.ComputeOp) -> None:
+    for n, tensor in enumerate(op.tensors):
+        for reads in _same_elements(tensor):
+            element = _written(op, n, reads[0])
+            for read in reads:
+                read.result.replace_all_uses_with(element)
+                read.detach()
+                read.erase()
+    op.detach()
+    op.erase()
+
+
+def _same_elements(tensor: SSAValue) -> list[list[te.ReadOp]]:
+    """What reads a tensor, those together that read the same element in one block, the first of them first."""
+    found: dict[tuple[Block | None, tuple[SSAValue, ...]], list[te.ReadOp]] = {}
+    for use in tensor.uses:
+        read = use.operation
+        assert isinstance(read, te.ReadOp)
+        found.setdefault((read.parent, tuple(read.indices)), []).append(read)
+    for (block, _), reads in found.items():
+        if len(reads) > 1:
+            assert block is not None
+            place = {op: n for n, op in enumerate(block.ops)}
+            reads.sort(key=place.__getitem__)
+    return list(found.values())
+
+
+def _written(op: te.ComputeOp, number: int, read: te.ReadOp) -> SSAValue:
+    """The element that is read, computed in front of the read."""
+    builder = TirBuilder(InsertPoint.before(read), read.location)
+    values: dict[SSAValue, SSAValue] = {
+        variable: builder.cast(index, dtype_of(variable.type))
+        for variable, index in zip(op.variables, read.indices, strict=True)
+    }
+    last = op.body.block.last_op
+    assert isinstance(last, te.YieldOp)
+    needed = _needed(op, last.values[number])
+    for inner in op.body.block.ops:
+        if inner in needed:
+            copy = inner.clone(values)
+            for new, old in zip(copy.walk(), inner.walk(), strict=True):
+                new.location = old.location
+            builder.location = inner.location
+            builder.insert(copy)
+    return values.get(last.values[number], last.values[number])
+
+
+def _needed(op: te.ComputeOp, value: SSAValue) -> set[Operation]:
+    """The ops of a body that a value is computed by."""
+    found, todo = set[Operation](), [value]
+    while todo:
+        owner = todo.pop().owner
+        if isinstance(owner, Operation) and owner.parent is op.body.block and owner not in found:
+            found.add(owner)
+            todo += [operand for inner in owner.walk() for operand in inner.operands]
+    return found

@@ -1,0 +1,59 @@
+"""Where memory is allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Block, Operation
+from xdsl.rewriter import Rewriter
+
+from ...analysis.index import Analyzer
+from ...analysis.lifetime import is_fresh_in_each_iteration
+from ...dialects.tir import AllocBufferOp, ForOp, LaunchThreadOp, WhileOp
+from ...dialects.tir.tree import start_of
+
+_LOOPS = ForOp | LaunchThreadOp | WhileOp
+
+
+def sink(alloc: AllocBufferOp, analyzer: Analyzer) -> None:
+    """Move an allocation to the innermost place around its uses, in a loop if each iteration reads only what it has
+    written there itself. One without uses goes.
+
+    analyzer: of the program as it is; it stays good.
+    """
+    users = [use.operation for use in alloc.buffer.uses]
+    if not users:
+        alloc.detach()
+        alloc.erase()
+        return
+    holders = list(_holders(alloc, users))
+    loops = [n for n, (op, _) in enumerate(holders) if isinstance(op, _LOOPS)]
+    # What is fresh in each iteration of a loop is so in those of the loops around it: the innermost one is asked first.
+    fresh = next((n for n in reversed(loops) if is_fresh_in_each_iteration(holders[n][0], alloc.buffer, analyzer)), -1)
+    end = next((n for n in loops if n > fresh), len(holders))
+    if end:
+        block = holders[end - 1][1]
+        place = next(op for op in block.ops if any(op.is_ancestor(u) for u in users))
+        alloc.detach()
+        Rewriter.insert_op(alloc, start_of(place))
+
+
+def _holders(alloc: AllocBufferOp, users: list[Operation]) -> Iterator[tuple[Operation, Block]]:
+    """The ops with regions that hold all users, each in the one before it, with the block in which they are."""
+    block = alloc.parent
+    while (op := _holder(block, users)) is not None and (block := _block_around(op, users)) is not None:
+        yield op, block
+
+
+def _holder(block: Block | None, users: list[Operation]) -> Operation | None:
+    """The op with regions directly in `block` that holds all users, or None."""
+    assert block is not None
+    holders = {id(op): op for op in (block.find_ancestor_op_in_block(user) for user in users) if op is not None}
+    (holder, *others) = holders.values()
+    return None if others or holder in users else holder
+
+
+def _block_around(op: Operation, users: list[Operation]) -> Block | None:
+    """The block of a region of `op` that holds all users, or None if they are in several."""
+    blocks = [b for region in op.regions for b in region.blocks]
+    return next((b for b in blocks if all(b.find_ancestor_op_in_block(u) is not None for u in users)), None)

@@ -1,0 +1,75 @@
+"""`apply-schedule`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ...core.errors import PassError
+from ...schedule import Schedule, Trace
+from ...schedule.trace import schedule_of
+
+
+@dataclass(frozen=True)
+class ApplySchedulePass(ModulePass):
+    """Apply the schedules that stand in the module to its functions, in order, and take them away.
+
+    check: whether each step is checked against dependences; False is for traces that are known to be right. What is
+    drawn at random and not decided in the trace follows from seed, another each time without one.
+
+    Before
+        tir.func @main("A" %A : memref<16xf32>) {
+          tir.for serial "i" %i : i32 in [0 +: 16] {
+            tir.block "B" (spatial "vi" %vi : i32 in [0 +: 16] = %i) {
+              ...
+            }
+          }
+        }
+        schedule.trace {
+          %B = schedule.get_block "B"
+          %i = schedule.get_loops %B : !schedule.loop
+          schedule.parallel %i
+        }
+
+    After
+        tir.func @main("A" %A : memref<16xf32>) {
+          tir.for parallel "i" %i : i32 in [0 +: 16] {
+            tir.block "B" (spatial "vi" %vi : i32 in [0 +: 16] = %i) {
+              ...
+            }
+          }
+        }
+
+    Must hold before: every block and loop that a trace names is there; each step is legal.
+
+    Gone after: `schedule.trace`
+    """
+
+    name = "apply-schedule"
+
+    check: bool = True
+    seed: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        traces = schedule_of(op)
+        if not traces:
+            return
+        for trace in traces:
+            trace.detach()
+        schedule = Schedule(op, seed=self.seed, enable_check=self.check)
+        try:
+            for trace in traces:
+                schedule.replay(Trace(trace))
+        except PassError:
+            for trace in traces:  # the module is as it was
+                op.body.block.add_op(trace)
+            raise
+        for old in list(op.body.block.ops):
+            old.detach()
+            old.erase(safe_erase=False)
+        for new in list(schedule.mod.op.body.block.ops):
+            new.detach()
+            op.body.block.add_op(new)

@@ -1,0 +1,108 @@
+"""`tir-check-launches`."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, VectorType
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from ...analysis.threads.atomics import is_atomic
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, axis_of, outermost
+from ...core.diagnostics import where
+from ...core.dtypes import dtype_of
+from ...core.errors import UnsupportedError
+from ...core.gpu import MOST_BLOCKS, MOST_THREADS, MOST_THREADS_IN_ALL, STATIC_SHARED_BYTES
+from ...dialects.tir import AllocBufferOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, scope_of
+
+
+class TirCheckLaunchesPass(ModulePass):
+    """Refuse what no GPU can launch, with the reason: too many threads or blocks, too much static shared memory.
+
+    Before
+        tir.launch_thread "bx" %bx : i32 in 4 thread "blockIdx.x" {
+          tir.launch_thread "tx" %tx : i32 in 2048 thread "threadIdx.x" {
+            ...
+          }
+        }
+
+    After
+        UnsupportedError: 2048 threads of threadIdx.x ("tx"), expected at most 1024
+
+    Must hold before: kernels are launches (`tir-launch-threads`). UnsupportedError also for numbers of threads that are
+    not known, and for elements of memory that the host stores; it loads one at a time, to branch on it.
+
+    Gone after: nothing.
+    """
+
+    name = "tir-check-launches"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            for kernel in outermost(function, BLOCK_AXES):
+                _check_sizes(kernel)
+                _check_shared(kernel)
+        for inner in op.walk():
+            if isinstance(inner, StoreOp) or is_atomic(inner) or _is_vector_load(inner):
+                _check_place(inner)
+
+
+def _check_sizes(kernel: Operation) -> None:
+    """UnsupportedError for more blocks or threads than there can be."""
+    launches = [op for op in kernel.walk() if isinstance(op, LaunchThreadOp)]
+    threads: list[int] = []
+    for op in launches:
+        axis, extent, name = op.thread.data, op.mixed_extent, op.var_name.data
+        kind, most = ("threads", MOST_THREADS) if axis in THREAD_AXES else ("blocks", MOST_BLOCKS)
+        limit = most[axis[-1]]
+        if isinstance(extent, int):
+            if extent > limit:
+                raise UnsupportedError(f'{where(op)}{extent} {kind} of {axis} ("{name}"), expected at most {limit}')
+            if kind == "threads":
+                threads.append(extent)
+        elif kind == "threads":
+            raise UnsupportedError(
+                f'{where(op)}the number of threads of {axis} ("{name}") is not known: split its loop'
+            )
+    if prod(threads) > MOST_THREADS_IN_ALL:
+        sizes = " * ".join(map(str, threads))
+        raise UnsupportedError(
+            f"{where(kernel)}{sizes} = {prod(threads)} threads in a block, expected at most {MOST_THREADS_IN_ALL}"
+        )
+
+
+def _check_shared(kernel: Operation) -> None:
+    """UnsupportedError for more static shared memory than a block of threads can have."""
+    found: dict[str, int] = {}
+    for op in kernel.walk():
+        if isinstance(op, AllocBufferOp) and (scope := scope_of(op.type)) in ("shared", "shared.dyn"):
+            name = op.buffer_name.data
+            extents = [n for n in op.mixed_shape if isinstance(n, int)]
+            if len(extents) != len(op.mixed_shape):
+                raise UnsupportedError(f"{where(op)}the size of {name}, in shared memory, is not known")
+            if scope == "shared":
+                found[name] = found.get(name, 0) + prod(extents) * dtype_of(op.type.element_type).bytes
+    if (static := sum(found.values())) > STATIC_SHARED_BYTES:
+        listed = ", ".join(f"{name}: {n}" for name, n in found.items())
+        raise UnsupportedError(
+            f"{where(kernel)}{static} bytes ({listed}) of scope shared, expected at most {STATIC_SHARED_BYTES}"
+        )
+
+
+def _check_place(op: Operation) -> None:
+    """UnsupportedError for elements of memory of the device that the host would touch."""
+    parent = op.parent_op()
+    while parent is not None and not (isinstance(parent, LaunchThreadOp) and axis_of(parent) is not None):
+        parent = parent.parent_op()
+    if parent is None:
+        done = "several elements are loaded" if isinstance(op, LoadOp) else "an element is stored"
+        raise UnsupportedError(
+            f"{where(op)}{done} outside of loops bound to blockIdx or threadIdx, by the host, which does not reach the "
+            "memory of a GPU: did you forget to bind?"
+        )
+
+
+def _is_vector_load(op: Operation) -> bool:
+    return isinstance(op, LoadOp) and isinstance(op.result.type, VectorType)

@@ -1,0 +1,135 @@
+"""`tir-compact-buffers`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.index import Analyzer, Lin, export
+from ...analysis.regions import Side, required_region, shape_sides, touched_box
+from ...core.dtypes import dtype_of
+from ...dialects.tir import AllocBufferOp, FuncOp, LoadOp, RampOp, StoreOp, TirBuilder, scope_of
+from ...dialects.tir.tree import erase_if_dead
+from .allocations import sink
+
+
+@dataclass(frozen=True)
+class TirCompactBuffersPass(ModulePass):
+    """Make allocations as small as what is used of them at a time.
+
+    Each is moved to the innermost place around its uses where that is allowed (`tir-plan-allocations` says when), and
+    there gets, in each dimension, the extent of the smallest box around what is loaded and stored; indices start at
+    its lower end. A dimension whose box has no known extent stays as it is.
+
+    scopes: only memory of these; all by default.
+
+    Before
+        %s = tir.alloc_buffer "S" : memref<64xf32, "shared">
+        tir.for serial "k" %k : i32 in [0 +: 8] {
+          tir.for serial "i" %i : i32 in [0 +: 8] {
+            tir.store %x, %s[%k * 8 + %i] : memref<64xf32, "shared">
+          }
+          ...
+        }
+
+    After
+        tir.for serial "k" %k : i32 in [0 +: 8] {
+          %s = tir.alloc_buffer "S" : memref<8xf32, "shared">
+          tir.for serial "i" %i : i32 in [0 +: 8] {
+            tir.store %x, %s[%i] : memref<8xf32, "shared">
+          }
+          ...
+        }
+
+    Must hold before: no tir.block (`tir-resolve-blocks`). Buffers that something else than loads and stores uses, and
+    those with strides, stay as they are.
+
+    Gone after: nothing.
+    """
+
+    name = "tir-compact-buffers"
+
+    scopes: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for alloc in [
+            a for f in op.body.block.ops if isinstance(f, FuncOp) for a in f.walk() if isinstance(a, AllocBufferOp)
+        ]:
+            if not self.scopes or scope_of(alloc.type) in self.scopes:
+                users = [use.operation for use in alloc.buffer.uses]
+                if users and alloc.mixed_strides is None and all(isinstance(u, LoadOp | StoreOp) for u in users):
+                    analyzer = Analyzer()
+                    sink(alloc, analyzer)
+                    _compact(analyzer, alloc, [u for u in users if isinstance(u, LoadOp | StoreOp)])
+
+
+def _compact(analyzer: Analyzer, alloc: AllocBufferOp, users: Sequence[LoadOp | StoreOp]) -> None:
+    """Give an allocation, where it stands, the extents of what is used of it."""
+    block = alloc.parent
+    outer = alloc.parent_op()
+    assert block is not None
+    assert outer is not None
+
+    def is_fixed(value: SSAValue) -> bool:
+        return value.owner is block or not outer.is_ancestor(value.owner)
+
+    boxes = [touched_box(analyzer, user, outer) for user in users]
+    if any(box is None for box in boxes):
+        return
+    shape = shape_sides(analyzer, alloc.mixed_shape)
+    region = required_region(analyzer, [box for box in boxes if box is not None], is_fixed, shape)
+    assert not isinstance(region, str), "a shape is given, so there is a region"
+    sides = [a if _is_less(a, b) else b for a, b in zip(region, shape, strict=True)]
+    if sides == shape:
+        return
+    extents = [old if b is a else b.extent.const for old, a, b in zip(alloc.mixed_shape, shape, sides, strict=True)]
+    new = alloc.reshaped(extents, alloc.type.memory_space)
+    new.attributes.update(alloc.attributes)
+    TirBuilder(InsertPoint.before(alloc), alloc.location).insert(new)
+    for user in users:
+        _shift(
+            analyzer,
+            user,
+            new.buffer,
+            [side.low if side is not whole else Lin(0) for side, whole in zip(sides, shape, strict=True)],
+        )
+    alloc.detach()
+    alloc.erase()
+
+
+def _is_less(side: Side, whole: Side) -> bool:
+    """Whether a side has a known extent, which is less than that of the buffer."""
+    return not side.extent.terms and (bool(whole.extent.terms) or side.extent.const < whole.extent.const)
+
+
+def _shift(analyzer: Analyzer, user: LoadOp | StoreOp, buffer: SSAValue, lows: Sequence[Lin]) -> None:
+    """Let a load or store count from where the box starts."""
+    builder = TirBuilder(InsertPoint.before(user), user.location)
+    indices = [_minus(analyzer, builder, i, low) for i, low in zip(user.indices, lows, strict=True)]
+    old = list(user.operands)
+    if isinstance(user, LoadOp):
+        new = builder.insert(LoadOp(buffer, indices, user.predicate))
+        new.result.name_hint = user.result.name_hint
+        user.result.replace_all_uses_with(new.result)
+    else:
+        stored = builder.insert(StoreOp(user.value, buffer, indices, user.predicate))
+        stored.attributes.update(user.attributes)
+    user.detach()
+    user.erase()
+    for value in old:
+        erase_if_dead(value)
+
+
+def _minus(analyzer: Analyzer, builder: TirBuilder, index: SSAValue, low: Lin) -> SSAValue:
+    if low == Lin(0):
+        return index
+    if isinstance(ramp := index.owner, RampOp):
+        lanes = dtype_of(index.type).lanes
+        return builder.insert(RampOp(_minus(analyzer, builder, ramp.base, low), ramp.stride, lanes)).result
+    return export(analyzer, analyzer.combine(analyzer.exact(index) - low), builder, index.type)

@@ -1,0 +1,478 @@
+"""`tir-distribute-threads`."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, i32
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.lanes import free_values
+from ...analysis.threads.axes import (
+    THREAD_AXES,
+    BoundLoop,
+    axis_of,
+    is_thread_loop,
+    name_of,
+    outermost,
+    range_of,
+    same_for_all_threads,
+    team_of,
+    thread_axes_of,
+    written_memory,
+)
+from ...analysis.threads.barriers import is_barrier
+from ...analysis.threads.memories import LOCAL, OF_WARP, is_of_warp
+from ...core.diagnostics import where
+from ...core.dtypes import dtype_of
+from ...core.errors import UnsupportedError
+from ...dialects.attributes import OF_THREADS
+from ...dialects.tir import (
+    AccessOp,
+    AllocateOp,
+    AllocBufferOp,
+    AttrOp,
+    CallIntrinOp,
+    ForOp,
+    FuncOp,
+    HandleType,
+    IfOp,
+    LetOp,
+    LoadOp,
+    Mixed,
+    StoreOp,
+    TirBuilder,
+    memory_space,
+)
+from ...dialects.tir.tree import erase_statement, is_expression, is_pure_expression, treeify
+
+
+class TirDistributeThreadsPass(ModulePass):
+    """Give each statement its own loops over the threads of a block, so that program order is what threads agree on.
+
+    The threads of a block run in lockstep: a statement that all threads come to is done by all of them before the next
+    one. So the loops over them go around each such statement, and what was around it (loops and branches that are the
+    same for all threads) stays outside. Memory of scope `local` gets a leading dimension for each thread axis; so does
+    that of scope `warp` but for `threadIdx.x`, and becomes shared memory. A loop
+    inside of another that is bound to the same axis runs for the thread that is there. What threads come to at
+    different times (a branch or loop that depends on the thread) is one statement.
+
+    Before
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+          tir.for serial "k" %k : i32 in [0 +: 4] {
+            tir.store %a, %S[%tx] : memref<8xf32, "shared">
+            tir.store %b, %L[%k] : memref<4xf32, "local">
+          }
+        }
+
+    After
+        tir.for serial "k" %k : i32 in [0 +: 4] {
+          tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+            tir.store %a, %S[%tx] : memref<8xf32, "shared">
+          }
+          tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+            tir.store %b, %L[%tx, %k] : memref<8x4xf32, "local">
+          }
+        }
+
+    Must hold before: nothing. UnsupportedError for numbers of threads that differ between threads, and for
+    `T.tvm_storage_sync` where not all threads come.
+
+    Gone after: loops over threads around more than one statement; `T.tvm_storage_sync`.
+    """
+
+    name = "tir-distribute-threads"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            distribute_threads(function)
+
+
+def distribute_threads(function: FuncOp) -> None:
+    """Give each statement of a function its own loops over the threads of a block, in place."""
+    roots = list(outermost(function, THREAD_AXES))
+    if not roots:
+        return
+    treeify(function)
+    _sink_views(function)
+    expanded = _expand_outer(function, roots)
+    for root in roots:
+        _Distributor(root, dict(expanded)).run()
+    for buffer in expanded:
+        erase_statement(buffer.owner)  # pyright: ignore[reportArgumentType]
+
+
+# Memory of each thread
+
+
+def _sink_views(function: FuncOp) -> None:
+    """Allocate memory of a thread, that is not only loaded and stored, where the thread is alone with it."""
+    for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
+        if is_of_warp(alloc.buffer):
+            continue
+        if thread_axes_of(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
+            users = [use.operation for use in alloc.buffer.uses]
+            loops = [op for op in function.walk() if is_thread_loop(op) and all(op.is_ancestor(u) for u in users)]
+            if loops and not any(isinstance(v.owner, Operation) for v in alloc.operands):
+                alloc.detach()
+                Rewriter.insert_op(alloc, InsertPoint.at_start(loops[-1].body.block))
+
+
+def _is_addressed_simply(buffer: SSAValue) -> bool:
+    """Whether a buffer is only loaded and stored."""
+    return all(isinstance(use.operation, LoadOp | StoreOp | AccessOp) for use in buffer.uses)
+
+
+@dataclass
+class Expanded:
+    """A buffer that has got leading dimensions, one for each of some thread axes."""
+
+    axes: tuple[str, ...]
+    buffer: SSAValue
+
+
+def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue, Expanded]:
+    """The memory of threads that is allocated outside of the loops over them, with dimensions for these."""
+    found: dict[SSAValue, Expanded] = {}
+    for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
+        axes = thread_axes_of(alloc.buffer)
+        if is_of_warp(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
+            raise UnsupportedError(
+                f"{where(alloc)}memory of a warp is only loaded and stored, which is not so of {alloc.buffer_name.data}"
+            )
+        if axes or is_of_warp(alloc.buffer):
+            extents: dict[str, Mixed] = {}
+            for root in roots:
+                _add_extents(extents, root)
+            mine = {axis: extent for axis, extent in extents.items() if axis in axes}
+            found[alloc.buffer] = expand(alloc, mine, InsertPoint.before(alloc), {})
+    return found
+
+
+def _add_extents(extents: dict[str, Mixed], root: BoundLoop) -> None:
+    for loop in [op for op in root.walk() if is_thread_loop(op)]:
+        axis = axis_of(loop)
+        assert axis is not None
+        known, end = extents.get(axis), _end(*range_of(loop))
+        extents[axis] = max(known, end) if isinstance(known, int) and isinstance(end, int) else end
+
+
+def _end(low: Mixed, extent: Mixed) -> Mixed:
+    """How many threads an axis has, for a loop over them."""
+    return low + extent if isinstance(low, int) and isinstance(extent, int) else extent
+
+
+def expand(
+    alloc: AllocBufferOp, extents: dict[str, Mixed], point: InsertPoint, values: dict[SSAValue, SSAValue]
+) -> Expanded:
+    """Allocate a buffer once for each thread."""
+    if alloc.mixed_strides is not None:
+        raise UnsupportedError(f"{where(alloc)}local buffer {alloc.buffer_name.data} has strides, expected none")
+    axes = tuple(axis for axis in reversed(THREAD_AXES) if axis in extents)
+    shape = [*(extents[axis] for axis in axes), *alloc.mixed_shape]
+    together = is_of_warp(alloc.buffer)
+    space = memory_space("shared") if together else alloc.type.memory_space
+    new = alloc.reshaped([n if isinstance(n, int) else values.get(n, n) for n in shape], space)
+    if not together:
+        new.attributes[OF_THREADS] = ArrayAttr([StringAttr(axis) for axis in axes])
+    TirBuilder(point, alloc.location).insert(new)
+    return Expanded(axes, new.buffer)
+
+
+# Distribution
+
+
+@dataclass(frozen=True)
+class _Thread:
+    """An axis of the threads that come to a statement. loop: the first one bound to it."""
+
+    axis: str
+    loop: BoundLoop
+    bounds: tuple[Mixed, Mixed]
+
+
+@dataclass(frozen=True)
+class _Context:
+    """Where statements go, and for which threads they run.
+
+    aliases: variables of loops inside of others bound to the same axis.  limits: those of them that not all threads
+    run, with the loop that says which.
+    """
+
+    point: InsertPoint
+    team: tuple[_Thread, ...] = ()
+    aliases: tuple[tuple[SSAValue, str], ...] = ()
+    limits: tuple[BoundLoop, ...] = ()
+
+
+@dataclass
+class _Distributor:
+    """Writes a kernel, from its outermost loop over threads, in front of it, and removes it.
+
+    values: what values of the kernel that are the same for all threads are in the new one.  varying: the statements
+    that name values which differ between threads, with the expressions in front of them, by value.
+    """
+
+    root: BoundLoop
+    expanded: dict[SSAValue, Expanded]
+    values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    varying: dict[SSAValue, tuple[Operation, ...]] = field(default_factory=dict[SSAValue, tuple[Operation, ...]])
+
+    def __post_init__(self) -> None:
+        self._written = written_memory(self.root)
+
+    def run(self) -> None:
+        self._statement(self.root, (), _Context(InsertPoint.before(self.root)))
+        self.root.detach()
+        self.root.erase()
+
+    # Statements
+
+    def _statements(self, block: Block, context: _Context) -> None:
+        pending: list[Operation] = []
+        for op in block.ops:
+            if is_expression(op):
+                pending.append(op)
+                continue
+            if not op.results or self._is_plain_allocation(op, pending):
+                self._statement(op, pending, context)
+            elif not self._declare(op, pending, context):
+                self._leaf([*pending, op, *_rest(op)], context)
+                return
+            pending = []
+
+    def _is_plain_allocation(self, op: Operation, pending: Sequence[Operation]) -> bool:
+        """Whether memory is shared by threads, or can get dimensions for them."""
+        if not isinstance(op, AllocBufferOp) or not self._is_uniform(pending, [*op.operands]):
+            return False
+        return _is_shared(op) or is_of_warp(op.buffer) or (op.mixed_strides is None and _is_addressed_simply(op.buffer))
+
+    def _declare(self, op: Operation, pending: Sequence[Operation], context: _Context) -> bool:
+        """A name for a value, or for memory; False if what follows in the block must be one statement with it."""
+        ops = (*pending, op)
+        is_private = isinstance(op, AllocBufferOp) or (
+            isinstance(op, AllocateOp) and not op.pointer.type.scope.data.startswith("shared")
+        )
+        if self._is_uniform(ops) and not is_private:
+            self._copy(ops, context.point)
+        elif all(isinstance(each, LetOp) or is_pure_expression(each) for each in ops):
+            self.varying[op.results[0]] = ops
+        elif isinstance(op, LetOp) and not isinstance(op.result.type, HandleType | MemRefType):
+            self._keep(op, pending, context)
+        else:
+            return False
+        return True
+
+    def _keep(self, op: LetOp, pending: Sequence[Operation], context: _Context) -> None:
+        """Keep a value, which may be another one later or has effects, in memory of each thread."""
+        builder = TirBuilder(InsertPoint.before(op), op.location)
+        alloc = builder.insert(AllocBufferOp(op.var_name.data, op.result.type, [1], space=memory_space(LOCAL)))
+        for use in list(op.result.uses):
+            reader = TirBuilder(InsertPoint.before(use.operation), use.operation.location)
+            use.operation.operands[use.index] = reader.load(alloc.buffer, [reader.const(0, i32)])
+        builder.store(op.value, alloc.buffer, [builder.const(0, i32)])
+        self._expand(alloc, [thread.axis for thread in context.team], context)
+        written: list[Operation] = []
+        while (before := (written or [op])[-1].prev_op) is not None and before is not alloc:
+            written.append(before)
+        self._leaf([*pending, *reversed(written)], context)
+
+    def _statement(self, op: Operation, pending: Sequence[Operation], context: _Context) -> None:
+        match op:
+            case _ if is_thread_loop(op):
+                self._threads(op, pending, context)
+            case ForOp() | IfOp() | AttrOp() if self._is_uniform(pending, [*op.operands]):
+                self._copy(pending, context.point)
+                self._inside(op, context)
+            case AllocBufferOp():
+                self._copy(pending, context.point)
+                self._allocate(op, context)
+            case CallIntrinOp() if is_barrier(op):
+                pass
+            case AccessOp():
+                pass
+            case _:
+                self._leaf([*pending, op], context)
+
+    def _threads(self, op: BoundLoop, pending: Sequence[Operation], context: _Context) -> None:
+        if not self._is_uniform(pending, [*op.operands]):
+            raise UnsupportedError(
+                f"{where(op)}the bounds of loop {name_of(op)} differ between threads of {axis_of(op)}"
+            )
+        self._copy(pending, context.point)
+        low, extent = (self._mixed(n) for n in range_of(op))
+        axis = axis_of(op)
+        assert axis is not None
+        outer = next((t for t in context.team if t.axis == axis), None)
+        if outer is None:
+            context = replace(context, team=(*context.team, _Thread(axis, op, (low, extent))))
+        else:
+            limits = context.limits if outer.bounds == (low, extent) else (*context.limits, op)
+            context = replace(context, aliases=(*context.aliases, (op.variable, axis)), limits=limits)
+        self._statements(op.body.block, context)
+
+    def _inside(self, op: ForOp | IfOp | AttrOp, context: _Context) -> None:
+        """An op that is the same for all threads, around what is distributed in it."""
+        shell = op.clone_without_regions(self.values)
+        for old, new in zip(op.regions, shell.regions, strict=True):
+            for block in old.blocks:
+                copy = Block(arg_types=[a.type for a in block.args])
+                new.add_block(copy)
+                for a, b in zip(block.args, copy.args, strict=True):
+                    self._rename(a, b)
+        _insert(context.point, shell)
+        for old, new in zip(op.regions, shell.regions, strict=True):
+            for block, copy in zip(old.blocks, new.blocks, strict=True):
+                self._statements(block, replace(context, point=InsertPoint.at_end(copy)))
+
+    def _rename(self, old: BlockArgument, new: BlockArgument) -> None:
+        new.name_hint = old.name_hint
+        self.values[old] = new
+
+    def _allocate(self, op: AllocBufferOp, context: _Context) -> None:
+        """Memory allocated inside of the loops over threads: shared, or one for each thread."""
+        if _is_shared(op):
+            self._copy([op], context.point)
+            return
+        self._expand(op, thread_axes_of(op.buffer), context)
+
+    def _expand(self, op: AllocBufferOp, axes: Container[str], context: _Context) -> None:
+        """Allocate memory once for each thread."""
+        extents: dict[str, Mixed] = {}
+        _add_extents(extents, self.root)
+        extents |= {t.axis: _end(*t.bounds) for t in context.team}
+        extents = {axis: extent for axis, extent in extents.items() if axis in axes}
+        self.expanded[op.buffer] = expand(op, extents, context.point, self.values)
+
+    # Statements of one thread
+
+    def _leaf(self, ops: Sequence[Operation], context: _Context) -> None:
+        """Statements that each thread runs for itself, in loops over the threads."""
+        for op in (inner for outer in ops for inner in outer.walk()):
+            if is_barrier(op):
+                raise UnsupportedError(f"{where(op)}threads wait for each other where not all of them come")
+        values = dict(self.values)
+        variables: dict[str, SSAValue] = {}
+        point, location = context.point, ops[-1].location
+        for thread in context.team:
+            low, extent = thread.bounds
+            type = thread.loop.variable.type
+            loop = ForOp(name_of(thread.loop), low, extent, type, kind="thread_binding", thread=thread.axis)
+            loop.location = thread.loop.location
+            loop.variable.name_hint = thread.loop.variable.name_hint
+            _insert(point, loop)
+            point = InsertPoint.at_end(loop.body.block)
+            values[thread.loop.variable] = variables[thread.axis] = loop.variable
+        for alias, axis in context.aliases:
+            builder = TirBuilder(point, location)
+            values[alias] = builder.cast(variables[axis], dtype_of(alias.type))
+        for limit in context.limits:
+            guard = _guard(TirBuilder(point, location), values[limit.variable], *map(self._mixed, range_of(limit)))
+            if guard is not None:
+                _insert(point, guard)
+                point = InsertPoint.at_end(guard.then.block)
+        copies = [op.clone(values) for op in (*self._needed(ops), *ops)]
+        for copy in copies:
+            _insert(point, copy)
+        for copy in copies:
+            self._address(copy, variables)
+
+    def _needed(self, ops: Iterable[Operation]) -> list[Operation]:
+        """What names the values that some statements use and that differ between threads."""
+        found: dict[Operation, None] = {}
+
+        def visit(op: Operation) -> None:
+            for value in free_values(op):
+                for before in self.varying.get(value, ()):
+                    if before not in found:
+                        visit(before)
+                        found[before] = None
+
+        for op in ops:
+            visit(op)
+        return list(found)
+
+    def _address(self, op: Operation, variables: dict[str, SSAValue]) -> None:
+        """Let a statement use the memory of its own thread."""
+        for inner in list(op.walk()):
+            for buffer in [value for value in inner.operands if value in self.expanded]:
+                expanded = self.expanded[buffer]
+                builder = TirBuilder(InsertPoint.before(inner), inner.location)
+                mine = [variables.get(axis) for axis in expanded.axes]
+                indices = [builder.const(0, i32) if v is None else v for v in mine]
+                new = _readdressed(inner, expanded.buffer, indices)
+                builder.insert(new)
+                for a, b in zip(inner.results, new.results, strict=True):
+                    b.name_hint = a.name_hint
+                    a.replace_all_uses_with(b)
+                inner.detach()
+                inner.erase()
+
+    # Values
+
+    def _is_uniform(self, ops: Iterable[Operation], values: Sequence[SSAValue] = ()) -> bool:
+        """Whether what ops compute, and values, are the same for all threads of a block."""
+        return all(same_for_all_threads(v, self._written) for v in (*(r for op in ops for r in op.results), *values))
+
+    def _copy(self, ops: Iterable[Operation], point: InsertPoint) -> None:
+        for op in ops:
+            _insert(point, op.clone(self.values))
+
+    def _mixed(self, number: Mixed) -> Mixed:
+        return number if isinstance(number, int) else self.values.get(number, number)
+
+
+def _is_shared(op: AllocBufferOp) -> bool:
+    """Whether all threads of a block see a buffer, by its scope."""
+    space = op.type.memory_space
+    return isinstance(space, StringAttr) and space.data not in (LOCAL, OF_WARP)
+
+
+def _rest(op: Operation) -> list[Operation]:
+    """The ops behind one, in its block."""
+    found: list[Operation] = []
+    while op.next_op is not None:
+        op = op.next_op
+        found.append(op)
+    return found
+
+
+def _insert(point: InsertPoint, op: Operation) -> None:
+    if point.insert_before is None:
+        point.block.add_op(op)
+    else:
+        point.block.insert_op_before(op, point.insert_before)
+
+
+def _guard(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> IfOp | None:
+    """A branch for the threads that a loop inside of another has."""
+    conditions = list[SSAValue]()
+    if low != 0:
+        conditions.append(builder.binary("ge", value, low))
+    end = low + extent if isinstance(low, int) and isinstance(extent, int) else builder.binary("add", low, extent)
+    conditions.append(builder.binary("lt", value, end))
+    condition = conditions[0]
+    for other in conditions[1:]:
+        condition = builder.binary("and", condition, other)
+    return IfOp(condition)
+
+
+def _readdressed(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> Operation:
+    """An access to a buffer with some more indices in front."""
+    match op:
+        case LoadOp():
+            return LoadOp(buffer, [*indices, *op.indices])
+        case StoreOp():
+            stored = StoreOp(op.value, buffer, [*indices, *op.indices])
+            stored.attributes.update(op.attributes)
+            return stored
+        case AccessOp():
+            return AccessOp(op.kind.data, buffer, [*((i, 1) for i in indices), *op.region])
+        case _:
+            raise UnsupportedError(
+                f"{where(op)}{op.name} of a local buffer: a thread's memory is only loaded and stored"
+            )

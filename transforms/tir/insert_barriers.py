@@ -1,0 +1,360 @@
+"""`tir-insert-barriers`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import takewhile
+from typing import TypeAlias
+
+import islpy as isl
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.dependence.affine import DIM
+from ...analysis.dependence.model import Region
+from ...analysis.dependence.statements import Statement
+from ...analysis.names import memory_name
+from ...analysis.threads.atomics import is_read_in
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, axis_of, is_thread_loop, outermost
+from ...analysis.threads.barriers import SYNC
+from ...analysis.threads.shuffles import is_active_mask, is_shuffle
+from ...core.diagnostics import where
+from ...core.errors import UnsupportedError
+from ...core.gpu import WARP
+from ...dialects.tir import AttrOp, CallIntrinOp, ForOp, FuncOp, IfOp, LaunchThreadOp, TirBuilder
+from ...dialects.tir.tree import has_effect, is_expression, start_of
+from ...schedule.rewriting.nest import with_expressions
+from .launch_ops import extents_of
+
+
+class TirInsertBarriersPass(ModulePass):
+    """Write down where the threads of a block wait for each other: exactly where one needs what another has done.
+
+    Between two statements is a barrier if a thread writes an element that another one reads or writes, in memory that
+    both see. For a loop that is asked of its end and its next iteration too. Dependences are those of isl. Where all
+    such pairs of threads are of one warp, only the threads of a warp wait for each other (scope "warp").
+
+    Before
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 64] thread "threadIdx.x" {
+          tir.store %a, %S[%tx] : memref<64xf32, "shared">
+        }
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 64] thread "threadIdx.x" {
+          %x = tir.load %S[%m] : memref<64xf32, "shared">
+          ...
+        }
+
+    After
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 64] thread "threadIdx.x" {
+          tir.store %a, %S[%tx] : memref<64xf32, "shared">
+        }
+        %0 = tir.const "shared" : !tir.handle
+        tir.call_intrin "tvm_storage_sync"(%0) : !tir.handle
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 64] thread "threadIdx.x" {
+          ...
+        }
+
+    Must hold before: kernels are launches of blocks (`tir-launch-blocks`), statements have their own loops over threads
+    (`tir-distribute-threads`).
+
+    UnsupportedError for a statement in which threads read or add to what others write: no barrier can be inside.
+
+    Gone after: nothing.
+    """
+
+    name = "tir-insert-barriers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            for kernel in list(outermost(function, BLOCK_AXES)):
+                _Kernel(kernel).insert()
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """What the dimensions of a statement's executions stand for.
+
+    around: the loops in front of those over threads, which come first.  rank: how many loops there are.
+    threads: which of them is bound to each axis of the kernel.  is_of_all: threads of an axis that no loop is bound to
+    do the statement all, as it writes nothing that several see; else the first one does.
+    """
+
+    around: tuple[Operation, ...]
+    rank: int
+    threads: tuple[int | None, ...]
+    is_of_all: bool
+
+    def beside(self, other: _Frame, loop: Operation | None) -> isl.Map:
+        """{ execution -> one in the same iteration of all loops around both }; in a later one of `loop`."""
+        pairs = self.pairs(other)
+        for n, (x, y) in enumerate(zip(self.around, other.around, strict=False)):
+            if x is not y:
+                break
+            if x is loop:
+                return pairs.order_lt(DIM.in_, n, DIM.out, n)
+            pairs = pairs.equate(DIM.in_, n, DIM.out, n)
+        return pairs
+
+    def by_same_thread(self, other: _Frame) -> isl.Map:
+        """{ execution -> one by the same thread }."""
+        pairs = self.pairs(other)
+        for mine, others in zip(self.threads, other.threads, strict=True):
+            match mine, others:
+                case int(), int():
+                    pairs = pairs.equate(DIM.in_, mine, DIM.out, others)
+                case int(), None:
+                    pairs = pairs.fix_val(DIM.in_, mine, 0)
+                case None, int():
+                    pairs = pairs.fix_val(DIM.out, others, 0)
+                case _:
+                    pass
+        return pairs
+
+    def pairs(self, other: _Frame) -> isl.Map:
+        """{ execution -> any }."""
+        return isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, self.rank, other.rank))
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """What statements of one frame do to some memory: { execution -> element } that they read, and that they write.
+    What they add to is both."""
+
+    reads: isl.Map | None
+    writes: isl.Map | None
+
+    def and_(self, other: _Touch) -> _Touch:
+        """What these and others do."""
+        return _Touch(_union(self.reads, other.reads), _union(self.writes, other.writes))
+
+
+_Touches: TypeAlias = Mapping[tuple[SSAValue | None, _Frame], _Touch]
+"""What some statements do to each memory that several threads see. Those of one frame are put together, so there are
+as many questions as nests of loops, however many statements."""
+
+
+@dataclass
+class _Walked:
+    """What came behind the last barrier of some statements, what in front of the first, and whether there is one that
+    all threads come to.
+
+    near: what came behind the last barrier of any kind.
+    """
+
+    last: _Touches
+    first: _Touches
+    has_barrier: bool
+    near: _Touches
+
+
+class _Distance(IntEnum):
+    """How far apart the threads are that touch an element."""
+
+    NONE = 0
+    WARP = 1
+    BLOCK = 2
+
+
+class _Kernel:
+    """Puts barriers into a kernel, from its launch of blocks on."""
+
+    def __init__(self, root: Operation):
+        self.root = root
+        self.extents = extents_of([op for op in root.walk() if is_thread_loop(op)], root)
+        self.touches: dict[Operation, _Touches] = {}
+        for statement in Region(root, of_one_thread=False).statements():
+            op = statement.key if isinstance(statement.key, Operation) else statement.key.block
+            self.touches[op] = _together((self.touches.get(op, {}), _touches(statement, self._frame(statement))))
+        self._questions: dict[tuple[_Frame, _Frame, Operation | None], _Question] = {}
+
+    def _frame(self, statement: Statement) -> _Frame:
+        loops = statement.loops
+        around = tuple(takewhile(lambda loop: not is_thread_loop(loop), loops))
+        places = {axis_of(loop): n for n, loop in reversed(list(enumerate(loops)))}
+        threads = tuple(places.get(axis) for axis in self.extents)
+        is_partial = any(extent != 1 and axis not in places for axis, extent in self.extents.items())
+        return _Frame(around, len(loops), threads, is_partial and not statement.written)
+
+    def insert(self) -> None:
+        block = self.root.regions[0].block
+        while isinstance(inner := _only_launch(block), LaunchThreadOp):
+            block = inner.body.block
+        self._block(block)
+
+    # Walking
+
+    def _block(self, block: Block) -> _Walked:
+        walked = _Walked({}, {}, False, {})
+        for op in list(block.ops):
+            if is_expression(op):
+                continue
+            inside = self._inside(op)
+            self._wait(walked, inside, start_of(op))
+            if isinstance(op, ForOp) and not is_thread_loop(op):
+                part = self._loop(op)
+            elif isinstance(op, IfOp | AttrOp) and any(is_thread_loop(i) for i in op.walk()):
+                part = self._branches(op)
+            else:
+                self._check_races(op, inside)
+                part = _Walked(inside, inside, False, inside)
+            if not walked.has_barrier:
+                walked.first = _together((walked.first, part.first))
+            walked.last = part.last if part.has_barrier else _together((walked.last, part.last))
+            walked.near = part.near if part.has_barrier else _together((walked.near, part.near))
+            walked.has_barrier = walked.has_barrier or part.has_barrier
+        return walked
+
+    def _wait(self, walked: _Walked, then: _Touches, point: InsertPoint, loop: ForOp | None = None) -> None:
+        """Put a barrier between what was walked and what comes then, if one is needed. loop: around both."""
+        farthest = self._farthest(walked.last, then, loop)
+        if farthest is _Distance.BLOCK:
+            self._barrier(point, "shared")
+            walked.last, walked.near, walked.has_barrier = {}, {}, True
+        elif farthest is _Distance.WARP and self._farthest(walked.near, then, loop) is _Distance.WARP:
+            self._barrier(point, "warp")
+            walked.near = {}
+
+    def _loop(self, op: ForOp) -> _Walked:
+        walked = self._block(op.body.block)
+        self._wait(walked, walked.first, InsertPoint.at_end(op.body.block), op)
+        extent = op.mixed_bounds[1]
+        walked.has_barrier = walked.has_barrier and isinstance(extent, int) and extent > 0
+        return walked
+
+    def _branches(self, op: IfOp | AttrOp) -> _Walked:
+        parts = [self._block(block) for region in op.regions for block in region.blocks]
+        last, first, near = (_together(getattr(part, name) for part in parts) for name in ("last", "first", "near"))
+        return _Walked(last, first, all(part.has_barrier for part in parts), near)
+
+    def _inside(self, op: Operation) -> _Touches:
+        return _together(self.touches[inner] for inner in op.walk() if inner in self.touches)
+
+    def _barrier(self, point: InsertPoint, scope: str) -> None:
+        builder = TirBuilder(point, self.root.location)
+        builder.insert(CallIntrinOp(SYNC, [builder.string(scope)]))
+
+    # Dependences
+
+    def _check_races(self, op: Operation, inside: _Touches) -> None:
+        """UnsupportedError if threads need what others do in the same statement, where no barrier can be.
+
+        That several threads write an element is allowed: what they write is the same (docs/semantics.md). So are atomic
+        operations.
+        """
+        for memory in filter(None, dict.fromkeys(memory for memory, _ in inside)):
+            writes = [(frame, t.writes) for (m, frame), t in inside.items() if m is memory and t.writes is not None]
+            reads = [(frame, t.reads) for (m, frame), t in inside.items() if m is memory and t.reads is not None]
+            pairs = ((self._question(x, y, None), a, b) for x, a in writes for y, b in reads)
+            if writes and reads and is_read_in(memory, op) and any(question.of(a, b) for question, a, b in pairs):
+                name = memory_name(memory)
+                raise UnsupportedError(
+                    f"{where(op)}a thread reads or adds to {name} what another one writes in one statement; a "
+                    "reduction over threads needs an init, or rfactor, so that each has its own part"
+                )
+
+    def _farthest(self, a: _Touches, b: _Touches, loop: ForOp | None) -> _Distance:
+        """How far from a thread another one is that touches in `b` what the first has touched in `a`, one of them
+        writing it.
+
+        loop: `a` runs in an earlier iteration of it; else both in the same of all loops that they share.
+        """
+        found = _Distance.NONE
+        for (memory, mine), x in a.items():
+            for (other, others), y in b.items():
+                if memory is not other:
+                    continue
+                for one, two in ((x.writes, y.writes), (x.writes, y.reads), (x.reads, y.writes)):
+                    if one is not None and two is not None:
+                        found = max(found, self._question(mine, others, loop).of(one, two))
+                    if found is _Distance.BLOCK:
+                        return found
+        return found
+
+    def _question(self, a: _Frame, b: _Frame, loop: ForOp | None) -> _Question:
+        if (a, b, loop) not in self._questions:
+            near = None if a.is_of_all or b.is_of_all else self._near(a, b)
+            same = None if a.is_of_all or b.is_of_all else a.by_same_thread(b)
+            self._questions[a, b, loop] = _Question(a.beside(b, loop), same, near)
+        return self._questions[a, b, loop]
+
+    def _near(self, a: _Frame, b: _Frame) -> isl.Map | None:
+        """{ execution -> one by a thread of the same warp }, None if it is not known which these are."""
+        if not all(isinstance(extent, int) for extent in self.extents.values()):
+            return None
+        first, second = (self._warp(frame, name) for frame, name in ((a, "i"), (b, "o")))
+        names = [", ".join(f"{name}{n}" for n in range(frame.rank)) for frame, name in ((a, "i"), (b, "o"))]
+        return isl.Map(f"{{ [{names[0]}] -> [{names[1]}] : {first} = {second} }}")
+
+    def _warp(self, frame: _Frame, name: str) -> str:
+        """The number of the warp that does a statement, in isl's words: of threads as they are counted, x first."""
+        number, stride = ["0"], 1
+        places = dict(zip(self.extents, frame.threads, strict=True))
+        for axis in THREAD_AXES:
+            place = places.get(axis)
+            if place is not None:
+                number.append(f"{stride}{name}{place}")
+            extent = self.extents.get(axis, 1)
+            assert isinstance(extent, int)
+            stride *= extent
+        return f"floor(({' + '.join(number)})/{WARP})"
+
+
+@dataclass(frozen=True)
+class _Question:
+    """How far apart threads are that touch an element, of two statements by what their dimensions stand for.
+
+    ordered: { execution -> one that may come before the next barrier }.  same: { execution -> one by the same thread },
+    None if all threads do one of the statements.  near: { execution -> one by a thread of the same warp }.
+    """
+
+    ordered: isl.Map
+    same: isl.Map | None
+    near: isl.Map | None
+
+    def of(self, a: isl.Map, b: isl.Map) -> _Distance:
+        """For what the first one touches, and the second: { execution -> element }."""
+        pairs = a.apply_range(b.reverse()).intersect(self.ordered)
+        if pairs.is_empty() if self.same is None else pairs.is_subset(self.same):
+            return _Distance.NONE
+        return _Distance.WARP if self.near is not None and pairs.is_subset(self.near) else _Distance.BLOCK
+
+
+def _touches(statement: Statement, frame: _Frame) -> _Touches:
+    """What a statement does to memory that several threads see. What it waits for by itself is nothing of that."""
+    return {
+        (memory, frame): _Touch(_union(access.reads, access.updates), _union(access.writes, access.updates))
+        for memory, access in statement.accesses.items()
+        if memory is not None or not _only_exchanges(statement)
+    }
+
+
+def _together(parts: Iterable[_Touches]) -> _Touches:
+    """What several statements do."""
+    found: dict[tuple[SSAValue | None, _Frame], _Touch] = {}
+    for part in parts:
+        for key, touch in part.items():
+            found[key] = found[key].and_(touch) if key in found else touch
+    return found
+
+
+def _union(a: isl.Map | None, b: isl.Map | None) -> isl.Map | None:
+    return b if a is None else a if b is None else a.union(b)
+
+
+def _only_exchanges(statement: Statement) -> bool:
+    """Whether all that a statement does outside of buffers is that lanes exchange values, for which they wait."""
+    op = statement.key
+    if not isinstance(op, Operation):
+        return False
+    inside = (inner for outer in with_expressions(op) for inner in outer.walk())
+    return all(is_shuffle(inner) or is_active_mask(inner) for inner in inside if has_effect(inner))
+
+
+def _only_launch(block: Block) -> Operation | None:
+    """The launch of another axis that is all there is in a block."""
+    ops: Sequence[Operation] = [op for op in block.ops if isinstance(op, LaunchThreadOp)]
+    return ops[0] if len(ops) == 1 and axis_of(ops[0]) in BLOCK_AXES else None

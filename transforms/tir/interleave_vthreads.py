@@ -1,0 +1,266 @@
+"""`tir-interleave-vthreads`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.lanes import free_values
+from ...analysis.threads.axes import axis_of, same_axis_around
+from ...analysis.threads.barriers import is_barrier
+from ...analysis.threads.memories import memory_of
+from ...core.dtypes import dtype_of
+from ...dialects.tir import AllocBufferOp, AttrOp, ForOp, IfOp, LaunchThreadOp, LoadOp, StoreOp, TirBuilder
+from ...dialects.tir.tree import has_effect, is_expression, treeify
+from .launch_ops import replace_loop
+
+_MOST_COPIES = 16
+"""Statements are written for each of at most so many virtual threads; for more there is a loop around them."""
+
+
+@dataclass(frozen=True)
+class TirInterleaveVthreadsPass(ModulePass):
+    """Let one thread play all virtual threads at once: each statement for each of them, in place of a loop around all.
+
+    Loops and branches that are the same for all virtual threads stay, once. A statement that says the same for all is
+    there once. Memory that one loop over virtual threads alone uses, and in which they store different values, is there
+    once for each, with a leading dimension. A loop inside of another that is bound to the same axis runs for the one
+    that is there.
+
+    serial: for a processor, where such loops become plain loops.
+
+    Before
+        tir.for thread_binding "v" %v : i32 in [0 +: 2] thread "vthread.x" {
+          tir.for serial "k" %k : i32 in [0 +: 8] {
+            tir.store %a, %S[%k] : memref<8xf32, "shared">
+            %x = tir.load %S[%v] : memref<8xf32, "shared">
+            tir.store %x, %L[%k] : memref<8xf32, "local">
+          }
+        }
+
+    After
+        tir.for serial "k" %k : i32 in [0 +: 8] {
+          tir.store %a, %S[%k] : memref<8xf32, "shared">
+          %c0 = tir.const 0 : i32
+          %x = tir.load %S[%c0] : memref<8xf32, "shared">
+          tir.store %x, %L[%c0, %k] : memref<2x8xf32, "local">
+          %c1 = tir.const 1 : i32
+          %y = tir.load %S[%c1] : memref<8xf32, "shared">
+          tir.store %y, %L[%c1, %k] : memref<2x8xf32, "local">
+        }
+
+    Must hold before: no tir.block (`tir-resolve-blocks`). A loop whose number of iterations is not known stays a serial
+    loop, and so does one where memory that would have to be there several times has strides, or is used otherwise than
+    by loads and stores.
+
+    Gone after: loops over virtual threads.
+    """
+
+    name = "tir-interleave-vthreads"
+
+    serial: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for loop in reversed([o for o in op.walk() if isinstance(o, ForOp) and _is_vthread(o)]):  # inner ones first
+            if same_axis_around(loop) is None:
+                divided = _use_outer(loop)
+                if self.serial or not _interleave(loop, divided):
+                    loop.kind, loop.thread = StringAttr("serial"), None
+
+
+def _is_vthread(op: Operation) -> bool:
+    return (axis_of(op) or "").startswith(("vthread", "cthread"))
+
+
+def _use_outer(loop: ForOp) -> set[SSAValue | None]:
+    """Let loops inside of another over the same virtual threads run for the one that is there. Returns the memory that
+    is stored to in them: what they divide among each other."""
+    inner = [op for op in loop.walk() if op is not loop and isinstance(op, ForOp) and axis_of(op) == axis_of(loop)]
+    divided = {memory_of(op.buffer) for each in inner for op in each.walk() if isinstance(op, StoreOp)}
+    for each in reversed(inner):
+        replace_loop(each, loop.variable, loop.mixed_bounds[1])
+    return divided
+
+
+def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> bool:
+    """Write a loop as interleaved statements in its place; False, and nothing is done, where that cannot be."""
+    low, extent, step = loop.mixed_bounds
+    if low != 0 or step != 1 or not isinstance(extent, int) or extent < 1:
+        return False
+    treeify(loop)
+    touched = _touched(loop, divided)
+    if not all(_can_be_several(alloc) for alloc in touched):
+        return False
+    for alloc in touched:
+        _expand(alloc, loop.variable, extent)
+    body = loop.body.block
+    _Writer(loop, extent).block(body)
+    for op in list(body.ops):
+        op.detach()
+        Rewriter.insert_op(op, InsertPoint.before(loop))
+    loop.detach()
+    loop.erase()
+    return True
+
+
+# Memory
+
+
+def _touched(loop: ForOp, divided: set[SSAValue | None]) -> list[AllocBufferOp]:
+    """The memory of a loop over virtual threads in which they store different values, or in different places."""
+    mine: dict[SSAValue, list[StoreOp]] = {}
+    for op in loop.walk():
+        memory = memory_of(op.buffer) if isinstance(op, StoreOp) else None
+        if isinstance(op, StoreOp) and memory is not None and isinstance(memory.owner, AllocBufferOp):
+            mine.setdefault(memory, []).append(op)
+    mine = {
+        memory: stores
+        for memory, stores in mine.items()
+        if memory not in divided and all(loop.is_ancestor(use.operation) for use in memory.uses)
+    }
+    found: dict[SSAValue, None] = {}
+    while True:
+        differs = _Differs(loop, found)
+        new = [m for m, stores in mine.items() if m not in found and any(differs.of_statement(s) for s in stores)]
+        if not new:
+            return [memory.owner for memory in found if isinstance(memory.owner, AllocBufferOp)]
+        found |= dict.fromkeys(new)
+
+
+@dataclass
+class _Differs:
+    """Whether values differ between virtual threads. memory: there is one for each of them."""
+
+    loop: ForOp
+    memory: dict[SSAValue, None]
+
+    def of_statement(self, op: Operation) -> bool:
+        """Whether a statement does not the same for all, or not for all."""
+        parent = op.parent_op()
+        while parent is not None and parent is not self.loop:
+            if any(map(self.value, parent.operands)):
+                return True
+            parent = parent.parent_op()
+        return any(map(self.value, op.operands))
+
+    def value(self, value: SSAValue) -> bool:
+        owner = value.owner
+        if isinstance(owner, Block) or not self.loop.is_ancestor(owner):
+            if isinstance(value, BlockArgument) and value is not self.loop.variable:
+                parent = owner.parent_op() if isinstance(owner, Block) else None
+                inside = parent is not None and parent is not self.loop and self.loop.is_ancestor(parent)
+                return inside and any(map(self.value, parent.operands if parent is not None else ()))
+            return value is self.loop.variable
+        if isinstance(owner, LoadOp) and memory_of(owner.buffer) in self.memory:
+            return True
+        return any(map(self.value, free_values(owner))) or any(
+            isinstance(inner, LoadOp) and memory_of(inner.buffer) in self.memory for inner in owner.walk()
+        )
+
+
+def _can_be_several(alloc: AllocBufferOp) -> bool:
+    users = [use.operation for use in alloc.buffer.uses]
+    return alloc.mixed_strides is None and all(isinstance(user, LoadOp | StoreOp) for user in users)
+
+
+def _expand(alloc: AllocBufferOp, variable: SSAValue, extent: int) -> None:
+    """Give a buffer a leading dimension for virtual threads, and each access the one that is there."""
+    new = alloc.reshaped([extent, *alloc.mixed_shape], alloc.type.memory_space)
+    new.memory = alloc.memory
+    new.attributes.update(alloc.attributes)
+    TirBuilder(InsertPoint.before(alloc), alloc.location).insert(new)
+    for user in [use.operation for use in alloc.buffer.uses]:
+        builder = TirBuilder(InsertPoint.before(user), user.location)
+        match user:
+            case LoadOp():
+                load = builder.insert(LoadOp(new.buffer, [variable, *user.indices], user.predicate))
+                load.result.name_hint = user.result.name_hint
+                user.result.replace_all_uses_with(load.result)
+            case StoreOp():
+                store = builder.insert(StoreOp(user.value, new.buffer, [variable, *user.indices], user.predicate))
+                store.attributes.update(user.attributes)
+            case _:
+                raise AssertionError("only loads and stores, see `_can_be_several`")
+        user.detach()
+        user.erase()
+    alloc.detach()
+    alloc.erase()
+
+
+# Statements
+
+
+@dataclass
+class _Writer:
+    """Repeats the statements of a loop that name its variable, in place."""
+
+    loop: ForOp
+    extent: int
+
+    def block(self, block: Block) -> None:
+        pending: list[Operation] = []
+        for op in list(block.ops):
+            if is_expression(op):
+                pending.append(op)
+                continue
+            if op.results and not isinstance(op, AllocBufferOp) and self._names(pending, op):
+                rest = [op]
+                while rest[-1].next_op is not None:
+                    rest.append(rest[-1].next_op)
+                self._repeat([*pending, *rest])
+                return
+            self._statement(pending, op)
+            pending = []
+
+    def _statement(self, pending: Sequence[Operation], op: Operation) -> None:
+        if isinstance(op, ForOp | IfOp | AttrOp | LaunchThreadOp) and not self._is_named_in(pending, op):
+            for region in op.regions:
+                self.block(region.block)
+        elif self._names(pending, op) or not _is_repeatable(pending, op):
+            self._repeat([*pending, op])
+
+    def _is_named_in(self, pending: Sequence[Operation], op: Operation) -> bool:
+        """Whether the bounds or the condition of a statement differ, or are computed with an effect."""
+        return (
+            self.loop.variable in op.operands
+            or any(map(has_effect, pending))
+            or any(self.loop.variable in free_values(each) for each in pending)
+        )
+
+    def _names(self, pending: Sequence[Operation], op: Operation) -> bool:
+        return any(self.loop.variable in free_values(each) for each in (*pending, op))
+
+    def _repeat(self, ops: Sequence[Operation]) -> None:
+        """Some operations for each virtual thread."""
+        loop, first = self.loop, ops[0]
+        builder = TirBuilder(InsertPoint.before(first), loop.location)
+        if self.extent > _MOST_COPIES:
+            around = builder.insert(ForOp(loop.loop_var.data, 0, self.extent, loop.variable.type))
+            around.variable.name_hint = loop.variable.name_hint
+            _clone(ops, loop.variable, around.variable, InsertPoint.at_end(around.body.block))
+        else:
+            for number in range(self.extent):
+                value = builder.const(number, dtype_of(loop.variable.type))
+                _clone(ops, loop.variable, value, InsertPoint.before(first))
+        for op in reversed(ops):
+            op.detach()
+            op.erase()
+
+
+def _clone(ops: Sequence[Operation], variable: SSAValue, value: SSAValue, point: InsertPoint) -> None:
+    values = {variable: value}
+    for op in ops:
+        Rewriter.insert_op(op.clone(values), point)
+
+
+def _is_repeatable(pending: Sequence[Operation], op: Operation) -> bool:
+    """Whether doing a statement once is as good as once for each virtual thread, all of which do the same."""
+    if any(map(has_effect, pending)):
+        return False
+    return bool(op.results) or isinstance(op, StoreOp) or is_barrier(op)

@@ -1,0 +1,133 @@
+"""`tir-launch-blocks`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.threads.atomics import is_atomic
+from ...analysis.threads.axes import (
+    BLOCK_AXES,
+    THREAD_AXES,
+    BoundLoop,
+    axis_of,
+    is_block_loop,
+    outermost,
+    range_of,
+    team_of,
+    thread_axes_of,
+)
+from ...core.diagnostics import where
+from ...core.errors import UnsupportedError
+from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, memory_space
+from ...dialects.tir.tree import is_pure_expression
+from .launch_ops import extents_of, launch, replace_loop
+
+
+class TirLaunchBlocksPass(ModulePass):
+    """Make a kernel of each outermost loop that is bound to a GPU's grid: its blocks around what each of them does.
+
+    All loops of the kernel over one axis of blocks become one launch around it; a kernel without any is one block. A
+    loop that does not have all numbers of its axis becomes a branch. Memory of no scope that is allocated in the kernel
+    for all threads of a block is shared.
+
+    Before
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+          tir.for thread_binding "bx" %bx : i32 in [0 +: %n] thread "blockIdx.x" {
+            ...
+          }
+        }
+
+    After
+        tir.launch_thread "bx" %bx : i32 in %n thread "blockIdx.x" {
+          tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+            ...
+          }
+        }
+
+    Must hold before: no tir.block (`tir-resolve-blocks`). UnsupportedError for numbers of blocks that the kernel
+    computes, for two that are not known to be equal, and for what only some of the loops over blocks are around.
+
+    Gone after: loops over blocks, but for launches that are outermost.
+    """
+
+    name = "tir-launch-blocks"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            for root in list(outermost(function, (*BLOCK_AXES, *THREAD_AXES))):
+                _launch(root)
+
+
+def _launch(root: BoundLoop) -> None:
+    loops = [op for op in root.walk() if is_block_loop(op)]
+    for loop in loops:
+        for number in range_of(loop):
+            if isinstance(number, SSAValue):
+                _compute_in_front(number, root)
+    extents = extents_of(loops, root)
+    _check_coverage(root, {axis for axis, extent in extents.items() if extent != 1})
+    if not loops:
+        one = LaunchThreadOp("bx", BLOCK_AXES[0], 1, i32)
+        one.location = root.location
+        Rewriter.insert_op(one, InsertPoint.before(root))
+        made = [one]
+    else:
+        made = launch(tuple(reversed(BLOCK_AXES)), extents, loops, InsertPoint.before(root))
+    root.detach()
+    made[-1].body.block.add_op(root)
+    variables = {op.thread.data: op.variable for op in made}
+    for loop in loops:
+        axis = axis_of(loop) or ""
+        replace_loop(loop, variables[axis], extents[axis])
+    for alloc in [op for op in made[0].walk() if isinstance(op, AllocBufferOp)]:
+        if alloc.type.memory_space == NoneAttr() and team_of(alloc) is None and not thread_axes_of(alloc.buffer):
+            _share(alloc)
+
+
+def _share(alloc: AllocBufferOp) -> None:
+    """Give memory that the threads of a block have together the scope that says so."""
+    if not all(isinstance(use.operation, LoadOp | StoreOp) for use in alloc.buffer.uses):
+        name = alloc.buffer_name.data
+        raise UnsupportedError(f'{where(alloc)}the threads of a block share {name}: expected it in scope "shared"')
+    type = alloc.type
+    shared = MemRefType(type.element_type, type.shape, type.layout, memory_space("shared"))
+    Rewriter.replace_value_with_new_type(alloc.buffer, shared)
+
+
+def _compute_in_front(value: SSAValue, kernel: Operation) -> bool:
+    """Compute a value in front of a kernel, if it is computed of values from there alone; whether it is."""
+    owner = value.owner
+    if not kernel.is_ancestor(owner):
+        return True
+    if not isinstance(owner, Operation) or not is_pure_expression(owner):
+        return False
+    if not all([_compute_in_front(operand, kernel) for operand in owner.operands]):
+        return False
+    owner.detach()
+    Rewriter.insert_op(owner, InsertPoint.before(kernel))
+    return True
+
+
+def _check_coverage(root: BoundLoop, axes: set[str]) -> None:
+    """UnsupportedError for a store that not all loops over blocks are around: each block would do it."""
+    for op in root.walk():
+        if isinstance(op, StoreOp) or is_atomic(op):
+            missing = sorted(axes - set(_axes_around(op)))
+            if missing:
+                raise UnsupportedError(
+                    f"{where(op)}a store in a kernel with {', '.join(missing)} is in no loop bound to it"
+                )
+
+
+def _axes_around(op: Operation) -> Iterator[str]:
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, ForOp | LaunchThreadOp):
+            yield axis_of(parent) or ""
+        parent = parent.parent_op()

@@ -1,0 +1,84 @@
+"""What the passes that make launches of loops bound to a GPU's grid share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.threads.axes import BoundLoop, axis_of, name_of, range_of
+from ...core.diagnostics import where
+from ...core.dtypes import dtype_of
+from ...core.errors import UnsupportedError
+from ...dialects.tir import IfOp, LaunchThreadOp, Mixed, TirBuilder
+
+
+def extents_of(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, Mixed]:
+    """How many blocks or threads a kernel needs in each axis that some loops are bound to: enough for all of them.
+
+    Raises UnsupportedError for a number that is computed in the kernel, and for one that is not known beside another.
+    """
+    found: dict[str, Mixed] = {}
+    for loop in loops:
+        axis = axis_of(loop)
+        assert axis is not None
+        low, extent = range_of(loop)
+        for number in (low, extent):
+            if isinstance(number, SSAValue) and kernel.is_ancestor(number.owner):
+                raise UnsupportedError(
+                    f"{where(loop)}the kernel computes the bounds of {name_of(loop)}, bound to {axis}"
+                )
+        end = low + extent if isinstance(low, int) and isinstance(extent, int) else extent
+        known = found.setdefault(axis, end)
+        if isinstance(known, int) and isinstance(end, int):
+            found[axis] = max(known, end)
+        elif known is not end or low != 0:
+            raise UnsupportedError(
+                f"{where(loop)}loop {name_of(loop)} is bound to {axis} as another one is, whose extent is not known to "
+                "be the same"
+            )
+    return found
+
+
+def launch(
+    axes: Sequence[str], extents: dict[str, Mixed], like: Sequence[BoundLoop], point: InsertPoint
+) -> list[LaunchThreadOp]:
+    """Launches over some axes inside of each other, the first one outermost; named like loops over them."""
+    made: list[LaunchThreadOp] = []
+    for axis in axes:
+        first = next((loop for loop in like if axis_of(loop) == axis), None)
+        if first is None:
+            continue
+        op = LaunchThreadOp(name_of(first), axis, extents[axis], first.variable.type)
+        op.location = first.location
+        op.variable.name_hint = first.variable.name_hint
+        Rewriter.insert_op(op, point)
+        point = InsertPoint.at_end(op.body.block)
+        made.append(op)
+    return made
+
+
+def replace_loop(loop: BoundLoop, variable: SSAValue, extent: Mixed) -> None:
+    """Put the body of a loop in its place, for the thread or block that is there: `variable`, of `extent`."""
+    low, mine = range_of(loop)
+    builder = TirBuilder(InsertPoint.before(loop), loop.location)
+    value = builder.cast(variable, dtype_of(loop.variable.type))
+    if low == 0 and (mine is extent or mine == extent):
+        target = InsertPoint.before(loop)
+    else:
+        guard = builder.insert(IfOp(_is_in(builder, value, low, mine)))
+        target = InsertPoint.at_end(guard.then.block)
+    loop.variable.replace_all_uses_with(value)
+    for op in list(loop.body.block.ops):
+        op.detach()
+        Rewriter.insert_op(op, target)
+    loop.detach()
+    loop.erase()
+
+
+def _is_in(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> SSAValue:
+    """Whether `low <= value < low + extent`, for a value that is not negative."""
+    end = low + extent if isinstance(low, int) and isinstance(extent, int) else builder.binary("add", low, extent)
+    below = builder.binary("lt", value, end)
+    return below if low == 0 else builder.binary("and", builder.binary("ge", value, low), below)

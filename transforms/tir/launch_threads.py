@@ -1,0 +1,217 @@
+"""`tir-launch-threads`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, NoneAttr, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, axis_of, is_thread_loop, outermost
+from ...analysis.threads.barriers import is_barrier
+from ...analysis.threads.memories import LOCAL, is_local, memory_of
+from ...analysis.threads.shuffles import check_all_come, is_shuffle
+from ...core.diagnostics import where
+from ...core.errors import UnsupportedError
+from ...dialects.attributes import OF_THREADS
+from ...dialects.tir import AllocBufferOp, FuncOp, IfOp, LoadOp, StoreOp, TirBuilder, memory_space
+from ...dialects.tir.tree import erase_if_dead, is_expression, start_of
+from .launch_ops import extents_of, launch, replace_loop
+
+
+class TirLaunchThreadsPass(ModulePass):
+    """Put all that a block of threads does into one launch of them, each statement for the threads that have it.
+
+    What fewer threads do than there are becomes a branch; what has no loop over an axis around is done by the first
+    thread of that axis. Memory of a thread loses its dimensions for threads again, and is allocated inside; shared
+    memory in front.
+
+    Before
+        tir.launch_thread "bx" %bx : i32 in 4 thread "blockIdx.x" {
+          tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+            S
+          }
+          tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
+            T
+          }
+        }
+
+    After
+        tir.launch_thread "bx" %bx : i32 in 4 thread "blockIdx.x" {
+          tir.launch_thread "tx" %tx : i32 in 8 thread "threadIdx.x" {
+            S
+            %c = arith.constant 4 : i32
+            %p = arith.cmpi slt, %tx, %c : i32
+            tir.if %p {
+              T
+            }
+          }
+        }
+
+    Must hold before: barriers are written down (`tir-insert-barriers`). UnsupportedError for numbers of threads that
+    the kernel computes, and for lanes that exchange values where not all threads come.
+
+    Gone after: loops over threads that are no launches.
+    """
+
+    name = "tir-launch-threads"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            for kernel in list(outermost(function, BLOCK_AXES)):
+                _launch(kernel)
+
+
+def _launch(kernel: Operation) -> None:
+    inner = kernel
+    while (deeper := next((op for op in inner.regions[0].block.ops if axis_of(op) in BLOCK_AXES), None)) is not None:
+        inner = deeper
+    block = inner.regions[0].block
+    loops = [op for op in kernel.walk() if is_thread_loop(op)]
+    extents = extents_of(loops, inner)
+    for op in [op for op in kernel.walk() if is_shuffle(op)]:
+        check_all_come(op, extents)
+    ops = list(block.ops)
+    made = launch(tuple(reversed(THREAD_AXES)), extents, loops, InsertPoint.at_end(block))
+    body = made[-1].body.block if made else block
+    for op in ops if made else ():
+        op.detach()
+        body.add_op(op)
+    variables = {op.thread.data: op.variable for op in made}
+    several = {axis: variable for axis, variable in variables.items() if extents[axis] != 1}
+    for leaf in list(_leaves(body)):
+        _let_first_threads(leaf, several)
+    for loop in loops:
+        axis = axis_of(loop) or ""
+        replace_loop(loop, variables[axis], extents[axis])
+    for alloc in _allocations(kernel):
+        _place(alloc, kernel, block, body)
+
+
+# Statements
+
+
+def _leaves(block: Block) -> Iterator[Operation]:
+    """The statements of a kernel, with the loops over the threads that do them."""
+    for op in block.ops:
+        if is_thread_loop(op):
+            yield op
+        elif any(is_thread_loop(inner) for inner in op.walk()):
+            for region in op.regions:
+                yield from _leaves(region.block)
+        elif not is_expression(op) and not op.results and not is_barrier(op):
+            yield op
+
+
+def _let_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) -> None:
+    """Let a statement be done by the first thread of each axis that it has no loop over, if that can be seen."""
+    mine = {axis_of(op) for op in leaf.walk() if is_thread_loop(op)}
+    missing = {axis: variable for axis, variable in variables.items() if axis not in mine}
+    private, seen = _writes(leaf)
+    for alloc in private:
+        if not mine <= set(_axes_of(alloc)):
+            axes = ", ".join(sorted(str(axis) for axis in mine - set(_axes_of(alloc))))
+            name = alloc.buffer_name.data
+            raise UnsupportedError(
+                f"{where(leaf)}each thread has its own {name}, which is used outside of loops over {axes}: "
+                'expected it in scope "shared"'
+            )
+    if not missing or not seen:
+        return
+    if private:
+        raise UnsupportedError(
+            f"{where(leaf)}one statement for all of {', '.join(missing)} writes memory of threads and other"
+        )
+    builder = TirBuilder(start_of(leaf), leaf.location)
+    first = [builder.binary("eq", variable, 0) for variable in missing.values()]
+    condition = first[0]
+    for other in first[1:]:
+        condition = builder.binary("and", condition, other)
+    ops = [leaf]
+    while (before := ops[0].prev_op) is not None and before is not condition.owner:
+        ops.insert(0, before)
+    guard = builder.insert(IfOp(condition))
+    for op in ops:
+        op.detach()
+        guard.then.block.add_op(op)
+
+
+def _writes(leaf: Operation) -> tuple[list[AllocBufferOp], bool]:
+    """The memory of threads that a statement writes, and whether it does anything else that can be seen."""
+    private: dict[AllocBufferOp, None] = {}
+    seen = False
+    for op in leaf.walk():
+        if isinstance(op, StoreOp):
+            memory = memory_of(op.buffer)
+            alloc = None if memory is None else memory.owner
+            if isinstance(alloc, AllocBufferOp) and (OF_THREADS in alloc.attributes or is_local(alloc.buffer)):
+                private[alloc] = None
+            elif not (isinstance(alloc, Operation) and leaf.is_ancestor(alloc)):
+                seen = True
+        elif not op.regions and not is_expression(op) and not op.results:
+            seen = True
+    return list(private), seen
+
+
+# Memory
+
+
+def _allocations(kernel: Operation) -> list[AllocBufferOp]:
+    """What is allocated for a kernel: in it, and outside for its threads or blocks."""
+    found: dict[AllocBufferOp, None] = {}
+    for op in kernel.walk():
+        for value in (*op.operands, *op.results):
+            if isinstance(alloc := value.owner, AllocBufferOp) and alloc.type.memory_space != NoneAttr():
+                found[alloc] = None
+            elif isinstance(alloc, AllocBufferOp) and OF_THREADS in alloc.attributes:
+                found[alloc] = None
+    return list(found)
+
+
+def _axes_of(alloc: AllocBufferOp) -> list[str]:
+    axes = alloc.attributes.get(OF_THREADS, ArrayAttr[StringAttr]([]))
+    assert isinstance(axes, ArrayAttr)
+    return [axis.data for axis in axes]  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportAttributeAccessIssue]
+
+
+def _place(alloc: AllocBufferOp, kernel: Operation, block: Block, body: Block) -> None:
+    """Allocate memory where it is one for each thread, or for each block of them."""
+    name = alloc.buffer_name.data
+    if not all(kernel.is_ancestor(use.operation) for use in alloc.buffer.uses):
+        raise UnsupportedError(
+            f"{where(alloc)}{name} is used in several kernels, or outside, which do not see the same memory"
+        )
+    if any(kernel.is_ancestor(value.owner) for value in alloc.operands):
+        raise UnsupportedError(f"{where(alloc)}the kernel computes the size of {name}")
+    axes = _axes_of(alloc)
+    if OF_THREADS not in alloc.attributes and not is_local(alloc.buffer):
+        alloc.detach()
+        Rewriter.insert_op(alloc, InsertPoint.at_start(block))
+        return
+    new = alloc.reshaped(alloc.mixed_shape[len(axes) :], memory_space(LOCAL))
+    new.location = alloc.location
+    Rewriter.insert_op(new, InsertPoint.at_start(body))
+    for user in [use.operation for use in alloc.buffer.uses]:
+        match user:
+            case LoadOp():
+                other = LoadOp(new.buffer, user.indices[len(axes) :])
+                user.result.replace_all_uses_with(other.result)
+            case StoreOp():
+                other = StoreOp(user.value, new.buffer, user.indices[len(axes) :])
+            case _:
+                raise UnsupportedError(
+                    f"{where(user)}{user.name} of memory of a thread, which can only be loaded and stored"
+                )
+        other.location = user.location
+        other.attributes.update(user.attributes)
+        Rewriter.insert_op(other, InsertPoint.before(user))
+        dropped = list(user.operands)
+        user.detach()
+        user.erase()
+        for value in dropped:
+            erase_if_dead(value)
+    alloc.detach()
+    alloc.erase()

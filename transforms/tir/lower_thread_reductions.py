@@ -1,0 +1,356 @@
+"""`tir-lower-thread-reductions`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from math import prod
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp, i32
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.index import Analyzer, export
+from ...analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name, loop_name
+from ...analysis.scopes import ancestors
+from ...analysis.threads.axes import BLOCK_AXES, axis_of
+from ...analysis.threads.memories import LOCAL
+from ...analysis.threads.reductions import (
+    ThreadReduction,
+    lanes_of,
+    thread_reduction,
+)
+from ...analysis.threads.shuffles import shuffle_down
+from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfOp, LoadOp, StoreOp, TirBuilder, memory_space
+from ...dialects.tir.tree import treeify
+from ...schedule.rewriting.init_nests import InitPlan, plan_result, take_out_init
+from ...schedule.rewriting.nest import builder_in_front, function_of, renew_accesses, with_expressions
+
+Values: TypeAlias = Mapping[SSAValue, SSAValue]
+"""What takes the place of the variables of loops, in copies of these."""
+
+
+class TirLowerThreadReductionsPass(ModulePass):
+    """Let threads reduce together: each a part of its own, then two by two.
+
+    That is a block with an init and a known reducer, one of whose reduce axes is bound to `threadIdx`. Each thread
+    starts from what changes nothing and reduces in a register. Half of the threads then add what the other half has,
+    until one is left: by shuffles among those that are lanes of one warp, and these meet in shared memory, which does
+    it all where no lanes are neighbours. Behind that the result goes, with what the init says, to where the block wrote
+    it: threads that come later read it there.
+
+    Before
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
+          tir.for serial "k" %k : i32 in [0 +: 8] {
+            %vk = 8 * %tx + %k
+            tir.block "C" (reduce "vk" %vk : i32 in [0 +: 32]) {
+              tir.init { C[0] = 0 }
+              C[0] = C[0] + A[vk]
+            }
+          }
+        }
+
+    After
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
+          C_part[0] = 0
+        }
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
+          tir.for serial "k" %k : i32 in [0 +: 8] {
+            tir.block "C" (reduce "vk" ...) {
+              C_part[0] = C_part[0] + A[vk]
+            }
+          }
+        }
+        tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
+          C_other[0] = T.tvm_warp_shuffle_down(T.uint32(4294967295), C_part[0], 2, 32, 32)
+          C_part[0] = C_part[0] + C_other[0]
+          C_other[0] = T.tvm_warp_shuffle_down(T.uint32(4294967295), C_part[0], 1, 32, 32)
+          C_part[0] = C_part[0] + C_other[0]
+          tir.if tx == 0 { C_parts[0] = C_part[0] }
+        }
+        tir.block "C_result" {
+          C[0] = 0 + C_parts[0]
+        }
+
+    Must hold before: nothing. ThreadReductionError for a reducer that is not known, and where it cannot be said what
+    each thread reduces or which element is the result: `rfactor` makes such a reduction two.
+
+    Gone after: reductions over threads together.
+    """
+
+    name = "tir-lower-thread-reductions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            found = [r for b in function.walk() if isinstance(b, BlockOp) and (r := thread_reduction(b)) is not None]
+            if found:
+                treeify(function)
+            for reduction in found:
+                _Lowering(reduction).write()
+
+
+class _Lowering:
+    """Writes one reduction.
+
+    parts: where each thread reduces, for each accumulator.  others: what a thread gets of another one.  shared: where
+    the threads put that together.  lanes: which of them are lanes of one warp.
+    """
+
+    def __init__(self, reduction: ThreadReduction):
+        self.reduction = reduction
+        self.block = reduction.block
+        self.accumulators = reduction.reducer.accumulators
+        self.count = prod(_extent(loop) for loop in reduction.threads)
+
+    def write(self) -> None:
+        plan = plan_result(self.reduction)
+        self._open_kernel()
+        self.lanes = lanes_of(self.reduction)
+        self._allocate()
+        self._start()
+        self._add_up(plan)
+        self._reduce()
+
+    # Memory
+
+    def _open_kernel(self) -> None:
+        """Put a reduction that no kernel is around into one with one block."""
+        place = self.reduction.place
+        if any(axis_of(op) is not None for op in ancestors(place)):
+            return
+        builder = builder_in_front(place)
+        kernel = builder.insert(ForOp("bx", 0, 1, i32, kind="thread_binding", thread=BLOCK_AXES[0]))
+        for op in with_expressions(place):
+            op.detach()
+            kernel.body.block.add_op(op)
+
+    def _allocate(self) -> None:
+        rows = [_extent(loop) for loop in self.reduction.rows]
+        teams = [_low(loop) + _extent(loop) for loop in self.reduction.team]
+        builder, function = builder_in_front(self.reduction.place), function_of(self.block)
+
+        def allocate(buffer: SSAValue, what: str, shape: Sequence[int], scope: str) -> SSAValue:
+            name = fresh_buffer_name(function, f"{buffer_name(buffer)}_{what}")
+            return builder.insert(AllocBufferOp(name, _element(buffer), shape, space=memory_space(scope))).buffer
+
+        buffers = [a.buffer for a in self.accumulators]
+        self.parts = [allocate(b, "part", rows or [1], LOCAL) for b in buffers]
+        self.others = [allocate(b, "other", [1], LOCAL) for b in buffers] if self.lanes.count > 1 else []
+        number = _ceildiv(self.count, self.lanes.count)
+        self.shared = [allocate(b, "parts", [*rows, number, *teams], "shared") for b in buffers]
+
+    def _row(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
+        """Which result it is, of those that a thread has a part of."""
+        return [_iteration(r, builder, known) for r in self.reduction.rows]
+
+    def _mine(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
+        """The element of a thread's memory that a result is in."""
+        return self._row(builder, known) or [builder.const(0, "int32")]
+
+    def _place(self, builder: TirBuilder, known: Values, number: SSAValue) -> list[SSAValue]:
+        """Where in shared memory a part of a result is. Threads with other results are neighbours there."""
+        team = [known.get(loop.variable, loop.variable) for loop in self.reduction.team]
+        return [*self._row(builder, known), number, *team]
+
+    def _thread(self, builder: TirBuilder, known: Values) -> SSAValue:
+        """The number of a thread among those that reduce to the same element."""
+        number: SSAValue | int = 0
+        for loop in self.reduction.threads:
+            variable = _iteration(loop, builder, known)
+            number = variable if number == 0 else builder.add(builder.mul(number, _extent(loop)), variable)
+        assert isinstance(number, SSAValue)
+        return number
+
+    # Each thread for itself
+
+    def _nest(self, builder: TirBuilder) -> tuple[TirBuilder, dict[SSAValue, SSAValue], ForOp]:
+        """Loops over all results and threads, again: for what is inside, and the outermost of them."""
+        rows = self.reduction.rows
+        threads = [loop for loop in self.reduction.chain if axis_of(loop) is not None]
+        known: dict[SSAValue, SSAValue] = {}
+        made: list[ForOp] = []
+        for loop in (*rows, *threads):
+            thread = axis_of(loop)
+            low, extent, type = _low(loop), _extent(loop), loop.variable.type
+            kind = "serial" if thread is None else "thread_binding"
+            made.append(builder.insert(ForOp(loop_name(loop), low, extent, type, kind=kind, thread=thread)))
+            known[loop.variable] = made[-1].variable
+            builder = TirBuilder(made[-1].body.block, builder.location)
+        return builder, known, made[0]
+
+    def _start(self) -> None:
+        builder, known, _ = self._nest(builder_in_front(self.reduction.place))
+        for part, number, a in zip(self.parts, self.reduction.reducer.identity(), self.accumulators, strict=True):
+            builder.store(builder.const(number, a.dtype), part, self._mine(builder, known))
+
+    def _reduce(self) -> None:
+        """Let the block reduce to the memory of a thread."""
+        parts = {a.buffer: part for a, part in zip(self.accumulators, self.parts, strict=True)}
+        for op in list(self.block.walk()):
+            if not isinstance(op, LoadOp | StoreOp) or op.buffer not in parts:
+                continue
+            builder = TirBuilder(InsertPoint.before(op), op.location)
+            indices = self._mine(builder, {})
+            if isinstance(op, LoadOp):
+                op.result.replace_all_uses_with(builder.load(parts[op.buffer], indices))
+            else:
+                builder.store(op.value, parts[op.buffer], indices)
+            op.detach()
+            op.erase()
+        renew_accesses([self.block])
+
+    # All together
+
+    def _add_up(self, plan: InitPlan) -> None:
+        """Behind the reduction: the tree of threads, and the result where the block wrote it."""
+        place = self.reduction.place
+        builder, known, nest = self._nest(TirBuilder(InsertPoint.after(place), self.block.location))
+        if self.lanes.count > 1:
+            self._add_up_lanes(builder, known)
+        else:
+            self._write_parts(builder, known, self._thread(builder, known))
+            for count, half in _halves(self.count):
+                self._halve(builder, known, count, half)
+        self._write_result(plan, nest)
+
+    def _add_up_lanes(self, builder: TirBuilder, known: Values) -> None:
+        """Lanes put together what they have, then the first threads what the first lanes of all warps have."""
+        alive = self.count
+        while alive > 1:
+            width = min(self.lanes.count, alive)
+            for count, half in _halves(width):
+                self._shuffle(builder, known, alive, width, count, half)
+            left = _ceildiv(alive, width)
+            number = self._thread(builder, known)
+            first = builder.binary("eq", builder.binary("floormod", number, width), 0)
+            if left == 1:
+                first = builder.binary("eq", number, 0)
+            elif alive < self.count:
+                first = builder.binary("and", first, builder.binary("lt", number, alive))
+            with builder.at(builder.insert(IfOp(first)).then.block):
+                number = self._thread(builder, known)
+                place = builder.binary("floordiv", number, width) if left > 1 else builder.const(0, "int32")
+                self._write_parts(builder, known, place)
+            if left > 1:
+                self._read_parts(builder, known, left)
+            alive = left
+
+    def _shuffle(self, builder: TirBuilder, known: Values, alive: int, width: int, count: int, half: int) -> None:
+        """Let the first `count` of each `width` lanes add what the one `half` behind it has, of `alive` threads.
+
+        Others do it too where nobody looks at what they have then; not if there are several values, which are one
+        statement then: all are computed before any of them is stored.
+        """
+        mine = self._mine(builder, known)
+        zero = [builder.const(0, "int32")]
+        for part, other in zip(self.parts, self.others, strict=True):
+            value = shuffle_down(builder, builder.load(part, mine), half * self.lanes.stride)
+            builder.store(value, other, zero)
+        number = self._thread(builder, known)
+        conditions: list[SSAValue] = []
+        if count < half or len(self.parts) > 1:
+            lane = number if width == alive else builder.binary("floormod", number, width)
+            conditions.append(builder.binary("lt", lane, count))
+        if alive % width:
+            conditions.append(builder.binary("lt", builder.add(number, half), alive))
+        if conditions:
+            condition = reduce(lambda a, b: builder.binary("and", a, b), conditions)
+            builder = TirBuilder(builder.insert(IfOp(condition)).then.block, builder.location)
+        values = self.reduction.reducer.combine(
+            builder,
+            [builder.load(part, self._mine(builder, known)) for part in self.parts],
+            [builder.load(other, [builder.const(0, "int32")]) for other in self.others],
+        )
+        for value, part in zip(values, self.parts, strict=True):
+            builder.store(value, part, self._mine(builder, known))
+
+    def _write_parts(self, builder: TirBuilder, known: Values, number: SSAValue) -> None:
+        for part, shared in zip(self.parts, self.shared, strict=True):
+            value = builder.load(part, self._mine(builder, known))
+            builder.store(value, shared, self._place(builder, known, number))
+
+    def _read_parts(self, builder: TirBuilder, known: Values, count: int) -> None:
+        """Let each of the first `count` threads read a part."""
+        guard = builder.insert(IfOp(builder.binary("lt", self._thread(builder, known), count)))
+        with builder.at(guard.then.block):
+            for part, shared in zip(self.parts, self.shared, strict=True):
+                value = builder.load(shared, self._place(builder, known, self._thread(builder, known)))
+                builder.store(value, part, self._mine(builder, known))
+
+    def _halve(self, builder: TirBuilder, known: Values, count: int, half: int) -> None:
+        """Let each of the first `count` threads add what the one `half` behind it has."""
+        condition = builder.binary("lt", self._thread(builder, known), count)
+        guard = builder.insert(IfOp(condition))
+        with builder.at(guard.then.block):
+            number = self._thread(builder, known)
+            mine, other = (self._place(builder, known, each) for each in (number, builder.add(number, half)))
+            values = self.reduction.reducer.combine(
+                builder,
+                [builder.load(shared, mine) for shared in self.shared],
+                [builder.load(shared, other) for shared in self.shared],
+            )
+            for value, shared in zip(values, self.shared, strict=True):
+                builder.store(value, shared, mine)
+
+    def _write_result(self, plan: InitPlan, behind: ForOp) -> None:
+        """Let the init, behind the tree, store what it did together with what the threads have."""
+        name = fresh_block_name(function_of(self.block), f"{block_name(self.block)}_result")
+        taken = take_out_init(plan, name)
+        point = InsertPoint.after(behind)
+        for op in with_expressions(taken.outermost):
+            op.detach()
+            Rewriter.insert_op(op, point)
+        builder = TirBuilder(taken.block.body.block, self.block.location)
+        analyzer = Analyzer()
+        fixed = {v: export(analyzer, lin, builder, v.type) for v, lin in plan.fixed.items()}
+        place = self._place(builder, {**fixed, **taken.loops}, builder.const(0, "int32"))
+        stores = {op.buffer: op for op in taken.block.walk() if isinstance(op, StoreOp)}
+        first = [stores[a.buffer] for a in self.accumulators]
+        start = [store.value for store in first]
+        for n, store in enumerate(first):
+            values = [builder.load(shared, place) for shared in self.shared]
+            values = self.reduction.reducer.combine(builder, start, values)
+            builder.store(values[n], store.buffer, store.indices)
+        for store in first:
+            store.detach()
+            store.erase()
+        treeify(taken.block)
+        renew_accesses([taken.block])
+
+
+def _halves(count: int) -> Iterator[tuple[int, int]]:
+    """How many add what the one so many behind it has, step by step, until one is left."""
+    while count > 1:
+        half = _ceildiv(count, 2)
+        yield count - half, half
+        count = half
+
+
+def _ceildiv(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _element(buffer: SSAValue) -> Attribute:
+    assert isinstance(buffer.type, MemRefType)
+    return buffer.type.element_type
+
+
+def _low(loop: ForOp) -> int:
+    low = loop.mixed_bounds[0]
+    assert isinstance(low, int)
+    return low
+
+
+def _iteration(loop: ForOp, builder: TirBuilder, known: Values) -> SSAValue:
+    """The number of an iteration, from 0."""
+    variable = known.get(loop.variable, loop.variable)
+    return variable if _low(loop) == 0 else builder.sub(variable, _low(loop))
+
+
+def _extent(loop: ForOp) -> int:
+    extent = loop.mixed_bounds[1]
+    assert isinstance(extent, int)
+    return extent

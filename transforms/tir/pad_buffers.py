@@ -1,0 +1,63 @@
+"""`tir-pad-buffers`."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ...dialects.attributes import ALIGNED
+from ...dialects.tir import AllocBufferOp, LoadOp, StoreOp, scope_of
+
+
+class TirPadBuffersPass(ModulePass):
+    """Make rows of shared memory longer where `storage_align` asks for it, so that threads meet other banks of it.
+
+    A dimension whose stride shall be `offset` more than a multiple of `factor` gets it from more elements in the next
+    dimension, which nothing touches. It stays as it is where no number of elements gives such a stride: of the last
+    dimension, which has a stride of 1, and where the stride of the next one has a divisor that forbids it.
+
+    Before
+        %S = tir.alloc_buffer "S" attributes {stepwell.aligned = [[2, 32, 1]]} : memref<8x32xf32, "shared">
+
+    After
+        %S = tir.alloc_buffer "S" : memref<8x33xf32, "shared">
+
+    Must hold before: no tir.block, of which the attribute is (`tir-resolve-blocks`): for each alignment its dimension,
+    counted from behind, factor and offset. Shared memory is as small as it gets (`tir-compact-buffers`).
+
+    Gone after: the attribute.
+    """
+
+    name = "tir-pad-buffers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for alloc in [inner for inner in op.walk() if isinstance(inner, AllocBufferOp)]:
+            rows = alloc.attributes.pop(ALIGNED, None)
+            if isinstance(rows, ArrayAttr) and (scope_of(alloc.type) or "").startswith("shared"):
+                _pad(alloc, [_numbers(row) for row in rows.data])  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportUnknownArgumentType]
+
+
+def _numbers(row: ArrayAttr[IntegerAttr]) -> tuple[int, int, int]:
+    dimension, factor, offset = (number.value.data for number in row.data)
+    return dimension, factor, offset
+
+
+def _pad(alloc: AllocBufferOp, rows: list[tuple[int, int, int]]) -> None:
+    extents = [n for n in alloc.mixed_shape if isinstance(n, int)]
+    users = [use.operation for use in alloc.buffer.uses]
+    if len(extents) != len(alloc.mixed_shape) or alloc.mixed_strides is not None:
+        return
+    if not all(isinstance(user, LoadOp | StoreOp) for user in users):
+        return
+    stride = 1
+    asked = {dimension: (factor, offset) for dimension, factor, offset in rows}
+    for n in range(len(extents) - 1, 0, -1):
+        factor, offset = asked.get(len(extents) - n + 1, (1, 0))  # of the dimension in front of this one
+        longer = range(extents[n], extents[n] + factor)
+        extents[n] = next((e for e in longer if (e * stride - offset) % factor == 0), extents[n])
+        stride *= extents[n]
+    type = alloc.type
+    padded = MemRefType(type.element_type, extents, type.layout, type.memory_space)
+    Rewriter.replace_value_with_new_type(alloc.buffer, padded)

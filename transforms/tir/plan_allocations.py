@@ -1,0 +1,133 @@
+"""`tir-plan-allocations`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, StringAttr
+from xdsl.passes import ModulePass
+
+from ...analysis.index import Analyzer
+from ...core.dtypes import dtype_of
+from ...dialects.tir import AllocateOp, AllocBufferOp, CallExternOp, CallOp, FuncOp, HandleType, constant_value
+from .allocations import sink
+
+
+@dataclass(frozen=True)
+class TirPlanAllocationsPass(ModulePass):
+    """Move each allocation to the innermost place around its uses, and decide whether it is on the stack or the heap.
+
+    Into a loop it moves only where every iteration reads nothing but what it has written before: then it is private
+    to the iteration. An allocation without uses goes. On the stack is what has a static size, smallest first, up to
+    `max-stack-bytes` in all in a function; nothing in functions that can call themselves.
+
+    launches: for a GPU. Memory of blocks and threads stays where it is, for `tir-compact-buffers`.
+
+    Before
+        %t = tir.alloc_buffer "T" : memref<4xf32>
+        tir.for parallel "i" %i : i32 in [0 +: 8] {
+          tir.store %x, %t[%c0] : memref<4xf32>
+          %y = tir.load %t[%c0] : memref<4xf32>
+          ...
+        }
+
+    After
+        tir.for parallel "i" %i : i32 in [0 +: 8] {
+          %t = tir.alloc_buffer "T" on stack : memref<4xf32>
+          tir.store %x, %t[%c0] : memref<4xf32>
+          %y = tir.load %t[%c0] : memref<4xf32>
+          ...
+        }
+
+    Must hold before: no tir.block (`tir-resolve-blocks`): memory of a block lives as long as one instance of it.
+
+    Gone after: allocations that do not say where they are.
+    """
+
+    name = "tir-plan-allocations"
+
+    max_stack_bytes: int = 16384
+    launches: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, FuncOp)}
+        analyzer = Analyzer()
+        for function in functions.values():
+            for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp)]:
+                if not self.launches or alloc.type.memory_space == NoneAttr():
+                    sink(alloc, analyzer)
+            self._decide(function, 0 if _is_recursive(function, functions) else self.max_stack_bytes)
+
+    def _decide(self, function: FuncOp, room: int) -> None:
+        allocs = [a for a in function.walk() if isinstance(a, AllocBufferOp | AllocateOp)]
+        for size, alloc in sorted(((_byte_size(a), a) for a in allocs), key=lambda pair: pair[0] or 0):
+            if alloc.memory is None:
+                fits = size is not None and size <= room
+                alloc.memory = StringAttr("stack" if fits else "heap")
+            if alloc.memory.data == "stack":
+                room -= size or 0
+
+
+# Sizes
+
+
+def _byte_size(alloc: AllocBufferOp | AllocateOp) -> int | None:
+    """The bytes of an allocation if they are known."""
+    if isinstance(alloc, AllocateOp):
+        if alloc.condition is not None and constant_value(alloc.condition) != 1:
+            return None
+        extents, element = alloc.mixed_extents, alloc.pointer.type.element
+        elements = 1
+        for extent in extents:
+            if not isinstance(extent, int):
+                return None
+            elements *= extent
+    else:
+        element = alloc.type.element_type
+        elements = _span(alloc)
+    if elements is None:
+        return None
+    size = 8 if isinstance(element, HandleType) else dtype_of(element).bytes * dtype_of(element).lanes
+    return max(elements, 0) * size
+
+
+def _span(alloc: AllocBufferOp) -> int | None:
+    """How many elements a buffer spans, from its data pointer to its last element."""
+    shape, strides, offset = alloc.mixed_shape, alloc.mixed_strides, alloc.mixed_offset
+    extents = [d for d in shape if isinstance(d, int)]
+    if len(extents) != len(shape) or not isinstance(offset, int):
+        return None
+    if strides is None:
+        total = 1
+        for extent in extents:
+            total *= extent
+        return total
+    steps = [s for s in strides if isinstance(s, int)]
+    if len(steps) != len(strides):
+        return None
+    return offset + 1 + sum((d - 1) * s for d, s in zip(extents, steps, strict=True))
+
+
+# Recursion
+
+
+def _is_recursive(function: FuncOp, functions: dict[str, FuncOp]) -> bool:
+    """Whether a function can be reached from itself."""
+    seen: set[str] = set()
+    todo = list(_callees(function))
+    while todo:
+        name = todo.pop()
+        if name in functions and name not in seen:
+            seen.add(name)
+            todo += _callees(functions[name])
+    return function.sym_name.data in seen
+
+
+def _callees(function: FuncOp) -> Iterator[str]:
+    for op in function.walk():
+        if isinstance(op, CallOp):
+            yield op.callee.string_value()
+        elif isinstance(op, CallExternOp):
+            yield op.callee.data

@@ -1,0 +1,69 @@
+"""`convert-tir-to-scf`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ....dialects.tir import FuncOp
+from .module import ModuleLowering
+
+
+@dataclass(frozen=True)
+class ConvertTirToScfPass(ModulePass):
+    """Turn functions on buffers into functions of the upstream dialects, in one walk that writes them anew.
+
+    Before
+        tir.func @main("A" %A: memref<8xui8>, "n" %n: i32) {
+          tir.for serial "i" %i : i32 in [0 +: %n] {
+            %x = tir.load %A[%i] : memref<8xui8>
+            tir.store %x, %A[%i] : memref<8xui8>
+          }
+        }
+
+    After
+        func.func @main(%A: memref<8xi8>, %n: i32) {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %end = arith.index_cast %n : i32 to index
+          scf.for %i = %c0 to %end step %c1 {
+            %x = memref.load %A[%i] : memref<8xi8>
+            memref.store %x, %A[%i] : memref<8xi8>
+          }
+          func.return
+        }
+
+    Must hold before: no tir.block, tir.init, tir.access or tir.match_region (`tir-resolve-blocks`,
+    `tir-lower-match-buffers`). Where memory is, is what the allocations say (`tir-plan-allocations`), else the heap.
+
+    Gone after: every operation, type and attribute of `tir`, unsigned integer types. Left are func, scf, cf, memref,
+    arith, math, vector, and of llvm pointers made from numbers. The names and data types of parameters are their
+    attributes `stepwell.name` and `stepwell.dtype`.
+
+    launches: for a GPU; launches of blocks and threads (`tir-launch-threads`) become gpu.launch, and what they allocate
+    is in the memory space that is its scope.
+
+    What the target cannot do (threads, builtins it does not know, a return inside a loop) raises `UnsupportedError`.
+    """
+
+    name = "convert-tir-to-scf"
+
+    launches: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lowering = ModuleLowering(op, launches=self.launches)
+        block = op.body.block
+        for function in [f for f in block.ops if isinstance(f, FuncOp)]:
+            new = lowering.function(function)
+            block.insert_op_before(new, function)
+            function.detach()
+            function.erase(safe_erase=False)
+        first = block.first_op
+        for declaration in lowering.declarations:
+            if first is None:
+                block.add_op(declaration)
+            else:
+                block.insert_op_before(declaration, first)

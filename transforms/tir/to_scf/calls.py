@@ -1,0 +1,220 @@
+"""Calls of other functions, of C symbols and of registered Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    TensorType,
+    i8,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....analysis.threads.atomics import Atomic, atomic_of
+from ....analysis.threads.barriers import SYNC, is_barrier_of_warp
+from ....analysis.threads.shuffles import ACTIVE_MASK, MODES
+from ....core.diagnostics import unsupported
+from ....dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ConstOp, HandleType
+from .casts import compare
+from .control import check
+from .grids import active_mask, barrier, shuffle
+from .memory import constant_memory, data_pointer, element_pointer, view
+from .types import dtype_name, lower_type
+from .writer import Handlers, Pointer, Writer
+
+
+def _bind_result(w: Writer, op: Operation, results: list[SSAValue]) -> None:
+    for old, new in zip(op.results, results, strict=True):
+        w.bind(old, new)
+
+
+def _result_types(op: Operation) -> list[Attribute]:
+    return [lower_type(r.type) for r in op.results]
+
+
+def _call(w: Writer, op: CallOp) -> None:
+    _call_function(w, op, op.callee.string_value(), list(op.args))
+
+
+def _call_function(w: Writer, op: Operation, name: str, args: list[SSAValue]) -> None:
+    signature = w.module.signatures[name]
+    if len(signature) != len(args):
+        raise unsupported(op, f"function {name} takes {len(signature)} arguments, got {len(args)}")
+    given = [_as(w, op, n, arg, type) for n, (arg, type) in enumerate(zip(args, signature, strict=True))]
+    _bind_result(w, op, w.module.call_named(w, name, given, _result_types(op)))
+
+
+def _as(w: Writer, op: Operation, n: int, arg: SSAValue, type: Attribute) -> SSAValue:
+    """Argument `n` of a call as what the function takes: a pointer and a buffer may stand for each other."""
+    if isinstance(type, MemRefType):
+        return _as_memref(w, op, n, arg, type)
+    if isinstance(arg.type, MemRefType):
+        return w.pointer_value(data_pointer(w, arg))
+    value = w.value(arg)
+    if value.type != type:
+        raise unsupported(op, f"argument {n} is {arg.type}, expected {type}")
+    return value
+
+
+def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType[Attribute]) -> SSAValue:
+    if isinstance(arg.type, MemRefType):
+        found = w.memref(arg)
+        have = found.type
+        if isinstance(have, MemRefType) and _begins_elsewhere(have, type):
+            extents = [
+                e if e >= 0 else w.make(memref.DimOp, [found, w.index(d)], [w.index(0).type], {}).result
+                for d, e in enumerate(have.get_shape())
+            ]
+            first = element_pointer(w, arg, [0] * have.get_num_dims())
+            found = view(w, Pointer(w.pointer_value(first)), type, extents)[0]
+        return _fit(w, op, n, found, type)
+    pointer = w.pointer(arg)
+    base = pointer.base
+    if isinstance(base.type, MemRefType) and pointer.offset == 0 and _castable(base.type, type):
+        return _fit(w, op, n, base, type)
+    shape = type.get_shape()
+    if any(extent < 0 for extent in shape) or not isinstance(type.layout, NoneAttr):
+        raise unsupported(op, f"argument {n} is a pointer, whose shape nobody knows, expected {type}")
+    # A pointer of its own, so that the memref starts where it points.
+    return view(w, Pointer(w.pointer_value(pointer)), type, list(shape))[0]
+
+
+def _castable(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
+    """Whether memref.cast can turn one into the other: the same, but for what only one of them knows."""
+    if have.element_type != want.element_type or have.get_num_dims() != want.get_num_dims():
+        return False
+    pairs = zip(have.get_shape(), want.get_shape(), strict=True)
+    if not all(a == b or min(a, b) < 0 for a, b in pairs):
+        return False
+    a, b = (_layout(t) for t in (have, want))
+    return all(x == y or x is None or y is None for x, y in zip(a, b, strict=True))
+
+
+def _begins_elsewhere(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
+    """Whether a memref lies as another type says, but at an offset that this one does not have."""
+    same = have.element_type == want.element_type and have.get_num_dims() == want.get_num_dims()
+    if not same or not isinstance(want.layout, NoneAttr):
+        return False
+    *strides, offset = _layout(have)
+    return offset != 0 and strides == _layout(want)[:-1] and None not in strides
+
+
+def _layout(type: MemRefType[Attribute]) -> list[int | None]:
+    """Strides and offset of a type, None for each that it does not know."""
+    if isinstance(layout := type.layout, StridedLayoutAttr):
+        return [None if isinstance(s, NoneAttr) else s.data for s in (*layout.strides.data, layout.offset)]
+    strides: list[int | None] = [1]
+    for extent in reversed(type.get_shape()[1:]):
+        inner = strides[0]
+        strides.insert(0, None if inner is None or extent < 0 else inner * extent)
+    return [*strides[: type.get_num_dims()], 0]
+
+
+def _fit(w: Writer, op: Operation, n: int, value: SSAValue, type: MemRefType[Attribute]) -> SSAValue:
+    """A memref as another type of the same elements; what only the new type knows is checked."""
+    have = value.type
+    assert isinstance(have, MemRefType)
+    if have == type:
+        return value
+    if not _castable(have, type):
+        raise unsupported(op, f"argument {n} is {have}, expected {type}")
+    for dim, (a, b) in enumerate(zip(have.get_shape(), type.get_shape(), strict=True)):
+        if a < 0 <= b:
+            size = w.make(memref.DimOp, [value, w.index(dim)], [w.index(0).type], {}).result
+            check(w, compare(w, "eq", size, w.index(b)), f"argument {n}: shape[{dim}] must be {b}")
+    if have.memory_space != type.memory_space:
+        local = MemRefType(have.element_type, have.get_shape(), have.layout, type.memory_space)
+        value = w.op(memref.MemorySpaceCastOp, value, type=local)
+    return value if value.type == type else w.op(memref.CastOp, value, type=type)
+
+
+def _extern(w: Writer, op: CallExternOp) -> None:
+    name, args = op.callee.data, list(op.args)
+    if name in w.module.signatures:
+        _call_function(w, op, name, args)
+        return
+    if (atomic := atomic_of(op)) is not None:
+        _atomic(w, op, atomic)
+        return
+    given = [_c_argument(w, arg) for arg in args]
+    callee = w.module.external(w, name, [a.type for a in given], _result_types(op), op)
+    _bind_result(w, op, w.module.call_named(w, callee, given, _result_types(op)))
+
+
+# memref.atomic_rmw: the numbers of MLIR's AtomicRMWKind. Extremes of floats are those of arith.maximumf and minimumf.
+_ATOMIC_KINDS = {
+    ("add", "float"): 0, ("add", "int"): 1, ("add", "uint"): 1, ("max", "float"): 3, ("max", "int"): 4,
+    ("max", "uint"): 5, ("min", "float"): 6, ("min", "int"): 7, ("min", "uint"): 8,
+}  # fmt: skip
+
+
+def _atomic(w: Writer, op: CallExternOp, atomic: Atomic) -> None:
+    indices = [w.index(w.index_of(i)) for i in atomic.address.indices]
+    value = w.value(op.args[1])
+    number = "float" if atomic.dtype.is_float else atomic.dtype.kind
+    kind = IntegerAttr(_ATOMIC_KINDS[atomic.kind, number], i64)
+    operands = [value, w.memref(atomic.address.buffer), *indices]
+    made = w.make(memref.AtomicRMWOp, operands, [value.type], {"kind": kind})
+    _bind_result(w, op, list(made.results[: len(op.results)]))
+
+
+def _c_argument(w: Writer, arg: SSAValue) -> SSAValue:
+    """C functions take pointers; a string is one to its characters and a zero."""
+    if isinstance(arg.owner, ConstOp) and isinstance(arg.type, HandleType):
+        return w.pointer_value(_string(w, arg.owner.value.data))  # pyright: ignore[reportAttributeAccessIssue]
+    return w.pointer_value(data_pointer(w, arg)) if isinstance(arg.type, MemRefType) else w.value(arg)
+
+
+def _string(w: Writer, text: str) -> Pointer:
+    data = [*text.encode(), 0]
+    type = MemRefType(i8, [len(data)])
+    value = DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(data)]), [(b + 128) % 256 - 128 for b in data])
+    return Pointer(constant_memory(w, w.module.fresh_symbol("string"), type, value))
+
+
+def _packed(w: Writer, op: CallPackedOp) -> None:
+    given = [_packed_argument(w, op, n, arg) for n, arg in enumerate(op.args)]
+    dtypes = [dtype_name(a.type) for a in op.args]
+    result = [dtype_name(r.type) for r in op.results]
+    callee = w.module.packed(op.callee.data, [a.type for a in given], dtypes, _result_types(op), result)
+    _bind_result(w, op, w.module.call_named(w, callee, given, _result_types(op)))
+
+
+def _packed_argument(w: Writer, op: CallPackedOp, n: int, arg: SSAValue) -> SSAValue:
+    if isinstance(arg.owner, ConstOp) and isinstance(arg.type, HandleType):
+        raise unsupported(op, f"argument {n} of packed function {op.callee.data} is a string, which cannot be passed")
+    return w.memref(arg) if isinstance(arg.type, MemRefType) else w.value(arg)
+
+
+def _intrin(w: Writer, op: CallIntrinOp) -> None:
+    name = op.intrinsic.data
+    if name == SYNC and barrier(w, of_warp=is_barrier_of_warp(op)):
+        return
+    if name not in _BUILTINS:
+        raise unsupported(op, f"target llvm does not know T.{name}")
+    _BUILTINS[name](w, op)
+
+
+def _nothing(w: Writer, op: CallIntrinOp) -> None:
+    """A hint to other passes."""
+    if op.results:
+        w.bind(op.results[0], w.constant(0, lower_type(op.results[0].type)))
+
+
+_BUILTINS: dict[str, Callable[[Writer, CallIntrinOp], None]] = {
+    "assume": _nothing,
+    "prefetch": _nothing,
+    ACTIVE_MASK: active_mask,
+    **dict.fromkeys(MODES, shuffle),
+}
+"""Builtins with effects, besides barriers."""
+
+
+HANDLERS: Handlers = {CallOp: _call, CallExternOp: _extern, CallPackedOp: _packed, CallIntrinOp: _intrin}

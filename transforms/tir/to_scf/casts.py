@@ -1,0 +1,99 @@
+"""Conversions between scalar types, lane by lane on vectors, and the same bits as another type."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, llvm, vector
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, SSAValue
+
+from ....core.dtypes import DType, dtype_of, type_of
+from ....dialects.tir import CastOp, HandleType, ReinterpretOp
+from .types import I64, POINTER, lower_type
+from .writer import Handlers, Writer
+
+
+def convert(w: Writer, value: SSAValue, have: DType, want: DType) -> SSAValue:
+    """`value`, of the data type `have` on the `tir` landing, as `want`."""
+    have, want = have.with_lanes(have.lanes), want.with_lanes(have.lanes)
+    type = lower_type(type_of(want))
+    if have == want:
+        return value
+    if want.is_bool:
+        return _nonzero(w, value, have)
+    if have.is_float and want.is_float:
+        return _resize_float(w, value, have, want, type)
+    if have.is_float:
+        return w.op(arith.FPToSIOp if want.kind == "int" else arith.FPToUIOp, value, type=type)
+    if want.is_float:
+        return w.op(arith.SIToFPOp if have.kind == "int" else arith.UIToFPOp, value, type=type)
+    if have.bits == want.bits:
+        return value
+    if want.bits < have.bits:
+        return w.op(arith.TruncIOp, value, type=type)
+    return w.op(arith.ExtSIOp if have.kind == "int" else arith.ExtUIOp, value, type=type)
+
+
+def _nonzero(w: Writer, value: SSAValue, have: DType) -> SSAValue:
+    """Bools say whether a number differs from zero; NaN does."""
+    if have.is_float:
+        if not have.format.semantics.has_zero:
+            return w.constant(1, type_of(DType("bool", 1, have.lanes)))
+        return compare(w, "une", value, w.constant(0.0, value.type))
+    return compare(w, "ne", value, w.constant(0, value.type))
+
+
+def compare(w: Writer, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+    """arith.cmpf or arith.cmpi, as the type of the operands asks for."""
+    cls = arith.CmpfOp if dtype_of(lhs.type).is_float else arith.CmpiOp
+    return w.insert(cls(lhs, rhs, predicate)).result
+
+
+def _resize_float(w: Writer, value: SSAValue, have: DType, want: DType, type: Attribute) -> SSAValue:
+    """As numpy and ml_dtypes do: from f64 to what only ml_dtypes knows, and between small types, by way of f32."""
+    single = type_of(DType("float", 32, have.lanes))
+    if have.bits < 32 and want.bits < 32:
+        value = w.op(arith.ExtFOp, value, type=single)
+    elif have.bits == 64 and want.bits < 32 and want.kind != "float":
+        value = w.op(arith.TruncFOp, value, type=single)
+    return w.op(arith.ExtFOp if have.bits < want.bits and want.bits >= 32 else arith.TruncFOp, value, type=type)
+
+
+def lower_cast(w: Writer, op: CastOp) -> None:
+    w.bind(op.result, convert(w, w.value(op.value), dtype_of(op.value.type), dtype_of(op.result.type)))
+
+
+def _reinterpret(w: Writer, op: ReinterpretOp) -> None:
+    have, want = op.value.type, op.result.type
+    if isinstance(have, HandleType) and isinstance(want, HandleType):
+        w.pointers[op.result] = w.pointer(op.value)
+    else:
+        w.bind(op.result, reinterpret(w, w.value(op.value), lower_type(want)))
+
+
+def reinterpret(w: Writer, value: SSAValue, type: Attribute) -> SSAValue:
+    """The bits of `value` as the upstream type `type`."""
+    have = value.type
+    if have == type:
+        return value
+    if have == POINTER:
+        return reinterpret(w, w.op(llvm.PtrToIntOp, value, type=I64), type)
+    if type == POINTER:
+        return w.op(llvm.IntToPtrOp, reinterpret(w, value, I64), type=POINTER)
+    if not isinstance(have, VectorType) and not isinstance(type, VectorType):
+        return w.op(arith.BitcastOp, value, type=type)
+    if not isinstance(have, VectorType):
+        value = w.op(vector.BroadcastOp, value, type=VectorType(have, [1]))
+        return reinterpret(w, value, type)
+    if not isinstance(type, VectorType):
+        return lane(w, reinterpret(w, value, VectorType(type, [1])), 0)
+    cls = arith.BitcastOp if have.get_shape() == type.get_shape() else vector.BitcastOp
+    return w.op(cls, value, type=type)
+
+
+def lane(w: Writer, value: SSAValue, n: int) -> SSAValue:
+    """One lane of a vector."""
+    assert isinstance(value.type, VectorType)
+    return w.insert(vector.ExtractOp(value, [n], value.type.element_type)).result
+
+
+HANDLERS: Handlers = {ReinterpretOp: _reinterpret}

@@ -1,0 +1,275 @@
+"""Statements that hold statements: loops, branches, and leaving the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from xdsl.dialects import cf, llvm, scf
+from xdsl.dialects.builtin import StringAttr, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ....core.diagnostics import unsupported
+from ....core.dtypes import dtype_of
+from ....dialects.attributes import ABOUT_ARGUMENT
+from ....dialects.tir import AssertOp, AttrOp, EvaluateOp, ForOp, IfOp, IfThenElseOp, ReturnOp, WhileOp, YieldOp
+from .types import BOOL, INDEX, POINTER, lower_type
+from .writer import Handlers, Writer
+
+_Outcome: TypeAlias = tuple[SSAValue, SSAValue | None]
+"""Whether the function has been left, and with which result if it has one."""
+
+
+def _body(w: Writer, block: Block, ops: Iterable[Operation], *, parallel: bool = False) -> None:
+    """The statements `ops` and the terminator into `block`."""
+    with w.inside(block):
+        if parallel:
+            with w.own_stack(block):
+                w.statements(ops)
+        else:
+            w.statements(ops)
+        w.end(scf.ReduceOp if parallel else scf.YieldOp)
+
+
+# Loops
+
+
+def _bounds(w: Writer, op: ForOp) -> list[SSAValue]:
+    low, extent, step = op.mixed_bounds
+    lower = w.index_of(low)
+    upper = w.add(lower, w.index_of(extent))
+    return [w.index(n) for n in (lower, upper, w.index_of(step))]
+
+
+def _for(w: Writer, op: ForOp) -> None:
+    if op.thread is not None and not op.thread.data.startswith(("vthread", "cthread")):
+        raise unsupported(op, f"target llvm has no threads: loop {op.loop_var.data} is bound to {op.thread.data}")
+    parallel = op.kind.data == "parallel"
+    bounds = _bounds(w, op)
+    block = Block(arg_types=[INDEX])
+    block.args[0].name_hint = op.variable.name_hint
+    w.indices[op.variable] = block.args[0]
+    _body(w, block, op.body.block.ops, parallel=parallel)
+    if parallel:
+        w.insert(scf.ParallelOp([bounds[0]], [bounds[1]], [bounds[2]], Region(block)))
+    else:
+        w.make(scf.ForOp, bounds, regions=[Region(block)])
+
+
+def _while(w: Writer, op: WhileOp) -> None:
+    before, after = Block(), Block()
+    with w.inside(before):
+        *computed, last = op.condition.block.ops
+        assert isinstance(last, YieldOp)
+        w.statements(computed)
+        w.end(scf.ConditionOp, w.value(last.value))
+    _body(w, after, op.body.block.ops)
+    w.make(scf.WhileOp, [], regions=[Region(before), Region(after)])
+
+
+# Branches
+
+
+def _if(w: Writer, op: IfOp) -> None:
+    condition = w.value(op.condition)
+    then, orelse = Block(), Region()
+    _body(w, then, op.then.block.ops)
+    if op.orelse.block.ops:
+        block = Block()
+        _body(w, block, op.orelse.block.ops)
+        orelse = Region(block)
+    w.make(scf.IfOp, [condition], regions=[Region(then), orelse])
+
+
+def _if_then_else(w: Writer, op: IfThenElseOp) -> None:
+    condition = w.value(op.condition)
+    blocks = [_yielding(w, region.block) for region in op.regions]
+    types = [lower_type(op.result.type)]
+    result = w.make(scf.IfOp, [condition], types, regions=[Region(b) for b in blocks])
+    w.bind(op.result, result.results[0])
+
+
+def _yielding(w: Writer, source: Block) -> Block:
+    block = Block()
+    with w.inside(block):
+        *computed, last = source.ops
+        assert isinstance(last, YieldOp)
+        w.statements(computed)
+        w.end(scf.YieldOp, w.value(last.value))
+    return block
+
+
+def _attr(w: Writer, op: AttrOp) -> None:
+    """What is said about a node has no meaning here; the statements inside have."""
+    w.statements(op.body.block.ops)
+
+
+# Ends
+
+
+def _assert(w: Writer, op: AssertOp) -> None:
+    check(w, w.value(op.condition), op.message.data, argument=ABOUT_ARGUMENT in op.attributes)
+
+
+def check(w: Writer, condition: SSAValue, message: str, *, argument: bool = False) -> None:
+    """Fail with a message unless `condition` holds. argument: the caller is to blame, for what it passed."""
+    op = w.make(cf.AssertOp, [condition], properties={"msg": StringAttr(message)})
+    if argument:
+        op.attributes[ABOUT_ARGUMENT] = UnitAttr()
+
+
+def _evaluate(w: Writer, op: EvaluateOp) -> None:
+    """The value has been computed where it stands."""
+
+
+def _return(w: Writer, op: ReturnOp) -> None:
+    raise unsupported(op, "return is supported only where the function would end anyway, not inside a loop")
+
+
+def returns(op: Operation) -> bool:
+    """Whether `op` holds a tir.return."""
+    return any(isinstance(inner, ReturnOp) for inner in op.walk())
+
+
+def _ends(ops: Iterable[Operation]) -> bool | None:
+    """Whether statements always leave the function (True), never (False), or sometimes (None)."""
+    result: bool | None = False
+    for op in ops:
+        match op:
+            case ReturnOp():
+                return True
+            case IfOp() if returns(op):
+                both = {_ends(region.block.ops) for region in op.regions}
+                if both == {True}:
+                    return True
+                result = None
+            case AttrOp() if returns(op):
+                inner = _ends(op.body.block.ops)
+                if inner is True:
+                    return True
+                result = None if inner is None else result
+            case _:
+                pass
+    return result
+
+
+def finish(w: Writer, ops: Sequence[Operation]) -> SSAValue | None:
+    """The statements that a function ends with; its result if it has one.
+
+    The rest of a function behind a branch that leaves it is the rest of the other branch. Where both branches leave it
+    sometimes, a flag says whether they have.
+    """
+    for n, op in enumerate(ops):
+        w.location = op.location
+        if isinstance(op, ReturnOp):
+            return _result(w, op)
+        rest = ops[n + 1 :]
+        if isinstance(op, AttrOp) and returns(op):
+            return finish(w, [*op.body.block.ops, *rest])
+        if isinstance(op, IfOp) and returns(op):
+            if True in {_ends(region.block.ops) for region in op.regions}:
+                return _final_if(w, op, rest)
+            left, value = _attempt_if(w, op)
+            return _unless(w, left, value, lambda rest=rest: finish(w, rest))
+        w.statements([op])
+    if w.function.result_type is not None:
+        name = w.function.sym_name.data
+        raise unsupported(w.function, f"function {name} must return {w.function.result_type}, but may end without")
+    return None
+
+
+def _result(w: Writer, op: ReturnOp) -> SSAValue | None:
+    return None if op.value is None else w.value(op.value)
+
+
+def _result_types(w: Writer) -> list[Attribute]:
+    type = w.function.result_type
+    return [] if type is None else [lower_type(type)]
+
+
+def _final_if(w: Writer, op: IfOp, rest: Sequence[Operation]) -> SSAValue | None:
+    """A branch one side of which always leaves the function."""
+    condition = w.value(op.condition)
+    blocks = [_block(w, lambda r=region: finish(w, [*r.block.ops, *rest])) for region in op.regions]
+    w.location = op.location
+    return _optional(w.make(scf.IfOp, [condition], _result_types(w), regions=[Region(b) for b in blocks]))
+
+
+def _unless(w: Writer, left: SSAValue, value: SSAValue | None, rest: Callable[[], SSAValue | None]) -> SSAValue | None:
+    """`value` if the function has been left, else what `rest` gives."""
+    blocks = [_block(w, lambda: value), _block(w, rest)]
+    return _optional(w.make(scf.IfOp, [left], _result_types(w), regions=[Region(b) for b in blocks]))
+
+
+def _block(w: Writer, build: Callable[[], SSAValue | None]) -> Block:
+    block = Block()
+    with w.inside(block):
+        value = build()
+        w.end(scf.YieldOp, *([] if value is None else [value]))
+    return block
+
+
+def _optional(op: Operation) -> SSAValue | None:
+    return op.results[0] if op.results else None
+
+
+def _attempt_if(w: Writer, op: IfOp) -> _Outcome:
+    """A branch that may leave the function: whether it has, and with which result."""
+    condition = w.value(op.condition)
+    then, orelse = (list(region.block.ops) for region in op.regions)
+    return _either(w, condition, lambda: _attempt(w, then), lambda: _attempt(w, orelse))
+
+
+def _either(w: Writer, condition: SSAValue, *builds: Callable[[], _Outcome]) -> _Outcome:
+    """One of two outcomes."""
+    location = w.location
+    regions: list[Region] = []
+    for build in builds:
+        block = Block()
+        with w.inside(block):
+            left, value = build()
+            w.end(scf.YieldOp, left, *([] if value is None else [value]))
+        regions.append(Region(block))
+    w.location = location
+    results = w.make(scf.IfOp, [condition], [BOOL, *_result_types(w)], regions=regions).results
+    return results[0], results[1] if len(results) == 2 else None
+
+
+def _attempt(w: Writer, ops: Sequence[Operation]) -> _Outcome:
+    """Statements that may leave the function: whether they have, and with which result."""
+    for n, op in enumerate(ops):
+        w.location = op.location
+        if isinstance(op, ReturnOp):
+            return w.constant(1, BOOL), _result(w, op)
+        rest = ops[n + 1 :]
+        if isinstance(op, AttrOp) and returns(op):
+            return _attempt(w, [*op.body.block.ops, *rest])
+        if isinstance(op, IfOp) and returns(op):
+            left, value = _attempt_if(w, op)
+            if not rest:
+                return left, value
+            return _either(w, left, lambda: (w.constant(1, BOOL), value), lambda: _attempt(w, rest))
+        w.statements([op])
+    return w.constant(0, BOOL), _any_result(w)
+
+
+def _any_result(w: Writer) -> SSAValue | None:
+    """What nobody looks at."""
+    types = _result_types(w)
+    if not types:
+        return None
+    if types[0] == POINTER:
+        return w.make(llvm.ZeroOp, [], types).res
+    return w.constant(0.0 if dtype_of(types[0]).is_float else 0, types[0])
+
+
+HANDLERS: Handlers = {
+    ForOp: _for,
+    WhileOp: _while,
+    IfOp: _if,
+    IfThenElseOp: _if_then_else,
+    AttrOp: _attr,
+    AssertOp: _assert,
+    EvaluateOp: _evaluate,
+    ReturnOp: _return,
+}

@@ -1,0 +1,112 @@
+"""Launches of blocks and threads: `gpu.launch`, and what is only inside of one."""
+
+from __future__ import annotations
+
+from xdsl.dialects import gpu
+from xdsl.dialects.builtin import UnitAttr, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ....analysis.threads.axes import BLOCK_AXES, THREAD_AXES
+from ....analysis.threads.shuffles import ALL_LANES, shuffle_of
+from ....core.diagnostics import unsupported
+from ....core.dtypes import dtype_of, wrap_int
+from ....core.xdsl_compat import ShuffleOp
+from ....dialects.attributes import OF_WARP
+from ....dialects.tir import CallIntrinOp, LaunchThreadOp
+from ....dialects.tir.tree import is_pure_expression
+from .casts import convert
+from .types import INDEX, lower_type
+from .writer import Handlers, Writer
+
+_AXES = (*BLOCK_AXES, *THREAD_AXES)
+_ARGUMENTS = 12
+"""The arguments of what is launched: the numbers of the block and the thread, and how many there are, by x, y, z."""
+
+
+def _launch(w: Writer, op: LaunchThreadOp) -> None:
+    axis = op.thread.data
+    if not w.module.launches:
+        raise unsupported(op, f"target llvm has no threads: {op.var_name.data} is the index of {axis}")
+    if axis not in _AXES:
+        raise unsupported(op, f"no axis {axis} of a grid (has: {', '.join(_AXES)})")
+    if w.launched is None:
+        _outermost(w, op)
+        return
+    if axis not in w.launched:
+        raise unsupported(op, f"{axis} is launched inside of another launch, whose threads are there already")
+    w.indices[op.variable] = w.launched[axis]
+    w.statements(op.body.block.ops)
+
+
+def _outermost(w: Writer, op: LaunchThreadOp) -> None:
+    nest = _nest(op)
+    extents: dict[str, SSAValue] = {}
+    for launch in nest:
+        extent = launch.mixed_extent
+        if isinstance(extent, SSAValue):
+            w.statements(_inside(extent, op, launch))
+        extents[launch.thread.data] = w.index(w.index_of(extent))
+    one = w.index(1)
+    sizes = [extents.get(axis, one) for axis in _AXES]
+    block = Block(arg_types=[INDEX] * _ARGUMENTS)
+    w.launched = dict(zip(_AXES, block.args, strict=False))
+    for launch in nest:
+        argument = w.launched[launch.thread.data]
+        argument.name_hint = launch.variable.name_hint
+    with w.inside(block), w.own_stack(block):
+        _launch(w, op)
+        w.end(gpu.TerminatorOp)
+    w.launched = None
+    w.insert(gpu.LaunchOp(Region(block), sizes[:3], sizes[3:]))
+
+
+def _inside(extent: SSAValue, op: LaunchThreadOp, launch: LaunchThreadOp) -> list[Operation]:
+    """The ops in a launch that an extent is computed of, in order. UnsupportedError if only the kernel can do that."""
+    owner = extent.owner
+    if not op.is_ancestor(owner):
+        return []
+    if not isinstance(owner, Operation) or not is_pure_expression(owner):
+        raise unsupported(launch, f"the kernel computes how many {launch.thread.data} there are")
+    needed = [each for operand in owner.operands for each in _inside(operand, op, launch)]
+    return list(dict.fromkeys([*needed, owner]))
+
+
+def _nest(op: LaunchThreadOp) -> list[LaunchThreadOp]:
+    """A launch and those inside of it, one for each axis."""
+    found = {op.thread.data: op}
+    for inner in op.walk():
+        if isinstance(inner, LaunchThreadOp):
+            known = found.setdefault(inner.thread.data, inner)
+            if known is not inner:
+                raise unsupported(inner, f"{inner.thread.data} is launched twice in one kernel (`tir-launch-threads`)")
+    return list(found.values())
+
+
+def barrier(w: Writer, *, of_warp: bool = False) -> bool:
+    """Let the threads of a block, or of a warp, wait for each other; False outside of a launch."""
+    if w.launched is None:
+        return False
+    op = gpu.BarrierOp()
+    if of_warp:
+        op.attributes[OF_WARP] = UnitAttr()
+    w.insert(op)
+    return True
+
+
+def shuffle(w: Writer, op: CallIntrinOp) -> None:
+    """Let the lanes of a warp exchange values."""
+    if w.launched is None:
+        raise unsupported(op, f"T.{op.intrinsic.data}: target llvm has no threads")
+    asked = shuffle_of(op)
+    lane = convert(w, w.value(asked.lane), dtype_of(asked.lane.type), dtype_of(i32))
+    made = w.insert(ShuffleOp(asked.mode, w.value(asked.value), lane, w.constant(asked.width, i32)))
+    w.bind(op.results[0], made.shuffled)
+
+
+def active_mask(w: Writer, op: CallIntrinOp) -> None:
+    """The lanes that are there: all of them."""
+    (result,) = op.results
+    w.bind(result, w.constant(wrap_int(ALL_LANES, dtype_of(result.type)), lower_type(result.type)))
+
+
+HANDLERS: Handlers = {LaunchThreadOp: _launch}

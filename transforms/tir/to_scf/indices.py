@@ -1,0 +1,170 @@
+"""Integer arithmetic on loop variables, sizes and parameters, done in `index` where it provably does not wrap.
+
+There the 64 bits of `index` give the same numbers, and what follows (addresses, bounds, comparisons) needs no casts,
+which would hide from LLVM that neighbouring iterations touch neighbouring elements. What comes from data, or may wrap,
+stays in the type the user wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from ....analysis.index import Analyzer, Lin
+from ....core.dtypes import dtype_of
+from ....dialects.tir import CastOp, FloormodOp, FuncOp, constant_value
+from .types import BOOL
+from .writer import Handlers, Index, Writer
+
+Handler: TypeAlias = Callable[[Writer, Any], None]
+
+
+def _is_index(w: Writer, value: SSAValue) -> bool:
+    """Whether a value is a known number, has an `index` already, or is a parameter."""
+    if not isinstance(value.type, IntegerType) or dtype_of(value.type).is_bool:
+        return False
+    if value in w.indices or isinstance(constant_value(value), int):
+        return True
+    return isinstance(value, BlockArgument) and isinstance(value.owner.parent_op(), FuncOp)
+
+
+def _are_indices(w: Writer, values: Sequence[SSAValue]) -> bool:
+    """Whether values can be computed with as `index`, and at least one is one already."""
+    return all(_is_index(w, v) for v in values) and any(v in w.indices for v in values)
+
+
+def _bind(w: Writer, op: Operation, index: Index) -> None:
+    result = op.results[0]
+    value = w.index(index)
+    if value.name_hint is None:
+        value.name_hint = result.name_hint
+    w.indices[result] = value
+
+
+def _sum(analyzer: Analyzer, a: Lin, b: Lin) -> Lin:
+    return a + b
+
+
+def _difference(analyzer: Analyzer, a: Lin, b: Lin) -> Lin:
+    return a - b
+
+
+def _product(analyzer: Analyzer, a: Lin, b: Lin) -> Lin:
+    return analyzer.mul(a, b)
+
+
+_EXACT: dict[type[Operation], Callable[[Analyzer, Lin, Lin], Lin]] = {
+    arith.AddiOp: _sum,
+    arith.SubiOp: _difference,
+    arith.MuliOp: _product,
+}
+
+
+def arithmetic(otherwise: Handler) -> Handler:
+    """Addition, subtraction, multiplication."""
+
+    def lower(w: Writer, op: Operation) -> None:
+        if not _are_indices(w, op.operands):
+            otherwise(w, op)
+            return
+        a, b = (w.analyzer.exact(o) for o in op.operands)
+        if not w.analyzer.fits(_EXACT[type(op)](w.analyzer, a, b), op.results[0].type):
+            otherwise(w, op)
+            return
+        left, right = (w.index_of(o) for o in op.operands)
+        if isinstance(op, arith.AddiOp):
+            _bind(w, op, w.add(left, right))
+        elif isinstance(op, arith.MuliOp):
+            _bind(w, op, w.mul(left, right))
+        else:
+            _bind(w, op, w.op(arith.SubiOp, w.index(left), w.index(right)))
+
+    return lower
+
+
+def division(plain: type[Operation], otherwise: Handler) -> Handler:
+    """A quotient or remainder of numbers without signs, by the op `plain`; with signs they are several."""
+
+    def lower(w: Writer, op: Operation) -> None:
+        lhs, rhs = op.operands
+        if not (w.is_at_least(lhs, 0) and w.is_at_least(rhs, 1)):
+            otherwise(w, op)
+        elif _are_indices(w, op.operands):
+            _bind(w, op, w.op(plain, w.index(w.index_of(lhs)), w.index(w.index_of(rhs))))
+        else:
+            w.bind(op.results[0], w.op(plain, w.value(lhs), w.value(rhs)))
+
+    return lower
+
+
+def extremum(signed: type[Operation], otherwise: Handler) -> Handler:
+    """The smaller or the larger of two numbers."""
+
+    def lower(w: Writer, op: Operation) -> None:
+        if _are_indices(w, op.operands):
+            _bind(w, op, w.op(signed, *(w.index(w.index_of(o)) for o in op.operands)))
+        else:
+            otherwise(w, op)
+
+    return lower
+
+
+def conversion(otherwise: Handler) -> Handler:
+    """To an integer type that holds the number."""
+
+    def lower(w: Writer, op: Operation) -> None:
+        (value,), result = op.operands, op.results[0]
+        fits = (
+            isinstance(result.type, IntegerType)
+            and not dtype_of(result.type).is_bool
+            and value in w.indices
+            and w.analyzer.fits(w.analyzer.exact(value), result.type)
+        )
+        if fits:
+            _bind(w, op, w.index_of(value))
+        else:
+            otherwise(w, op)
+
+    return lower
+
+
+def _comparison(otherwise: Handler) -> Handler:
+    """Of numbers as they are, signed or unsigned."""
+
+    def lower(w: Writer, op: Operation) -> None:
+        assert isinstance(op, arith.CmpiOp)
+        signs = _SIGNS[dtype_of(op.lhs.type).kind == "uint"]
+        if op.predicate.value.data not in signs or not _are_indices(w, op.operands):
+            otherwise(w, op)
+            return
+        operands = [w.index(w.index_of(o)) for o in op.operands]
+        w.bind(op.result, w.make(arith.CmpiOp, operands, [BOOL], op.properties).result)
+
+    return lower
+
+
+_SIGNS = (range(6), (0, 1, *range(6, 10)))
+"""The predicates that compare numbers of a signed and of an unsigned type as what they are."""
+
+
+def handlers(copy: Handler, floordiv: Handler, floormod: Handler, cast: Handler) -> Handlers:
+    """How integer arithmetic is lowered, given how it is where it is not index arithmetic."""
+    return {
+        **{op: arithmetic(copy) for op in _EXACT},
+        arith.FloorDivSIOp: division(arith.DivUIOp, floordiv),
+        arith.DivSIOp: division(arith.DivUIOp, copy),
+        arith.DivUIOp: division(arith.DivUIOp, copy),
+        FloormodOp: division(arith.RemUIOp, floormod),
+        arith.RemSIOp: division(arith.RemUIOp, copy),
+        arith.RemUIOp: division(arith.RemUIOp, copy),
+        arith.MinSIOp: extremum(arith.MinSIOp, copy),
+        arith.MinUIOp: extremum(arith.MinSIOp, copy),
+        arith.MaxSIOp: extremum(arith.MaxSIOp, copy),
+        arith.MaxUIOp: extremum(arith.MaxSIOp, copy),
+        arith.CmpiOp: _comparison(copy),
+        CastOp: conversion(cast),
+    }

@@ -1,0 +1,366 @@
+"""Buffers, allocations and pointers as memrefs; loads and stores of elements and of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, llvm, memref, scf, vector
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseIntOrFPElementsAttr,
+    IntAttr,
+    IntegerAttr,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+    UnrealizedConversionCastOp,
+    VectorType,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from ....core.diagnostics import unsupported
+from ....core.dtypes import byte_size, dtype_of
+from ....dialects.tir import (
+    AccessPtrOp,
+    AddressOfOp,
+    AllocateConstOp,
+    AllocateOp,
+    AllocBufferOp,
+    BufferDataOp,
+    BufferOp,
+    DeclBufferOp,
+    HandleType,
+    LoadOp,
+    RampOp,
+    StoreOp,
+    constant_value,
+    memory_space,
+)
+from .casts import lane
+from .expressions import select
+from .types import I64, POINTER, lower_type
+from .writer import Handlers, Index, Pointer, Writer
+
+ALIGNMENT = 64
+"""Bytes: how the LLVM emitter aligns all memory. More must be written down."""
+
+
+# Layouts
+
+
+def _strides(w: Writer, shape: Sequence[Index], strides: Sequence[Index] | None) -> list[Index]:
+    """The strides in elements; those of a compact row-major array when there are none."""
+    if strides is not None:
+        return list(strides)
+    result: list[Index] = [1]
+    for extent in reversed(shape[1:]):
+        result.insert(0, w.mul(result[0], extent))
+    return result[: len(shape)]
+
+
+def _layout(w: Writer, buffer: SSAValue) -> tuple[list[Index], list[Index], Index]:
+    """(shape, strides, offset) of a buffer, from what declares it."""
+    if isinstance(op := buffer.owner, BufferOp):
+        shape = [w.index_of(d) for d in op.mixed_shape]
+        strides = None if op.mixed_strides is None else [w.index_of(s) for s in op.mixed_strides]
+        return shape, _strides(w, shape, strides), w.index_of(op.mixed_offset)
+    type = buffer.type
+    assert isinstance(type, MemRefType)
+    shape: list[Index] = list(type.get_shape())
+    if isinstance(layout := type.layout, StridedLayoutAttr):
+        known = [int(s.data) for s in layout.strides.data if not isinstance(s, NoneAttr)]
+        offset = 0 if isinstance(layout.offset, NoneAttr) else layout.offset.data
+        return shape, list(known), offset
+    return shape, _strides(w, shape, None), 0
+
+
+def view(
+    w: Writer,
+    pointer: Pointer,
+    type: MemRefType[Attribute],
+    shape: Sequence[Index],
+    strides: Sequence[Index] | None = None,
+    offset: Index = 0,
+) -> tuple[SSAValue, Pointer]:
+    """The memory behind a pointer as a memref with the elements and the space of `type`, and the same pointer counted
+    in these elements."""
+    element, space = type.element_type, type.memory_space
+    base = pointer.base.type
+    if not isinstance(base, MemRefType) or base.element_type != element or base.memory_space != space:
+        unsized = MemRefType(element, [DYNAMIC_INDEX], NoneAttr(), space)
+        pointer = Pointer(w.op(UnrealizedConversionCastOp, w.pointer_value(pointer), type=unsized))
+    offset = w.add(pointer.offset, offset)
+    identity = strides is None and offset == 0
+    steps = _strides(w, shape, strides)
+    result = MemRefType(element, _statics(shape), NoneAttr() if identity else _strided(steps, offset), space)
+    if identity and _is_all_of(pointer.base, result, shape):
+        return pointer.base, pointer
+    cast = memref.ReinterpretCastOp.from_dynamic(pointer.base, [offset], shape, steps, result)
+    return w.insert(cast).result, pointer
+
+
+def _is_all_of(buffer: SSAValue, type: MemRefType[Attribute], shape: Sequence[Index]) -> bool:
+    """Whether `buffer` is already the compact array of that shape."""
+    if buffer.type != type:
+        return False
+    sizes = [n for n in shape if not isinstance(n, int)]
+    return not sizes or (isinstance(buffer.owner, memref.AllocOp) and sizes == list(buffer.owner.dynamic_sizes))
+
+
+def _statics(numbers: Sequence[Index]) -> list[int]:
+    return [n if isinstance(n, int) else DYNAMIC_INDEX for n in numbers]
+
+
+def _strided(strides: Sequence[Index], offset: Index) -> StridedLayoutAttr:
+    return StridedLayoutAttr(
+        [s if isinstance(s, int) else None for s in strides], offset if isinstance(offset, int) else None
+    )
+
+
+# Declarations and allocations
+
+
+def allocate(w: Writer, type: MemRefType[Attribute], sizes: Sequence[Index], alignment: int, stack: bool) -> SSAValue:
+    """Memory for a memref of identity layout until the end of the region being written, on the stack or the heap."""
+    dynamic = [n for n in sizes if not isinstance(n, int)]
+    if w.launched is not None:
+        if dynamic:
+            raise unsupported(w.function, f"a kernel allocates memory of a size that is not known: {type}")
+        stack = True
+    properties = {"alignment": IntegerAttr(alignment, i64)} if alignment > ALIGNMENT else {}
+    if stack and not dynamic:
+        op = memref.AllocaOp.build(operands=[[], []], result_types=[type], properties=properties)
+        return w.on_stack(op).memref
+    op = w.insert(memref.AllocOp.build(operands=[dynamic, []], result_types=[type], properties=properties))
+    w.free_at_end(op.memref)
+    return op.memref
+
+
+def _alloc_buffer(w: Writer, op: AllocBufferOp) -> None:
+    type = lower_type(op.type)
+    assert isinstance(type, MemRefType)
+    stack = op.memory is not None and op.memory.data == "stack"
+    alignment = _alignment(op)
+    shape = [w.index_of(d) for d in op.mixed_shape]
+    if isinstance(type.layout, NoneAttr):
+        w.bind(op.buffer, allocate(w, type, shape, alignment, stack))
+        return
+    _, strides, offset = _layout(w, op.buffer)
+    size = _extent(w, shape, strides, offset)
+    flat = MemRefType(type.element_type, _statics([size]), NoneAttr(), type.memory_space)
+    base = allocate(w, flat, [size], alignment, stack)
+    w.bind(op.buffer, view(w, Pointer(base), type, shape, strides, offset)[0])
+
+
+def _alignment(op: BufferOp) -> int:
+    """The alignment asked for, if it is a power of two (TVM writes -1 for none)."""
+    number = 1 if op.alignment is None else op.alignment.value.data
+    return number if number > 0 and number & (number - 1) == 0 else 1
+
+
+def _extent(w: Writer, shape: Sequence[Index], strides: Sequence[Index], offset: Index) -> Index:
+    """How many elements a strided buffer spans, its offset included (for an empty one too many, never too few)."""
+    total = w.add(offset, 1)
+    for extent, stride in zip(shape, strides, strict=True):
+        total = w.add(total, w.mul(w.add(extent, -1), stride))
+    if isinstance(total, int):
+        return max(total, 0)
+    return w.op(arith.MaxSIOp, total, w.index(0))
+
+
+def _allocate(w: Writer, op: AllocateOp) -> None:
+    element, space = lower_type(op.pointer.type.element), memory_space(op.pointer.type.scope.data)
+    sizes = [w.index_of(e) for e in op.mixed_extents]
+    if op.condition is not None and constant_value(op.condition) != 1:
+        first = sizes[0] if sizes else 1
+        sizes[:1] = [select(w, w.value(op.condition), w.index(first), w.index(0))]
+    stack = op.memory is not None and op.memory.data == "stack"
+    type = MemRefType(element, _statics(sizes), NoneAttr(), space)
+    w.pointers[op.pointer] = Pointer(allocate(w, type, sizes, ALIGNMENT, stack))
+
+
+def _allocate_const(w: Writer, op: AllocateConstOp) -> None:
+    value = op.value
+    tensor = value.type
+    type = lower_type(tensor.element_type)
+    shape = tensor.get_shape()
+    buffer = MemRefType(type, shape, NoneAttr(), memory_space(op.pointer.type.scope.data))
+    signless = DenseIntOrFPElementsAttr(TensorType(type, shape), value.data)  # pyright: ignore[reportArgumentType]
+    name = w.module.fresh_symbol(f"{w.function.sym_name.data}_{op.var_name.data}")
+    w.pointers[op.pointer] = Pointer(constant_memory(w, name, buffer, signless))
+
+
+def constant_memory(w: Writer, name: str, type: MemRefType[Attribute], value: DenseIntOrFPElementsAttr) -> SSAValue:
+    """A global constant array and the memref of it."""
+    w.module.add_global(memref.GlobalOp.get(StringAttr(name), type, value, StringAttr("private"), UnitAttr()))
+    return w.make(memref.GetGlobalOp, [], [type], {"name": SymbolRefAttr(name)}).memref
+
+
+def _decl_buffer(w: Writer, op: DeclBufferOp) -> None:
+    type = lower_type(op.type)
+    assert isinstance(type, MemRefType)
+    shape = [w.index_of(d) for d in op.mixed_shape]
+    strides = None if op.mixed_strides is None else [w.index_of(s) for s in op.mixed_strides]
+    buffer, w.data[op.buffer] = view(w, w.pointer(op.data), type, shape, strides, w.index_of(op.mixed_offset))
+    w.bind(op.buffer, buffer)
+
+
+# Pointers
+
+
+def data_pointer(w: Writer, buffer: SSAValue) -> Pointer:
+    """The data pointer of a buffer; the offset that the buffer declares is counted from there."""
+    return w.data.get(buffer) or Pointer(w.memref(buffer))
+
+
+def element_pointer(w: Writer, buffer: SSAValue, indices: Sequence[Index]) -> Pointer:
+    """The pointer to an element of a buffer."""
+    _, strides, offset = _layout(w, buffer)
+    for index, stride in zip(indices, strides, strict=True):
+        offset = w.add(offset, w.mul(index, stride))
+    start = data_pointer(w, buffer)
+    return Pointer(start.base, w.add(start.offset, offset))
+
+
+def _buffer_data(w: Writer, op: BufferDataOp) -> None:
+    w.pointers[op.pointer] = data_pointer(w, op.buffer)
+
+
+def _address_of(w: Writer, op: AddressOfOp) -> None:
+    w.pointers[op.pointer] = element_pointer(w, op.buffer, [w.index_of(i) for i in op.indices])
+
+
+def _access_ptr(w: Writer, op: AccessPtrOp) -> None:
+    """The offset counts elements of the result's type, of the base's where the result has none."""
+    base, offset = w.pointer(op.data), w.index_of(op.offset)
+    data = op.data.type
+    assert isinstance(data, HandleType)
+    types = [t for t in (op.pointer.type.element, data.element) if not isinstance(t, NoneAttr)]
+    size = byte_size(types[0]) if types else 1
+    type = base.base.type
+    if isinstance(type, MemRefType) and byte_size(type.element_type) == size:
+        w.pointers[op.pointer] = Pointer(base.base, w.add(base.offset, offset))
+        return
+    address = w.op(llvm.PtrToIntOp, w.pointer_value(base), type=I64)
+    distance = w.op(arith.IndexCastOp, w.index(w.mul(offset, size)), type=I64)
+    w.pointers[op.pointer] = Pointer(w.op(llvm.IntToPtrOp, w.op(arith.AddiOp, address, distance), type=POINTER))
+
+
+# Elements
+
+
+def _load(w: Writer, op: LoadOp) -> None:
+    buffer = w.memref(op.buffer)
+    type = lower_type(op.result.type)
+    if isinstance(type, VectorType):
+        w.bind(op.result, _load_vector(w, op, buffer, type))
+        return
+    indices = [w.index(w.index_of(i)) for i in op.indices]
+    w.bind(op.result, w.make(memref.LoadOp, [buffer, *indices], [type], {}).res)
+
+
+def _store(w: Writer, op: StoreOp) -> None:
+    value, buffer = w.value(op.value), w.memref(op.buffer)
+    if isinstance(value.type, VectorType):
+        _store_vector(w, op, value, buffer)
+        return
+    indices = [w.index(w.index_of(i)) for i in op.indices]
+    w.make(memref.StoreOp, [value, buffer, *indices], [], {})
+
+
+def _contiguous(w: Writer, buffer: SSAValue, last: SSAValue) -> SSAValue | None:
+    """Where the lanes of a vector access start, if they are neighbours in memory."""
+    if not isinstance(ramp := last.owner, RampOp) or constant_value(ramp.stride) != 1:
+        return None
+    type = buffer.type
+    assert isinstance(type, MemRefType)
+    if isinstance(layout := type.layout, StridedLayoutAttr) and layout.strides.data[-1] != IntAttr(1):
+        return None
+    return ramp.base
+
+
+def _lane_indices(w: Writer, last: SSAValue) -> list[Index]:
+    """The last index of each lane of a vector access."""
+    assert isinstance(last.type, VectorType)
+    count, element = last.type.get_shape()[0], last.type.element_type
+    ramp = last.owner
+    if isinstance(ramp, RampOp):
+        base, stride = w.index_of(ramp.base), w.index_of(ramp.stride)
+        return [w.add(base, w.mul(stride, n)) for n in range(count)]
+    vector_value = w.value(last)
+    return [w.to_index(lane(w, vector_value, n), element) for n in range(count)]
+
+
+def _load_vector(w: Writer, op: LoadOp, buffer: SSAValue, type: VectorType[Attribute]) -> SSAValue:
+    *outer, last = op.indices
+    indices = [w.index(w.index_of(i)) for i in outer]
+    start = _contiguous(w, buffer, last)
+    zero = 0.0 if dtype_of(type).is_float else 0
+    if start is not None:
+        indices.append(w.index(w.index_of(start)))
+        if op.predicate is None:
+            return w.make(vector.LoadOp, [buffer, *indices], [type], {}).result
+        mask, rest = w.value(op.predicate), w.constant(zero, type)
+        return w.insert(vector.MaskedLoadOp(buffer, indices, mask, rest)).result
+    result = w.constant(zero, type)
+    for n, index in enumerate(_lane_indices(w, last)):
+        value = _guarded(w, op.predicate, n, type.element_type, lambda i=index: w.make(
+            memref.LoadOp, [buffer, *indices, w.index(i)], [type.element_type], {}).res)  # fmt: skip
+        result = w.insert(vector.InsertOp(value, result, [n])).result
+    return result
+
+
+def _guarded(w: Writer, predicate: SSAValue | None, n: int, type: Attribute, load: Callable[[], SSAValue]) -> SSAValue:
+    """`load` where lane `n` of the predicate is true, else 0."""
+    if predicate is None:
+        return load()
+    blocks: list[Block] = []
+    condition = lane(w, w.value(predicate), n)
+    for build in (load, lambda: w.constant(0.0 if dtype_of(type).is_float else 0, type)):
+        blocks.append(Block())
+        with w.inside(blocks[-1]):
+            w.end(scf.YieldOp, build())
+    return w.make(scf.IfOp, [condition], [type], regions=[Region(b) for b in blocks]).results[0]
+
+
+def _store_vector(w: Writer, op: StoreOp, value: SSAValue, buffer: SSAValue) -> None:
+    *outer, last = op.indices
+    indices = [w.index(w.index_of(i)) for i in outer]
+    start = _contiguous(w, buffer, last)
+    if start is not None:
+        indices.append(w.index(w.index_of(start)))
+        if op.predicate is None:
+            w.make(vector.StoreOp, [value, buffer, *indices], [], {})
+        else:
+            w.insert(vector.MaskedStoreOp(buffer, indices, w.value(op.predicate), value))
+        return
+    for n, index in enumerate(_lane_indices(w, last)):
+        element = lane(w, value, n)
+        operands = [element, buffer, *indices, w.index(index)]
+        if op.predicate is None:
+            w.make(memref.StoreOp, operands, [], {})
+            continue
+        block = Block()
+        condition = lane(w, w.value(op.predicate), n)
+        with w.inside(block):
+            w.make(memref.StoreOp, operands, [], {})
+            w.end(scf.YieldOp)
+        w.make(scf.IfOp, [condition], regions=[Region(block), Region()])
+
+
+HANDLERS: Handlers = {
+    AllocBufferOp: _alloc_buffer,
+    AllocateOp: _allocate,
+    AllocateConstOp: _allocate_const,
+    DeclBufferOp: _decl_buffer,
+    BufferDataOp: _buffer_data,
+    AddressOfOp: _address_of,
+    AccessPtrOp: _access_ptr,
+    LoadOp: _load,
+    StoreOp: _store,
+}

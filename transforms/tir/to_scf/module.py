@@ -1,0 +1,191 @@
+"""`ModuleLowering`: what the functions of a module share while they are lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ....core.diagnostics import unsupported, where
+from ....core.errors import UnsupportedError
+from ....dialects.attributes import (
+    DTYPE,
+    HOST,
+    KERNEL,
+    NAME,
+    NOALIAS,
+    NOINLINE,
+    ON_DEVICE,
+    PACKED,
+    TIR_NOALIAS,
+    is_true,
+)
+from ....dialects.tir import FuncOp
+from . import calls, casts, control, expressions, grids, memory, prologue
+from .types import dtype_name, lower_type
+from .writer import Handlers, Writer
+
+
+class ModuleLowering:
+    """Lowers the `tir` functions of a module; `declarations` are what they need besides themselves.
+
+    launches: whether there is a grid of threads to launch.
+    """
+
+    handlers: Handlers = {
+        **expressions.HANDLERS,
+        **casts.HANDLERS,
+        **memory.HANDLERS,
+        **control.HANDLERS,
+        **grids.HANDLERS,
+        **calls.HANDLERS,
+        **prologue.HANDLERS,
+    }
+    late: Mapping[type[Operation], Callable[..., SSAValue]] = expressions.LATE
+
+    def __init__(self, module: ModuleOp, *, launches: bool = False):
+        self.launches = launches
+        self.declarations: list[Operation] = []
+        self._symbols = {
+            name.data for op in module.body.block.ops if isinstance(name := op.properties.get("sym_name"), StringAttr)
+        }
+        self._external: dict[str, tuple[tuple[Attribute, ...], tuple[Attribute, ...]]] = {}
+        self._packed: dict[tuple[object, ...], str] = {}
+        for op in module.body.block.ops:
+            if isinstance(op, func.FuncOp) and op.is_declaration and PACKED not in op.attributes:
+                type = op.function_type
+                self._external[op.sym_name.data] = tuple(type.inputs), tuple(type.outputs)
+        functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+        self.signatures = {f.sym_name.data: _signature(f) for f in functions}
+
+    # Symbols of the module
+
+    def fresh_symbol(self, name: str) -> str:
+        """A symbol that nothing in the module has yet."""
+        result, n = name, 0
+        while result in self._symbols:
+            n += 1
+            result = f"{name}_{n}"
+        self._symbols.add(result)
+        return result
+
+    def add_global(self, op: memref.GlobalOp) -> None:
+        self.declarations.append(op)
+
+    def _declare(
+        self,
+        name: str,
+        inputs: Sequence[Attribute],
+        outputs: Sequence[Attribute],
+        attributes: Mapping[str, Attribute] | None = None,
+        arg_attrs: ArrayAttr[DictionaryAttr] | None = None,
+        res_attrs: ArrayAttr[DictionaryAttr] | None = None,
+    ) -> None:
+        op = func.FuncOp(name, (inputs, outputs), Region(), visibility="private", arg_attrs=arg_attrs,
+                         res_attrs=res_attrs)  # fmt: skip
+        op.attributes.update(attributes or {})
+        self.declarations.append(op)
+
+    def external(
+        self,
+        w: Writer,
+        name: str,
+        inputs: Sequence[Attribute],
+        outputs: Sequence[Attribute],
+        op: Operation | None = None,
+    ) -> str:
+        """Declare the C function `name`, once."""
+        signature = (tuple(inputs), tuple(outputs))
+        if name not in self._external:
+            if name in self._symbols:
+                raise UnsupportedError(f"{name} is a C function and a function of the module")
+            self._symbols.add(name)
+            self._external[name] = signature
+            self._declare(name, inputs, outputs)
+        elif self._external[name] != signature:
+            raise unsupported(op or w.function, f"C function {name} is called with different types")
+        return name
+
+    def packed(
+        self,
+        name: str,
+        inputs: Sequence[Attribute],
+        dtypes: Sequence[str],
+        outputs: Sequence[Attribute],
+        results: Sequence[str],
+    ) -> str:
+        """Declare the registered Python function `name` with these types, once; its symbol."""
+        key = (name, *inputs, *dtypes, *outputs, *results)
+        if key not in self._packed:
+            self._packed[key] = symbol = self.fresh_symbol(name)
+            self._declare(
+                symbol, inputs, outputs, {PACKED: StringAttr(name)}, _attributes(dtypes), _attributes(results)
+            )
+        return self._packed[key]
+
+    def call_named(self, w: Writer, name: str, args: Sequence[SSAValue], types: Sequence[Attribute]) -> list[SSAValue]:
+        return list(w.make(func.CallOp, args, types, {"callee": SymbolRefAttr(name)}).results)
+
+    # Functions
+
+    def function(self, op: FuncOp) -> func.FuncOp:
+        """The upstream function that `op` becomes."""
+        inputs = self.signatures[op.sym_name.data]
+        outputs = [] if op.result_type is None else [lower_type(op.result_type)]
+        entry = Block(arg_types=inputs)
+        w = Writer(self, op, entry)
+        with w.inside(entry):
+            prologue.bind_parameters(w)
+            result = control.finish(w, list(op.body.block.ops))
+            w.location = op.location
+            w.end(func.ReturnOp, *([] if result is None else [result]))
+        new = func.FuncOp(
+            op.sym_name.data,
+            (inputs, outputs),
+            Region(entry),
+            visibility="private" if op.private is not None else None,
+            arg_attrs=_parameter_attributes(op),
+            res_attrs=None if op.result_type is None else _attributes([dtype_name(op.result_type)]),
+        )
+        if is_true(op.attr(TIR_NOALIAS)):
+            new.attributes[NOALIAS] = UnitAttr()
+        if is_true(op.attr(KERNEL)):
+            new.attributes[NOINLINE] = UnitAttr()
+        if is_true(op.attr(HOST)):
+            new.attributes[ON_DEVICE] = UnitAttr()
+        new.location = op.location
+        return new
+
+
+def _signature(function: FuncOp) -> list[Attribute]:
+    """The types of the parameters: a matched handle is the memref it is looked at as."""
+    found = prologue.matches(function)
+    types = [found[a].buffer.type if a in found else a.type for a in function.body.block.args]
+    try:
+        return [lower_type(t) for t in types]
+    except ValueError as error:
+        raise UnsupportedError(f"{where(function)}function {function.sym_name.data}: {error}") from error
+
+
+def _attributes(dtypes: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
+    return ArrayAttr([DictionaryAttr({DTYPE: StringAttr(d)}) for d in dtypes])
+
+
+def _parameter_attributes(function: FuncOp) -> ArrayAttr[DictionaryAttr]:
+    found = prologue.matches(function)
+
+    def describe(name: str, arg: SSAValue) -> DictionaryAttr:
+        if arg in found:  # the buffer is what the user sees of a handle
+            name, arg = found[arg].buffer_name.data, found[arg].buffer
+        return DictionaryAttr({NAME: StringAttr(name), DTYPE: StringAttr(dtype_name(arg.type))})
+
+    return ArrayAttr([describe(name, arg) for name, arg in function.params])

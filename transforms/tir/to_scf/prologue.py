@@ -1,0 +1,131 @@
+"""Parameters, and what a function checks of its arguments before it does anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import SSAValue
+
+from ....core.diagnostics import unsupported
+from ....dialects.tir import FuncOp, MatchBufferOp, Mixed, SymbolOp, constant_value, element_limit
+from ....dialects.tir.describe import describe
+from .casts import compare
+from .control import check
+from .types import I64, INDEX, dtype_name
+from .writer import Handlers, Index, Pointer, Writer
+
+
+def matches(function: FuncOp) -> dict[SSAValue, MatchBufferOp]:
+    """The tir.match_buffer of each handle parameter that has one, in parameter order."""
+    found: dict[SSAValue, MatchBufferOp] = {}
+    for op in function.body.walk():
+        if isinstance(op, MatchBufferOp) and found.setdefault(op.source, op) is not op:
+            raise unsupported(op, "a parameter can be matched by one buffer only")
+    return {arg: found[arg] for arg in function.body.block.args if arg in found}
+
+
+def bind_parameters(w: Writer) -> None:
+    """The arguments as values, and the symbols of their shapes: each is bound where it first stands alone."""
+    found = matches(w.function)
+    for old, new in zip(w.function.body.block.args, w.entry.args, strict=True):
+        new.name_hint = old.name_hint
+        if old in found:
+            w.bind(found[old].buffer, new)
+            new.name_hint = found[old].buffer.name_hint
+        else:
+            w.bind(old, new)
+    for old, op in found.items():
+        w.location = op.location
+        _bind_symbols(w, op)
+        _check_elements(w, op)
+        w.pointers[old] = Pointer(w.memref(op.buffer))
+    for op in w.function.body.walk():
+        if isinstance(op, SymbolOp) and op.result not in w.indices and op.result.uses:
+            raise unsupported(op, f"symbol {op.var_name.data} is not the extent, stride or offset of any parameter")
+
+
+def _declared(op: MatchBufferOp) -> Iterator[tuple[str, Mixed]]:
+    """What a buffer says of its shape, strides and offset, and what each is called."""
+    for n, extent in enumerate(op.mixed_shape):
+        yield f"shape[{n}]", extent
+    for n, stride in enumerate(op.mixed_strides or ()):
+        yield f"strides[{n}]", stride
+    yield "offset", op.mixed_offset
+
+
+def _actual(w: Writer, op: MatchBufferOp, what: str) -> SSAValue:
+    """What the argument has at run time."""
+    buffer = w.memref(op.buffer)
+    type = buffer.type
+    assert isinstance(type, MemRefType)
+    number = int(what[what.index("[") + 1 : -1]) if "[" in what else 0
+    found = w.remembered((buffer, what))
+    if found is not None:
+        return found
+    if what.startswith("shape"):
+        return w.remember((buffer, what), w.make(memref.DimOp, [buffer, w.index(number)], [INDEX], {}).result)
+    rank = type.get_num_dims()
+    base = MemRefType(type.element_type, [], memory_space=type.memory_space)
+    data = w.make(memref.ExtractStridedMetaDataOp, [buffer], [base, *[INDEX] * (1 + 2 * rank)], {})
+    w.remember((buffer, "offset"), data.results[1])
+    for n in range(rank):
+        w.remember((buffer, f"strides[{n}]"), data.results[2 + rank + n])
+    found = w.remembered((buffer, what))
+    assert found is not None
+    return found
+
+
+def _bind_symbols(w: Writer, op: MatchBufferOp) -> None:
+    for what, value in _declared(op):
+        if isinstance(value, SSAValue) and isinstance(value.owner, SymbolOp) and value not in w.indices:
+            actual = _actual(w, op, what)
+            actual.name_hint = value.name_hint
+            w.indices[value] = actual
+            _check_fits(w, op, what, value, actual)
+
+
+def _check_fits(w: Writer, op: MatchBufferOp, what: str, symbol: SSAValue, actual: SSAValue) -> None:
+    """A size that its symbol's type cannot hold must not be cut off silently."""
+    if symbol.type == I64:
+        return
+    back = w.to_index(w.value(symbol), symbol.type)
+    message = f"{op.buffer_name.data}: {what} does not fit {dtype_name(symbol.type)}"
+    check(w, compare(w, "eq", back, actual), message, argument=True)
+
+
+def _check_elements(w: Writer, op: MatchBufferOp) -> None:
+    """Index arithmetic on symbolic extents must not wrap: an argument must not have too many elements."""
+    limit = element_limit(op)
+    if limit is None:
+        return
+    known = prod(max(extent, 1) for extent in op.mixed_shape if isinstance(extent, int))
+    most, total = w.index((limit - 1) // known), None if known == 1 else w.index(known)
+    dynamic = [n for n, extent in enumerate(op.mixed_shape) if not isinstance(extent, int)]
+    for n in dynamic:
+        actual = _actual(w, op, f"shape[{n}]")
+        message = f"{op.buffer_name.data}: expected fewer than {limit} elements"
+        check(w, compare(w, "sle", actual, most), message, argument=True)
+        if n != dynamic[-1]:
+            factor = w.op(arith.MaxSIOp, actual, w.index(1))
+            total = factor if total is None else w.op(arith.MuliOp, factor, total)
+            most = w.op(arith.DivSIOp, w.index(limit - 1), total)
+
+
+def _match_buffer(w: Writer, op: MatchBufferOp) -> None:
+    """Check what the shape, strides and offset are computed from against the argument."""
+    for what, value in _declared(op):
+        if not isinstance(value, SSAValue):
+            continue  # in the type: checked before the call
+        expected: Index = w.index_of(value)
+        actual = _actual(w, op, what)
+        if expected is actual:
+            continue
+        text = str(constant_value(value)) if isinstance(expected, int) else describe(value)
+        condition = compare(w, "eq", actual, w.index(expected))
+        check(w, condition, f"{op.buffer_name.data}: {what} must be {text}", argument=True)
+
+
+HANDLERS: Handlers = {MatchBufferOp: _match_buffer}

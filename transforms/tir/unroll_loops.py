@@ -1,0 +1,90 @@
+"""`tir-unroll-loops`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Block, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.threads.axes import team_of, thread_axes_of
+from ...analysis.threads.memories import is_local, memory_of
+from ...core.dtypes import DType, dtype_of
+from ...dialects.tir import ForOp, TirBuilder
+from ...dialects.tir.tree import operands_from_outside
+
+
+@dataclass(frozen=True)
+class TirUnrollLoopsPass(ModulePass):
+    """Write the body of each `unrolled` loop once for every iteration.
+
+    A loop stays, and runs its iterations in order, where the number of iterations is not known or more than
+    `max-extent`, or where the copies would be more than `max-ops` operations. So does one around a loop over threads
+    which have memory of their own only because all that uses it is there. Inner loops are unrolled first.
+
+    Before
+        tir.for unrolled "k" %k : i32 in [0 +: 2] {
+          tir.store %x, %A[%k] : memref<2xf32>
+        }
+
+    After
+        %0 = arith.constant 0 : i32
+        tir.store %x, %A[%0] : memref<2xf32>
+        %1 = arith.constant 1 : i32
+        tir.store %x, %A[%1] : memref<2xf32>
+
+    Must hold before: no tir.block, whose name would no longer be the only one (`tir-resolve-blocks`).
+
+    Gone after: unrolled loops within the limits.
+    """
+
+    name = "tir-unroll-loops"
+
+    max_extent: int = 256
+    max_ops: int = 8192
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for loop in reversed(list(op.walk())):  # inner ones first
+            if isinstance(loop, ForOp) and loop.kind.data == "unrolled":
+                self._unroll(loop)
+
+    def _unroll(self, loop: ForOp) -> None:
+        low, extent, step = loop.mixed_bounds
+        if not isinstance(extent, int) or not isinstance(step, int):
+            return
+        offsets = range(0, max(extent, 0), step)
+        if len(offsets) > self.max_extent or len(offsets) * sum(1 for _ in loop.body.walk()) > self.max_ops:
+            return
+        if len(offsets) > 1 and _holds_memory_of_threads(loop):
+            return
+        builder = TirBuilder(InsertPoint.before(loop), loop.location)
+        dtype = dtype_of(loop.variable.type)
+        for offset in offsets:
+            _copy_body(loop, _value(builder, low, offset, dtype))
+        loop.detach()
+        loop.erase()
+
+
+def _holds_memory_of_threads(loop: ForOp) -> bool:
+    """Whether threads inside share some memory once there are several loops over them."""
+    used = {memory_of(value) for value in operands_from_outside(loop) if isinstance(value.type, MemRefType)}
+    memories = [memory for memory in used if memory is not None and not is_local(memory)]
+    return team_of(loop) is None and any(thread_axes_of(memory) for memory in memories)
+
+
+def _value(builder: TirBuilder, low: int | SSAValue, offset: int, dtype: DType) -> SSAValue:
+    """The loop variable of an iteration."""
+    if isinstance(low, int):
+        return builder.const(low + offset, dtype)
+    return low if offset == 0 else builder.binary("add", low, builder.const(offset, dtype))
+
+
+def _copy_body(loop: ForOp, variable: SSAValue) -> None:
+    source, target = loop.body.block, loop.parent_block()
+    assert isinstance(target, Block)
+    values: dict[SSAValue, SSAValue] = {loop.variable: variable}
+    for inner in source.ops:
+        target.insert_op_before(inner.clone(values), loop)

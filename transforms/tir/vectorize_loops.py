@@ -1,0 +1,368 @@
+"""`tir-vectorize-loops`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.lanes import Lanes, NotLanes, free_values
+from ...analysis.private import private_uses
+from ...core.dtypes import dtype_of
+from ...dialects.tir import (
+    AssertOp,
+    AttrOp,
+    DeclBufferOp,
+    EvaluateOp,
+    ForOp,
+    HandleType,
+    IfOp,
+    LetOp,
+    Mixed,
+    ReturnOp,
+    StoreOp,
+    TirBuilder,
+)
+from ...dialects.tir.tree import has_effect, is_expression, is_pure_expression, treeify
+
+
+@dataclass(frozen=True)
+class TirVectorizeLoopsPass(ModulePass):
+    """Run all iterations of each `vectorized` loop at once, as lanes of vectors.
+
+    The loop variable becomes a ramp, and what depends on it a vector. Loads and stores take vectors as last indices; a
+    branch or a lazy choice on lanes becomes predicates of the accesses in it. Inner loops that all lanes run alike stay
+    around the vectors. What cannot be lanes becomes a serial loop, which holds only the statements concerned:
+
+    - accesses with the variable in another than the last index, and stores of all lanes to one element;
+    - calls, assertions, `while`, threads, inner loops with bounds of their own for each lane;
+    - operators on vectors that depend on the variable;
+    - branches and lazy choices on lanes with anything of that in them, or with what must not be computed for lanes that
+      are off: divisions and shifts by what is not known;
+    - memory that each iteration has for itself, unless each keeps to its own elements of it.
+
+    The whole loop becomes serial where the number of iterations is not known or more than `max-lanes`, or where it
+    holds a `return`. Inner loops come first.
+
+    Before
+        tir.for vectorized "i" %i : i32 in [0 +: 8] {
+          %a = tir.load %A[%i] : memref<8xf32>
+          %b = arith.addf %a, %x : f32
+          tir.store %b, %B[%i] : memref<8xf32>
+        }
+
+    After
+        %zero = arith.constant 0 : i32
+        %one = arith.constant 1 : i32
+        %r = tir.ramp %zero, %one : vector<8xi32>
+        %a = tir.load %A[%r] : memref<8xf32>
+        %xs = vector.broadcast %x : f32 to vector<8xf32>
+        %b = arith.addf %a, %xs : vector<8xf32>
+        ...
+        tir.store %b, %B[%r2] : memref<8xf32>
+
+    Must hold before: no tir.block, whose axes and regions speak of one iteration (`tir-resolve-blocks`).
+
+    Gone after: vectorized loops.
+    """
+
+    name = "tir-vectorize-loops"
+
+    max_lanes: int = 256
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for loop in reversed(list(op.walk())):  # inner ones first
+            if isinstance(loop, ForOp) and loop.kind.data == "vectorized":
+                self._vectorize(loop)
+
+    def _vectorize(self, loop: ForOp) -> None:
+        low, extent, step = loop.mixed_bounds
+        if not isinstance(extent, int) or not isinstance(step, int):
+            loop.kind = StringAttr("serial")
+            return
+        lanes = len(range(0, extent, step))
+        if lanes > self.max_lanes or _is_left(loop):
+            loop.kind = StringAttr("serial")
+            return
+        if lanes > 1:
+            treeify(loop)
+            _Vectorizer(loop, lanes, step).run()
+        elif lanes == 1:
+            _inline(loop, TirBuilder(InsertPoint.before(loop), loop.location), low)
+        loop.detach()
+        loop.erase()
+
+
+def _is_left(loop: ForOp) -> bool:
+    return any(isinstance(op, ReturnOp) for op in loop.walk())
+
+
+def _inline(loop: ForOp, builder: TirBuilder, low: Mixed) -> None:
+    """The one iteration of a loop in front of it."""
+    variable = builder.const(low, dtype_of(loop.variable.type)) if isinstance(low, int) else low
+    values: dict[SSAValue, SSAValue] = {loop.variable: variable}
+    block = loop.parent
+    assert block is not None
+    for inner in loop.body.block.ops:
+        block.insert_op_before(inner.clone(values), loop)
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A statement, the last of `ops`, behind the expression ops that compute what it uses."""
+
+    ops: list[Operation]
+
+    def walk(self) -> Iterator[Operation]:
+        for op in self.ops:
+            yield from op.walk()
+
+
+def _statements(block: Block) -> list[_Statement]:
+    result: list[_Statement] = []
+    ops: list[Operation] = []
+    for op in block.ops:
+        ops.append(op)
+        if not is_expression(op):
+            result.append(_Statement(ops))
+            ops = []
+    if ops:
+        result.append(_Statement(ops))
+    return result
+
+
+class _Vectorizer:
+    """Writes one loop as vectors, in front of it."""
+
+    def __init__(self, loop: ForOp, lanes: int, step: int):
+        self.loop = loop
+        self.builder = TirBuilder(InsertPoint.before(loop), loop.location)
+        self.lanes = Lanes(self.builder, loop, lanes, step)
+
+    def run(self) -> None:
+        """Write it."""
+        start = self.loop.prev_op
+        statements = _statements(self.loop.body.block)
+        effects = {op for s in statements for op in s.walk() if isinstance(op, AssertOp) or has_effect(op)}
+        together = [*private_uses(self.loop, self.lanes.count), effects]
+        self._sequence(statements, [span for ops in together if (span := _span(statements, ops))])
+        _drop_unused(start, self.loop)
+
+    # Sequences
+
+    def _sequence(self, statements: Sequence[_Statement], spans: Iterable[tuple[int, int]] = ()) -> None:
+        """Statements one behind the other. spans: from where to where (inclusive) they must stay one serial loop."""
+        whole = {n for first, last in spans for n in range(first, last + 1)}
+        pieces = [None if n in whole else self._piece(s) for n, s in enumerate(statements)]
+        serial = [(n, n) for n, piece in enumerate(pieces) if piece is None]
+        ends = dict(_closed([*spans, *serial], self._uses(statements)))
+        if ends and self.lanes.mask is not None:
+            _erase(pieces)
+            raise NotLanes
+        last = -1
+        for n, piece in enumerate(pieces):
+            if n in ends:
+                last = ends[n]
+                self._serial(statements[n : last + 1])
+            if n > last and piece is not None:
+                self._move(piece)
+        _erase(pieces)
+
+    def _uses(self, statements: Sequence[_Statement]) -> list[tuple[int, int, bool]]:
+        """Which statements use results of which (the later one last), and whether a serial loop could too."""
+        at = {op: n for n, s in enumerate(statements) for op in s.ops}
+        return [
+            (at[value.owner], n, self.lanes.is_repeatable(value))
+            for n, statement in enumerate(statements)
+            for op in statement.ops
+            for value in free_values(op)
+            if isinstance(value.owner, Operation) and at.get(value.owner, n) != n
+        ]
+
+    def _piece(self, statement: _Statement) -> Block | None:
+        """A statement as lanes, on its own, or None."""
+        piece = Block()
+        try:
+            with self.builder.at(piece):
+                for op in statement.ops:
+                    self._op(op)
+        except NotLanes:
+            _erase([piece])
+            return None
+        return piece
+
+    def _move(self, piece: Block) -> None:
+        for op in list(piece.ops):
+            op.detach()
+            self._insert(op)
+
+    # What cannot be lanes
+
+    def _serial(self, statements: Sequence[_Statement]) -> None:
+        """A loop over the iterations, for some statements."""
+        low, extent, step = self.loop.mixed_bounds
+        loop = ForOp(
+            self.loop.loop_var.data, low, extent, self.loop.variable.type, step=step, annotations=self.loop.annotations
+        )
+        loop.attributes = dict(self.loop.attributes)
+        loop.location = self.loop.location
+        self._insert(loop)
+        values: dict[SSAValue, SSAValue] = {self.loop.variable: loop.variable}
+        ops = [op for s in statements for op in s.ops]
+        inside = set(ops)
+        with self.builder.at(loop.body.block):
+            for op in ops:
+                for value in free_values(op):
+                    if value.owner not in inside:
+                        self._repeat(value, values)
+                self._insert(op.clone(values))
+
+    def _repeat(self, value: SSAValue, values: dict[SSAValue, SSAValue]) -> None:
+        """Make `values` say what `value`, from in front of the serial loop being written, is in one iteration."""
+        if value in values or not self.lanes.is_inside(value):
+            return
+        known = self.lanes.scalar(value)
+        if known is not None:
+            values[value] = known
+            return
+        op = value.owner
+        if not isinstance(op, Operation) or not self.lanes.is_repeatable(value):
+            raise NotLanes
+        for operand in free_values(op):
+            self._repeat(operand, values)
+        self._insert(op.clone(values))
+
+    def _insert(self, op: Operation) -> None:
+        """`op` keeps its position in the source."""
+        self.builder.location = op.location
+        self.builder.insert(op)
+
+    # Statements as lanes
+
+    def _op(self, op: Operation) -> None:
+        self.builder.location = op.location
+        match op:
+            case ForOp():
+                self._for(op)
+            case IfOp():
+                self._if(op)
+            case AttrOp():
+                self._attr(op)
+            case StoreOp():
+                self.lanes.store(op)
+            case LetOp():
+                self.lanes.let(op)
+            case DeclBufferOp():
+                self.lanes.declare(op)
+            case EvaluateOp() if not isinstance(op.value.type, HandleType):
+                self.builder.insert(EvaluateOp(self.lanes.value(op.value)))
+            case _ if is_expression(op):
+                self.lanes.expression(op)
+            case _:
+                raise NotLanes
+
+    def _body(self, source: Block, target: Block) -> None:
+        with self.builder.at(target):
+            self._sequence(_statements(source))
+
+    def _for(self, op: ForOp) -> None:
+        """A loop that all lanes run alike."""
+        if op.kind.data == "thread_binding":
+            raise NotLanes
+        bounds: list[Mixed] = [b if isinstance(b, int) else self.lanes.uniform(b) for b in op.mixed_bounds]
+        low, extent, step = bounds
+        loop = ForOp(
+            op.loop_var.data,
+            low,
+            extent,
+            op.variable.type,
+            kind=op.kind.data,
+            step=step,
+            annotations=op.annotations,
+        )
+        loop.attributes = dict(op.attributes)
+        self.lanes.define(op.variable, self.builder.insert(loop).variable)
+        self._body(op.body.block, loop.body.block)
+
+    def _if(self, op: IfOp) -> None:
+        condition = self.lanes.scalar(op.condition)
+        if condition is None:
+            for region, holds in ((op.then, True), (op.orelse, False)):
+                if region.block.ops:
+                    with self.lanes.where(op.condition, holds):
+                        self._sequence(_statements(region.block))
+            return
+        branch = IfOp(condition)
+        branch.attributes = dict(op.attributes)
+        self.builder.insert(branch)
+        self._body(op.then.block, branch.then.block)
+        self._body(op.orelse.block, branch.orelse.block)
+
+    def _attr(self, op: AttrOp) -> None:
+        node = op.node_attr if op.node is None else self.lanes.uniform(op.node)
+        value = op.value_attr if op.value is None else self.lanes.uniform(op.value)
+        assert node is not None
+        assert value is not None
+        attr = AttrOp(op.key.data, node, value)
+        attr.attributes = dict(op.attributes)
+        self.builder.insert(attr)
+        self._body(op.body.block, attr.body.block)
+
+
+def _closed(spans: Iterable[tuple[int, int]], uses: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
+    """Spans of statements, made longer until none uses what cannot be had outside of the one it is computed in.
+
+    uses: a statement, one behind it that uses its result, and whether that can be had in a serial loop all the same.
+    """
+    result = _merged(spans)
+    while True:
+        grown = list(result)
+        for first, last in result:
+            for a, b, available in uses:
+                computed, used = first <= a <= last, first <= b <= last
+                if computed != used and (computed or not available):
+                    grown.append((min(a, first), max(b, last)))
+        if (grown := _merged(grown)) == result:
+            return result
+        result = grown
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that overlap as one."""
+    result: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if result and first <= result[-1][1]:
+            result[-1] = result[-1][0], max(last, result[-1][1])
+        else:
+            result.append((first, last))
+    return result
+
+
+def _span(statements: Sequence[_Statement], ops: set[Operation]) -> tuple[int, int] | None:
+    """The first and the last statement that hold one of some ops."""
+    holding = [n for n, s in enumerate(statements) if any(op in ops for op in s.walk())]
+    return (holding[0], holding[-1]) if holding else None
+
+
+def _erase(pieces: Iterable[Block | None]) -> None:
+    """Forget what has not been used of them."""
+    for piece in pieces:
+        if piece is not None:
+            piece.erase(safe_erase=False)
+
+
+def _drop_unused(start: Operation | None, end: Operation) -> None:
+    """Erase pure ops between two ops that compute what nobody uses."""
+    op = end.prev_op
+    while op is not None and op is not start:
+        before = op.prev_op
+        for inner in reversed(list(op.walk())):
+            if is_pure_expression(inner) and all(r.first_use is None for r in inner.results):
+                inner.detach()
+                inner.erase()
+        op = before
