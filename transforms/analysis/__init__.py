@@ -1,1 +1,1 @@
-"""What passes ask about a program without changing it."""
+"""Analyses of programs, which passes query and which change nothing."""
