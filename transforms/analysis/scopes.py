@@ -318,7 +318,8 @@ def _why_not_reduction_axes(block: BlockOp) -> str | None:
 
 
 def why_not_only_writer(block: BlockOp, within: Operation | None = None) -> str | None:
-    """None if no other block of the scope (of `within`, if given) writes a buffer that `block` writes; else the reason."""
+    """None if no other block of the scope (of `within`, if given) writes a buffer that `block` writes, else the name of
+    a buffer and of the other writer."""
     written = writes_of(block)
     for other in Scope(scope_of(block)).blocks if within is None else child_blocks(within):
         shared = [] if other is block else [b for b in writes_of(other) if b in written]

@@ -55,10 +55,10 @@ from .reductions import accumulation
 class Access:
     """One access in the code of a statement.
 
-    memory: the buffer that owns the memory, or a pointer to it, or None for the world outside of buffers.  relation:
-    instance -> element.  exact: whether every element of the relation is certainly accessed.  reduction: the reduction
-    that the access is part of, as the load or store of a contribution.  in_init: whether the access is in the init of
-    the statement's block.  not_affine: whether the element is unknown.
+    memory: the buffer that owns the memory, or a pointer to it, or None for the world outside of buffers.
+    relation: instance -> element.  exact: whether every element of the relation is certainly accessed.
+    reduction: the reduction that the access is part of, as the load or store of a contribution.
+    in_init: whether the access is in the init of the statement's block.  not_affine: whether the element is unknown.
     """
 
     op: Operation
@@ -91,8 +91,8 @@ class Context:
 class Collector:
     """Collects the accesses of one statement.
 
-    variables: the values of its dimensions: axes of a block, loop variables of another op.  is_left_out: a predicate
-    for memory to skip.
+    variables: the values of its dimensions: axes of a block, loop variables of another op.
+    is_left_out: a predicate for memory to skip.
     """
 
     parameters: Parameters
@@ -353,7 +353,7 @@ def _buffers_in_indices(op: StoreOp) -> list[SSAValue]:
 
 
 def axis_values(affine: Affine, position: int, axis: Axis, type_: Attribute) -> isl.Set:
-    """The points at which a dimension has a value that an axis can have: a value in its domain, as others are excluded."""
+    """The points at which a dimension has a value that an axis can have: a value in its domain; others are excluded."""
     try:
         return affine.range(position, axis.low, axis.extent)
     except NotAffine:

@@ -117,7 +117,7 @@ def integer(number: int) -> isl.Val:
 
 
 def ranges_of(parameters: Mapping[SSAValue, str]) -> isl.Set:
-    """The set of values that parameters can have, for instance the ranges of their loops. A set of parameters by name."""
+    """The values that parameters can have, for instance the ranges of their loops, as a set of parameters by name."""
     analyzer = IndexAnalyzer()
     space = isl.Space.params_alloc(isl.DEFAULT_CONTEXT, len(parameters))
     for n, name in enumerate(parameters.values()):
@@ -356,7 +356,7 @@ def function_to(space: isl.Space, values: Sequence[isl.Aff]) -> isl.MultiAff:
 
 
 def map_to(where: isl.Set, values: Sequence[isl.PwAff | isl.Set]) -> isl.Map:
-    """The relation between the points of a set and a tuple of values: a function of the point, or any element of a set."""
+    """The relation from the points of a set to a tuple of values: a function of the point, or any element of a set."""
     functions = [v.as_aff() for v in values if isinstance(v, isl.PwAff) and v.isa_aff()]
     space = where.get_space()
     if len(functions) == len(values):  # a fourth of the work

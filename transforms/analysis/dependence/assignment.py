@@ -53,7 +53,7 @@ class AssignedOnce:
         return result
 
     def _sources_of_read(self, sink: Sink, read: Event) -> list[tuple[Source, isl.Map]]:
-        """The sources of the reads by one statement; a read that precedes the write has its source before the region."""
+        """The sources of the reads by one statement; the source of a read before the write lies before the region."""
         instances = read.statement.instances
         sources: list[tuple[Source, isl.Map]] = []
         before = read.relation

@@ -27,8 +27,7 @@ from .violation import Violation
 def carried_dependence(
     loop: ForOp | LaunchThreadOp, *, allow_reduction: bool = False, memories: AbstractSet[Memory] | None = None
 ) -> Violation | None:
-    """The dependence that forces the iterations of a loop to run one after the other; None if they may run concurrently
-    in any order.
+    """The dependence that prevents the iterations of a loop from running concurrently in any order, or None.
 
     No iteration may write an element that another iteration reads or writes, except for temporaries that only this loop
     uses, if each iteration reads only its own writes: then each iteration may have its own copy.
@@ -161,7 +160,8 @@ class _Conflicts:
         return relation.apply_domain(kept)
 
     def _is_allowed(self, a: _Touch, b: _Touch) -> bool:
-        """Whether both accesses are parts of one reduction, a block with init, which the loop may perform in any order."""
+        """Whether both accesses are parts of one reduction, a block with init, that the loop may perform in any
+        order."""
         block, other = (getattr(t.statement.key, "block", t.statement.key) for t in (a, b))
         if not self.allow_reduction or block is not other or not isinstance(block, BlockOp) or block.init is None:
             return False

@@ -80,7 +80,7 @@ def _compare_live(
 
 
 def _are_compared(alive: Liveness, before: Flow, after: Flow, renamed: dict[Any, Any]) -> bool:
-    """Whether the executions after that may not run on arbitrary values are among the compared instances, or are new."""
+    """Whether the executions after that may not run on arbitrary values are among the compared instances, or new."""
     originals = {renamed.get(key, key): statement for key, statement in before.statements.items()}
     for key, executions in alive.needed.items():
         if key in originals:
@@ -116,7 +116,7 @@ def _compare(
 
 
 def _common_loops(before: Flow, after: Flow, renamed: dict[Any, Any]) -> dict[Key, tuple[Operation, ...]]:
-    """The loops around a statement both before and after, for each statement whose instances run several times before."""
+    """The loops around a statement both before and after, by statement whose instances run several times before."""
     result: dict[Key, tuple[Operation, ...]] = {}
     for key, statement in before.statements.items():
         other = after.statements.get(renamed.get(key, key))

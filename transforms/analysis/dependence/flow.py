@@ -42,7 +42,7 @@ class MemoryFlow:
 
     @cached_property
     def named(self) -> Named:
-        """The sources of each sink, by the names of instances. `Ambiguous` if the names do not determine the sources."""
+        """The sources of each sink, by the names of instances. `Ambiguous` if names do not determine the sources."""
         try:
             flow = AssignedOnce(self._events()).compute()
         except NotAssignedOnce:

@@ -90,7 +90,6 @@ class Region:
 
     root: the function, block or loop.  around: whether a loop is itself part of the region, and not only its body.
     of_one_thread: whether memory private to a thread is analyzed.
-
     Values computed outside of the region, and the parameters and sizes of a function, are its parameters.
     """
 

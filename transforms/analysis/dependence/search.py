@@ -22,12 +22,12 @@ class LastWriters:
     def __init__(self, events: MemoryEvents):
         self.events = events
         self.rank = events.everything.dim(DIM.out)
-        events_found = (*events.writes, *(e for _, e in events.reads), *(e for _, e in events.updates))
-        self.statements: dict[Key, Statement] = {e.statement.key: e.statement for e in events_found}
+        all_events = (*events.writes, *(e for _, e in events.reads), *(e for _, e in events.updates))
+        self.statements: dict[Key, Statement] = {e.statement.key: e.statement for e in all_events}
         self.depth = max((s.time.dim(DIM.out) for s in self.statements.values()), default=1)
 
     def compute(self) -> Named:
-        """The sources of each sink, by the names of instances. `Ambiguous` if the names do not determine the sources."""
+        """The sources of each sink, by the names of instances. `Ambiguous` if names do not determine the sources."""
         flow: Named = {}
         for sink, source, relation in self.executions():
             flow.setdefault(sink, []).append((source, self._name(sink, source, relation)))

@@ -71,13 +71,15 @@ class Statement:
     """A block, the init of a block, or an op outside of blocks, with all its executions in the region.
 
     path: its position in the region: positions in bodies, and the loops around it; an execution is a point of their
-    values.  domain: its executions (a superset if not `exact`).  instances: execution -> name of the instance: the
-    values of `names`, which are axes of a block (for an init, the axes that are not reduced), or loop variables.  time:
-    execution -> time, comparable with other statements of the region. Its last entry is `phase`: 0 for an init, 2 for
-    the op after it; a statement writes in the phase after its own.  is_named: whether the bindings of its axes are
-    affine, and its body uses the loops through them alone; else it is named by loops.  accesses: by the value that
-    represents the memory (`memory_of`); None is the world outside of buffers.  not_affine: the accesses to unknown
-    elements.  is_total: whether it may run on any values that it reads.
+    values.
+    domain: its executions (a superset if not `exact`).  instances: execution -> name of the instance: the values of
+    `names`, which are axes of a block (for an init, the axes that are not reduced), or loop variables.
+    time: execution -> time, comparable with other statements of the region. Its last entry is `phase`: 0 for an init,
+    2 for the op after it; a statement writes in the phase after its own.
+    is_named: whether the bindings of its axes are affine, and its body uses the loops through them alone; else it is
+    named by loops.
+    accesses: by the value that represents the memory (`memory_of`); None is the world outside of buffers.
+    not_affine: the accesses to unknown elements.  is_total: whether it may run on any values that it reads.
     """
 
     key: Operation | Init
