@@ -1,1 +1,1 @@
-"""Analyses of programs, which passes query and which change nothing."""
+"""Analyses of programs: queries of passes, without changes of the program."""

@@ -120,8 +120,8 @@ def _value(atom: object) -> SSAValue:
 
 @dataclass(frozen=True)
 class Atom:
-    """A term that is not linear in sums: `floordiv`, `floormod`, `mul`, `min`, `max`, or `op`, an operation on values
-    that is copied unchanged; `key` identifies that operation."""
+    """A nonlinear term of a sum: `floordiv`, `floormod`, `mul`, `min`, `max`, or `op`, an operation on values that is
+    copied unchanged; `key` identifies that operation."""
 
     name: str
     operands: tuple[Sum, ...]
@@ -390,11 +390,11 @@ class _Collector:
     def _sum_of_op(self, op: Operation, value: SSAValue) -> Sum:
         match op:
             case arith.AddiOp():
-                return self._bounded(self._sum(op.lhs).plus(self._sum(op.rhs)), value)
+                return self._limit_terms(self._sum(op.lhs).plus(self._sum(op.rhs)), value)
             case arith.SubiOp():
-                return self._bounded(self._sum(op.lhs).plus(self._sum(op.rhs), -1), value)
+                return self._limit_terms(self._sum(op.lhs).plus(self._sum(op.rhs), -1), value)
             case arith.MuliOp():
-                return self._bounded(self._product(self._sum(op.lhs), self._sum(op.rhs)), value)
+                return self._limit_terms(self._product(self._sum(op.lhs), self._sum(op.rhs)), value)
             case arith.FloorDivSIOp():
                 return self._atom("floordiv", op)
             case FloormodOp():
@@ -408,7 +408,7 @@ class _Collector:
             case _:
                 return Sum(0, ((Atom("op", (), op, _key_of(op)), 1),))
 
-    def _bounded(self, total: Sum, value: SSAValue) -> Sum:
+    def _limit_terms(self, total: Sum, value: SSAValue) -> Sum:
         return total if len(total.terms) <= _MAX_TERMS else Sum(0, ((value, 1),))
 
     def _product(self, lhs: Sum, rhs: Sum) -> Sum:

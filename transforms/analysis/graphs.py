@@ -25,7 +25,7 @@ def blocks(func: FuncOp) -> list[Block]:
 
 
 def operator_at(value: SSAValue, *names: str) -> OperatorOp | None:
-    """The operator that computes a tensor if its name is among `names`, else None."""
+    """The operator that computes a tensor, provided that `names` contains its name; else None."""
     owner = value.owner
     return owner if isinstance(owner, OperatorOp) and owner.operator.name in names else None
 

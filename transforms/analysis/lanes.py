@@ -107,7 +107,8 @@ class Lanes:
         return self._as_vector(self._get(value), value.type)
 
     def is_repeatable(self, value: SSAValue) -> bool:
-        """Whether `value` can be recomputed for one iteration from the values known at the position of its lanes."""
+        """Whether `value` can be recomputed for one iteration from the loop variable and from values that are the same
+        in all lanes."""
         pending, seen = [value], {value}
         while pending:
             value = pending.pop()

@@ -90,9 +90,11 @@ class _Context:
     exact: bool = True
 
     def at(self, *time: isl.PwAff) -> _Context:
+        """The context with further entries in its time."""
         return replace(self, time=self.time + time)
 
     def under(self, where: isl.Set | None) -> _Context:
+        """The context under a further condition; None for an unknown condition."""
         if where is None:
             return replace(self, exact=False)
         return replace(self, where=self.where.intersect(where))
@@ -137,6 +139,7 @@ class _Collector:
         self.found: list[_Access] = []
 
     def collect(self) -> list[_Access]:
+        """The accesses to the buffer in the loop body, in program order."""
         for n, region in enumerate(self.loop.regions):
             # The last round of a while may not run all of its ops.
             context = _Context((self.affine.constant(n),), self.affine.universe())

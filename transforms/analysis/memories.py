@@ -1,4 +1,4 @@
-"""The memory that a buffer or pointer gives access to, and its views."""
+"""The memory that buffers and pointers refer to, and its views."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OF_WARP = "warp"
 
 
 def memory_of(value: SSAValue) -> SSAValue | None:
-    """The value that represents the memory behind a buffer or pointer: the allocated buffer, or a pointer.
+    """The value that represents the memory of a buffer or pointer: the allocated buffer, or a pointer.
 
     None if the value refers to no memory.
     """
@@ -49,7 +49,7 @@ def memory_of(value: SSAValue) -> SSAValue | None:
 
 
 def views_of(memory: SSAValue) -> list[SSAValue]:
-    """The buffers that directly view the memory behind a pointer; empty if the pointer has any other use."""
+    """The buffers that directly view the memory of a pointer; empty if the pointer has any other use."""
     users = [use.operation for use in memory.uses]
     views: list[SSAValue] = [u.buffer for u in users if isinstance(u, DeclBufferOp | MatchBufferOp)]
     return views if len(views) == len(users) else []
@@ -63,12 +63,12 @@ def buffer_of(memory: SSAValue) -> SSAValue | None:
 
 
 def is_local(memory: SSAValue) -> bool:
-    """Whether some memory is private to each thread, by its scope."""
+    """Whether each thread has its own copy of the memory, by its scope."""
     type = memory.type
     return isinstance(type, MemRefType) and type.memory_space == StringAttr(LOCAL)
 
 
 def is_of_warp(memory: SSAValue) -> bool:
-    """Whether some memory is shared by the threads that differ in `threadIdx.x` alone, by its scope."""
+    """Whether the threads that differ in `threadIdx.x` alone share the memory, by its scope."""
     type = memory.type
     return isinstance(type, MemRefType) and type.memory_space == StringAttr(OF_WARP)

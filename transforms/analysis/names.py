@@ -25,7 +25,7 @@ def buffer_name(buffer: SSAValue) -> str:
 
 
 def memory_name(value: SSAValue | None) -> str:
-    """The name of a buffer, a pointer or a number in the program; None denotes everything outside of its memory."""
+    """The name of a buffer, a pointer or a number in the program; None denotes the world outside of buffers."""
     if value is None:
         return "what is outside of buffers"
     return source_name(value) or value.name_hint or "a pointer"

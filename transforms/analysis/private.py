@@ -73,7 +73,7 @@ def _uses_of(root: SSAValue) -> list[tuple[Operation, SSAValue]]:
 
 
 def _has_disjoint_elements(loop: ForOp, count: int, uses: Sequence[tuple[Operation, SSAValue]]) -> bool:
-    """Whether all accesses use one buffer, and some index is equal in all of them and differs between iterations."""
+    """Whether all accesses use one buffer and agree in an index that differs between iterations."""
     accesses = [op for op, _ in uses if isinstance(op, LoadOp | StoreOp)]
     if not accesses or len(accesses) != len(uses) or len({value for _, value in uses}) != 1:
         return False

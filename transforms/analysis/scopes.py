@@ -242,8 +242,8 @@ class Scope:
     def consumers(self, block: BlockOp) -> list[BlockOp]:
         """The blocks after `block` that read or write a buffer that `block` writes, in program order, as in TVM."""
         written = set(writes_of(block))
-        behind = self.blocks[self._positions[block] + 1 :]
-        return [other for other in behind if written & {*reads_of(other), *writes_of(other)}]
+        following = self.blocks[self._positions[block] + 1 :]
+        return [other for other in following if written & {*reads_of(other), *writes_of(other)}]
 
     def output_blocks(self) -> list[BlockOp]:
         """The blocks that write a buffer allocated outside of the scope, in program order."""
@@ -378,7 +378,7 @@ def depends_on(values: Iterable[SSAValue], variable: SSAValue) -> bool:
 
 
 def _sources(value: SSAValue) -> Sequence[SSAValue]:
-    """The values that `value` is computed from."""
+    """The values used to compute `value`."""
     if isinstance(value, BlockArgument):
         match value.block.parent_op():
             case BlockOp() as block:

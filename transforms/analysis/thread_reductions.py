@@ -51,7 +51,7 @@ class ThreadReduction:
 
     @property
     def place(self) -> ForOp:
-        """The outermost loop that the block is reduced along."""
+        """The outermost reduced loop."""
         return self.chain[0]
 
 

@@ -72,8 +72,8 @@ def outermost(root: Operation, axes: tuple[str, ...]) -> Iterator[BoundLoop]:
 
 
 def same_axis_around(op: Operation) -> BoundLoop | None:
-    """The outermost loop bound to the same axis around a loop over threads, None if no loop is; both loops have the
-    same thread index."""
+    """The outermost loop around a loop over threads that is bound to the same axis, or None; both have the same thread
+    index."""
     axis, outermost_loop = axis_of(op), None
     if axis is None:
         return None
@@ -101,9 +101,11 @@ def cooperates(team: BoundLoop) -> bool:
 
 
 def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
-    """The thread axes along which each thread has its own copy of some memory: memory of scope `local`, or memory
-    without a scope that is used inside one loop over threads only. The axes are those around every use, or around the
-    allocation behind a pointer; without `threadIdx.x` for memory of scope `warp`."""
+    """The thread axes along which each thread has a copy of some memory.
+
+    The memory is of scope `local`, or without a scope and used inside one loop over threads only. The axes are those
+    around every use, or around the allocation of a pointer; without `threadIdx.x` for memory of scope `warp`.
+    """
     if memory is None or isinstance(memory.owner, Block):
         return ()
     if isinstance(memory.owner, AllocateOp):

@@ -1,9 +1,9 @@
 """Statement-tree form: every expression op directly precedes its only consuming statement.
 
-Nothing but other expression ops of that statement stands in between. A statement is an op with an effect or a
-declaration: a store, a loop, a block, a `tir.let`, ... An expression op computes a value for a statement. Programs
-under a schedule are in this form, so that a statement moves together with its expressions. Canonicalization, CSE and
-people may leave another form; `treeify` restores it.
+Only other expression ops of that statement lie in between. A statement is an op with an effect or a declaration: a
+store, a loop, a block, a `tir.let`, ... An expression op computes a value for a statement. Programs under a schedule
+are in this form, so that a statement moves together with its expressions. Canonicalization, CSE and people may leave
+another form; `treeify` restores it.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class _Statements:
         self._of: dict[Operation, Operation] = {}
 
     def __getitem__(self, op: Operation) -> Operation:
-        """The statement that contains `op`, or `op` itself if it is a statement."""
+        """The statement equal to or containing `op`."""
         while _is_in_expression(op):
             parent = op.parent_op()
             assert parent is not None

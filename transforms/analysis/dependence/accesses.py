@@ -167,10 +167,12 @@ class Collector:
             self.found.append(Access(op, memory, is_write, relation, False, None, context.in_init))
 
     def loop(self, op: ForOp, context: Context) -> None:
+        """Visits a loop."""
         low, extent, step = op.mixed_bounds
         self._iterate(op, context, low, extent, step)
 
     def launch(self, op: LaunchThreadOp, context: Context) -> None:
+        """Visits a loop over threads."""
         self._iterate(op, context, 0, op.mixed_extent, 1)
 
     def _iterate(self, op: ForOp | LaunchThreadOp, context: Context, low: Mixed, extent: Mixed, step: Mixed) -> None:
@@ -181,11 +183,13 @@ class Collector:
         self._visit_block(op.body.block, inner)
 
     def branches(self, op: IfOp | IfThenElseOp, context: Context) -> None:
+        """Visits a conditional."""
         holds = condition(self.affine, op.condition)
         self._visit_block(op.then.block, context.under(holds))
         self._visit_block(op.orelse.block, context.under(None if holds is None else holds.complement()))
 
     def attr(self, op: AttrOp, context: Context) -> None:
+        """Visits the body of a `tir.attr`."""
         self._visit_block(op.body.block, context)
 
     def nested(self, op: BlockOp, context: Context) -> None:
@@ -201,12 +205,14 @@ class Collector:
         self._visit_block(op.body.block, context)
 
     def inside_init(self, op: InitOp, context: Context) -> None:
+        """Visits an init, which runs where all reduction axes have their minimum."""
         block = op.parent_op()
         assert isinstance(block, BlockOp)
         inner = context.under(first_steps(self.affine, block))
         self._visit_block(op.body.block, replace(inner, in_init=context.in_init or block is self._top))
 
     def allocation(self, op: Any, context: Context) -> None:
+        """Records memory allocated inside the statement, whose accesses are skipped."""
         self._locals.add(op.results[0])
 
     def _new_dimension(self, value: SSAValue) -> int:
@@ -218,9 +224,11 @@ class Collector:
     # Accesses
 
     def load(self, op: LoadOp, context: Context) -> None:
+        """Records a load."""
         self._add_access(op, context, is_write=False)
 
     def store(self, op: StoreOp, context: Context) -> None:
+        """Records a store."""
         self._add_access(op, context, is_write=True)
 
     def _add_access(self, op: LoadOp | StoreOp, context: Context, *, is_write: bool) -> None:

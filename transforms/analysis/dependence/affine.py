@@ -60,6 +60,7 @@ class IndexAnalyzer(Analyzer):
     """
 
     def value_range(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
+        """The range of an SSA value and facts about it, with the range of a block axis from its domain."""
         if isinstance(value, BlockArgument) and isinstance(block := value.owner.parent_op(), BlockOp):
             axis = block.axes[value.index]
             if isinstance(axis.low, int) and isinstance(axis.extent, int) and axis.extent > 0:
@@ -69,6 +70,7 @@ class IndexAnalyzer(Analyzer):
         return super().value_range(value)
 
     def fits(self, lin: Lin, type: Any) -> bool:
+        """Whether every value of a sum is in the range of a type, or the sum depends on a symbolic size."""
         if super().fits(lin, type):
             return True
         return dtype_of(type).bits >= _WORD and any(_is_size(v) for v in lin.leaves())
@@ -283,7 +285,7 @@ class Affine:
         return self.variable(position).eq_set(function)
 
     def condition(self, value: SSAValue) -> isl.Set:
-        """The points at which a bool is true. NotAffine if no formula describes them."""
+        """The set of points where a bool is true. NotAffine if no formula describes the set."""
         number = constant_value(value)
         if number is not None:
             universe = self.universe()
@@ -318,7 +320,7 @@ class Affine:
         return getattr(a, f"{name}_set")(b)
 
     def _lazy_choice(self, op: IfThenElseOp) -> isl.Set:
-        """The points at which `if a then b else c` on bools is true."""
+        """The set of points where `if a then b else c` on bools is true."""
         condition, (then, orelse) = self.condition(op.condition), (_yielded_value(r.block) for r in op.regions)
         return condition.intersect(self.condition(then)).union(condition.complement().intersect(self.condition(orelse)))
 
@@ -338,7 +340,7 @@ def iterations(affine: Affine, position: int, low: Mixed, extent: Mixed, step: M
 
 
 def condition(affine: Affine, value: SSAValue) -> isl.Set | None:
-    """The points at which a bool is true; None if no formula describes them."""
+    """The set of points where a bool is true; None if no formula describes the set."""
     try:
         return affine.condition(value)
     except NotAffine:

@@ -1,8 +1,8 @@
 """The value flow in memory of which each element is assigned once, without a search for last writers.
 
 This covers nearly all memory of tensor programs. Where no two instances write the same element, the element determines
-the writer of each read; what remains is whether the write precedes the read. And where one init and contributions to
-one reduction are the only writes of an element, what remains is whether all of them precede the read.
+the writer of each read; only the order of write and read remains to be checked. And where one init and contributions to
+one reduction are the only writes of an element, only their precedence over the read remains to be checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class NotAssignedOnce(Exception):
 
 
 class AssignedOnce:
-    """The flow in one memory, whose updates are contributions to one reduction."""
+    """The flow in one memory with contributions to at most one reduction."""
 
     def __init__(self, events: MemoryEvents):
         self.events = events

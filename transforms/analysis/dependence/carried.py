@@ -62,7 +62,7 @@ def reads_its_writes(block: BlockOp, buffer: SSAValue) -> bool:
     """
     flow = flow_of(Region(block), {buffer})
     updates = flow.memories[buffer].updates if buffer in flow.memories else []
-    if any(not event.relation.is_injective() for _, event in updates):  # a reduction adds to what it has written
+    if any(not event.relation.is_injective() for _, event in updates):  # a reduction adds to its own writes
         return True
     sources = _sources_inside(flow, buffer)
     return sources is None or any(source.writer != LIVE_IN for source in sources)
@@ -273,6 +273,7 @@ class _Pair:
     is_update: bool = False
 
     def meets(self, other: _Pair) -> bool:
+        """Whether the two accesses conflict."""
         assert self.relation is not None
         assert other.relation is not None
         return not _conflicts(self.relation, other.relation).is_empty()

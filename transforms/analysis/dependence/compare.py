@@ -43,7 +43,7 @@ def compare_flows(
     except UnmatchedError as unmatched:
         return Violation(str(unmatched), unmatched.statements, unmatched.names)
     except isl.Error:
-        return Violation("whether it computes the same takes too much to find out", *_involved(before))
+        return Violation("whether it computes the same takes too much to find out", *_involved_ops(before))
     if violation is None:
         return None
     # The search for dead executions is expensive, and most programs have none, or none that matter.
@@ -54,7 +54,7 @@ def compare_flows(
         return violation
 
 
-def _involved(flow: Flow) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
+def _involved_ops(flow: Flow) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
     ops = {key: statement.label for key, statement in flow.statements.items() if isinstance(key, Operation)}
     return tuple(ops), tuple(ops.values())
 
@@ -138,7 +138,7 @@ def _unify_parameters(before: Flow, after: Flow, renamed: dict[Any, Any]) -> Flo
 
 @dataclass(frozen=True)
 class Reads:
-    """The reads of one memory by one reader."""
+    """The reads of a memory by a reader."""
 
     reader: Key
     memory: Memory
@@ -146,7 +146,7 @@ class Reads:
 
 
 class CyclicCopyError(ValueError):
-    """A composed statement reads its own writes; `statement` is its key."""
+    """A composed statement reads its own writes. statement: the key of that statement."""
 
     def __init__(self, statement: Key):
         super().__init__("a statement that is composed away reads what it writes itself")
@@ -173,9 +173,11 @@ class _Comparison:
         self.is_ambiguous_before = False
 
     def image(self, key: Any) -> Any:
+        """The counterpart after the transformation of a statement or buffer before it."""
         return self.renamed.get(key, key)
 
     def run(self, all_after: Flow | None = None) -> Violation | None:
+        """The first difference, or None."""
         try:
             for side in (self.old, self.new):
                 self._compute(side)
@@ -266,6 +268,7 @@ class _Side:
         self.table: dict[Reads, dict[Source, isl.Map]] = {}
 
     def compute(self) -> None:
+        """Computes the table of sources."""
         for memory in self.flow.memories.values():
             self.named.update(memory.named)
         for sink, sources in self.named.items():

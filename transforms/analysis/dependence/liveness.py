@@ -19,7 +19,7 @@ _ROUNDS = 8
 @dataclass(frozen=True)
 class Liveness:
     """The live executions of statements. needed: executions that count as live although their writes may be dead,
-    because on other values they would do what is excluded."""
+    because on other values they would execute an excluded operation."""
 
     live: dict[Key, isl.Set]
     needed: dict[Key, isl.Set]
@@ -49,6 +49,7 @@ class _Search:
         self.pending: list[Key] = []
 
     def compute(self) -> Liveness:
+        """The live executions, by a fixed point over the value flow."""
         for key, statement in self.flow.statements.items():
             if any(memory is None or memory not in self.memories for memory in statement.written):
                 self._add(key, statement.domain)

@@ -42,11 +42,11 @@ def at_point(relation: isl.Map, parameters: Mapping[str, int], start: Point) -> 
 
 
 def render(names: tuple[str, ...], point: Point) -> str:
-    """`(vi=3, vj=5)`."""
+    """The text of a point: `(vi=3, vj=5)`."""
     return f"({', '.join(f'{n}={k}' for n, k in zip(names, point, strict=True))})"
 
 
 def render_parameters(parameters: Mapping[str, int], label: Callable[[str], str]) -> str:
-    """`, for n = 1`; the empty string without parameters."""
+    """The text of parameters: `, for n = 1`; the empty string without parameters."""
     texts = [f"{label(name)} = {number}" for name, number in parameters.items()]
     return f", for {', '.join(texts)}" if texts else ""

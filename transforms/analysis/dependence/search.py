@@ -17,7 +17,7 @@ _FAR = 2**62
 
 
 class LastWriters:
-    """The flow in one memory."""
+    """The flow in any memory, from its reads and writes in the order of the program."""
 
     def __init__(self, events: MemoryEvents):
         self.events = events

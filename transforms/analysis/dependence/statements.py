@@ -50,7 +50,7 @@ class Accesses:
         return Accesses(reads, writes, updates, self.reduction)
 
     def of(self, executions: isl.Set) -> Accesses:
-        """The accesses of some executions."""
+        """The same accesses, restricted to some executions."""
         reads, writes, updates = (
             None if m is None else m.intersect_domain(executions) for m in (self.reads, self.writes, self.updates)
         )

@@ -1,4 +1,4 @@
-"""Statements that do nothing excluded, whatever values they read."""
+"""Totality: statements without excluded operations, for all values that they read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _BRANCHING = frozenset((ForOp, IfOp, IfThenElseOp))
 
 
 def is_total(op: Operation) -> bool:
-    """Whether a statement does nothing excluded (docs/semantics.md) for any loaded values, provided that the indices of
-    its accesses do not depend on these."""
+    """Whether a statement executes no excluded operation (docs/semantics.md) for any loaded values, provided that the
+    indices of its accesses do not depend on these."""
     outside = (inner for operand in op.operands for inner in _computing_ops(operand))
     return not any(_may_fail(inner) for ops in (op.walk(), outside) for inner in ops)
 

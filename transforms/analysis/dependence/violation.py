@@ -71,6 +71,7 @@ class _Explanation:
         self.involved: dict[Operation, str] = {}
 
     def violation(self) -> Violation:
+        """The violation with its message."""
         message = self._message()
         not_affine = tuple(dict.fromkeys(t for flow in self.flows for t in flow.not_affine))
         return Violation(
@@ -136,7 +137,7 @@ class _Explanation:
         return f"is {'accumulated into' if self.difference.reads.is_update else 'read'} by {reader}"
 
     def _does(self, source: Source, point: Point, verb: str = "") -> str:
-        """`block C writes it at (vi=0)`."""
+        """The phrase for an action of an instance, such as `block C writes it at (vi=0)`."""
         if not verb:
             verb = "contributes to it" if source.is_contribution else "writes it"
             if isinstance(source.writer, Init):

@@ -127,6 +127,7 @@ class Analyzer(Rules):
         return Lin(low) if low == high else Lin.of(value)
 
     def value_range(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
+        """The range of an SSA value and facts about it, from the op or block that defines it."""
         whole = type_range(value.type)
         if isinstance(value, BlockArgument):
             parent = value.owner.parent_op()
@@ -160,12 +161,12 @@ class Analyzer(Rules):
         return decisions[condition]
 
     def assume(self, condition: SSAValue, truth: bool = True) -> None:
-        """Adds the assumption that a bool is `truth` to the current scope."""
+        """Adds the assumption that a bool equals `truth` to the current scope."""
         assume(self, condition, truth)
 
     @contextmanager
     def assuming(self, condition: SSAValue | None, truth: bool = True) -> Generator[None]:
-        """Assumes in the body that a bool is `truth`; None is no condition."""
+        """Assumes a bool to be `truth` in the body; None is no condition."""
         if condition is None:
             yield
             return
@@ -345,7 +346,7 @@ def _symbol_range(analyzer: Analyzer, op: SymbolOp) -> Interval:
 
 
 def _parameters(op: SymbolOp) -> Iterator[MatchBufferOp]:
-    """The parameters that a symbol is an extent of."""
+    """The parameters with a symbol as an extent."""
     users = dict.fromkeys(use.operation for use in op.result.uses)
     return (user for user in users if isinstance(user, MatchBufferOp) and op.result in user.dims)
 

@@ -46,7 +46,7 @@ def decide(analyzer: Analyzer, condition: SSAValue) -> bool | None:
 
 
 def assume(analyzer: Analyzer, condition: SSAValue, truth: bool) -> None:
-    """Adds the assumption that a bool is `truth` to the analyzer's scope."""
+    """Adds the assumption that a bool equals `truth` to the analyzer's scope."""
     todo = [(condition, truth)]
     while todo:
         value, holds = todo.pop()

@@ -40,6 +40,7 @@ class _Exporter:
         self.builder = builder
 
     def sum(self, lin: Lin, dtype: DType) -> SSAValue:
+        """Emits a sum."""
         terms, const = _order_terms(lin)
         total = None if const == lin.const else self.const(lin.const, dtype)
         for atom, k in terms:
@@ -56,9 +57,11 @@ class _Exporter:
         return total
 
     def const(self, number: int, dtype: DType) -> SSAValue:
+        """Emits a constant, wrapped to the type."""
         return self.builder.const(wrap_int(number, dtype), dtype)
 
     def atom(self, atom: Atom, dtype: DType) -> SSAValue:
+        """Emits an atom."""
         if isinstance(atom, SSAValue):
             return self.builder.cast(atom, dtype)
         operator = _OPERATORS[type(atom)]

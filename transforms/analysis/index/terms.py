@@ -60,12 +60,14 @@ class _Quotient(Compound):
 
     @property
     def dividend(self) -> Lin:
+        """The dividend."""
         dividend = self.args[0]
         assert isinstance(dividend, Lin)
         return dividend
 
     @property
     def divisor(self) -> Lin:
+        """The divisor."""
         divisor = self.args[1]
         assert isinstance(divisor, Lin)
         return divisor
@@ -98,6 +100,7 @@ class Extremum(Compound):
 
     @property
     def sums(self) -> tuple[Lin, ...]:
+        """The operands."""
         return self.args  # pyright: ignore[reportReturnType]
 
 
@@ -129,6 +132,7 @@ class Product(Compound):
 
     @property
     def factors(self) -> tuple[Atom, ...]:
+        """The factors."""
         return self.args  # pyright: ignore[reportReturnType]
 
 

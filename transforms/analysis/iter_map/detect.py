@@ -43,6 +43,7 @@ class _Detector:
         self.fused: list[Fused] = []
 
     def detect(self, bindings: Sequence[Lin]) -> IterMap | str:
+        """The bindings as sums of digits, or the reason why they have no such form."""
         for variable in self.domain.variables:
             if self._varies(variable.low) or self._varies(variable.extent):
                 return f"the bounds of {variable.name} depend on other loops"
@@ -242,7 +243,7 @@ class _Detector:
         return self.analyzer.is_provably("le", greatest, 0)
 
     def _add_fused(self, ordered: IterSum, limit: Lin) -> bool:
-        """Records that an ordered sum is less than `limit`; False if that cannot be represented."""
+        """Records the bound `limit` of an ordered sum; False if the bound cannot be represented."""
         if any(not self.analyzer.is_provably("gt", s.scale, 0) for s in ordered.splits):
             return False
         extent = self.contiguous_extent(ordered)

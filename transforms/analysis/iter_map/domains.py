@@ -50,7 +50,7 @@ def iteration_domain(
 
 
 def predicate_constraints(analyzer: Analyzer, predicate: SSAValue | None) -> tuple[tuple[Lin, ...], bool]:
-    """Sums that are at least 0 where `predicate` holds, and whether they are equivalent to it. Sums that are always at
+    """Sums that are at least 0 where `predicate` holds, and whether the constraints imply it. Sums that are always at
     least 0 are left out."""
     constraints: list[Lin] = []
     exact = True

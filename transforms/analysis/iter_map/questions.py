@@ -10,7 +10,7 @@ from .exact import ExactMap, Undecided
 from .terms import Domain, IterMap, IterSum, axis_name, lin_text, running
 
 Box = Sequence[tuple[Lin, Lin]]
-"""(low, extent) of each binding: the values that it is expected to take."""
+"""(low, extent) of each binding: its expected values."""
 
 
 def why_not_injective(

@@ -15,7 +15,7 @@ from ..index import Analyzer, Lin, render
 
 @dataclass(frozen=True)
 class IterVar:
-    """A variable with the `extent` values `low, low + step, ...` Its *number* counts them from 0."""
+    """A variable that takes the `extent` values `low, low + step, ...`. Its *number* counts them from 0."""
 
     value: SSAValue
     low: Lin

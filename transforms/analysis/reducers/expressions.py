@@ -16,7 +16,7 @@ from ..tree import has_effect
 
 
 def unnamed(value: SSAValue) -> SSAValue:
-    """The value behind the `tir.let` names of a value."""
+    """A value with its `tir.let` names looked through."""
     while isinstance(op := value.owner, LetOp):
         value = op.value
     return value
@@ -43,7 +43,7 @@ def logic(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
 
 
 def computing(value: SSAValue) -> Iterator[Operation]:
-    """The ops that compute a value, including the ops behind names."""
+    """The ops that compute a value, with names looked through."""
     seen: set[Operation] = set()
     todo = [value]
     while todo:

@@ -67,6 +67,7 @@ class _Matcher:
         self.loads: list[list[LoadOp]] = []
 
     def match(self) -> Reducer:
+        """The reducer of the block. _NoReducer if it has none."""
         self._collect_stores(self.block.body.block)
         if not self.stores:
             raise _NoReducer("it stores nothing")
@@ -279,7 +280,7 @@ class _Matcher:
         return contribution is not None and same_value(self.analyzer, contribution, value)
 
     def _keep_condition(self, n: int) -> Choice | None:
-        """The condition under which accumulator `n` keeps its old value; None if it is unsupported."""
+        """The condition for accumulator `n` to keep its old value; None if unsupported."""
         alternatives = self._alternatives(n)
         if alternatives is None or self._contribution(n) is None:
             return None

@@ -37,6 +37,7 @@ class Accumulator:
 
     @property
     def dtype(self) -> DType:
+        """The data type of the element."""
         return dtype_of(self.store.value.type)
 
 
@@ -80,7 +81,7 @@ class Reducer:
         return self.choice is None or self.choice.tie is not None
 
     def combine(self, builder: TirBuilder, lhs: Sequence[SSAValue], rhs: Sequence[SSAValue]) -> list[SSAValue]:
-        """Emits the combination of two tuples of partial results, `lhs` from earlier contributions than `rhs`."""
+        """Emits the combination of two tuples of partial results; `lhs` has the earlier contributions."""
         if self.choice is None:
             values = zip(self.accumulators, lhs, rhs, strict=True)
             return [builder.binary(a.kind, x, y) for a, x, y in values]

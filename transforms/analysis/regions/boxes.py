@@ -81,7 +81,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Box:
-    """The elements that an access touches each time it runs: (low, extent) per dimension, over loops around it.
+    """The elements of an access per execution: (low, extent) per dimension, over loops around it.
 
     conditions: sums that are at least 0 whenever the access runs.  is_exact: False if it does not always run where
     these hold.
@@ -126,14 +126,14 @@ def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None =
     as accessing the whole box whenever it runs.
     """
     box = written_box(analyzer, access)
-    place, parent = access.parent, access.parent_op()
+    block, parent = access.parent, access.parent_op()
     while parent is not None and parent is not outside:
         if isinstance(parent, BlockOp):
             box = _with_condition(analyzer, box.substituted(analyzer, bindings(analyzer, parent)), parent.predicate)
             if outside is None:
                 break
-        box = _restrict_to_branch(analyzer, box, parent, place)
-        place, parent = parent.parent, parent.parent_op()
+        box = _restrict_to_branch(analyzer, box, parent, block)
+        block, parent = parent.parent, parent.parent_op()
     return box
 
 
@@ -150,16 +150,16 @@ def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) ->
             base, extent = ramp.base, stride * (dtype_of(index.type).lanes - 1) + 1
         sides.append((analyzer.exact(base), Lin(extent)))
     box = Box(tuple(sides))
-    place, parent = user.parent, user.parent_op()
+    block, parent = user.parent, user.parent_op()
     while parent is not None and parent is not outer:
-        box = _restrict_to_branch(analyzer, box, parent, place)
-        place, parent = parent.parent, parent.parent_op()
+        box = _restrict_to_branch(analyzer, box, parent, block)
+        block, parent = parent.parent, parent.parent_op()
     return box
 
 
-def _restrict_to_branch(analyzer: Analyzer, box: Box, parent: Operation, place: Block | None) -> Box:
+def _restrict_to_branch(analyzer: Analyzer, box: Box, parent: Operation, block: Block | None) -> Box:
     """The box restricted to `block` of the op `parent`, if a condition of `parent` decides whether `block` runs."""
-    if isinstance(parent, IfOp) and place is parent.then.block:
+    if isinstance(parent, IfOp) and block is parent.then.block:
         return _with_condition(analyzer, box, parent.condition)
     return replace(box, is_exact=False) if isinstance(parent, IfOp | WhileOp) else box
 
@@ -170,7 +170,7 @@ def _with_condition(analyzer: Analyzer, box: Box, condition: SSAValue | None) ->
 
 
 def defined_outside(op: Operation) -> IsFixed:
-    """A predicate: whether a value is defined outside of `op`."""
+    """A predicate for values defined outside of `op`."""
 
     def is_fixed(value: SSAValue) -> bool:
         return not op.is_ancestor(value.owner)
@@ -179,7 +179,7 @@ def defined_outside(op: Operation) -> IsFixed:
 
 
 def fixed_inside(loop: ForOp | LaunchThreadOp, relaxed: Collection[SSAValue] = ()) -> IsFixed:
-    """A predicate: whether a value is constant during one iteration of `loop`, its variable included.
+    """A predicate for values constant during one iteration of `loop`, its variable included.
 
     relaxed: variables of loops around it that count as moving all the same (threads that share a buffer).
     """

@@ -24,7 +24,7 @@ _NAME = re.compile(r"\bv\d+\b")
 
 
 class NotAffine(Exception):
-    """A sum that isl cannot represent; the message is its text."""
+    """A sum without a representation in isl; the message is its text."""
 
 
 def said(lin: Lin) -> str:
@@ -55,7 +55,7 @@ class Names:
         return f"({' + '.join([*parts, str(lin.const)])})"
 
     def condition(self, lin: Lin) -> str | None:
-        """`lin >= 0` as isl text; None if it is not quasi-affine."""
+        """`lin >= 0` as isl text; None if the sum is not quasi-affine."""
         try:
             return f"{self.text(lin)} >= 0"
         except NotAffine:
@@ -191,15 +191,15 @@ def _lin_of(analyzer: Analyzer, atoms: dict[str, Atom], aff: isl.Aff) -> Lin:
     """An affine expression over parameters as a sum, in normal form."""
     denominator = aff.get_denominator_val().to_python()
 
-    def scaled(value: isl.Val) -> int:
+    def scale(value: isl.Val) -> int:
         return value.mul(isl.Val.int_from_si(isl.DEFAULT_CONTEXT, denominator)).to_python()
 
-    total = Lin(scaled(aff.get_constant_val()))
+    total = Lin(scale(aff.get_constant_val()))
     for n in range(aff.dim(isl.dim_type.param)):
-        k = scaled(aff.get_coefficient_val(isl.dim_type.param, n))
+        k = scale(aff.get_coefficient_val(isl.dim_type.param, n))
         total = total + Lin.of(atoms[str(aff.get_dim_name(isl.dim_type.param, n))], k)
     for n in range(aff.dim(isl.dim_type.div)):
-        k = scaled(aff.get_coefficient_val(isl.dim_type.div, n))
+        k = scale(aff.get_coefficient_val(isl.dim_type.div, n))
         if k:
             total = total + _lin_of(analyzer, atoms, aff.get_div(n)) * k
     return analyzer.combine(total if denominator == 1 else analyzer.floordiv(total, denominator))

@@ -13,7 +13,7 @@ from ....dialects.tir import BlockOp, ForOp, LaunchThreadOp
 from ..index import Analyzer, Atom, Compound, Div, Lin, Max, Min, Mod, Product, type_range
 
 IsFixed: TypeAlias = Callable[[SSAValue], bool]
-"""A predicate: whether a value is constant; the others move through their ranges."""
+"""A predicate for constant values; the others move through their ranges."""
 
 Ends: TypeAlias = tuple[Lin, Lin]
 """The minimum and the maximum, both included."""

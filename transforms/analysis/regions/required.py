@@ -60,7 +60,7 @@ def _side(analyzer: Analyzer, boxes: Sequence[Box], n: int, is_fixed: IsFixed) -
 
 
 def _better(structural: Side | None, exact: Side | None, *, is_tight: bool) -> Side | None:
-    """The exact side if it is better: its extent is a number, or is smaller; else the structural side."""
+    """The better of two sides: the exact side if its extent is a number or is smaller, else the structural side."""
     if structural is None or exact is None:
         return structural or exact
     if not exact.extent.terms:

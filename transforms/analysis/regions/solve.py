@@ -34,17 +34,17 @@ def axes_region(analyzer: Analyzer, block: BlockOp, demands: Sequence[Demand], i
         B[vi*4 + vj] with vj < 4 is wanted in [i*8 +: 8]:    vi in [i*2 +: 2], vj in [0 +: 4]
     """
 
-    def either(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
+    def merge_any(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
         return _merge(analyzer, [sides.get(variable, domain) for sides in found], analyzer.minimum, analyzer.maximum)
 
-    return _axes(analyzer, block, demands, is_fixed, _touching, either)
+    return _axes(analyzer, block, demands, is_fixed, _touching, merge_any)
 
 
 def finishing_region(
     analyzer: Analyzer, block: BlockOp, demands: Sequence[Demand], is_fixed: IsFixed, *, last: bool = True
 ) -> list[Side]:
-    """The values per axis of `block` with which the last (or the first) element that it touches is in one of the boxes,
-    and none comes after (before) them.
+    """The values per axis of `block` with which its last (or first) touched element is in one of the boxes, and no
+    touched element comes after (before) them.
 
     These are the instances of a consumer that become possible once the elements in the boxes are written, if all
     earlier (later) elements already are: the boxes belong to one iteration of a loop, and start where the boxes of the
@@ -54,10 +54,10 @@ def finishing_region(
     """
     pick = analyzer.minimum if last else analyzer.maximum
 
-    def all_there(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
+    def merge_all(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
         return _merge(analyzer, [s[variable] for s in found if variable in s] or [domain], pick, pick)
 
-    return _axes(analyzer, block, demands, is_fixed, _ending if last else _starting, all_there)
+    return _axes(analyzer, block, demands, is_fixed, _ending if last else _starting, merge_all)
 
 
 def _merge(analyzer: Analyzer, sides: Sequence[Side], pick_low: _Pick, pick_high: _Pick) -> Side:
@@ -124,6 +124,7 @@ class _Solver:
         self.is_fixed = is_fixed
 
     def solve(self, equations: Sequence[_Equation]) -> dict[SSAValue, Side]:
+        """The ranges of the axes that satisfy all equations, or a superset."""
         solution: dict[SSAValue, Side] = {}
         is_solved = True
         for equation in _join(self.analyzer, [self._normalize(e) for e in equations if self._axes_in(e.sum)]):
