@@ -62,8 +62,8 @@ class _Site:
     """The position of a statement in the region: the enclosing loops and the positions in their bodies, the branches
     around it, and the expressions with loads that decide whether it runs.
 
-    team: enclosing loops over the threads of a thread block that execute each statement together, one statement after the
-    other. In the path they follow all steps that are uniform across threads.
+    team: enclosing loops over the threads of a thread block that execute each statement together, one statement after
+    the other. In the path they follow all steps that are uniform across threads.
     """
 
     path: tuple[Operation | int, ...] = ()
