@@ -1,4 +1,4 @@
-"""Whether one store fills all of a buffer that is read behind it, seen by the form of its indices."""
+"""A syntactic check whether one store fills the part of a buffer that later loads read."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from .scopes import ancestors
 def is_filled_before_reads(
     loop: ForOp | LaunchThreadOp, buffer: SSAValue, shape: Sequence[Mixed], analyzer: Analyzer
 ) -> bool:
-    """Whether each iteration of a loop first writes a box of a buffer, by one store, and then reads inside of it alone.
+    """Whether each iteration of a loop first writes a box of a buffer by one store, and then reads inside that box
+    only.
 
-    False where that is not seen, and if anything but loads and stores uses the buffer. Copies that threads divide among
-    them write a box by sums of digits, which isl takes long to find out.
+    False where the form of the indices does not show it, and if anything but loads and stores uses the buffer. Copies
+    divided among threads write a box by sums of digits, which isl is slow to analyze.
     """
     users = [use.operation for use in buffer.uses if loop.is_ancestor(use.operation)]
     loads, stores = [op for op in users if isinstance(op, LoadOp)], [op for op in users if isinstance(op, StoreOp)]
     if len(loads) + len(stores) < len(users) or not loads:
         return False
-    # What holds in each iteration of a loop inside around all of them holds in those of `loop`.
+    # A property of each iteration of an inner loop around all uses is a property of each iteration of `loop`.
     inside = [op for op in ancestors(loads[0]) if isinstance(op, ForOp | LaunchThreadOp) and loop.is_ancestor(op)]
     sides = shape_sides(analyzer, shape)
     return any(
@@ -44,16 +45,16 @@ def _is_filled(
     shape: list[Side],
 ) -> bool:
     is_fixed = fixed_inside(loop)
-    places = {op: n for n, op in enumerate(loop.body.block.ops)}
+    positions = {op: n for n, op in enumerate(loop.body.block.ops)}
 
-    def place(op: Operation) -> int:
-        """Which statement of the loop an op is in."""
+    def position(op: Operation) -> int:
+        """The position of the statement of the loop that contains an op."""
         statement = loop.body.block.find_ancestor_op_in_block(op)
         assert statement is not None, "all that uses the buffer is in the loop"
-        return places[statement]
+        return positions[statement]
 
-    read_first = min(map(place, loads))
-    first = [op for op in stores if place(op) < read_first]
+    read_first = min(map(position, loads))
+    first = [op for op in stores if position(op) < read_first]
     read = _region(analyzer, [touched_box(analyzer, op, loop) for op in loads], is_fixed, shape) if first else None
     return read is not None and any(_fills(analyzer, loop, op, read, is_fixed, shape) for op in first)
 
@@ -72,7 +73,7 @@ def _fills(
     is_fixed: IsFixed,
     shape: list[Side],
 ) -> bool:
-    """Whether a store, in each iteration of a loop, writes all of a box that another one lies in."""
+    """Whether a store writes, in each iteration of a loop, all of a box that contains `read`."""
     around = list(ancestors(store))
     inside = around[: around.index(loop)]
     loops = [op for op in reversed(inside) if isinstance(op, ForOp | LaunchThreadOp)]

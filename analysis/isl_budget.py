@@ -1,4 +1,4 @@
-"""How much isl may do."""
+"""The limit on the work of isl."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import islpy as isl
 
 @contextmanager
 def at_most(operations: int) -> Generator[None]:
-    """Inside, isl does no more than so many of its basic operations, about a million a second; isl.Error beyond it."""
+    """Limits isl to `operations` of its basic operations, about a million a second, in the body; else isl.Error."""
     context = isl.DEFAULT_CONTEXT
     context.set_max_operations(operations)
     context.reset_operations()

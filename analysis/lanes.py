@@ -1,7 +1,8 @@
-"""Expressions and accesses of all iterations of a loop at once: values that depend on the loop as vectors.
+"""Vectorization of a loop: expressions and accesses of all its iterations at once, with loop-dependent values as
+vectors.
 
 A value is the same in all lanes (a scalar), a ramp, or any vector. Ramps are kept as base and stride as long as sums
-and products allow, which is exact where integers wrap too.
+and products allow, which is exact even where integers wrap.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _ON_RAMPS: dict[type[Operation], str] = {arith.AddiOp: "add", arith.SubiOp: "sub
 
 
 class NotLanes(Exception):
-    """Something cannot be computed as lanes of vectors."""
+    """An op has no equivalent on the lanes of vectors."""
 
 
 @dataclass(frozen=True)
@@ -53,26 +54,26 @@ class _Ramp:
 
 @dataclass(frozen=True)
 class _Vector:
-    """One value for each lane."""
+    """A vector with one element for each lane."""
 
     value: SSAValue
 
 
 _Known = SSAValue | _Ramp | _Vector
-"""What a value of one iteration is in all of them; an SSA value is the same in each."""
+"""The values of all lanes for one value of an iteration; an SSA value is the same in each lane."""
 
 
 class Lanes:
-    """Writes what a loop computes for `count` iterations at once, at the insertion point of `builder`.
+    """Emits the computation of `count` iterations of a loop at once, at the insertion point of `builder`.
 
-    mask: the lanes that are on, a vector of bools; None for all. What is written for lanes that are off is neither read
-    nor written in memory, nor otherwise excluded.
+    mask: the active lanes, a vector of bools; None for all. Inactive lanes neither read nor write memory and do nothing
+    excluded.
     """
 
     def __init__(self, builder: TirBuilder, loop: ForOp, count: int, step: int):
         self.builder, self.loop, self.count = builder, loop, count
         self.mask: SSAValue | None = None
-        self._known: dict[SSAValue, _Known] = {loop.variable: _Ramp(_mixed(loop.mixed_bounds[0]), step)}
+        self._known: dict[SSAValue, _Known] = {loop.variable: _Ramp(_fold_constant(loop.mixed_bounds[0]), step)}
 
     # Values
 
@@ -81,16 +82,16 @@ class Lanes:
         return self.loop.is_ancestor(value.owner)
 
     def define(self, value: SSAValue, scalar: SSAValue) -> None:
-        """Say that `value` of the loop is `scalar` in all lanes."""
+        """Maps `value` of the loop to `scalar` in all lanes."""
         self._known[value] = scalar
 
     def scalar(self, value: SSAValue) -> SSAValue | None:
-        """What `value` is in all lanes, or None where they differ or it has not been written."""
+        """The scalar that equals `value` in all lanes; None if the lanes differ or `value` is not emitted yet."""
         known = self._known.get(value) if self.is_inside(value) else value
         return known if isinstance(known, SSAValue) else None
 
     def uniform(self, value: SSAValue) -> SSAValue:
-        """What `value` is in all lanes. NotLanes where they differ."""
+        """The scalar that equals `value` in all lanes. NotLanes if the lanes differ."""
         scalar = self.scalar(value)
         if scalar is None:
             raise NotLanes
@@ -106,7 +107,8 @@ class Lanes:
         return self._as_vector(self._get(value), value.type)
 
     def is_repeatable(self, value: SSAValue) -> bool:
-        """Whether `value` can be computed again for one iteration, from what is known where its lanes are."""
+        """Whether `value` can be recomputed for one iteration from the loop variable and from values that are the same
+        in all lanes."""
         pending, seen = [value], {value}
         while pending:
             value = pending.pop()
@@ -146,7 +148,7 @@ class Lanes:
 
     @contextmanager
     def where(self, condition: SSAValue, holds: bool) -> Generator[None]:
-        """Only the lanes in which `condition` is `holds`, for a while."""
+        """Restricts the mask to the lanes in which `condition` equals `holds`, in the body."""
         chosen = self.vector(condition)
         if not holds:
             chosen = self.builder.logical_not(chosen)
@@ -160,7 +162,7 @@ class Lanes:
     # Expressions
 
     def expression(self, op: Operation) -> None:
-        """Write an op that computes a value. NotLanes where that cannot be done."""
+        """Emits an op that computes a value. NotLanes where this is not possible."""
         self.builder.location = op.location
         if isinstance(op, LoadOp):
             self._load(op)
@@ -174,14 +176,14 @@ class Lanes:
             self._compute(op)
 
     def same(self, op: Operation) -> None:
-        """Write an op without regions whose operands are the same in all lanes once."""
+        """Emits a single copy of an op without regions whose operands are the same in all lanes."""
         copy = op.clone({v: self.uniform(v) for v in op.operands})
         self.builder.insert(copy)
         for old, new in zip(op.results, copy.results, strict=True):
             self._known[old] = new
 
     def let(self, op: LetOp) -> None:
-        """A name; that of a ramp is dropped, so that its users see it."""
+        """Emits a name; the name of a ramp is dropped, so that its users see the ramp."""
         known = self._get(op.value)
         if isinstance(known, _Ramp):
             self._known[op.result] = known
@@ -209,9 +211,9 @@ class Lanes:
     # Ramps
 
     def _ramp(self, op: Operation) -> _Ramp | None:
-        """The ramp that an operator on ramps gives, or None."""
+        """The ramp that an operator on ramps produces, or None."""
         if isinstance(op, CastOp):
-            return self._converted(op)
+            return self._convert_ramp(op)
         name = _ON_RAMPS.get(type(op))
         if name is None:
             return None
@@ -219,7 +221,7 @@ class Lanes:
         if isinstance(a, _Vector) or isinstance(b, _Vector):
             return None
         type_ = op.results[0].type
-        left, right = (k if isinstance(k, _Ramp) else _Ramp(_mixed(k), 0) for k in (a, b))
+        left, right = (k if isinstance(k, _Ramp) else _Ramp(_fold_constant(k), 0) for k in (a, b))
         if name != "mul":
             base = self._arith(name, left.base, right.base, type_)
             return _Ramp(base, self._arith(name, left.stride, right.stride, type_))
@@ -228,8 +230,9 @@ class Lanes:
         ramp, factor = (left, right.base) if isinstance(a, _Ramp) else (right, left.base)
         return _Ramp(*(self._arith("mul", n, factor, type_) for n in (ramp.base, ramp.stride)))
 
-    def _converted(self, op: CastOp) -> _Ramp | None:
-        """A ramp of known numbers as another integer type."""
+    def _convert_ramp(self, op: CastOp) -> _Ramp | None:
+        """A ramp with constant base and stride, converted to another integer type; None if the conversion does not
+        preserve it."""
         known, have, want = self._get(op.value), dtype_of(op.value.type), dtype_of(op.result.type)
         if not isinstance(known, _Ramp) or not isinstance(known.base, int) or not isinstance(known.stride, int):
             return None
@@ -269,14 +272,15 @@ class Lanes:
         self._known[op.result] = _Vector(self.builder.select(chosen, *values))
 
     def _lazy_choice(self, op: IfThenElseOp, condition: SSAValue) -> None:
-        """A choice that all lanes take alike. It is inserted first, and gets its type when what it gives is known."""
+        """Emits a conditional on a condition that is the same in all lanes. The op is inserted first, and gets its type
+        once the types of its results are known."""
         new = self.builder.insert(IfThenElseOp(condition, op.result.type))
-        given: list[_Known] = []
+        results: list[_Known] = []
         for old, region in zip(op.regions, new.regions, strict=True):
             with self.builder.at(region.block):
-                given.append(self._region(old.block))
-        same = all(isinstance(known, SSAValue) for known in given)
-        for known, region in zip(given, new.regions, strict=True):
+                results.append(self._region(old.block))
+        same = all(isinstance(known, SSAValue) for known in results)
+        for known, region in zip(results, new.regions, strict=True):
             with self.builder.at(region.block):
                 value = known if isinstance(known, SSAValue) and same else self._as_vector(known, op.result.type)
                 self.builder.insert(YieldOp(value))
@@ -290,7 +294,7 @@ class Lanes:
         self._known[op.result] = _Vector(self.builder.insert(typed).result)
 
     def _region(self, block: Block) -> _Known:
-        """Write the ops of a region; what it gives."""
+        """Emits the ops of a region and returns the value that it yields."""
         for op in block.ops:
             if isinstance(op, YieldOp):
                 return self._get(op.value)
@@ -303,7 +307,7 @@ class Lanes:
     # Memory
 
     def declare(self, op: DeclBufferOp) -> None:
-        """A buffer that is the same in all lanes."""
+        """Emits a buffer declaration that is the same in all lanes."""
         if self.mask is not None:
             raise NotLanes
         self.same(op)
@@ -320,7 +324,7 @@ class Lanes:
         self._known[op.result] = _Vector(self.builder.insert(load).result)
 
     def store(self, op: StoreOp) -> None:
-        """Write a store of one element in each lane, each another one."""
+        """Emits a store of one element in each lane, each at a different index."""
         if op.predicate is not None or isinstance(op.value.type, VectorType) or not op.indices:
             raise NotLanes
         last = self._get(op.indices[-1])
@@ -334,29 +338,29 @@ class Lanes:
         stored.attributes.update(op.attributes)
 
     def _indices(self, indices: Sequence[SSAValue]) -> list[SSAValue] | None:
-        """The indices of an access, the last one a vector; None where there are none."""
+        """The indices of an access, the last of them a vector; None for an access without indices."""
         if not indices:
             return None
         *outer, last = indices
         known = self._get(last)
         if isinstance(known, _Ramp) and not self._keeps_range(known, last.type):
-            vector = self._wrapping(known, last.type)
+            vector = self._wrapping_index(known, last.type)
         else:
             vector = self._as_vector(known, last.type)
         return [*(self.uniform(i) for i in outer), vector]
 
-    def _wrapping(self, ramp: _Ramp, type: Attribute) -> SSAValue:
-        """A ramp as a sum: where a ramp itself is the index, addresses are computed without wrapping."""
+    def _wrapping_index(self, ramp: _Ramp, type: Attribute) -> SSAValue:
+        """A ramp as a sum: with a ramp itself as the index, the addresses would be computed without wrapping."""
         base, stride = (self._scalar_of(n, type) for n in (ramp.base, ramp.stride))
         b = self.builder
         steps = b.mul(b.ramp(b.const(0, dtype_of(type)), b.const(1, dtype_of(type)), self.count), stride)
         return b.add(b.broadcast(base, self.count), steps)
 
     def _keeps_range(self, ramp: _Ramp, type: Attribute) -> bool:
-        """Whether no index that is used is one that has wrapped.
+        """Whether no index of an active lane has wrapped.
 
         Signed indices within a buffer differ by less than half of the range, so that neighbours differ by the stride
-        itself; and if the first ones are off, a sum that is too large wraps to a negative number.
+        itself; and if the first lanes are inactive, a sum that is too large wraps to a negative number.
         """
         dtype = dtype_of(type)
         if isinstance(ramp.base, int) and isinstance(ramp.stride, int):
@@ -369,14 +373,14 @@ class Lanes:
 
 
 def free_values(op: Operation) -> Iterator[SSAValue]:
-    """The values that `op` and what is in it use and do not define."""
+    """The values used by `op` and its nested ops and defined outside."""
     for inner in op.walk():
         for value in inner.operands:
             if not op.is_ancestor(value.owner):
                 yield value
 
 
-def _mixed(value: Mixed) -> Mixed:
+def _fold_constant(value: Mixed) -> Mixed:
     if isinstance(value, int):
         return value
     known = None if isinstance(value.type, VectorType) else constant_value(value)
@@ -384,7 +388,7 @@ def _mixed(value: Mixed) -> Mixed:
 
 
 def _is_number(type: Attribute) -> bool:
-    """Whether `type` is that of a scalar."""
+    """Whether `type` is a scalar type."""
     if isinstance(type, VectorType | HandleType):
         return False
     try:
@@ -395,7 +399,7 @@ def _is_number(type: Attribute) -> bool:
 
 
 def _is_harmless(op: Operation) -> bool:
-    """Whether a pure op computes something whatever its operands are."""
+    """Whether a pure op has a defined result for all values of its operands."""
     if isinstance(op, DIVISIONS):
         return constant_value(op.operands[1]) not in (None, 0)
     if isinstance(op, SHIFTS):

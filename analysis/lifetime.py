@@ -1,4 +1,4 @@
-"""Whether the contents of a buffer must survive from one iteration of a loop to the next."""
+"""The test whether the contents of a buffer must survive from one iteration of a loop to the next."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .scopes import ancestors
 
 
 def is_fresh_in_each_iteration(loop: Operation, buffer: SSAValue, analyzer: Analyzer) -> bool:
-    """Whether each iteration of `loop` reads only those elements of `buffer` that it has itself written before.
+    """Whether each iteration of `loop` reads only elements of `buffer` that the same iteration has written before.
 
-    Exact for accesses and conditions that are affine in loop variables and in values that are fixed while an iteration
-    runs; where they are not, a read may be of any element and a write is none. False when the buffer is used by
-    anything but loads and stores.
+    Exact for accesses and conditions that are affine in loop variables and in values that are fixed during an
+    iteration; elsewhere a read may be of any element and a write counts as none. False when the buffer has uses other
+    than loads and stores.
     """
     if isinstance(loop, ForOp | LaunchThreadOp) and is_filled_before_reads(loop, buffer, _shape(buffer), analyzer):
         return True
@@ -46,19 +46,19 @@ def is_fresh_in_each_iteration(loop: Operation, buffer: SSAValue, analyzer: Anal
     reads, writes = ([a for a in accesses if a.is_write is kind] for kind in (False, True))
     if not reads:
         return True
-    if _is_written_in_front(accesses, _rank(buffer)):
+    if _is_written_first(accesses, _rank(buffer)):
         return True
     depth = max(len(a.time) for a in accesses)
     read, written = (_relation([a.relation(depth) for a in group], depth, _rank(buffer)) for group in (reads, writes))
-    # All times that are later than one at which an element was written, with that element.
+    # { time -> element }: an element is related to every time later than a write of it.
     later = isl.Map.lex_gt(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, depth))
     return read.is_subset(later.apply_range(written))
 
 
-def _is_written_in_front(accesses: Sequence[_Access], rank: int) -> bool:
-    """Whether all that is read was written by statements in front, in the same iterations of the loops around both.
+def _is_written_first(accesses: Sequence[_Access], rank: int) -> bool:
+    """Whether preceding statements, in the same iterations of the common loops, write every element that is read.
 
-    It is enough, and usual: isl finds it out much faster than which of all times are later.
+    This is sufficient and the usual case: isl decides it much faster than the lexicographic order of all times.
     """
     first = accesses[0].time
     shared = 0
@@ -66,33 +66,35 @@ def _is_written_in_front(accesses: Sequence[_Access], rank: int) -> bool:
         shared += 1
     if any(shared >= len(a.time) or not a.time[shared].is_cst() for a in accesses):
         return False
-    places = [a.time[shared].max_val().to_python() for a in accesses]
+    positions = [a.time[shared].max_val().to_python() for a in accesses]
     relations = [a.relation(shared, shared) for a in accesses]
-    for access, place, read in zip(accesses, places, relations, strict=True):
+    for access, position, read in zip(accesses, positions, relations, strict=True):
         if not access.is_write:
-            in_front = [
+            writes = [
                 relation
-                for other, at, relation in zip(accesses, places, relations, strict=True)
-                if other.is_write and at < place
+                for other, at, relation in zip(accesses, positions, relations, strict=True)
+                if other.is_write and at < position
             ]
-            if not read.is_subset(_relation(in_front, shared, rank)):
+            if not read.is_subset(_relation(writes, shared, rank)):
                 return False
     return True
 
 
 @dataclass(frozen=True)
 class _Context:
-    """Where in an iteration an access is: its time (numbers and dimensions, as functions), the conditions it runs
-    under, and whether these are all of them."""
+    """The position of an access in an iteration: its time (numbers and dimensions, as functions), the conditions that
+    it runs under, and whether these conditions are complete."""
 
     time: tuple[isl.PwAff, ...]
     where: isl.Set
     exact: bool = True
 
     def at(self, *time: isl.PwAff) -> _Context:
+        """The context with further entries in its time."""
         return replace(self, time=self.time + time)
 
     def under(self, where: isl.Set | None) -> _Context:
+        """The context under a further condition; None for an unknown condition."""
         if where is None:
             return replace(self, exact=False)
         return replace(self, where=self.where.intersect(where))
@@ -100,14 +102,14 @@ class _Context:
 
 @dataclass(frozen=True)
 class _Access:
-    """elements: { loops and lanes inside -> element }."""
+    """A load or store of the buffer. elements: { loops and lanes inside -> element }."""
 
     is_write: bool
     time: tuple[isl.PwAff, ...]
     elements: isl.Map
 
     def relation(self, depth: int, shared: int | None = None) -> isl.Map:
-        """{ time -> element }, times with zeros behind them. shared: how many numbers of a time are looked at."""
+        """{ time -> element }, with times padded with zeros. shared: the number of leading entries of a time to use."""
         times = isl.Map.from_domain(self.elements.domain())
         time = self.time[:shared]
         for entry in time:
@@ -119,17 +121,17 @@ class _Access:
 
 
 class _OpaqueUse(Exception):
-    """The buffer is used by something else than a load or store."""
+    """The buffer has a use other than a load or store."""
 
 
 class _Collector:
-    """The accesses of one buffer in one iteration of a loop."""
+    """The accesses to one buffer in one iteration of a loop."""
 
     def __init__(self, loop: Operation, buffer: SSAValue):
         self.loop = loop
         self.buffer = buffer
         self.analyzer = Analyzer()
-        self.concerned = _concerned(loop, buffer)
+        self.concerned = _users_and_ancestors(loop, buffer)
         ramps = sum(isinstance(v.owner, RampOp) for op in self.concerned for v in op.operands)
         inner = ramps + sum(isinstance(op, ForOp | LaunchThreadOp) for op in self.concerned)
         self.affine = Affine(self.analyzer, Parameters(self._is_fixed), inner)
@@ -137,8 +139,9 @@ class _Collector:
         self.found: list[_Access] = []
 
     def collect(self) -> list[_Access]:
+        """The accesses to the buffer in the loop body, in program order."""
         for n, region in enumerate(self.loop.regions):
-            # What a while computes or does may not be done in the last round.
+            # The last round of a while may not run all of its ops.
             context = _Context((self.affine.constant(n),), self.affine.universe())
             self._block(region.block, context)
         return self.found
@@ -165,20 +168,20 @@ class _Collector:
             case AttrOp():
                 self._block(op.body.block, context)
             case _:
-                # Bodies that run any number of times: reads are possible, writes not certain.
+                # Bodies that run any number of times: reads are possible, writes are not certain.
                 for n, region in enumerate(op.regions):
                     inner = context.at(self.affine.constant(n)).under(None)
                     for block in region.blocks:
                         self._block(block, inner)
 
     def _loop(self, op: ForOp | LaunchThreadOp, context: _Context, bounds: tuple[Mixed, Mixed, Mixed]) -> None:
-        position = self._new(op.variable)
+        position = self._new_dimension(op.variable)
         inner = context.at(self.affine.variable(position)).under(iterations(self.affine, position, *bounds))
         with self.analyzer.assumptions():
             self.analyzer.enter(op, op.body.block)
             self._block(op.body.block, inner)
 
-    def _new(self, value: SSAValue) -> int:
+    def _new_dimension(self, value: SSAValue) -> int:
         position = self.affine.dims.setdefault(value, self.next)
         self.next += position == self.next
         return position
@@ -211,16 +214,16 @@ class _Collector:
         self.found.append(_Access(isinstance(op, StoreOp), context.time, elements))
 
     def _ramp(self, ramp: RampOp) -> tuple[isl.PwAff | None, isl.Set | None]:
-        """The function of a vector of indices, and the numbers of its lanes."""
+        """The function of a vector of indices, and the range of its lanes."""
         base, stride = self._function(ramp.base), constant_value(ramp.stride)
         if base is None or not isinstance(stride, int):
             return None, None
-        lane = self._new(ramp.result)
+        lane = self._new_dimension(ramp.result)
         function = base.add(self.affine.variable(lane).scale_val(isl.Val(stride)))
         return function, self.affine.between(lane, 0, ramp.lanes - 1)
 
     def _side(self, dimension: int, function: isl.PwAff | None) -> isl.Map:
-        """{ dimensions -> index }. What is out of bounds is excluded."""
+        """{ dimensions -> index }. Indices out of bounds are excluded."""
         extent = _shape(self.buffer)[dimension]
         index = Affine(self.analyzer, self.affine.parameters, 1)
         try:
@@ -238,7 +241,7 @@ class _Collector:
             return None
 
     def _is_fixed(self, value: SSAValue) -> bool:
-        """Whether a value is the same all through an iteration: no loop inside the loop computes it anew."""
+        """Whether a value is the same throughout an iteration: no inner loop recomputes it."""
         block = value.owner if isinstance(value, BlockArgument) else value.owner.parent  # pyright: ignore[reportAttributeAccessIssue]
         while isinstance(block, Block) and (op := block.parent_op()) is not None and op is not self.loop:
             if not isinstance(op, IfOp | IfThenElseOp | AttrOp) and self.loop.is_ancestor(op):
@@ -251,14 +254,14 @@ class _Collector:
         return self.loop.is_ancestor(owner) if isinstance(owner, Operation) else False
 
 
-def _concerned(loop: Operation, buffer: SSAValue) -> set[Operation]:
-    """What uses a buffer inside of a loop, and what is around that in the loop."""
-    found = set[Operation]()
+def _users_and_ancestors(loop: Operation, buffer: SSAValue) -> set[Operation]:
+    """The ops inside a loop that use a buffer, and their ancestors inside the loop."""
+    concerned = set[Operation]()
     for use in buffer.uses:
         around = [use.operation, *ancestors(use.operation)]
         if loop in around:
-            found.update(around[: around.index(loop)])
-    return found
+            concerned.update(around[: around.index(loop)])
+    return concerned
 
 
 def _type(buffer: SSAValue) -> MemRefType[Any]:
@@ -275,7 +278,7 @@ def _rank(buffer: SSAValue) -> int:
 
 
 def _relation(relations: Sequence[isl.Map], depth: int, rank: int) -> isl.Map:
-    """{ time -> element } of some accesses, as one."""
+    """The union of relations { time -> element }."""
     result = isl.Map.empty(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, depth, rank))
     for relation in relations:
         result = result.union(relation)

@@ -1,4 +1,4 @@
-"""What the program calls its blocks, loops and buffers, and names for new ones."""
+"""The names of blocks, loops and buffers in the program, and fresh names."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from ..dialects.tir import BlockOp, BufferOp, ForOp, FuncOp, LaunchThreadOp
 
 
 def block_name(block: BlockOp) -> str:
-    """What the program calls a block."""
+    """The name of a block in the program."""
     return block.block_name.data
 
 
 def loop_name(loop: Operation) -> str:
-    """What the program calls the variable of a loop."""
+    """The name of the variable of a loop in the program."""
     assert isinstance(loop, ForOp | LaunchThreadOp)
     return loop.loop_var.data if isinstance(loop, ForOp) else loop.var_name.data
 
 
 def buffer_name(buffer: SSAValue) -> str:
-    """What the program calls a buffer."""
+    """The name of a buffer in the program."""
     return source_name(buffer) or "_"
 
 
 def memory_name(value: SSAValue | None) -> str:
-    """What the program calls a buffer, a pointer or a number; None is all that is no memory of it."""
+    """The name of a buffer, a pointer or a number in the program; None denotes the world outside of buffers."""
     if value is None:
         return "what is outside of buffers"
     return source_name(value) or value.name_hint or "a pointer"
 
 
 def fresh_block_name(func: FuncOp, hint: str) -> str:
-    """`hint` if no block of the function is called so, else `hint_1`, `hint_2`, ...: the first that is free.
+    """`hint` if no block of the function has this name, else the first free name of `hint_1`, `hint_2`, ...
 
-    TVM gives the same name twice, so that neither block is found by it any more; the others are as in TVM.
+    TVM creates two blocks of the same name, after which neither is found by name; the other names are TVM's.
     """
     return fresh_name(hint, {block_name(op) for op in func.walk() if isinstance(op, BlockOp)})
 
 
 def fresh_buffer_name(func: FuncOp, hint: str) -> str:
-    """`hint` if no buffer or parameter of the function is called so, else `hint_1`, ... as TVM prints them."""
+    """`hint` if no buffer or parameter of the function has this name, else `hint_1`, ... as TVM prints them."""
     taken = {name for name, _ in func.params}
     taken |= {op.buffer_name.data for op in func.walk() if isinstance(op, BufferOp)}
     return fresh_name(hint, taken)
 
 
 def fresh_name(hint: str, taken: set[str]) -> str:
-    """`hint` if that is not taken, else `hint_1`, `hint_2`, ...: the first that is free. It is taken then."""
+    """`hint` if it is not in `taken`, else the first free name of `hint_1`, `hint_2`, ...; adds the name to `taken`."""
     name, n = hint, 0
     while name in taken:
         n += 1

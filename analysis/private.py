@@ -1,4 +1,4 @@
-"""Memory that each iteration of a concurrent loop has for itself: allocated outside of it, and used in it alone."""
+"""Memory private to each iteration of a concurrent loop: allocated outside of the loop, and used inside it only."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from .lanes import free_values
 
 
 def private_uses(loop: ForOp, count: int) -> Iterator[set[Operation]]:
-    """For each memory from outside of `loop` of which every iteration has one of its own: the ops that touch it.
+    """For each memory from outside of `loop` that each iteration needs a private copy of: the ops that access it.
 
-    Not the memories of which one does for all `count` iterations, each of which keeps to its own elements.
+    Excludes memory that all `count` iterations can share, because each accesses its own elements only.
     """
     for root in _roots(loop):
         uses = _uses_of(root)
-        if all(loop.is_ancestor(op) for op, _ in uses) and not _is_apart(loop, count, uses):
+        if all(loop.is_ancestor(op) for op, _ in uses) and not _has_disjoint_elements(loop, count, uses):
             yield {op for op, _ in uses}
 
 
@@ -42,7 +42,7 @@ def _is_memory(value: SSAValue) -> bool:
 
 
 def _roots(loop: ForOp) -> list[SSAValue]:
-    """The memory allocated outside of a loop that it uses."""
+    """The allocations outside of a loop that the loop uses."""
     pending = [v for v in free_values(loop) if _is_memory(v)]
     seen: dict[SSAValue, None] = {}
     while pending:
@@ -55,7 +55,7 @@ def _roots(loop: ForOp) -> list[SSAValue]:
 
 
 def _uses_of(root: SSAValue) -> list[tuple[Operation, SSAValue]]:
-    """The ops that touch a memory, each with the buffer or pointer it does so through."""
+    """The ops that access some memory, each with the buffer or pointer used for the access."""
     pending, seen, uses = [root], {root}, list[tuple[Operation, SSAValue]]()
     while pending:
         value = pending.pop()
@@ -72,16 +72,16 @@ def _uses_of(root: SSAValue) -> list[tuple[Operation, SSAValue]]:
     return uses
 
 
-def _is_apart(loop: ForOp, count: int, uses: Sequence[tuple[Operation, SSAValue]]) -> bool:
-    """Whether all accesses are through one buffer, and differ between iterations in one and the same index."""
+def _has_disjoint_elements(loop: ForOp, count: int, uses: Sequence[tuple[Operation, SSAValue]]) -> bool:
+    """Whether all accesses use one buffer and agree in an index that differs between iterations."""
     accesses = [op for op, _ in uses if isinstance(op, LoadOp | StoreOp)]
     if not accesses or len(accesses) != len(uses) or len({value for _, value in uses}) != 1:
         return False
-    return any(_tells_apart(loop, count, indices) for indices in zip(*(op.indices for op in accesses), strict=True))
+    return any(_is_injective(loop, count, indices) for indices in zip(*(op.indices for op in accesses), strict=True))
 
 
-def _tells_apart(loop: ForOp, count: int, indices: Sequence[SSAValue]) -> bool:
-    """Whether indices are one and the same sum of a multiple of the loop variable and of what is fixed."""
+def _is_injective(loop: ForOp, count: int, indices: Sequence[SSAValue]) -> bool:
+    """Whether all indices are the same sum of a multiple of the loop variable and of loop-invariant values."""
     keys = {_key(loop, index) for index in indices}
     stride, step = _stride(loop, indices[0]), loop.mixed_bounds[2]
     if len(keys) != 1 or None in keys or stride is None or not isinstance(step, int):
@@ -90,11 +90,11 @@ def _tells_apart(loop: ForOp, count: int, indices: Sequence[SSAValue]) -> bool:
 
 
 def _key(loop: ForOp, value: SSAValue) -> Hashable | None:
-    """What is the same for expressions that compute the same in an iteration; None where that is not known."""
+    """A key equal for expressions that compute the same value in an iteration; None if unknown."""
     op = value.owner
     if value is loop.variable or not loop.is_ancestor(op):
         return value
-    if isinstance(op, LetOp):  # one in an inner loop has many values in an iteration
+    if isinstance(op, LetOp):  # a `tir.let` in an inner loop has many values in an iteration
         return value if op.parent is loop.body.block else None
     if isinstance(op, Block) or op.regions or not is_pure_expression(op):
         return None
@@ -103,14 +103,14 @@ def _key(loop: ForOp, value: SSAValue) -> Hashable | None:
 
 
 def _stride(loop: ForOp, value: SSAValue, known: dict[SSAValue, int | None] | None = None) -> int | None:
-    """How much an integer grows when the loop variable grows by one, as a number it wraps like; None where unknown."""
+    """The increment of an integer per increment of the loop variable, up to wrapping; None if unknown."""
     known = {loop.variable: 1} if known is None else known
     if value not in known:
-        known[value] = _computed_stride(loop, value, known)
+        known[value] = _compute_stride(loop, value, known)
     return known[value]
 
 
-def _computed_stride(loop: ForOp, value: SSAValue, known: dict[SSAValue, int | None]) -> int | None:
+def _compute_stride(loop: ForOp, value: SSAValue, known: dict[SSAValue, int | None]) -> int | None:
     op = value.owner
     if not loop.is_ancestor(op) or constant_value(value) is not None:
         return 0
@@ -125,10 +125,10 @@ def _computed_stride(loop: ForOp, value: SSAValue, known: dict[SSAValue, int | N
         return a + b
     if isinstance(op, arith.SubiOp):
         return a - b
-    return _scaled(a, constant_value(op.rhs)) if b == 0 else _scaled(b, constant_value(op.lhs)) if a == 0 else None
+    return _scale(a, constant_value(op.rhs)) if b == 0 else _scale(b, constant_value(op.lhs)) if a == 0 else None
 
 
-def _scaled(stride: int, factor: int | float | None) -> int | None:
+def _scale(stride: int, factor: int | float | None) -> int | None:
     if stride == 0:
         return 0
     return stride * factor if isinstance(factor, int) else None

@@ -1,11 +1,11 @@
-"""Where things stand: the loops around an op, the blocks below it, who produces and who consumes a buffer.
+"""Positions of ops in a program: the loops around an op, the blocks below it, the producers and consumers of a buffer.
 
-A *scope* is the body of a `tir.func` or of a `tir.block`. Its blocks are those below it that are in no other block in
-between; loops, branches and attributes in between belong to the scope. Producers, consumers and the kinds of blocks
-(complete, reduction) are notions of one scope.
+A *scope* is the body of a `tir.func` or of a `tir.block`. The blocks of a scope are the outermost blocks below it;
+loops, branches and attributes around them belong to the scope. Producers, consumers and the kinds of blocks (complete,
+reduction) are notions of one scope.
 
-Buffers are told apart by the memory they look at: a view (`tir.match_region`, `tir.decl_buffer`) counts as what it
-views. What a block reads and writes is what its `tir.access` ops say.
+Buffers are identified by their memory: a view (`tir.match_region`, `tir.decl_buffer`) counts as its source. The reads
+and writes of a block are those that its `tir.access` ops declare.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _DECLARATIONS = (AccessOp, BufferOp, AllocateOp, AllocateConstOp, SymbolOp)
 
 
 def scope_of(op: Operation) -> FuncOp | BlockOp:
-    """The function or block whose body `op` is in: that of a block is what encloses it, not the block itself.
+    """The innermost function or block around `op`, `op` itself excluded.
 
-    ValueError if `op` is in neither.
+    ValueError if no function or block encloses `op`.
     """
     parent = op.parent_op()
     while parent is not None:
@@ -69,13 +69,13 @@ def ancestors(op: Operation) -> Iterator[Operation]:
 
 
 def between(op: Operation, outer: Operation) -> list[Operation]:
-    """The ops around `op` that are inside of `outer`, outermost first, without either. ValueError if `op` is not below
+    """The ops between `op` and its ancestor `outer`, outermost first, both excluded. ValueError if `op` is not below
     `outer`."""
-    found: list[Operation] = []
+    parents: list[Operation] = []
     for parent in ancestors(op):
         if parent is outer:
-            return found[::-1]
-        found.append(parent)
+            return parents[::-1]
+        parents.append(parent)
     raise ValueError(f"{op.name} is not inside of {outer.name}")
 
 
@@ -85,7 +85,7 @@ def loops_around(op: Operation) -> list[ForOp]:
 
 
 def lowest_common_ancestor(ops: Iterable[Operation]) -> Operation:
-    """The innermost op that is, or contains, each of `ops`. ValueError if there is none."""
+    """The innermost op that is or encloses each of `ops`. ValueError if no op does."""
     first, *rest = ops
     for candidate in (first, *ancestors(first)):
         if all(candidate is op or candidate.is_ancestor(op) for op in rest):
@@ -94,14 +94,13 @@ def lowest_common_ancestor(ops: Iterable[Operation]) -> Operation:
 
 
 def child_towards(outer: Operation, op: Operation) -> Operation:
-    """The op directly in a region of `outer` that is, or contains, `op`. ValueError if `op` is not below `outer`."""
+    """The op directly in a region of `outer` that is or encloses `op`. ValueError if `op` is not below `outer`."""
     path = between(op, outer)
     return path[0] if path else op
 
 
 def comes_before(a: Operation, b: Operation) -> bool:
-    """Whether `a` stands in front of `b` in the text, neither inside of the other. ValueError if they have no common
-    ancestor."""
+    """Whether `a` precedes `b` in the text, neither nested in the other. ValueError if they have no common ancestor."""
     if a is b or a.is_ancestor(b) or b.is_ancestor(a):
         return False
     outer = lowest_common_ancestor((a, b))
@@ -118,47 +117,47 @@ def comes_before(a: Operation, b: Operation) -> bool:
 
 
 def statements(block: Block) -> list[Operation]:
-    """The ops directly in a region's block that do something, in order: stores, loops, blocks, branches, calls, and
-    `tir.let`, whose place matters to those behind it.
+    """The ops directly in a block that have an effect, in order: stores, loops, blocks, branches, calls, and `tir.let`,
+    whose position matters to the ops after it.
 
-    Not among them: expressions, and what only declares (`declarations`). `tir.init` is one.
+    Excludes expressions and `declarations`. `tir.init` is a statement.
     """
     return [op for op in block.ops if not is_expression(op) and not isinstance(op, _DECLARATIONS)]
 
 
 def declarations(block: Block) -> list[Operation]:
-    """The ops directly in a region's block that only declare something, in order: buffers and memory (allocated or
-    matched), symbols, and `tir.access`."""
+    """The ops directly in a block that only declare, in order: buffers and memory (allocated or matched), symbols, and
+    `tir.access`."""
     return [op for op in block.ops if isinstance(op, _DECLARATIONS)]
 
 
 def only_child(op: ForOp) -> Operation | None:
-    """The one statement in the body of a loop; None if there are none, several, or declarations beside it."""
+    """The only statement in the body of a loop; None if the body has several statements, none, or declarations."""
     body = op.body.block
     inside = statements(body)
     return inside[0] if len(inside) == 1 and not declarations(body) else None
 
 
 def child_blocks(op: Operation) -> list[BlockOp]:
-    """The blocks below a loop, branch, function or block that are in no other block in between, in program order."""
-    found: list[BlockOp] = []
-    todo = _inside(op)
+    """The outermost blocks below a loop, branch, function or block, in program order."""
+    blocks: list[BlockOp] = []
+    todo = _inner_ops(op)
     while todo:
         inner = todo.pop()
         if isinstance(inner, BlockOp):
-            found.append(inner)
+            blocks.append(inner)
         elif inner.regions:
-            todo += _inside(inner)
-    return found
+            todo += _inner_ops(inner)
+    return blocks
 
 
-def _inside(op: Operation) -> list[Operation]:
-    """The ops directly in the regions of `op`, the last one first."""
+def _inner_ops(op: Operation) -> list[Operation]:
+    """The ops directly in the regions of `op`, in reverse order."""
     return [inner for region in op.regions for block in region.blocks for inner in block.ops][::-1]
 
 
 def all_blocks(func: FuncOp) -> list[BlockOp]:
-    """Every block of a function, nested ones too, in program order (a block in front of those inside of it)."""
+    """All blocks of a function, including nested blocks, in program order (outer before inner)."""
     return [op for op in func.walk() if isinstance(op, BlockOp)]
 
 
@@ -166,7 +165,7 @@ def all_blocks(func: FuncOp) -> list[BlockOp]:
 
 
 def root_buffer(buffer: SSAValue) -> SSAValue:
-    """The buffer or pointer whose memory `buffer` looks at: itself unless it is a view."""
+    """The buffer or pointer at the root of the views that lead to `buffer`; `buffer` itself if it is no view."""
     while isinstance(op := buffer.owner, Operation):
         match op:
             case MatchRegionOp():
@@ -182,22 +181,23 @@ def root_buffer(buffer: SSAValue) -> SSAValue:
     return buffer
 
 
-def _touched(block: BlockOp, *, write: bool) -> list[SSAValue]:
+def _accessed_buffers(block: BlockOp, *, write: bool) -> list[SSAValue]:
     return list(dict.fromkeys(root_buffer(a.buffer) for a in block.accesses if a.is_write is write))
 
 
 def reads_of(block: BlockOp) -> list[SSAValue]:
-    """The buffers that a block says it reads, each once, in the order it says so."""
-    return _touched(block, write=False)
+    """The buffers that a block declares to read, without duplicates, in the order of the declarations."""
+    return _accessed_buffers(block, write=False)
 
 
 def writes_of(block: BlockOp) -> list[SSAValue]:
-    """The buffers that a block says it writes, each once, in the order it says so."""
-    return _touched(block, write=True)
+    """The buffers that a block declares to write, without duplicates, in the order of the declarations."""
+    return _accessed_buffers(block, write=True)
 
 
 class Scope:
-    """The blocks of one scope and the buffers they touch. It remembers; make a new one when the program has changed."""
+    """The blocks of a scope and the buffers that they access. Results are cached: create a new object after a change of
+    the program."""
 
     def __init__(self, op: FuncOp | BlockOp):
         self.op = op
@@ -210,14 +210,14 @@ class Scope:
     @cached_property
     def readers(self) -> dict[SSAValue, list[BlockOp]]:
         """The blocks that read each buffer, in program order."""
-        return self._by_buffer(reads_of)
+        return self._group_by_buffer(reads_of)
 
     @cached_property
     def writers(self) -> dict[SSAValue, list[BlockOp]]:
         """The blocks that write each buffer, in program order."""
-        return self._by_buffer(writes_of)
+        return self._group_by_buffer(writes_of)
 
-    def _by_buffer(self, touched: Callable[[BlockOp], list[SSAValue]]) -> dict[SSAValue, list[BlockOp]]:
+    def _group_by_buffer(self, touched: Callable[[BlockOp], list[SSAValue]]) -> dict[SSAValue, list[BlockOp]]:
         table: dict[SSAValue, list[BlockOp]] = {}
         for block in self.blocks:
             for buffer in touched(block):
@@ -229,39 +229,39 @@ class Scope:
         return {block: n for n, block in enumerate(self.blocks)}
 
     def producers(self, block: BlockOp) -> list[BlockOp]:
-        """The blocks in front of `block` that write what it reads, or what it writes too.
+        """The blocks before `block` that write a buffer that `block` reads or writes.
 
-        In the order in which TVM gives them: buffer by buffer, as `block` names its reads and then its writes, and
-        for each buffer in program order.
+        The order is TVM's: by buffer, as `block` declares its reads and then its writes, and for each buffer in program
+        order.
         """
         position = self._positions[block]
         buffers = [*reads_of(block), *writes_of(block)]
-        found = (w for b in buffers for w in self.writers.get(b, ()) if self._positions[w] < position)
-        return list(dict.fromkeys(found))
+        blocks = (w for b in buffers for w in self.writers.get(b, ()) if self._positions[w] < position)
+        return list(dict.fromkeys(blocks))
 
     def consumers(self, block: BlockOp) -> list[BlockOp]:
-        """The blocks behind `block` that read what it writes, or write it too, in program order, as TVM gives them."""
+        """The blocks after `block` that read or write a buffer that `block` writes, in program order, as in TVM."""
         written = set(writes_of(block))
-        behind = self.blocks[self._positions[block] + 1 :]
-        return [other for other in behind if written & {*reads_of(other), *writes_of(other)}]
+        following = self.blocks[self._positions[block] + 1 :]
+        return [other for other in following if written & {*reads_of(other), *writes_of(other)}]
 
     def output_blocks(self) -> list[BlockOp]:
-        """The blocks that write a buffer which is not allocated in the scope, in program order."""
+        """The blocks that write a buffer allocated outside of the scope, in program order."""
         return [b for b in self.blocks if any(not self.allocates(buffer) for buffer in writes_of(b))]
 
     def allocates(self, buffer: SSAValue) -> bool:
-        """Whether the memory of a buffer is allocated inside of the scope."""
+        """Whether the memory of a buffer is allocated inside the scope."""
         owner = root_buffer(buffer).owner
         return isinstance(owner, AllocBufferOp | AllocateOp | AllocateConstOp) and self.op.is_ancestor(owner)
 
 
 def producers(block: BlockOp) -> list[BlockOp]:
-    """`Scope.producers` in the scope that `block` is in."""
+    """`Scope.producers` in the scope of `block`."""
     return Scope(scope_of(block)).producers(block)
 
 
 def consumers(block: BlockOp) -> list[BlockOp]:
-    """`Scope.consumers` in the scope that `block` is in."""
+    """`Scope.consumers` in the scope of `block`."""
     return Scope(scope_of(block)).consumers(block)
 
 
@@ -270,15 +270,15 @@ def output_blocks(scope: FuncOp | BlockOp) -> list[BlockOp]:
     return Scope(scope).output_blocks()
 
 
-# Kinds of blocks, with the reason why one is not of a kind
+# Kinds of blocks, with the reason why a block is not of a kind
 
 
 def why_not_complete(block: BlockOp, within: Operation | None = None) -> str | None:
-    """None if `block` is a complete block, else what keeps it from being one.
+    """None if `block` is a complete block, else the reason why it is not.
 
-    A complete block computes each element that it writes in one instance: its axes are spatial, it is the only block
-    that writes its buffers, and it does not read them. Whether readers stand behind it is a question of dependences
-    and not asked here.
+    A complete block computes each element that it writes in one instance: its axes are spatial, no other block writes
+    its buffers, and it does not read them. Whether its readers follow it is a matter of dependences and not checked
+    here.
 
     within: look for other writers only in this op of the scope (TVM's *local* complete block); the whole scope if None.
     """
@@ -286,23 +286,23 @@ def why_not_complete(block: BlockOp, within: Operation | None = None) -> str | N
     for axis in block.axes:
         if axis.kind != "spatial":
             return f"block {name} is not complete: axis {axis.name} is a {axis.kind} axis, expected only spatial axes"
-    reason = why_not_only_writer(block, within) or _reads_what_it_writes(block)
+    reason = why_not_only_writer(block, within) or _why_not_write_only(block)
     return None if reason is None else f"block {name} is not complete: {reason}"
 
 
 def why_not_reduction(block: BlockOp, within: Operation | None = None) -> str | None:
-    """None if `block` is a reduction block, else what keeps it from being one.
+    """None if `block` is a reduction block, else the reason why it is not.
 
-    A reduction block has an init, axes that are spatial or reduce, an affine binding (`why_not_affine_binding`), is the
-    only block that writes its buffers, and chooses what it writes by its spatial axes alone. Whether its update may run
-    in any order is asked elsewhere (`reducers.match_reducer`).
+    A reduction block has an init, axes that are spatial or reduce, an affine binding (`why_not_affine_binding`), no
+    other writer of its buffers, and no reduction axis in the indices of its writes. Whether its update may run in any
+    order is checked elsewhere (`reducers.match_reducer`).
 
     within: as for `why_not_complete`.
     """
     reason = (
         _why_not_reduction_axes(block)
         or why_not_only_writer(block, within)
-        or _indexed_by_reduction(block)
+        or _why_not_spatial_indices(block)
         or why_not_affine_binding(block)
     )
     return None if reason is None else f"block {block_name(block)} is not a reduction block: {reason}"
@@ -318,7 +318,8 @@ def _why_not_reduction_axes(block: BlockOp) -> str | None:
 
 
 def why_not_only_writer(block: BlockOp, within: Operation | None = None) -> str | None:
-    """None if no other block of the scope (of `within`, if given) writes a buffer that `block` writes."""
+    """None if no other block of the scope (of `within`, if given) writes a buffer that `block` writes, else the name of
+    a buffer and of the other writer."""
     written = writes_of(block)
     for other in Scope(scope_of(block)).blocks if within is None else child_blocks(within):
         shared = [] if other is block else [b for b in writes_of(other) if b in written]
@@ -327,7 +328,7 @@ def why_not_only_writer(block: BlockOp, within: Operation | None = None) -> str 
     return None
 
 
-def _reads_what_it_writes(block: BlockOp) -> str | None:
+def _why_not_write_only(block: BlockOp) -> str | None:
     written = writes_of(block)
     for buffer in reads_of(block):
         if buffer in written:
@@ -335,18 +336,18 @@ def _reads_what_it_writes(block: BlockOp) -> str | None:
     return None
 
 
-def _indexed_by_reduction(block: BlockOp) -> str | None:
-    """Which reduction axis chooses what is written, if any."""
+def _why_not_spatial_indices(block: BlockOp) -> str | None:
+    """None if no reduction axis is in an index or region of a write, else the reason."""
     kinds = zip(block.axes, block.variables, strict=True)
     reduced: list[SSAValue] = [variable for axis, variable in kinds if axis.kind == "reduce"]
     for op in block.walk():
         if isinstance(op, StoreOp):
-            buffer, places = op.buffer, list(op.indices)
+            buffer, positions = op.buffer, list(op.indices)
         elif isinstance(op, AccessOp) and op.is_write and op.parent_op() is block:
-            buffer, places = op.buffer, [*op.mins, *op.extents]
+            buffer, positions = op.buffer, [*op.mins, *op.extents]
         else:
             continue
-        used = [v for v in reduced if depends_on(places, v)] if not is_private(block, buffer) else []
+        used = [v for v in reduced if depends_on(positions, v)] if not is_private(block, buffer) else []
         if used:
             return (
                 f"reduce axis {source_name(used[0])} is in an index of buffer {buffer_name(buffer)}, which it writes, "
@@ -356,13 +357,13 @@ def _indexed_by_reduction(block: BlockOp) -> str | None:
 
 
 def is_private(block: BlockOp, buffer: SSAValue) -> bool:
-    """Whether the memory of a buffer is allocated inside of a block."""
+    """Whether the memory of a buffer is allocated inside a block."""
     owner = root_buffer(buffer).owner
     return isinstance(owner, Operation) and block.is_ancestor(owner)
 
 
 def depends_on(values: Iterable[SSAValue], variable: SSAValue) -> bool:
-    """Whether a value is computed from `variable`, through names, the axes of blocks and bounds of loops too."""
+    """Whether a value is computed from `variable`, including through names, block axes and loop bounds."""
     seen: set[SSAValue] = set()
     todo = list(values)
     while todo:
@@ -377,7 +378,7 @@ def depends_on(values: Iterable[SSAValue], variable: SSAValue) -> bool:
 
 
 def _sources(value: SSAValue) -> Sequence[SSAValue]:
-    """The values that `value` is computed from."""
+    """The values used to compute `value`."""
     if isinstance(value, BlockArgument):
         match value.block.parent_op():
             case BlockOp() as block:
@@ -397,9 +398,9 @@ def _sources(value: SSAValue) -> Sequence[SSAValue]:
 
 def why_not_affine_binding(block: BlockOp, analyzer: Analyzer | None = None) -> str | None:
     """None if the axes of `block` are bound to a quasi-affine map of the loops around it in its scope, in which each
-    axis takes its values independently of the others, or each instance runs at most once.
+    axis takes its values independently of the others, or each instance runs at most once; else the reason.
 
-    Values from outside of the scope count as fixed numbers, and the block's predicate restricts the loops.
+    Values from outside the scope count as fixed, and the predicate of the block restricts the loops.
     """
     analyzer = analyzer or Analyzer()
     domain = iteration_domain(analyzer, loops_around(block), block.predicate)
@@ -408,12 +409,14 @@ def why_not_affine_binding(block: BlockOp, analyzer: Analyzer | None = None) -> 
 
 
 def binding_sums(analyzer: Analyzer, block: BlockOp) -> list[Lin]:
-    """What the axes of a block are bound to, equal to it in each instance that runs and is not excluded."""
+    """The bindings of the axes of a block as sums, equal to the bindings in each instance that runs and is not
+    excluded."""
     return [_binding_sum(analyzer, axis) for axis in block.axes]
 
 
 def _binding_sum(analyzer: Analyzer, axis: Axis) -> Lin:
-    """A sum too large for the type wraps to a negative number, which a domain of numbers from 0 on excludes."""
+    """The binding of an axis as a sum. A sum too large for the type wraps to a negative number, which a domain from 0
+    on excludes."""
     lin, (least, greatest) = analyzer.lin(axis.binding), type_range(axis.binding.type)
     low, high = analyzer.bounds(lin)
     if low >= least and high <= greatest - least and analyzer.is_provably("ge", analyzer.exact(axis.low), 0):

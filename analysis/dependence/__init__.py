@@ -1,4 +1,4 @@
-"""Whether a transformation keeps what a program computes: value flow between instances of blocks, by isl.
+"""Legality of transformations: comparison of the value flow between instances of blocks before and after, by isl.
 
     flow = value_flow(scope)                      # before
     ...                                           # change the program

@@ -1,4 +1,4 @@
-"""What a statement reads and writes, as relations between its instances and elements of buffers."""
+"""The accesses of a statement, as relations between its instances and elements of buffers."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ from .reductions import accumulation
 class Access:
     """One access in the code of a statement.
 
-    memory: the buffer whose memory it is, or a pointer to it, or None for the world outside of buffers.
+    memory: the buffer that owns the memory, or a pointer to it, or None for the world outside of buffers.
     relation: instance -> element.  exact: whether every element of the relation is certainly accessed.
-    reduction: which reduction the access is part of, as the load or store of a contribution.
-    in_init: in the init of the block that is the statement.  not_affine: the element is not known.
+    reduction: the reduction that the access is part of, as the load or store of a contribution.
+    in_init: whether the access is in the init of the statement's block.  not_affine: whether the element is unknown.
     """
 
     op: Operation
@@ -73,14 +73,15 @@ class Access:
 
 @dataclass(frozen=True)
 class Context:
-    """Under what an op of a statement runs: a set in the dimensions of the statement and of what is inside of it, and
-    whether it certainly runs there."""
+    """The conditions that an op of a statement runs under: a set in the dimensions of the statement and of the loops
+    and blocks nested in it, and whether the op certainly runs there."""
 
     where: isl.Set
     exact: bool = True
     in_init: bool = False
 
     def under(self, where: isl.Set | None) -> Context:
+        """The context under a further condition; None for an unknown condition."""
         if where is None:
             return replace(self, exact=False)
         return replace(self, where=self.where.intersect(where))
@@ -90,8 +91,8 @@ class Context:
 class Collector:
     """Collects the accesses of one statement.
 
-    variables: the values that its dimensions stand for: axes of a block, loop variables of another op.
-    is_left_out: says which memory to pass over.
+    variables: the values of its dimensions: axes of a block, loop variables of another op.
+    is_left_out: a predicate for memory to skip.
     """
 
     parameters: Parameters
@@ -101,15 +102,15 @@ class Collector:
     found: list[Access] = field(default_factory=list[Access])
 
     def block(self, op: BlockOp) -> list[Access]:
-        """Of a block, in its axes."""
+        """The accesses of a block, over its axes."""
         self._start([op])
         self._top = op
-        self._loads(op.body.block, self._context)
+        self._visit_block(op.body.block, self._context)
         self._recognize()
         return self.found
 
     def ops(self, ops: Sequence[Operation]) -> list[Access]:
-        """Of some ops that run one after the other."""
+        """The accesses of ops that run one after the other."""
         self._start(ops)
         for op in ops:
             self._op(op, self._context)
@@ -128,7 +129,7 @@ class Collector:
 
     # Walking
 
-    def _loads(self, block: Block, context: Context) -> None:
+    def _visit_block(self, block: Block, context: Context) -> None:
         for op in block.ops:
             self._op(op, context)
 
@@ -137,59 +138,63 @@ class Collector:
         if handler is not None:
             handler(self, op, context)
         else:
-            self._other(op, context)
+            self._visit_other(op, context)
 
-    def _other(self, op: Operation, context: Context) -> None:
-        """An op that is no access by itself: calls, pointers, bodies that run any number of times."""
+    def _visit_other(self, op: Operation, context: Context) -> None:
+        """Visits an op without an access of its own: calls, pointers, bodies that run any number of times."""
         for operand in op.operands:
             if isinstance(operand.type, MemRefType | HandleType):
-                self._opaque(op, operand, context)
+                self._add_opaque(op, operand, context)
         if (has_effect(op) and not is_atomic(op)) or isinstance(op, AssertOp | ReturnOp):
-            self._effect(op, context)
+            self._add_effect(op, context)
         for region in op.regions:
             for block in region.blocks:
-                self._loads(block, context.under(None))
+                self._visit_block(block, context.under(None))
 
-    def _effect(self, op: Operation, context: Context) -> None:
-        """What is seen outside of buffers: it depends on all such that ran before."""
+    def _add_effect(self, op: Operation, context: Context) -> None:
+        """Records an effect outside of buffers, which depends on all earlier such effects."""
         relation = isl.Map.from_domain(self._instances(context))
         for is_write in (False, True):
             self.found.append(Access(op, None, is_write, relation, context.exact, None, context.in_init))
 
-    def _opaque(self, op: Operation, value: SSAValue, context: Context) -> None:
-        """A use of a buffer or pointer that may read and write anything behind it."""
+    def _add_opaque(self, op: Operation, value: SSAValue, context: Context) -> None:
+        """Records a use of a buffer or pointer that may read and write any element of its memory."""
         memory = self._memory(value)
-        if memory is None or self._is_passed_over(memory):
+        if memory is None or self._is_skipped(memory):
             return
         relation = self._anywhere(memory, self._instances(context))
         for is_write in (False, True):
             self.found.append(Access(op, memory, is_write, relation, False, None, context.in_init))
 
     def loop(self, op: ForOp, context: Context) -> None:
+        """Visits a loop."""
         low, extent, step = op.mixed_bounds
         self._iterate(op, context, low, extent, step)
 
     def launch(self, op: LaunchThreadOp, context: Context) -> None:
+        """Visits a loop over threads."""
         self._iterate(op, context, 0, op.mixed_extent, 1)
 
     def _iterate(self, op: ForOp | LaunchThreadOp, context: Context, low: Mixed, extent: Mixed, step: Mixed) -> None:
-        position = self._new(op.variable)
+        position = self._new_dimension(op.variable)
         inner = context.under(iterations(self.affine, position, low, extent, step))
         if not inner.exact:
             inner = inner.under(self.affine.between(position, *type_range(op.variable.type)))
-        self._loads(op.body.block, inner)
+        self._visit_block(op.body.block, inner)
 
     def branches(self, op: IfOp | IfThenElseOp, context: Context) -> None:
+        """Visits a conditional."""
         holds = condition(self.affine, op.condition)
-        self._loads(op.then.block, context.under(holds))
-        self._loads(op.orelse.block, context.under(None if holds is None else holds.complement()))
+        self._visit_block(op.then.block, context.under(holds))
+        self._visit_block(op.orelse.block, context.under(None if holds is None else holds.complement()))
 
     def attr(self, op: AttrOp, context: Context) -> None:
-        self._loads(op.body.block, context)
+        """Visits the body of a `tir.attr`."""
+        self._visit_block(op.body.block, context)
 
     def nested(self, op: BlockOp, context: Context) -> None:
-        """A block inside of a block: each axis is a dimension that is equal to its binding."""
-        positions = [self._new(v) for v in op.variables]
+        """Visits a nested block: each axis is a dimension equal to its binding."""
+        positions = [self._new_dimension(v) for v in op.variables]
         for axis, position, variable in zip(op.axes, positions, op.variables, strict=True):
             try:
                 context = context.under(self.affine.equal(position, self.affine.function(axis.binding)))
@@ -197,18 +202,20 @@ class Collector:
                 context = context.under(None).under(axis_values(self.affine, position, axis, variable.type))
         if op.predicate is not None:
             context = context.under(condition(self.affine, op.predicate))
-        self._loads(op.body.block, context)
+        self._visit_block(op.body.block, context)
 
     def inside_init(self, op: InitOp, context: Context) -> None:
+        """Visits an init, which runs where all reduction axes have their minimum."""
         block = op.parent_op()
         assert isinstance(block, BlockOp)
         inner = context.under(first_steps(self.affine, block))
-        self._loads(op.body.block, replace(inner, in_init=context.in_init or block is self._top))
+        self._visit_block(op.body.block, replace(inner, in_init=context.in_init or block is self._top))
 
     def allocation(self, op: Any, context: Context) -> None:
+        """Records memory allocated inside the statement, whose accesses are skipped."""
         self._locals.add(op.results[0])
 
-    def _new(self, value: SSAValue) -> int:
+    def _new_dimension(self, value: SSAValue) -> int:
         position = self._next
         self._next += 1
         self.affine.dims[value] = position
@@ -217,20 +224,22 @@ class Collector:
     # Accesses
 
     def load(self, op: LoadOp, context: Context) -> None:
-        self._access(op, context, is_write=False)
+        """Records a load."""
+        self._add_access(op, context, is_write=False)
 
     def store(self, op: StoreOp, context: Context) -> None:
-        self._access(op, context, is_write=True)
+        """Records a store."""
+        self._add_access(op, context, is_write=True)
 
-    def _access(self, op: LoadOp | StoreOp, context: Context, *, is_write: bool) -> None:
+    def _add_access(self, op: LoadOp | StoreOp, context: Context, *, is_write: bool) -> None:
         if op.predicate is not None:
             context = context.under(None)
         base = _source(op.buffer)
         memory = self._memory(op.buffer)
-        if memory is None or self._is_passed_over(memory) or base in self._locals:
+        if memory is None or self._is_skipped(memory) or base in self._locals:
             return
         if not _is_whole_view(base, memory):
-            self._opaque_access(op, memory, context, is_write=is_write)
+            self._add_opaque_access(op, memory, context, is_write=is_write)
             return
         functions: list[isl.PwAff | None] = []
         where, exact = context.where, context.exact
@@ -243,12 +252,12 @@ class Collector:
             else:
                 function = self._function(index)
             functions.append(function)
-        functions = self._through_regions(op.buffer, functions)
+        functions = self._translate_regions(op.buffer, functions)
         affine = all(f is not None for f in functions)
         relation = self._relation(where, functions, memory)
         self.found.append(Access(op, memory, is_write, relation, exact and affine, None, context.in_init, not affine))
 
-    def _opaque_access(self, op: Operation, memory: SSAValue, context: Context, *, is_write: bool) -> None:
+    def _add_opaque_access(self, op: Operation, memory: SSAValue, context: Context, *, is_write: bool) -> None:
         relation = self._anywhere(memory, self._instances(context))
         self.found.append(Access(op, memory, is_write, relation, False, None, context.in_init, True))
 
@@ -266,11 +275,11 @@ class Collector:
         base, stride = self._function(ramp.base), constant_value(ramp.stride)
         if base is None or not isinstance(stride, int):
             return None, None
-        lane = self._new(index) if index not in self.affine.dims else self.affine.dims[index]
+        lane = self._new_dimension(index) if index not in self.affine.dims else self.affine.dims[index]
         return base.add(self.affine.variable(lane).scale_val(isl.Val(stride))), lane
 
-    def _through_regions(self, buffer: SSAValue, functions: list[isl.PwAff | None]) -> list[isl.PwAff | None]:
-        """Indices of a matched part as indices of the buffer it is part of."""
+    def _translate_regions(self, buffer: SSAValue, functions: list[isl.PwAff | None]) -> list[isl.PwAff | None]:
+        """Translates indices of a matched region into indices of its source buffer."""
         while isinstance(op := buffer.owner, MatchRegionOp):
             lows = [self._function(low) for low, _ in op.region]
             missing: list[isl.PwAff | None] = [self.affine.constant(0)] * (len(lows) - len(functions))
@@ -301,10 +310,10 @@ class Collector:
         return map_to(instances, [self._any_index(extent) for extent in _extents(memory)])
 
     def _instances(self, context: Context) -> isl.Set:
-        """The instances of the statement in which something runs."""
+        """The instances of the statement in which an op runs."""
         return context.where.project_out(DIM.set, len(self.variables), self.affine.rank - len(self.variables))
 
-    def _is_passed_over(self, memory: SSAValue) -> bool:
+    def _is_skipped(self, memory: SSAValue) -> bool:
         return memory in self._locals or (self.is_left_out is not None and self.is_left_out(memory))
 
     def _memory(self, value: SSAValue) -> SSAValue | None:
@@ -313,7 +322,7 @@ class Collector:
     # Reductions
 
     def _recognize(self) -> None:
-        """Mark the accesses to buffers that are only accumulated into, all by one reduction."""
+        """Marks the accesses to buffers that are only accumulated into, by a single reduction."""
         by_memory: dict[SSAValue, list[int]] = {}
         for n, access in enumerate(self.found):
             if access.memory is not None and not access.in_init:
@@ -327,32 +336,32 @@ class Collector:
 
 
 def _reduction(accesses: Sequence[Access], written: set[SSAValue | None]) -> str | None:
-    """The one reduction that all accesses to a buffer are part of."""
+    """The single reduction that all accesses to a buffer are part of, else None."""
     loads, names = set[Operation](), set[str]()
     for access in accesses:
         if isinstance(access.op, StoreOp):
-            found = accumulation(access.op)
-            if found is None or any(memory_of(b) in written for b in _loaded_in_indices(access.op)):
+            contribution = accumulation(access.op)
+            if contribution is None or any(memory_of(b) in written for b in _buffers_in_indices(access.op)):
                 return None
-            names.add(found[0])
-            loads.add(found[1])
+            names.add(contribution[0])
+            loads.add(contribution[1])
     others = [a for a in accesses if not isinstance(a.op, StoreOp) and a.op not in loads]
     return names.pop() if len(names) == 1 and not others else None
 
 
-def _loaded_in_indices(op: StoreOp) -> list[SSAValue]:
-    todo, found = list(op.indices), list[SSAValue]()
+def _buffers_in_indices(op: StoreOp) -> list[SSAValue]:
+    todo, buffers = list(op.indices), list[SSAValue]()
     while todo:
         owner = todo.pop().owner
         if isinstance(owner, LoadOp):
-            found.append(owner.buffer)
+            buffers.append(owner.buffer)
         if isinstance(owner, Operation):
             todo += owner.operands
-    return [b for b in found if isinstance(b.type, MemRefType)]
+    return [b for b in buffers if isinstance(b.type, MemRefType)]
 
 
 def axis_values(affine: Affine, position: int, axis: Axis, type_: Attribute) -> isl.Set:
-    """Where a dimension has a value that an axis can have: of its domain, as others are excluded."""
+    """The points at which a dimension has a value that an axis can have: a value in its domain; others are excluded."""
     try:
         return affine.range(position, axis.low, axis.extent)
     except NotAffine:
@@ -360,7 +369,7 @@ def axis_values(affine: Affine, position: int, axis: Axis, type_: Attribute) -> 
 
 
 def first_steps(affine: Affine, block: BlockOp) -> isl.Set | None:
-    """Where all reduction axes of a block, which are dimensions, have the least value of their domains."""
+    """The points at which all reduction axes of a block, which are dimensions, have the minimum of their domains."""
     where = affine.universe()
     for axis, variable in zip(block.axes, block.variables, strict=True):
         if axis.kind == "reduce":
@@ -372,7 +381,7 @@ def first_steps(affine: Affine, block: BlockOp) -> isl.Set | None:
 
 
 def _dimensions(op: Operation) -> int:
-    """How many dimensions an op inside of a statement adds."""
+    """The number of dimensions that an op inside a statement adds."""
     match op:
         case ForOp() | LaunchThreadOp() | RampOp():
             return 1
@@ -386,14 +395,14 @@ def _dimensions(op: Operation) -> int:
 
 
 def _source(buffer: SSAValue) -> SSAValue:
-    """The buffer that a matched part is part of."""
+    """The buffer at the root of matched regions."""
     while isinstance(op := buffer.owner, MatchRegionOp):
         buffer = op.source
     return buffer
 
 
 def _is_whole_view(buffer: SSAValue, memory: SSAValue) -> bool:
-    """Whether an index of a buffer is the same element in all buffers over its memory."""
+    """Whether an index of a buffer refers to the same element in all buffers over its memory."""
     if buffer is memory:
         return True
     views = views_of(memory)
@@ -401,7 +410,7 @@ def _is_whole_view(buffer: SSAValue, memory: SSAValue) -> bool:
 
 
 def _extents(memory: SSAValue) -> list[Mixed | None]:
-    """The shape of some memory, None for what is not known."""
+    """The shape of some memory, with None for unknown extents."""
     buffer = buffer_of(memory)
     if buffer is None:
         return []

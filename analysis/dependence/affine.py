@@ -1,6 +1,6 @@
 """Integer values and conditions of a program as functions and sets of isl, built without text.
 
-isl's parser costs more than most of what is computed with the result, so sums go through isl's coefficients.
+isl's parser costs more than most computations on its result, so sums are built through isl's coefficients.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WORD = 32
 
 
 class NotAffine(Exception):
-    """A value is no affine function of the dimensions and parameters. Holds the value."""
+    """A value that is no affine function of the dimensions and parameters. Holds the value."""
 
     def __init__(self, value: SSAValue):
         super().__init__(value)
@@ -49,17 +49,18 @@ class NotAffine(Exception):
 
 
 class _NewParameterError(Exception):
-    """The space has got a parameter: functions that were computed before do not go together with those behind."""
+    """The space has gained a parameter: functions computed before do not match functions computed afterwards."""
 
 
 class IndexAnalyzer(Analyzer):
-    """Says of a block's axes what their domains say, and takes arithmetic on sizes that are not known for exact.
+    """An analyzer that takes the ranges of block axes from their domains, and arithmetic on unknown sizes as exact.
 
     A binding outside of its domain is excluded, and so are sizes so large that index arithmetic on them would wrap
     (docs/legality.md).
     """
 
     def value_range(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
+        """The range of an SSA value and facts about it, with the range of a block axis from its domain."""
         if isinstance(value, BlockArgument) and isinstance(block := value.owner.parent_op(), BlockOp):
             axis = block.axes[value.index]
             if isinstance(axis.low, int) and isinstance(axis.extent, int) and axis.extent > 0:
@@ -69,13 +70,14 @@ class IndexAnalyzer(Analyzer):
         return super().value_range(value)
 
     def fits(self, lin: Lin, type: Any) -> bool:
+        """Whether every value of a sum is in the range of a type, or the sum depends on a symbolic size."""
         if super().fits(lin, type):
             return True
         return dtype_of(type).bits >= _WORD and any(_is_size(v) for v in lin.leaves())
 
 
 def _is_size(value: SSAValue) -> bool:
-    """Whether a value, or the domain or range of one, depends on a symbolic size."""
+    """Whether a value, or its domain or range, depends on a symbolic size."""
     owner = value.owner
     if isinstance(owner, SymbolOp):
         return True
@@ -96,14 +98,14 @@ def _leaves(value: SSAValue) -> list[SSAValue]:
 
 
 class Parameters:
-    """The values that are fixed while the region runs, each with the name it has in isl."""
+    """The values that are fixed during the region, each with its name in isl."""
 
     def __init__(self, is_fixed: Callable[[SSAValue], bool]):
         self.is_fixed = is_fixed
         self.names: dict[SSAValue, str] = {}
 
     def name(self, value: SSAValue) -> str:
-        """What isl calls a value; NotAffine if it is not fixed."""
+        """The name of a value in isl; NotAffine if the value is not fixed."""
         if value not in self.names:
             if not self.is_fixed(value):
                 raise NotAffine(value)
@@ -112,12 +114,12 @@ class Parameters:
 
 
 def integer(number: int) -> isl.Val:
-    """A number of any size: islpy itself takes those of 64 bits."""
+    """A number of any size as an isl value: islpy itself accepts at most 64 bits."""
     return isl.Val(number) if -(2**63) <= number < 2**63 else isl.Val(str(number))
 
 
 def ranges_of(parameters: Mapping[SSAValue, str]) -> isl.Set:
-    """The numbers that parameters can be: those of their loops, for instance. A set of parameters by name."""
+    """The values that parameters can have, for instance the ranges of their loops, as a set of parameters by name."""
     analyzer = IndexAnalyzer()
     space = isl.Space.params_alloc(isl.DEFAULT_CONTEXT, len(parameters))
     for n, name in enumerate(parameters.values()):
@@ -130,9 +132,9 @@ def ranges_of(parameters: Mapping[SSAValue, str]) -> isl.Set:
 
 
 class Affine:
-    """Functions and sets on a space of `rank` dimensions, some of which stand for values of the program.
+    """Functions and sets on a space of `rank` dimensions, some of which represent values of the program.
 
-    dims: the values that dimensions stand for.
+    dims: the dimension of each value.
     """
 
     def __init__(self, analyzer: Analyzer, parameters: Parameters, rank: int):
@@ -145,7 +147,7 @@ class Affine:
         self._known = -1
 
     def space(self) -> isl.Space:
-        """The space of the dimensions and of all parameters met up to now."""
+        """The space of the dimensions and of all parameters met so far."""
         names = self.parameters.names
         if self._space is None or self._known != len(names):
             space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, len(names), self.rank)
@@ -156,25 +158,26 @@ class Affine:
         return self._space
 
     def universe(self) -> isl.Set:
+        """All points of the space."""
         return isl.Set.universe(self.space())
 
     # Functions
 
     def function(self, value: Mixed) -> isl.PwAff:
-        """An integer as a function of the dimensions. NotAffine if it is none."""
+        """An integer as a function of the dimensions. NotAffine if the integer is not one."""
         if isinstance(value, int):
             return self.constant(value)
-        self.space()  # forgets what was found in a smaller one
+        self.space()  # drops the functions cached for a smaller space
         try:
-            direct = self._direct(value)
+            direct = self._direct_function(value)
         except _NewParameterError:
             return self.function(value)
         return self.function_of(self.analyzer.exact(value)) if direct is None else isl.PwAff.from_aff(direct[0])
 
-    def _direct(self, value: SSAValue) -> tuple[isl.Aff, int, int] | None:
-        """The function and the range of an integer that is computed from dimensions and parameters with known ranges
-        by arithmetic that does not wrap; None where it takes the analyzer to say more. This is most of it, and ten
-        times as fast."""
+    def _direct_function(self, value: SSAValue) -> tuple[isl.Aff, int, int] | None:
+        """The function and the range of an integer computed from dimensions and parameters with known ranges by
+        arithmetic that does not wrap; None where only the analyzer may know more. This covers most integers, ten times
+        as fast."""
         if value not in self._directly:
             self._directly[value] = self._compute_directly(value)
         return self._directly[value]
@@ -185,7 +188,7 @@ class Affine:
             return None
         op: Any = value.owner
         if isinstance(value, BlockArgument):
-            return self._variable_directly(value)
+            return self._direct_variable(value)
         if isinstance(op, arith.ConstantOp):
             number = constant_value(value)
             assert isinstance(number, int)
@@ -194,12 +197,12 @@ class Affine:
         rule = _DIRECT.get(op.__class__)
         if rule is None:
             return None
-        a, b = self._direct(op.lhs), self._direct(op.rhs)
-        found = None if a is None or b is None else rule(a, b)
+        a, b = self._direct_function(op.lhs), self._direct_function(op.rhs)
+        function = None if a is None or b is None else rule(a, b)
         limit = 1 << (type.width.data - 1)
-        return found if found is not None and -limit <= found[1] and found[2] < limit else None
+        return function if function is not None and -limit <= function[1] and function[2] < limit else None
 
-    def _variable_directly(self, value: BlockArgument) -> tuple[isl.Aff, int, int] | None:
+    def _direct_variable(self, value: BlockArgument) -> tuple[isl.Aff, int, int] | None:
         bounds = _static_range(value)
         if bounds is None or not (value in self.dims or self.parameters.is_fixed(value)):
             return None
@@ -212,7 +215,7 @@ class Affine:
         return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.param, position), *bounds
 
     def function_of(self, lin: Lin) -> isl.PwAff:
-        """A sum as a function of the dimensions. NotAffine if it is none."""
+        """A sum as a function of the dimensions. NotAffine if the sum is not one."""
         for leaf in lin.leaves():
             if leaf not in self.dims:
                 self.parameters.name(leaf)
@@ -252,17 +255,18 @@ class Affine:
         raise NotAffine(next(iter(Lin.of(atom).leaves())))
 
     def variable(self, position: int) -> isl.PwAff:
-        """The function that is one of the dimensions."""
+        """The projection onto a dimension, as a function."""
         return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.set, position))
 
     def constant(self, number: int) -> isl.PwAff:
+        """A constant function."""
         space = isl.LocalSpace.from_space(self.space())
         return isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(integer(number)))
 
     # Sets
 
     def range(self, position: int, low: Mixed, extent: Mixed) -> isl.Set:
-        """Where `low <= dimension < low + extent`. NotAffine if no formula says this."""
+        """The points with `low <= dimension < low + extent`. NotAffine if no formula describes them."""
         if isinstance(low, int) and isinstance(extent, int):
             return self.between(position, low, low + extent - 1)
         first = self.analyzer.exact(low)
@@ -272,16 +276,16 @@ class Affine:
         return start.le_set(variable).intersect(variable.lt_set(end))
 
     def between(self, position: int, first: int, last: int) -> isl.Set:
-        """Where `first <= dimension <= last`."""
+        """The points with `first <= dimension <= last`."""
         universe = self.universe()
         return universe.lower_bound_val(DIM.set, position, first).upper_bound_val(DIM.set, position, last)
 
     def equal(self, position: int, function: isl.PwAff) -> isl.Set:
-        """Where a dimension has the value of a function."""
+        """The points at which a dimension equals a function."""
         return self.variable(position).eq_set(function)
 
     def condition(self, value: SSAValue) -> isl.Set:
-        """Where a bool is true. NotAffine if no formula says this."""
+        """The set of points where a bool is true. NotAffine if no formula describes the set."""
         number = constant_value(value)
         if number is not None:
             universe = self.universe()
@@ -296,7 +300,7 @@ class Affine:
             case arith.XOrIOp() if dtype_of(value.type).is_bool and constant_value(op.rhs) == 1:
                 return self.condition(op.lhs).complement()
             case IfThenElseOp():
-                return self._lazy(op)
+                return self._lazy_choice(op)
             case LetOp():
                 return self.condition(op.value)
             case IntrinsicOp() if op.intrinsic.data == "likely":
@@ -315,14 +319,14 @@ class Affine:
         a, b = self.function(op.lhs), self.function(op.rhs)
         return getattr(a, f"{name}_set")(b)
 
-    def _lazy(self, op: IfThenElseOp) -> isl.Set:
-        """`if a then b else c` on bools."""
-        condition, (then, orelse) = self.condition(op.condition), (_yielded(r.block) for r in op.regions)
+    def _lazy_choice(self, op: IfThenElseOp) -> isl.Set:
+        """The set of points where `if a then b else c` on bools is true."""
+        condition, (then, orelse) = self.condition(op.condition), (_yielded_value(r.block) for r in op.regions)
         return condition.intersect(self.condition(then)).union(condition.complement().intersect(self.condition(orelse)))
 
 
 def iterations(affine: Affine, position: int, low: Mixed, extent: Mixed, step: Mixed) -> isl.Set | None:
-    """The values of a loop variable, or None if no formula says them."""
+    """The values of a loop variable; None if no formula describes them."""
     try:
         values = affine.range(position, low, extent)
         if step == 1:
@@ -336,7 +340,7 @@ def iterations(affine: Affine, position: int, low: Mixed, extent: Mixed, step: M
 
 
 def condition(affine: Affine, value: SSAValue) -> isl.Set | None:
-    """Where a bool is true, or None if no formula says this."""
+    """The set of points where a bool is true; None if no formula describes the set."""
     try:
         return affine.condition(value)
     except NotAffine:
@@ -354,7 +358,7 @@ def function_to(space: isl.Space, values: Sequence[isl.Aff]) -> isl.MultiAff:
 
 
 def map_to(where: isl.Set, values: Sequence[isl.PwAff | isl.Set]) -> isl.Map:
-    """The relation between the points of a set and a tuple of values: functions of the point, or any of a set."""
+    """The relation from the points of a set to a tuple of values: a function of the point, or any element of a set."""
     functions = [v.as_aff() for v in values if isinstance(v, isl.PwAff) and v.isa_aff()]
     space = where.get_space()
     if len(functions) == len(values):  # a fourth of the work
@@ -413,7 +417,7 @@ _DIRECT: dict[type[Any], Callable[[_Ranged, _Ranged], _Ranged | None]] = {
 
 
 def _static_range(variable: SSAValue) -> tuple[int, int] | None:
-    """The numbers of a loop variable or axis with known bounds."""
+    """The minimum and maximum of a loop variable or axis with known bounds."""
     block = variable.owner
     parent = block.parent_op() if isinstance(block, Block) else None
     match parent:
@@ -432,7 +436,7 @@ def _static_range(variable: SSAValue) -> tuple[int, int] | None:
     return (low, low + extent - 1) if isinstance(low, int) and isinstance(extent, int) and extent > 0 else None
 
 
-def _yielded(block: Block) -> SSAValue:
+def _yielded_value(block: Block) -> SSAValue:
     last = block.last_op
     assert isinstance(last, YieldOp)
     return last.value

@@ -1,8 +1,8 @@
 """The value flow in memory of which each element is assigned once, without a search for last writers.
 
-This is nearly all memory of tensor programs. Where no two instances write the same element, who wrote what is read is
-known from the element; what remains is whether it was written before. And where all that is written to an element is
-one init and contributions to one reduction, what remains is whether all these came before.
+This covers nearly all memory of tensor programs. Where no two instances write the same element, the element determines
+the writer of each read; only the order of write and read remains to be checked. And where one init and contributions to
+one reduction are the only writes of an element, only their precedence over the read remains to be checked.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .sources import LIVE_IN, Ambiguous, MemoryEvents, Named, Sink, Source
 
 
 class NotAssignedOnce(Exception):
-    """The memory is written in another way."""
+    """The memory has an element with several assignments."""
 
 
 class AssignedOnce:
-    """The flow in one memory, whose updates are contributions to one reduction."""
+    """The flow in one memory with contributions to at most one reduction."""
 
     def __init__(self, events: MemoryEvents):
         self.events = events
@@ -30,20 +30,21 @@ class AssignedOnce:
         self._check_writes()
 
     def _check_writes(self) -> None:
-        """Refuse memory with an element that two instances write."""
+        """Raises NotAssignedOnce if two instances write the same element."""
         ranges = [w.range() for w in self.named_writes]
         for n, (relation, written) in enumerate(zip(self.named_writes, ranges, strict=True)):
             if not relation.is_injective() or any(not written.is_disjoint(other) for other in ranges[:n]):
                 raise NotAssignedOnce
 
     def compute(self) -> Named:
+        """The sources of each sink. NotAssignedOnce if the reads cannot be resolved this way."""
         if not self.events.updates:
-            return self._assigned()
-        return self._reduced()
+            return self._flow_of_assignments()
+        return self._flow_of_reduction()
 
     # Without reductions
 
-    def _assigned(self) -> Named:
+    def _flow_of_assignments(self) -> Named:
         result: Named = {}
         for sink, read in self.events.reads:
             result[sink] = self._sources_of_read(sink, read)
@@ -52,9 +53,9 @@ class AssignedOnce:
         return result
 
     def _sources_of_read(self, sink: Sink, read: Event) -> list[tuple[Source, isl.Map]]:
-        """Sources of one statement's reads; what is read too early is read from before the region."""
+        """The sources of the reads by one statement; the source of a read before the write lies before the region."""
         instances = read.statement.instances
-        found: list[tuple[Source, isl.Map]] = []
+        sources: list[tuple[Source, isl.Map]] = []
         before = read.relation
         for write, named in zip(self.events.writes, self.named_writes, strict=True):
             early = not_after(read, write, write.relation.range())
@@ -65,39 +66,39 @@ class AssignedOnce:
                 late = late.subtract(lifted)
                 before = before.union(lifted)
             if not late.is_empty():
-                found.append((Source(write.statement.key), _joined(late.apply_domain(instances), named)))
+                sources.append((Source(write.statement.key), _join(late.apply_domain(instances), named)))
         if not before.is_empty():
-            self._check_alike(sink, read, before)
-            found.append((Source(LIVE_IN, self.events.memory), _doubled(before.apply_domain(instances))))
-        return found
+            self._check_unambiguous(sink, read, before)
+            sources.append((Source(LIVE_IN, self.events.memory), _duplicate_elements(before.apply_domain(instances))))
+        return sources
 
-    def _check_alike(self, sink: Sink, read: Event, before: isl.Map) -> None:
-        """Refuse if only some executions of an instance read an element too early."""
+    def _check_unambiguous(self, sink: Sink, read: Event, before: isl.Map) -> None:
+        """Raises Ambiguous if only some executions of an instance read an element too early."""
         if read.statement.is_injective:
             return
         instances = read.statement.instances
         both = before.apply_domain(instances).intersect(read.relation.subtract(before).apply_domain(instances))
         if not both.is_empty():
-            raise Ambiguous(sink, Source(LIVE_IN, self.events.memory), _doubled(both), "some")
+            raise Ambiguous(sink, Source(LIVE_IN, self.events.memory), _duplicate_elements(both), "some")
 
     def _sources(self, relation: isl.Map, *, contributions: bool = True) -> list[tuple[Source, isl.Map]]:
-        """Sources of what is read by a relation { instance -> element } when all has been written."""
-        found: list[tuple[Source, isl.Map]] = []
+        """The sources of the reads in a relation { instance -> element } when all writes precede them."""
+        sources: list[tuple[Source, isl.Map]] = []
         rest = relation
         for write, named in zip(self.events.writes, self.named_writes, strict=True):
-            found.append((Source(write.statement.key), _joined(relation, named)))
+            sources.append((Source(write.statement.key), _join(relation, named)))
             rest = rest.subtract_range(named.range())
-        found.append((Source(LIVE_IN, self.events.memory), _doubled(rest)))
+        sources.append((Source(LIVE_IN, self.events.memory), _duplicate_elements(rest)))
         if contributions:
             for (_, update), named in zip(self.events.updates, self.named_updates, strict=True):
-                found.append((Source(update.statement.key, None, True), _joined(relation, named)))
-        return [(s, m) for s, m in found if not m.is_empty()]
+                sources.append((Source(update.statement.key, None, True), _join(relation, named)))
+        return [(s, m) for s, m in sources if not m.is_empty()]
 
-    # With one
+    # With one reduction
 
-    def _reduced(self) -> Named:
-        """All contributions to an element come behind its init and before its reads, in each iteration of some outer
-        loops (of none, if the contents matter later)."""
+    def _flow_of_reduction(self) -> Named:
+        """The sources of each sink, if all contributions to an element follow its init and precede its reads, in each
+        iteration of some outer loops (of none, if the contents matter later)."""
         if len({u.statement.accesses[self.events.memory].reduction for _, u in self.events.updates}) > 1:
             raise NotAssignedOnce
         if not any(self._is_complete(level) for level in self._levels()):
@@ -110,37 +111,38 @@ class AssignedOnce:
         return result
 
     def _levels(self) -> Sequence[int]:
-        """The numbers of outer loops in each iteration of which the reduction may be done anew."""
+        """The candidate numbers of outer loops in each iteration of which the reduction may be restarted."""
         if self.events.last is not None:
             return [0]
-        return [0, *range(shared_by_all([*(r for _, r in self.events.reads), *self._written()]), 0, -1)]
+        return [0, *range(shared_by_all([*(r for _, r in self.events.reads), *self._all_writes()]), 0, -1)]
 
-    def _written(self) -> list[Event]:
+    def _all_writes(self) -> list[Event]:
         return [*self.events.writes, *(u for _, u in self.events.updates)]
 
     def _is_complete(self, level: int) -> bool:
         updates = [u for _, u in self.events.updates]
         reads = [r for _, r in self.events.reads]
         return (
-            all(is_unique(e.statement, level) for e in self._written())
+            all(is_unique(e.statement, level) for e in self._all_writes())
             and all(some_before(u, w, level) is None for u in updates for w in self.events.writes)
-            and all(some_before(r, w, level) is None for r in reads for w in self._written())
-            and (level == 0 or self._is_done_anew(level))
+            and all(some_before(r, w, level) is None for r in reads for w in self._all_writes())
+            and (level == 0 or self._is_restarted(level))
         )
 
-    def _is_done_anew(self, level: int) -> bool:
-        """Whether each iteration of outer loops inits what it contributes to, and completes what it reads."""
+    def _is_restarted(self, level: int) -> bool:
+        """Whether each iteration of outer loops initializes the elements that it contributes to, and completes the
+        elements that it reads."""
         for _, update in self.events.updates:
             started = update.prefix(level)
             for write in self.events.writes:
                 started = started.subtract(write.prefix(level))
             if not started.is_empty():
                 return False
-        return all(self._is_all_there(read, level) for _, read in self.events.reads)
+        return all(self._is_complete_before(read, level) for _, read in self.events.reads)
 
-    def _is_all_there(self, read: Event, level: int) -> bool:
+    def _is_complete_before(self, read: Event, level: int) -> bool:
         asked = read.prefix(level)
-        for event, named in zip(self._written(), [*self.named_writes, *self.named_updates], strict=True):
+        for event, named in zip(self._all_writes(), [*self.named_writes, *self.named_updates], strict=True):
             instances = event.statement.instances
             run = instances.project_out(DIM.in_, level, instances.dim(DIM.in_) - level)
             if not asked.apply_range(named.reverse()).is_subset(run):
@@ -148,13 +150,13 @@ class AssignedOnce:
         return True
 
 
-def _joined(reads: isl.Map, writes: isl.Map) -> isl.Map:
+def _join(reads: isl.Map, writes: isl.Map) -> isl.Map:
     """{ reader -> [writer, element] } of { reader -> element } and { writer -> element }."""
     elements = isl.Map.identity(writes.get_space().range().map_from_set())
     return reads.apply_range(writes.reverse().flat_range_product(elements))
 
 
-def _doubled(reads: isl.Map) -> isl.Map:
-    """{ reader -> [element, element] }: what was there before is called by its element."""
+def _duplicate_elements(reads: isl.Map) -> isl.Map:
+    """{ reader -> [element, element] }: a value from before the region is named by its element."""
     same = isl.Map.identity(reads.get_space().range().map_from_set())
     return reads.apply_range(same.flat_range_product(same))

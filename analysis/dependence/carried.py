@@ -1,4 +1,4 @@
-"""Whether the iterations of a loop, or the instances of a block, are independent of each other."""
+"""Dependences between the iterations of a loop or the instances of a block."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from .violation import Violation
 def carried_dependence(
     loop: ForOp | LaunchThreadOp, *, allow_reduction: bool = False, memories: AbstractSet[Memory] | None = None
 ) -> Violation | None:
-    """Why the iterations of a loop must run one after the other, or None if they may run in any order and at once.
+    """The dependence that prevents the iterations of a loop from running concurrently in any order, or None.
 
-    No iteration may write an element that another one reads or writes. Excepted are temporaries that only this loop
-    uses, if each iteration reads only what it has written itself: then each may have its own.
+    No iteration may write an element that another iteration reads or writes, except for temporaries that only this loop
+    uses, if each iteration reads only its own writes: then each iteration may have its own copy.
+
     allow_reduction: whether iterations may contribute to the same element by one reduction: a block with an init.
-    memories: look only at these; None for all.
+    memories: restrict the check to these; None for all.
     """
     region = Region(loop)
     touching = [op for op, touched in region.touched.items() if memories is None or not touched.isdisjoint(memories)]
@@ -57,25 +58,25 @@ def _is_private(loop: Operation, memory: Memory) -> bool:
 def reads_its_writes(block: BlockOp, buffer: SSAValue) -> bool:
     """Whether an instance of a block may read an element of a buffer that it has itself written before.
 
-    buffer: what the memory is called that is allocated or a parameter, not a view of it.
+    buffer: the allocated buffer or the parameter, not a view of it.
     """
     flow = flow_of(Region(block), {buffer})
     updates = flow.memories[buffer].updates if buffer in flow.memories else []
-    if any(not event.relation.is_injective() for _, event in updates):  # a reduction adds to what it has written
+    if any(not event.relation.is_injective() for _, event in updates):  # a reduction adds to its own writes
         return True
     sources = _sources_inside(flow, buffer)
     return sources is None or any(source.writer != LIVE_IN for source in sources)
 
 
 def _sources_inside(flow: Flow, memory: Memory) -> list[Source] | None:
-    """Who has written what the statements of a region read of some memory; None if that is not known."""
+    """The sources of the reads of some memory by the statements of a region; None if unknown."""
     if memory not in flow.memories:
         return []
     try:
         named = flow.memories[memory].named
     except Ambiguous:
         return None
-    return [source for sink, found in named.items() if sink.key in flow.statements for source, _ in found]
+    return [source for sink, sources in named.items() if sink.key in flow.statements for source, _ in sources]
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class _Touch:
 
 
 class _Conflicts:
-    """Accesses of two iterations of a loop to one element of some memory."""
+    """The conflicting accesses of two iterations of a loop to one element of some memory."""
 
     def __init__(self, region: Region, memory: Memory, statements: list[Statement], allow_reduction: bool):
         self.region = region
@@ -98,6 +99,7 @@ class _Conflicts:
         self.touches = [t for s in statements if memory in s.accesses for t in _touches(s, s.accesses[memory])]
 
     def find(self) -> Violation | None:
+        """The first conflict; None if the iterations are independent."""
         for n, a in enumerate(self.touches):
             for b in self.touches[n:]:
                 if (a.is_write or b.is_write) and not self._is_allowed(a, b) and self._may_meet(a, b):
@@ -107,22 +109,24 @@ class _Conflicts:
         return None
 
     def _may_meet(self, a: _Touch, b: _Touch) -> bool:
-        """Whether two iterations come to two statements at the same time. All threads of a block do one statement after
-        the other, if they come to it together."""
-        return not is_thread_loop(self.region.root) or self._together(a) == self._together(b)
+        """Whether two iterations can reach two statements at the same time. All threads of a thread block execute one
+        statement after the other if they reach it together."""
+        return not is_thread_loop(self.region.root) or self._path_above_threads(a) == self._path_above_threads(b)
 
-    def _together(self, touch: _Touch) -> tuple[Operation | int, ...]:
-        """The part of a statement's path that is in front of loops over threads."""
+    def _path_above_threads(self, touch: _Touch) -> tuple[Operation | int, ...]:
+        """The part of a statement's path that precedes loops over threads."""
         path = touch.statement.path
         threads = [n for n, step in enumerate(path) if isinstance(step, Operation) and is_thread_loop(step)]
         return path[: threads[0]] if threads else ()
 
     def _conflicts(self, a: _Touch, b: _Touch) -> isl.Map:
-        """{ iteration -> another one that touches what it touches }."""
-        # Threads may write the same value: as the same instance of a statement.
+        """{ iteration -> another iteration that accesses the same element }."""
+        # Threads may write the same value, as the same instance of a statement.
         same_value = a is b and self._is_assigned_by_name(a)
-        shared, names = self._shared(a), len(a.statement.names) if same_value else 0
-        pairs = self._by_iteration(a, shared, names).apply_range(self._by_iteration(b, shared, names).reverse())
+        shared, names = self._shared_loops(a), len(a.statement.names) if same_value else 0
+        pairs = self._relation_by_iteration(a, shared, names).apply_range(
+            self._relation_by_iteration(b, shared, names).reverse()
+        )
         for n in range(shared):
             pairs = pairs.equate(DIM.in_, n, DIM.out, n)
         if same_value:
@@ -135,17 +139,17 @@ class _Conflicts:
         return pairs.subtract(isl.Map.identity(pairs.get_space()))
 
     def _is_assigned_by_name(self, touch: _Touch) -> bool:
-        """Whether it is the instance that says what a statement writes, whichever thread runs it."""
+        """Whether the instance alone determines the value that a statement writes, whichever thread runs it."""
         named = touch.statement.is_named and touch.is_write and not touch.is_update
         return named and is_thread_loop(self.region.root)
 
-    def _shared(self, touch: _Touch) -> int:
-        """How many loops in front of the one that is asked about have the same values in both iterations."""
+    def _shared_loops(self, touch: _Touch) -> int:
+        """The number of loops before the analyzed loop that have the same values in both iterations."""
         if not is_thread_loop(self.region.root):
             return 0
-        return sum(isinstance(step, Operation) for step in self._together(touch))
+        return sum(isinstance(step, Operation) for step in self._path_above_threads(touch))
 
-    def _by_iteration(self, touch: _Touch, shared: int, names: int) -> isl.Map:
+    def _relation_by_iteration(self, touch: _Touch, shared: int, names: int) -> isl.Map:
         """{ shared loops, iteration, instance -> element } from { execution -> element }."""
         relation, statement = touch.relation, touch.statement
         position = statement.loops.index(self.region.root)
@@ -156,14 +160,15 @@ class _Conflicts:
         return relation.apply_domain(kept)
 
     def _is_allowed(self, a: _Touch, b: _Touch) -> bool:
-        """Whether both accesses are parts of one reduction, a block with init, which the loop may do in any order."""
+        """Whether both accesses are parts of one reduction, a block with init, that the loop may perform in any
+        order."""
         block, other = (getattr(t.statement.key, "block", t.statement.key) for t in (a, b))
         if not self.allow_reduction or block is not other or not isinstance(block, BlockOp) or block.init is None:
             return False
-        return a.is_update or b.is_update or self._is_reduced(block)
+        return a.is_update or b.is_update or self._is_accumulator(block)
 
-    def _is_reduced(self, block: BlockOp) -> bool:
-        """Whether a block accumulates in the memory, several values at once too, as argmax does."""
+    def _is_accumulator(self, block: BlockOp) -> bool:
+        """Whether a block accumulates into the memory, possibly several values at once, as argmax does."""
         reducer = match_reducer(block)
         return isinstance(reducer, Reducer) and any(memory_of(a.buffer) is self.memory for a in reducer.accumulators)
 
@@ -191,7 +196,7 @@ class _Conflicts:
         return Violation(message, ops, tuple(t.statement.label for t in (a, b)), not_affine)
 
     def _in_iteration(self, touch: _Touch, parameters: dict[str, int], point: Point) -> isl.Map:
-        """What a statement touches in one iteration of the loop."""
+        """The elements that a statement accesses in one iteration of the loop."""
         position = touch.statement.loops.index(self.region.root)
         return at_point(touch.relation, parameters, ()).fix_val(DIM.in_, position, point[0])
 
@@ -221,7 +226,7 @@ def _touches(statement: Statement, access: Accesses) -> Iterator[_Touch]:
 
 
 def _conflicts(a: isl.Map, b: isl.Map) -> isl.Map:
-    """The pairs of different points of which one touches by `a` what the other touches by `b`."""
+    """The pairs of different points that access the same element, one by `a` and the other by `b`."""
     pairs = a.apply_range(b.reverse())
     return pairs.subtract(isl.Map.identity(pairs.get_space()))
 
@@ -237,19 +242,19 @@ def _point(relation: isl.Map, element: tuple[int, ...]) -> isl.Set:
 
 
 def has_self_conflicts(block: BlockOp) -> bool:
-    """Whether two different instances of a block touch the same element, one of them writing it.
+    """Whether two different instances of a block access the same element, at least one of them as a write.
 
-    Contributions to one recognised reduction do not conflict with each other. If there are no conflicts, the instances
-    may run in any order. What a `tir.init` writes conflicts with the contributions of other instances.
+    Contributions to one recognized reduction do not conflict with each other. Without conflicts, the instances may run
+    in any order. The writes of a `tir.init` conflict with the contributions of other instances.
     """
     parameters = Parameters(lambda value: not block.is_ancestor(value.owner))  # pyright: ignore[reportArgumentType]
     collector = Collector(parameters, block.variables)
-    found = collector.block(block)
+    accesses = collector.block(block)
     domain = _axis_domain(block, parameters)
-    for memory in dict.fromkeys(a.memory for a in found):
+    for memory in dict.fromkeys(a.memory for a in accesses):
         groups: list[_Pair] = []
         for in_init in (True, False):
-            chosen = [(a, a.relation) for a in found if a.memory is memory and a.in_init is in_init]
+            chosen = [(a, a.relation) for a in accesses if a.memory is memory and a.in_init is in_init]
             if chosen:
                 access = combine(chosen, domain, True)
                 groups += [_Pair(access.writes, True), _Pair(access.updates, True, True), _Pair(access.reads, False)]
@@ -268,6 +273,7 @@ class _Pair:
     is_update: bool = False
 
     def meets(self, other: _Pair) -> bool:
+        """Whether the two accesses conflict."""
         assert self.relation is not None
         assert other.relation is not None
         return not _conflicts(self.relation, other.relation).is_empty()

@@ -1,4 +1,4 @@
-"""Whether two programs have the same value flow, and if not, where."""
+"""Comparison of the value flows of two programs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def compare_flows(
 ) -> Violation | None:
     """The first difference between the value flows of a program before and after a transformation, or None.
 
-    composed_before, composed_after: statements that copy (or are inlined): who reads what they write is taken to read
-    what they read.  renamed: statements (`Init(block)` for the init of one) and buffers of the program before that are
-    others in the program after.
+    composed_before, composed_after: statements that copy (or are inlined): a reader of their writes counts as a reader
+    of their reads.  renamed: statements (`Init(block)` for the init of a block) and buffers of the program before,
+    mapped to their counterparts in the program after.
     """
     pairs = dict(renamed or {})
-    after = _with_parameters_of(before, after, pairs)
+    after = _unify_parameters(before, after, pairs)
     copies = set(composed_before), set(composed_after)
     try:
         with limited():
@@ -43,10 +43,10 @@ def compare_flows(
     except UnmatchedError as unmatched:
         return Violation(str(unmatched), unmatched.statements, unmatched.names)
     except isl.Error:
-        return Violation("whether it computes the same takes too much to find out", *_involved(before))
+        return Violation("whether it computes the same takes too much to find out", *_involved_ops(before))
     if violation is None:
         return None
-    # To search for dead executions costs much, and most programs have none, or none that matter.
+    # The search for dead executions is expensive, and most programs have none, or none that matter.
     try:
         with limited(0.5):
             return _compare_live(before, after, *copies, pairs, violation)
@@ -54,7 +54,7 @@ def compare_flows(
         return violation
 
 
-def _involved(flow: Flow) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
+def _involved_ops(flow: Flow) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
     ops = {key: statement.label for key, statement in flow.statements.items() if isinstance(key, Operation)}
     return tuple(ops), tuple(ops.values())
 
@@ -67,7 +67,7 @@ def _compare_live(
     pairs: dict[Any, Any],
     violation: Violation,
 ) -> Violation | None:
-    """The first difference with dead executions left out. violation: the one that there is with them."""
+    """The first difference with dead executions left out. violation: the difference with them included."""
     copies = composed_before, composed_after
     alive_before, alive_after = liveness(before), liveness(after)
     live_before, live_after = alive_before.part_of(before), alive_after.part_of(after)
@@ -80,8 +80,7 @@ def _compare_live(
 
 
 def _are_compared(alive: Liveness, before: Flow, after: Flow, renamed: dict[Any, Any]) -> bool:
-    """Whether the executions after that may not run on any values are among the instances that are compared, or were
-    not there before."""
+    """Whether the executions after that may not run on arbitrary values are among the compared instances, or new."""
     originals = {renamed.get(key, key): statement for key, statement in before.statements.items()}
     for key, executions in alive.needed.items():
         if key in originals:
@@ -99,9 +98,10 @@ def _compare(
     renamed: dict[Any, Any],
     all_after: Flow | None = None,
 ) -> Violation | None:
-    """The first difference, with the values of more loops in the names of instances if axes do not say enough.
+    """The first difference; if axes do not identify instances well enough, the values of more loops are appended to
+    their names.
 
-    all_after: the program after with its dead executions, if these are not in `after`.
+    all_after: the program after with its dead executions, if `after` lacks these.
     """
     comparison = _Comparison(before, after, composed_before, composed_after, renamed)
     violation = comparison.run(all_after)
@@ -116,8 +116,7 @@ def _compare(
 
 
 def _common_loops(before: Flow, after: Flow, renamed: dict[Any, Any]) -> dict[Key, tuple[Operation, ...]]:
-    """The loops that are around a statement both before and after, of those statements whose instances run several
-    times before."""
+    """The loops around a statement both before and after, by statement whose instances run several times before."""
     result: dict[Key, tuple[Operation, ...]] = {}
     for key, statement in before.statements.items():
         other = after.statements.get(renamed.get(key, key))
@@ -128,8 +127,8 @@ def _common_loops(before: Flow, after: Flow, renamed: dict[Any, Any]) -> dict[Ke
     return result
 
 
-def _with_parameters_of(before: Flow, after: Flow, renamed: dict[Any, Any]) -> Flow:
-    """The flow after a transformation, with parameters named as before it."""
+def _unify_parameters(before: Flow, after: Flow, renamed: dict[Any, Any]) -> Flow:
+    """The flow after a transformation, with the parameter names of the flow before."""
     names = {renamed.get(value, value): name for value, name in before.parameters.items()}
     if all(names.get(value) == name for value, name in after.parameters.items()):
         return after
@@ -139,7 +138,7 @@ def _with_parameters_of(before: Flow, after: Flow, renamed: dict[Any, Any]) -> F
 
 @dataclass(frozen=True)
 class Reads:
-    """Where one reader gets what it reads of one memory."""
+    """The reads of a memory by a reader."""
 
     reader: Key
     memory: Memory
@@ -147,7 +146,7 @@ class Reads:
 
 
 class CyclicCopyError(ValueError):
-    """A statement that is to be composed away reads what it has written itself; `statement` says which."""
+    """A composed statement reads its own writes. statement: the key of that statement."""
 
     def __init__(self, statement: Key):
         super().__init__("a statement that is composed away reads what it writes itself")
@@ -174,9 +173,11 @@ class _Comparison:
         self.is_ambiguous_before = False
 
     def image(self, key: Any) -> Any:
+        """The counterpart after the transformation of a statement or buffer before it."""
         return self.renamed.get(key, key)
 
     def run(self, all_after: Flow | None = None) -> Violation | None:
+        """The first difference, or None."""
         try:
             for side in (self.old, self.new):
                 self._compute(side)
@@ -227,12 +228,12 @@ class _Comparison:
 
     @cached_property
     def _context(self) -> isl.Set:
-        """The numbers that parameters can be."""
+        """The set of values that parameters can have."""
         values = {name: value for flow in (self.after, self.before) for value, name in flow.parameters.items()}
         return ranges_of({value: name for name, value in values.items()})
 
     def _common(self, reader: Key) -> isl.Set | None:
-        """The instances of a reader that run in both programs; None if it is a statement of one only."""
+        """The instances of a reader that run in both programs; None if only one program has the statement."""
         was = next((s for k, s in self.before.statements.items() if self.image(k) == reader), None)
         now = self.after.statements.get(reader)
         if was is None or now is None:
@@ -240,8 +241,8 @@ class _Comparison:
         return was.instances.range().intersect(now.instances.range())
 
     def _is_irrelevant(self, memory: Memory) -> bool:
-        """Whether what is left in some memory is never read: it would be by the next run of the region only, and that
-        reads nothing that it has not written."""
+        """Whether the final contents of some memory are never read: their only possible reader is the next run of the
+        region, and each run reads only its own writes."""
         before = {self.image(m): f for m, f in self.before.memories.items()}
         flow, table = before.get(memory), self.old.table
         if flow is None:  # memory that only the program after has
@@ -267,6 +268,7 @@ class _Side:
         self.table: dict[Reads, dict[Source, isl.Map]] = {}
 
     def compute(self) -> None:
+        """Computes the table of sources."""
         for memory in self.flow.memories.values():
             self.named.update(memory.named)
         for sink, sources in self.named.items():
@@ -275,7 +277,7 @@ class _Side:
                     self._trace(sink, sink.memory, source, relation, ())
 
     def _trace(self, sink: Sink, at: Memory, source: Source, relation: isl.Map, path: tuple[Key, ...]) -> None:
-        """Add a source, or where it copied from. relation: { reader -> [writer, element of `at`] }."""
+        """Adds a source, or the origin of its copy. relation: { reader -> [writer, element of `at`] }."""
         if source.writer not in self.composed:
             memory, relation = self._original(at, relation)
             table = self.table.setdefault(Reads(sink.key, memory, sink.is_update), {})
@@ -290,16 +292,16 @@ class _Side:
                 continue
             for origin, copied in sources:
                 # { [copy, element] -> [origin, element copied from, element] }
-                found = relation.apply_range(copied.flat_product(elements))
+                flow = relation.apply_range(copied.flat_product(elements))
                 other, keeps = self.flow.memories[inner.memory].rank, self.keeps(at)
-                width = found.dim(DIM.out)
+                width = flow.dim(DIM.out)
                 first, count = (width - rank - other, other) if keeps else (width - rank, rank)
-                found = found.project_out(DIM.out, first, count)
-                self._trace(sink, at if keeps else inner.memory, origin, found, (*path, source.writer))
+                flow = flow.project_out(DIM.out, first, count)
+                self._trace(sink, at if keeps else inner.memory, origin, flow, (*path, source.writer))
 
     def _original(self, at: Memory, relation: isl.Map) -> tuple[Memory, isl.Map]:
-        """What stands for elements of memory that only this program has, and that is copied to memory which both have:
-        the elements that it is copied to. relation: { reader -> [writer, element of `at`] }."""
+        """The memory and elements that replace elements of memory of this program alone that is copied to memory of
+        both: the destination of the copy. relation: { reader -> [writer, element of `at`] }."""
         if self.keeps(at):
             return at, relation
         for key in self.composed:

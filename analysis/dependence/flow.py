@@ -1,4 +1,4 @@
-"""Value flow: which instance of which statement each read gets its value from."""
+"""Value flow: the writer instance of the value of each read."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .statements import Init, Statement
 
 @dataclass
 class MemoryFlow:
-    """The value flow in one memory. It is computed when it is asked for, from what was seen of the program before.
+    """The value flow in one memory, computed on demand from the accesses recorded before.
 
-    statements: those that access it.  is_live: whether its contents may matter after the region.  is_carried: whether
-    they do so only if a later run of the region reads them before it writes them.  threads: how many numbers of a
-    thread are behind the indices of an element, while flow is found: the memory is one for each thread.
+    statements: the statements that access it.  is_live: whether its contents may matter after the region.  is_carried:
+    whether they matter only if a later run of the region reads them before it writes them.  threads: the number of
+    thread indices appended to the indices of an element during the computation, because each thread has its own copy.
     """
 
     memory: Memory
@@ -42,22 +42,22 @@ class MemoryFlow:
 
     @cached_property
     def named(self) -> Named:
-        """The sources of each sink, by what instances are called. `Ambiguous` if that says not enough."""
+        """The sources of each sink, by the names of instances. `Ambiguous` if names do not determine the sources."""
         try:
-            found = AssignedOnce(self._events()).compute()
+            flow = AssignedOnce(self._events()).compute()
         except NotAssignedOnce:
-            found = LastWriters(self._events()).compute()
-        return {sink: [(s, self._without_threads(s, r)) for s, r in sources] for sink, sources in found.items()}
+            flow = LastWriters(self._events()).compute()
+        return {sink: [(s, self._drop_threads(s, r)) for s, r in sources] for sink, sources in flow.items()}
 
     def executions(self) -> list[tuple[Sink, Source, isl.Map]]:
         """The sources of each sink, by executions: { reader -> [writer, element] }."""
-        found = LastWriters(self._events()).executions()
-        return [(sink, source, _drop_last(relation, self.threads)) for sink, source, relation in found]
+        flow = LastWriters(self._events()).executions()
+        return [(sink, source, _drop_last(relation, self.threads)) for sink, source, relation in flow]
 
-    def _without_threads(self, source: Source, relation: isl.Map) -> isl.Map:
-        """{ reader -> [writer, element] } with the indices of elements alone."""
+    def _drop_threads(self, source: Source, relation: isl.Map) -> isl.Map:
+        """{ reader -> [writer, element] } without the thread indices."""
         relation = _drop_last(relation, self.threads)
-        if source.writer == LIVE_IN and self.threads:  # called by the element
+        if source.writer == LIVE_IN and self.threads:  # named by the element
             relation = relation.project_out(DIM.out, self.rank, self.threads)
         return relation
 
@@ -66,6 +66,7 @@ class MemoryFlow:
 
     @property
     def reads(self) -> list[tuple[Sink, Event]]:
+        """The reads by each statement."""
         return [
             (Sink(s.key, self.memory), Event(s, s.phase, relation))
             for s in self.statements
@@ -74,6 +75,7 @@ class MemoryFlow:
 
     @property
     def writes(self) -> list[Event]:
+        """The writes by each statement."""
         return [
             Event(s, s.phase + 1, relation)
             for s in self.statements
@@ -82,6 +84,7 @@ class MemoryFlow:
 
     @property
     def updates(self) -> list[tuple[Sink, Event]]:
+        """The contributions to a reduction by each statement."""
         return [
             (Sink(s.key, self.memory, True), Event(s, s.phase + 1, relation))
             for s in self.statements
@@ -97,11 +100,11 @@ class MemoryFlow:
 
 @dataclass
 class Flow:
-    """The value flow of a region. It holds ops only to know them again, so the program may change.
+    """The value flow of a region. It refers to ops by identity only, so the program may change.
 
-    statements: by key, in the order of the program.  memories: the flow in each.  parameters: the values that are
-    fixed in the region, and what isl calls them.  overwritten: the flow in memory that was not asked for, which is
-    written by those statements that do so several times, and so decides which of their executions matter.
+    statements: by key, in program order.  memories: the flow in each.  parameters: the values that are fixed in the
+    region, and their names in isl.  overwritten: the flow in memory outside of the query that statements write several
+    times, which therefore decides which of their executions matter.
     """
 
     statements: dict[Key, Statement]
@@ -111,31 +114,31 @@ class Flow:
 
     @property
     def not_affine(self) -> tuple[str, ...]:
-        """The accesses to elements that are not known."""
+        """The accesses to unknown elements."""
         return tuple(dict.fromkeys(text for s in self.statements.values() for text in s.not_affine))
 
     def label(self, parameter: str) -> str:
-        """What the program calls a parameter that isl calls `parameter`."""
+        """The name in the program of a parameter that isl calls `parameter`."""
         return next((memory_name(v) for v, name in self.parameters.items() if name == parameter), parameter)
 
     def naming(self, loops: Mapping[Key, tuple[Operation, ...]]) -> Flow:
-        """The same flow, with the values of some loops in the names of statements' instances."""
-        return self._changed(lambda s: s.naming(loops[s.key]) if s.key in loops else s, self.parameters)
+        """The same flow, with the values of some loops appended to the names of instances."""
+        return self._map_statements(lambda s: s.naming(loops[s.key]) if s.key in loops else s, self.parameters)
 
     def restricted(self, executions: Mapping[Key, isl.Set]) -> Flow:
-        """The flow if only some executions of the statements happen."""
-        return self._changed(lambda s: s.restricted(executions[s.key]), self.parameters)
+        """The flow restricted to some executions of the statements."""
+        return self._map_statements(lambda s: s.restricted(executions[s.key]), self.parameters)
 
     def with_statements(self, statements: Mapping[Key, Statement]) -> Flow:
-        """The same flow, with other things known of some statements."""
-        return self._changed(lambda s: statements.get(s.key, s), self.parameters) if statements else self
+        """The same flow with some statements replaced."""
+        return self._map_statements(lambda s: statements.get(s.key, s), self.parameters) if statements else self
 
     def with_parameters(self, names: dict[SSAValue, str]) -> Flow:
-        """The same flow with other names for its parameters."""
+        """The same flow with its parameters renamed."""
         renaming = {old: names[value] for value, old in self.parameters.items()}
-        return self._changed(lambda s: s.with_parameters(renaming), names)
+        return self._map_statements(lambda s: s.with_parameters(renaming), names)
 
-    def _changed(self, change: Callable[[Statement], Statement], parameters: dict[SSAValue, str]) -> Flow:
+    def _map_statements(self, change: Callable[[Statement], Statement], parameters: dict[SSAValue, str]) -> Flow:
         statements = {key: change(s) for key, s in self.statements.items()}
         memories, overwritten = (
             {m: replace(f, statements=[statements[s.key] for s in f.statements]) for m, f in flows.items()}
@@ -151,10 +154,11 @@ def value_flow(
     *,
     around: bool = True,
 ) -> Flow:
-    """The value flow of a scope (a function, or a block's body) or of a loop.
+    """The value flow of a scope (a function, or the body of a block) or of a loop.
 
-    statements: only in memory that these access.  buffers: only in these.  around: whether a loop belongs to its
-    region, and not only what is inside of it: then its variable is a parameter. isl.Error if it takes too much work.
+    statements: restrict the flow to memory that these access.  buffers: restrict the flow to these.  around: whether a
+    loop belongs to its region, and not only its body: if not, its variable is a parameter. isl.Error if the analysis
+    takes too much work.
     """
     region = Region(root, around=around)
     chosen: set[Memory] | None = None if buffers is None else set(buffers)
@@ -163,13 +167,13 @@ def value_flow(
         chosen = touched if chosen is None else chosen & touched
     with limited():
         if statements is not None and chosen is not None:
-            chosen = _with_origins(region, chosen)
+            chosen = _add_origins(region, chosen)
         return flow_of(region, chosen)
 
 
-def _with_origins(region: Region, memories: set[Memory]) -> set[Memory]:
-    """Some memories, and what statements that run several times read to write them: what they write may be another
-    value each time only if that is."""
+def _add_origins(region: Region, memories: set[Memory]) -> set[Memory]:
+    """The memories, and transitively the memory read by statements that write them several times: such a statement
+    writes different values only if it reads different values."""
     touched = region.touched
     known: dict[Operation, dict[Key, Statement]] = {}
     chosen, more = set[Memory](), memories
@@ -184,17 +188,19 @@ def _with_origins(region: Region, memories: set[Memory]) -> set[Memory]:
 
 
 def flow_of(region: Region, chosen: set[Memory] | None) -> Flow:
-    """The value flow of a region in some memories; None is all."""
+    """The value flow of a region in the memories `chosen`; None for all."""
     touched = region.touched
     table = _statements(region, (op for op, ms in touched.items() if chosen is None or not ms.isdisjoint(chosen)))
-    found = dict.fromkeys(m for s in table.values() for m in s.accesses if chosen is None or m in chosen)
-    others = {m for s in table.values() for m in s.written if m is not None and m not in found and not s.is_injective}
+    accessed = dict.fromkeys(m for s in table.values() for m in s.accesses if chosen is None or m in chosen)
+    others = {
+        m for s in table.values() for m in s.written if m is not None and m not in accessed and not s.is_injective
+    }
     missing = [op for op, ms in touched.items() if not ms.isdisjoint(others) and op not in table]
     if missing:
-        table = _in_order(region, {**table, **_statements(region, missing)})
+        table = _sort(region, {**table, **_statements(region, missing)})
     memories, overwritten = (
         {m: _memory_flow(region.root, m, [s for s in table.values() if m in s.accesses]) for m in some}
-        for some in (found, others)
+        for some in (accessed, others)
     )
     return Flow(table, memories, dict(region.parameters.names), overwritten)
 
@@ -203,10 +209,10 @@ def _statements(region: Region, ops: Iterable[Operation]) -> dict[Key, Statement
     return {s.key: s for s in region.statements(ops) if s.is_block or s.accesses}
 
 
-def _in_order(region: Region, table: dict[Key, Statement]) -> dict[Key, Statement]:
-    """Statements in the order of the program."""
-    found = (key for op in region.places for key in (Init(op) if isinstance(op, BlockOp) else op, op))
-    return {key: table[key] for key in dict.fromkeys(found) if key in table}
+def _sort(region: Region, table: dict[Key, Statement]) -> dict[Key, Statement]:
+    """The statements in program order."""
+    keys = (key for op in region.places for key in (Init(op) if isinstance(op, BlockOp) else op, op))
+    return {key: table[key] for key in dict.fromkeys(keys) if key in table}
 
 
 def _memory_flow(root: Operation, memory: Memory, statements: list[Statement]) -> MemoryFlow:
@@ -223,16 +229,16 @@ def _drop_last(relation: isl.Map, count: int) -> isl.Map:
 
 
 def rank_of(memory: SSAValue) -> int:
-    """How many indices an element of some memory has."""
+    """The number of indices of an element of some memory."""
     buffer = buffer_of(memory)
     return 0 if buffer is None else buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-# What lives on
+# Lifetime of memory
 
 
 def is_used_outside(root: Operation, value: SSAValue) -> bool:
-    """Whether anything outside of an op, and not around it, uses a buffer or pointer, or what is made of it."""
+    """Whether an op outside of `root` that does not enclose it uses a buffer or pointer, or a view of it."""
     for use in value.uses:
         user = use.operation
         if isinstance(user, AccessOp) or root.is_ancestor(user):
@@ -248,7 +254,7 @@ def _is_declaration(op: Operation) -> bool:
 
 
 def _is_repeated(root: Operation, memory: SSAValue) -> bool:
-    """Whether the region may run several times while some memory lives."""
+    """Whether the region may run several times during the lifetime of some memory."""
     allocation = memory.owner
     assert isinstance(allocation, Operation)
     if root.is_ancestor(allocation):

@@ -1,4 +1,4 @@
-"""Which executions matter: whose values reach what lives on behind a region, or effects."""
+"""Live executions: executions with a value that reaches memory live after the region, or an effect."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from .affine import DIM
 from .flow import Flow, MemoryFlow
 from .sources import LIVE_IN, LIVE_OUT, Key
 
-# How often the live executions of one statement may grow before all of them are taken for live.
+# The number of times that the live executions of one statement may grow before all of them count as live.
 _ROUNDS = 8
 
 
 @dataclass(frozen=True)
 class Liveness:
-    """The executions of statements that matter. needed: those that are taken for live, though nothing that they write
-    may matter, because they would do what is excluded if they read other values."""
+    """The live executions of statements. needed: executions that count as live although their writes may be dead,
+    because on other values they would execute an excluded operation."""
 
     live: dict[Key, isl.Set]
     needed: dict[Key, isl.Set]
 
     def part_of(self, flow: Flow) -> Flow:
-        """The flow of the same program without dead executions; the flow itself if none is known to be dead."""
+        """The flow of the same program without dead executions; `flow` itself if no execution is known to be dead."""
         if all(statement.domain.is_subset(self.live[key]) for key, statement in flow.statements.items()):
             return flow
         return flow.restricted(self.live)
 
 
 def liveness(flow: Flow) -> Liveness:
-    """Which executions in a region are live: some value that they write reaches what lives on behind it, or a
-    statement with effects, or an execution that may not run on any values."""
+    """The live executions of a region: a value that they write reaches memory live after it, or a statement with
+    effects, or an execution that may not run on arbitrary values."""
     return _Search(flow).compute()
 
 
@@ -43,12 +43,13 @@ class _Search:
         self.memories = {**flow.memories, **flow.overwritten}
         self.live = {key: isl.Set.empty(s.domain.get_space()) for key, s in flow.statements.items()}
         self.needed: dict[Key, isl.Set] = {}
-        # By reader: the writers of what it reads, { reader's execution -> writer's execution }.
+        # By reader: the writers of its reads, { reader's execution -> writer's execution }.
         self.edges: dict[Key, list[tuple[Key, isl.Map]]] = {}
         self.grown: Counter[Key] = Counter()
         self.pending: list[Key] = []
 
     def compute(self) -> Liveness:
+        """The live executions, by a fixed point over the value flow."""
         for key, statement in self.flow.statements.items():
             if any(memory is None or memory not in self.memories for memory in statement.written):
                 self._add(key, statement.domain)
@@ -66,7 +67,7 @@ class _Search:
     def _find_edges(self, memory: SSAValue, flow: MemoryFlow) -> None:
         for sink, source, relation in flow.executions():
             if source.writer == LIVE_IN:
-                # Allocated memory may not be read before it is written, even for nothing.
+                # Allocated memory may not be read before a write, even by a dead read.
                 if sink.key != LIVE_OUT and not isinstance(memory, BlockArgument):
                     self._need(sink.key, relation.domain())
                 continue

@@ -1,4 +1,4 @@
-"""Two flows whose statements can be compared: instances are called alike, and contributions are such in both."""
+"""Alignment of two flows for comparison: the same names of instances, and contributions in both or in neither."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .statements import Init, Statement
 
 
 class UnmatchedError(ValueError):
-    """The instances of a statement are not called alike before and after. statements, names: as of a `Violation`."""
+    """The instances of a statement have different names before and after. statements, names: as of a `Violation`."""
 
     def __init__(self, reason: str, statement: Statement):
         super().__init__(reason)
@@ -19,27 +19,25 @@ class UnmatchedError(ValueError):
 
 
 def matched(before: Flow, after: Flow, renamed: Mapping[Any, Any]) -> tuple[Flow, Flow]:
-    """The flows, with contributions taken for reads and writes where they are contributions in one of them only, and
-    what is called by loops called by the same loops in the same order. UnmatchedError if it is not.
+    """The two flows, comparable: contributions in one flow alone become reads and writes, and instances named by loops
+    are named by the same loops in the same order. UnmatchedError if that is impossible.
 
-    renamed: what is called otherwise after.
+    renamed: objects of the program before, mapped to their counterparts after.
     """
     changed: tuple[dict[Any, Statement], dict[Any, Statement]] = {}, {}
     for key, was in before.statements.items():
         now = after.statements.get(renamed.get(key, key))
         if now is None:
             continue
-        old, new = _with_the_same_reductions(was, now, renamed)
-        new = _called_alike(old, new, renamed)
+        old, new = _align_reductions(was, now, renamed)
+        new = _align_names(old, new, renamed)
         for table, statement, other in ((changed[0], old, was), (changed[1], new, now)):
             if statement is not other:
                 table[statement.key] = statement
     return before.with_statements(changed[0]), after.with_statements(changed[1])
 
 
-def _with_the_same_reductions(
-    was: Statement, now: Statement, renamed: Mapping[Any, Any]
-) -> tuple[Statement, Statement]:
+def _align_reductions(was: Statement, now: Statement, renamed: Mapping[Any, Any]) -> tuple[Statement, Statement]:
     different = {
         memory: renamed.get(memory, memory)
         for memory, accesses in was.accesses.items()
@@ -51,8 +49,8 @@ def _with_the_same_reductions(
     return was.without_reduction(set(different)), now.without_reduction(set(different.values()))
 
 
-def _called_alike(was: Statement, now: Statement, renamed: Mapping[Any, Any]) -> Statement:
-    """The statement after, with its instances called by values in the order in which they call it before."""
+def _align_names(was: Statement, now: Statement, renamed: Mapping[Any, Any]) -> Statement:
+    """The statement after, with its instances named by values in the order of the statement before."""
     if was.is_called_by_loops or now.is_called_by_loops:
         loops = [renamed.get(loop, loop) for loop in was.loops]
         if was.is_called_by_loops and now.is_called_by_loops and set(loops) == set(now.loops):

@@ -1,4 +1,4 @@
-"""The statements of a region: when they run, what their instances are called, and what these access."""
+"""The statements of a region: their executions, the names of their instances, and their accesses."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ Loop: TypeAlias = ForOp | LaunchThreadOp
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a statement is in the region: what is around it and its position there (loops and numbers), the branches
-    it is in, and the expressions with loads that decide whether it runs.
+class _Site:
+    """The position of a statement in the region: the enclosing loops and the positions in their bodies, the branches
+    around it, and the expressions with loads that decide whether it runs.
 
-    team: loops over the threads of a block around what all of these do together, one statement after the other. In the
-    path they come behind everything that is the same for all threads.
+    team: enclosing loops over the threads of a thread block that execute each statement together, one statement after
+    the other. In the path they follow all steps that are uniform across threads.
     """
 
     path: tuple[Operation | int, ...] = ()
@@ -71,24 +71,26 @@ class _Place:
     control: tuple[Operation, ...] = ()
     team: tuple[Loop, ...] = ()
 
-    def at(self, step: Operation | int) -> _Place:
+    def at(self, step: Operation | int) -> _Site:
+        """The site with a further step in its path."""
         return replace(self, path=(*self.path, step))
 
-    def of_one_thread(self) -> _Place:
-        """The same place for each thread by itself: what is inside, threads come to at different times."""
+    def of_one_thread(self) -> _Site:
+        """The same site for each thread separately: threads reach nested statements at different times."""
         return replace(self, path=(*self.path, *self.team), team=())
 
     @property
     def loops(self) -> tuple[Loop, ...]:
+        """The loops in the path, outermost first."""
         return tuple(s for s in self.path if isinstance(s, ForOp | LaunchThreadOp))
 
 
 class Region:
-    """The statements of a scope: the body of a function or block, or a loop of it with all inside.
+    """The statements of a scope: the body of a function or block, or a loop with its body.
 
-    root: the function, block or loop.  around: whether a loop is part of the region, and not only what is inside.
-    of_one_thread: whether memory that each thread has for itself is looked at.
-    Values that are computed outside of the region, and the parameters and sizes of a function, are its parameters.
+    root: the function, block or loop.  around: whether a loop is itself part of the region, and not only its body.
+    of_one_thread: whether memory private to a thread is analyzed.
+    Values computed outside of the region, and the parameters and sizes of a function, are its parameters.
     """
 
     def __init__(self, root: Operation, *, around: bool = True, of_one_thread: bool = True):
@@ -96,16 +98,16 @@ class Region:
         self.of_one_thread = of_one_thread
         self.is_loop = isinstance(root, ForOp | LaunchThreadOp) and around
         self.parameters = Parameters(self._is_fixed)
-        self.places: dict[Operation, _Place] = {}
+        self.places: dict[Operation, _Site] = {}
         self._models: dict[Operation, list[Statement]] = {}
         self._axes: dict[SSAValue | None, tuple[str, ...]] = {}
         self.analyzer = IndexAnalyzer()
         if self.is_loop:
-            self._op(root, _Place(), 0, ())
+            self._op(root, _Site(), 0, ())
         else:
             for block in (b for region in root.regions for b in region.blocks):
-                self._block(block, _Place())
-        self.places = {op: place.of_one_thread() for op, place in self.places.items()}
+                self._block(block, _Site())
+        self.places = {op: site.of_one_thread() for op, site in self.places.items()}
         self.depth = max((len(p.path) for p in self.places.values()), default=0)
 
     def _is_fixed(self, value: SSAValue) -> bool:
@@ -118,24 +120,24 @@ class Region:
         return not self.root.is_ancestor(owner)
 
     def label(self, parameter: str) -> str:
-        """What the program calls a parameter that isl calls `parameter`."""
+        """The name in the program of a parameter that isl calls `parameter`."""
         return next((memory_name(v) for v, name in self.parameters.names.items() if name == parameter), parameter)
 
-    # Where statements are
+    # Positions of statements
 
-    def _block(self, block: Block, place: _Place) -> None:
+    def _block(self, block: Block, site: _Site) -> None:
         pending: list[Operation] = []
         for position, op in enumerate(block.ops):
             if is_expression(op):
                 pending.append(op)
             else:
-                self._op(op, place, position, tuple(pending))
+                self._op(op, site, position, tuple(pending))
                 pending = []
 
-    def _op(self, op: Operation, place: _Place, position: int, expressions: tuple[Operation, ...]) -> None:
-        here = place.at(position)
-        control = (*place.control, *expressions) if any(_loads(e) for e in expressions) else place.control
-        if here.team and not self._is_same_for_all(op):
+    def _op(self, op: Operation, site: _Site, position: int, expressions: tuple[Operation, ...]) -> None:
+        here = site.at(position)
+        control = (*site.control, *expressions) if any(_contains_load(e) for e in expressions) else site.control
+        if here.team and not self._is_uniform(op):
             here = here.of_one_thread()
         match op:
             case _ if is_thread_loop(op):
@@ -153,20 +155,20 @@ class Region:
             case BufferOp() | AllocateOp() | AllocateConstOp() | SymbolOp() | InitOp() | AccessOp():
                 pass
             case _:
-                self.places[op] = replace(here, control=(*place.control, *expressions))
+                self.places[op] = replace(here, control=(*site.control, *expressions))
 
-    def _is_same_for_all(self, op: Operation) -> bool:
-        """Whether all threads of a block come to what is inside of an op together."""
+    def _is_uniform(self, op: Operation) -> bool:
+        """Whether all threads of a thread block reach the body of an op together."""
         if not isinstance(op, ForOp | LaunchThreadOp | IfOp | AttrOp):
             return True
-        return all(same_for_all_threads(v, self._written) for v in op.operands)
+        return all(same_for_all_threads(v, self._written_memory) for v in op.operands)
 
     @cached_property
-    def _written(self) -> set[SSAValue | None]:
+    def _written_memory(self) -> set[SSAValue | None]:
         return written_memory(self.root)
 
     def thread_axes(self, memory: SSAValue | None) -> tuple[str, ...]:
-        """The axes for each thread of which there is some memory (`thread_axes_of`), found once."""
+        """The cached `thread_axes_of` of some memory."""
         if memory not in self._axes:
             self._axes[memory] = thread_axes_of(memory)
         return self._axes[memory]
@@ -175,45 +177,45 @@ class Region:
 
     @cached_property
     def touched(self) -> dict[Operation, set[SSAValue | None]]:
-        """The memory that each statement may touch, with what decides whether it runs."""
-        return {op: {m for o in (op, *place.control) for m in touched_memories(o)} for op, place in self.places.items()}
+        """The memory that each statement and the expressions in control of it may access."""
+        return {op: {m for o in (op, *site.control) for m in touched_memories(o)} for op, site in self.places.items()}
 
     def statements(self, ops: Iterable[Operation] | None = None) -> list[Statement]:
-        """Some statements (None is all), each after its init if it has one, in the order of the program."""
-        found = [s for op in (self.places if ops is None else ops) for s in self._modelled(op)]
+        """The statements of `ops` (None for all), each after its init if any, in program order."""
+        statements = [s for op in (self.places if ops is None else ops) for s in self._statements_of(op)]
         if not self.parameters.names:
-            return found
+            return statements
         parameters = ranges_of(self.parameters.names)
-        return [s.within(parameters) for s in found]
+        return [s.within(parameters) for s in statements]
 
-    def _modelled(self, op: Operation) -> list[Statement]:
-        """The statement that `op` is, as it was modelled when it was first asked for."""
+    def _statements_of(self, op: Operation) -> list[Statement]:
+        """The statements of `op`, cached."""
         if op not in self._models:
             self._models[op] = self._statement(op)
         return self._models[op]
 
     def _statement(self, op: Operation) -> list[Statement]:
-        place = self.places[op]
-        loops = place.loops
+        site = self.places[op]
+        loops = site.loops
         affine = Affine(self.analyzer, self.parameters, len(loops))
         affine.dims.update({loop.variable: n for n, loop in enumerate(loops)})
-        domain, exact = self._domain(affine, place)
+        domain, exact = self._domain(affine, site)
         collector = self._collector([loop.variable for loop in loops], self.analyzer)
         if isinstance(op, BlockOp):
-            return self._block_statements(op, place, affine, domain, exact, collector.ops(place.control))
-        found = collector.ops((*place.control, op))
+            return self._block_statements(op, site, affine, domain, exact, collector.ops(site.control))
+        accesses = collector.ops((*site.control, op))
         identity = isl.Map.identity(domain.get_space().map_from_set())
         names = tuple(loop_name(loop) for loop in loops)
-        return [self._make(op, _label(op), place, names, domain, exact, identity, identity, True, found)]
+        return [self._make(op, _label(op), site, names, domain, exact, identity, identity, True, accesses)]
 
     def _collector(self, variables: Sequence[SSAValue], analyzer: IndexAnalyzer) -> Collector:
         is_left_out = None if self.of_one_thread else lambda memory: bool(self.thread_axes(memory))
         return Collector(self.parameters, variables, analyzer, is_left_out)
 
-    def _domain(self, affine: Affine, place: _Place) -> tuple[isl.Set, bool]:
-        """The executions of what is at a place, and whether it runs in all of them."""
+    def _domain(self, affine: Affine, site: _Site) -> tuple[isl.Set, bool]:
+        """The executions of a site, and whether this set is exact."""
         where, exact = affine.universe(), True
-        for position, loop in enumerate(place.loops):
+        for position, loop in enumerate(site.loops):
             low, extent, step = (0, loop.mixed_extent, 1) if isinstance(loop, LaunchThreadOp) else loop.mixed_bounds
             values = iterations(affine, position, low, extent, step)
             if values is None:
@@ -221,7 +223,7 @@ class Region:
             where = where.intersect(values)
             if (outer := same_axis_around(loop)) is not None:
                 where = where.intersect(affine.equal(position, affine.function(outer.variable)))
-        for op, truth in place.branches:
+        for op, truth in site.branches:
             holds = condition(affine, op.condition)
             if holds is None:
                 exact = False
@@ -230,22 +232,22 @@ class Region:
         return where, exact
 
     def _block_statements(
-        self, op: BlockOp, place: _Place, affine: Affine, domain: isl.Set, exact: bool, control: Sequence[Access]
+        self, op: BlockOp, site: _Site, affine: Affine, domain: isl.Set, exact: bool, control: Sequence[Access]
     ) -> list[Statement]:
         if op.predicate is not None:
             holds = condition(affine, op.predicate)
             exact = exact and holds is not None
             domain = domain if holds is None else domain.intersect(holds)
         axes, is_named = self._bindings(op, affine)
-        is_named = is_named and not _uses(op, [loop.variable for loop in place.loops])
-        found = self._collector(op.variables, IndexAnalyzer()).block(op)
+        is_named = is_named and not _uses_directly(op, [loop.variable for loop in site.loops])
+        accesses = self._collector(op.variables, IndexAnalyzer()).block(op)
         names = tuple(a.name for a in op.axes)
         instances = axes
         if not is_named:
-            names = tuple(loop_name(loop) for loop in place.loops)
+            names = tuple(loop_name(loop) for loop in site.loops)
             instances = isl.Map.identity(domain.get_space().map_from_set())
         label = op.block_name.data
-        made: list[Statement] = []
+        statements: list[Statement] = []
         if op.init is not None:
             inner = Affine(IndexAnalyzer(), self.parameters, len(op.variables))
             inner.dims.update({v: n for n, v in enumerate(op.variables)})
@@ -253,30 +255,30 @@ class Region:
             first_domain = domain if first is None else domain.intersect(axes.intersect_range(first).domain())
             kept = [n for n, a in enumerate(op.axes) if a.kind != "reduce"] if is_named else list(range(len(names)))
             short = project(instances, kept)
-            init_found = [a for a in found if a.in_init]
+            init_accesses = [a for a in accesses if a.in_init]
             init_names = tuple(names[n] for n in kept)
-            made.append(
+            statements.append(
                 self._make(
                     Init(op),
                     label,
-                    place,
+                    site,
                     init_names,
                     first_domain,
                     exact and first is not None,
                     short,
                     axes,
                     is_named,
-                    init_found,
+                    init_accesses,
                     control,
                     phase=0,
                 )
             )
-        body = [a for a in found if not a.in_init]
-        made.append(self._make(op, label, place, names, domain, exact, instances, axes, is_named, body, control))
-        return made
+        body = [a for a in accesses if not a.in_init]
+        statements.append(self._make(op, label, site, names, domain, exact, instances, axes, is_named, body, control))
+        return statements
 
     def _bindings(self, op: BlockOp, affine: Affine) -> tuple[isl.Map, bool]:
-        """Loop values -> axis values, and whether this is exact."""
+        """{ loop values -> axis values }, and whether this is exact."""
         values, exact = list[isl.PwAff | isl.Set](), True
         for axis, variable in zip(op.axes, op.variables, strict=True):
             try:
@@ -290,7 +292,7 @@ class Region:
         self,
         key: Operation | Init,
         label: str,
-        place: _Place,
+        site: _Site,
         names: tuple[str, ...],
         domain: isl.Set,
         exact: bool,
@@ -307,33 +309,33 @@ class Region:
             groups.setdefault(access.memory, []).append((access, axes.apply_range(access.relation)))
         for access in control:
             groups.setdefault(access.memory, []).append((access, access.relation))
-        groups = {m: [(a, self._of_thread(m, r, place)) for a, r in group] for m, group in groups.items()}
+        groups = {m: [(a, self._append_threads(m, r, site)) for a, r in group] for m, group in groups.items()}
         accesses = {memory: combine(group, domain, exact and is_named) for memory, group in groups.items()}
-        time = self._time(place, domain.get_space(), phase)
+        time = self._time(site, domain.get_space(), phase)
         not_affine = tuple(dict.fromkeys(_text(a.op) for a in (*found, *control) if a.not_affine))
         top = key.block if isinstance(key, Init) else key
         may_run = exact and is_named and not not_affine and is_total(top)
         return Statement(
-            key, label, place.path, names, domain, instances.intersect_domain(domain), time, phase, exact,
+            key, label, site.path, names, domain, instances.intersect_domain(domain), time, phase, exact,
             is_named, accesses, not_affine, may_run,
         )  # fmt: skip
 
-    def _of_thread(self, memory: SSAValue | None, relation: isl.Map, place: _Place) -> isl.Map:
-        """{ execution -> element } of memory that each thread has for itself, with the thread behind the element."""
+    def _append_threads(self, memory: SSAValue | None, relation: isl.Map, site: _Site) -> isl.Map:
+        """{ execution -> element } of memory private to a thread, with the thread indices appended to the element."""
         axes = self.thread_axes(memory)
         if not axes:
             return relation
-        dims = {axis_of(loop): n for n, loop in reversed(list(enumerate(place.loops)))}
-        affine = Affine(self.analyzer, self.parameters, len(place.loops))
+        dims = {axis_of(loop): n for n, loop in reversed(list(enumerate(site.loops)))}
+        affine = Affine(self.analyzer, self.parameters, len(site.loops))
         threads = [affine.constant(0) if a not in dims else affine.variable(dims[a]) for a in axes]
         return relation.flat_range_product(map_to(affine.universe(), threads))
 
-    def _time(self, place: _Place, space: isl.Space, phase: int) -> isl.MultiAff:
+    def _time(self, site: _Site, space: isl.Space, phase: int) -> isl.MultiAff:
         local = isl.LocalSpace.from_space(space)
         zero = isl.Aff.zero_on_domain(local)
         affs: list[isl.Aff] = []
         loop = 0
-        for step in place.path:
+        for step in site.path:
             if isinstance(step, int):
                 affs.append(zero.set_constant_val(step))
             else:
@@ -344,16 +346,16 @@ class Region:
         return function_to(space, affs)
 
 
-def _uses(block: BlockOp, variables: Sequence[SSAValue]) -> bool:
-    """Whether the body of a block uses some variables of loops around it."""
+def _uses_directly(block: BlockOp, variables: Sequence[SSAValue]) -> bool:
+    """Whether the body of a block uses loop variables directly."""
     users = (use.operation for variable in variables for use in variable.uses)
     return any(user is not block and block.is_ancestor(user) for user in users)
 
 
 def combine(group: Sequence[tuple[Access, isl.Map]], domain: isl.Set, exact: bool) -> Accesses:
-    """The accesses of a statement to one memory, together.
+    """The union of the accesses of a statement to one memory.
 
-    A write that may not happen is one that certainly happens and keeps the old value, so it reads too.
+    A write that may not happen counts as a write that always happens and may keep the old value, so it is a read, too.
     """
     reads, writes, updates = list[isl.Map](), list[isl.Map](), list[isl.Map]()
     reduction: str | None = None
@@ -368,26 +370,26 @@ def combine(group: Sequence[tuple[Access, isl.Map]], domain: isl.Set, exact: boo
                 reads.append(relation)
         else:
             reads.append(relation)
-    if updates and reads:  # read by what decides whether the statement runs: the order matters
+    if updates and reads:  # a condition of the statement reads it: the order matters
         writes += updates
         reads += updates
         updates, reduction = [], None
     return Accesses(union_of(reads, domain), union_of(writes, domain), union_of(updates, domain), reduction)
 
 
-def _loads(op: Operation) -> bool:
+def _contains_load(op: Operation) -> bool:
     return isinstance(op, LoadOp) or any(isinstance(i, LoadOp) for r in op.regions for i in r.walk())
 
 
 def _label(op: Operation) -> str:
-    """What a statement that is no block is called in messages."""
+    """The name of a statement outside of blocks in messages."""
     if isinstance(op, StoreOp):
         return f"the store to {memory_name(op.buffer)}"
     return op.name
 
 
 def _text(op: Operation) -> str:
-    """An access as TVMScript says it."""
+    """An access as TVMScript text."""
     if isinstance(op, LoadOp | StoreOp):
         return f"{memory_name(op.buffer)}[{', '.join(expression_text(i) for i in op.indices)}]"
     return op.name

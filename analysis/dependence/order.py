@@ -1,4 +1,4 @@
-"""When statements run, relative to each other."""
+"""The execution order of statements, relative to each other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .statements import Statement
 class Event:
     """The accesses of one kind of a statement to one memory.
 
-    phase: in which part of an execution they happen.  relation: { execution -> element }.
+    phase: the part of an execution in which they happen.  relation: { execution -> element }.
     """
 
     statement: Statement
@@ -33,26 +33,27 @@ class Event:
 
 
 def relative(a: Event, b: Event) -> tuple[int, int]:
-    """How many loops two events share, and which comes first in one iteration of these: -1 for `a`, 1 for `b`, 0 if
-    they happen at the same time."""
+    """The number of loops that two events share, and their order in one iteration of these: -1 if `a` is first, 1 if
+    `b` is, 0 if they happen at the same time."""
     shared = 0
     for x, y in zip(a.statement.path, b.statement.path, strict=False):
         if isinstance(x, Operation) and x is y:
             shared += 1
         elif x != y:
-            return shared, -1 if _number(x) < _number(y) else 1
+            return shared, -1 if _index(x) < _index(y) else 1
     return shared, (a.phase > b.phase) - (a.phase < b.phase)
 
 
-def _number(step: Operation | int) -> int:
+def _index(step: Operation | int) -> int:
     assert isinstance(step, int)
     return step
 
 
 def some_before(a: Event, b: Event, fixed: int = 0) -> isl.Map | None:
-    """Pairs of iterations of the shared loops in which `a` happens before `b`, on one element; None if there are none.
+    """The pairs of iterations of the shared loops in which `a` happens before `b`, on one element; None if no such pair
+    exists.
 
-    fixed: how many outer loops have the same values for both.
+    fixed: the number of outer loops with the same values for both.
     """
     shared, first = relative(a, b)
     pairs = a.prefix(shared).apply_range(b.prefix(shared).reverse())
@@ -66,7 +67,7 @@ def some_before(a: Event, b: Event, fixed: int = 0) -> isl.Map | None:
 
 
 def not_after(reader: Event, writer: Event, elements: isl.Set) -> isl.Map:
-    """The reads of `elements` that come before every write of what they read: { shared loop values -> element }."""
+    """The reads of `elements` that precede every write of the same element: { shared loop values -> element }."""
     shared, first = relative(writer, reader)
     rest = reader.prefix(shared).intersect_range(elements)
     if first < 0:
@@ -74,13 +75,13 @@ def not_after(reader: Event, writer: Event, elements: isl.Set) -> isl.Map:
     for level in reversed(range(shared)):
         if rest.is_empty():
             break
-        earlier = writer.prefix(level + 1).apply_domain(_next(rest.get_space(), level))
+        earlier = writer.prefix(level + 1).apply_domain(_later_iterations(rest.get_space(), level))
         rest = rest.subtract(earlier.insert_dims(DIM.in_, level + 1, shared - level - 1))
     return rest
 
 
-def _next(like: isl.Space, level: int) -> isl.Map:
-    """{ p -> q }: later iterations of the loop at a level, inside of the same iterations of the loops around it."""
+def _later_iterations(like: isl.Space, level: int) -> isl.Map:
+    """{ p -> q }: the later iterations of the loop at `level`, in the same iterations of the loops around it."""
     result = isl.Map.universe(like.params().add_unnamed_tuple_ui(level + 1).map_from_set())
     for n in range(level):
         result = result.equate(DIM.in_, n, DIM.out, n)
@@ -94,7 +95,7 @@ def lift(relation: isl.Map, count: int) -> isl.Map:
 
 
 def is_unique(statement: Statement, fixed: int = 0) -> bool:
-    """Whether no instance is executed twice, in one iteration of the outer `fixed` loops."""
+    """Whether no instance is executed twice in one iteration of the outer `fixed` loops."""
     if statement.is_injective or not fixed:
         return statement.is_injective
     domain = statement.domain
@@ -104,5 +105,5 @@ def is_unique(statement: Statement, fixed: int = 0) -> bool:
 
 
 def shared_by_all(events: Sequence[Event]) -> int:
-    """How many loops are around all events."""
+    """The number of loops around all events."""
     return min((relative(events[0], e)[0] for e in events), default=0)

@@ -1,4 +1,4 @@
-"""Single points of sets, for messages."""
+"""Sample points of sets, for messages."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .affine import DIM, Point
 
 
 def smallest(relation: isl.Map) -> tuple[dict[str, int], Point, Point]:
-    """(parameters by name, from, to) of the lexicographically least pair of a relation that is not empty.
+    """(parameters by name, from, to) of the lexicographic minimum of a relation that is not empty.
 
-    Where there is no least one, any.
+    Any pair if the relation has no minimum.
     """
     counts = [relation.dim(kind) for kind in (DIM.param, DIM.in_, DIM.out)]
     points = relation.reset_tuple_id(DIM.in_).reset_tuple_id(DIM.out).wrap().flatten()
@@ -31,7 +31,7 @@ def smallest(relation: isl.Map) -> tuple[dict[str, int], Point, Point]:
 
 
 def at_point(relation: isl.Map, parameters: Mapping[str, int], start: Point) -> isl.Map:
-    """A relation at one value of its parameters and domain."""
+    """A relation restricted to fixed parameters and a point of its domain."""
     for name, number in parameters.items():
         position = relation.find_dim_by_name(DIM.param, name)
         if position >= 0:
@@ -42,11 +42,11 @@ def at_point(relation: isl.Map, parameters: Mapping[str, int], start: Point) -> 
 
 
 def render(names: tuple[str, ...], point: Point) -> str:
-    """`(vi=3, vj=5)`."""
+    """The text of a point: `(vi=3, vj=5)`."""
     return f"({', '.join(f'{n}={k}' for n, k in zip(names, point, strict=True))})"
 
 
 def render_parameters(parameters: Mapping[str, int], label: Callable[[str], str]) -> str:
-    """`, for n = 1`; nothing if there are no parameters."""
+    """The text of parameters: `, for n = 1`; the empty string without parameters."""
     texts = [f"{label(name)} = {number}" for name, number in parameters.items()]
     return f", for {', '.join(texts)}" if texts else ""

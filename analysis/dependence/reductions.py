@@ -1,4 +1,4 @@
-"""Which stores are contributions to a reduction whose order does not matter."""
+"""Recognition of stores that contribute to a reduction whose order does not matter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.tir import LoadOp, MaxOp, MinOp, StoreOp
 from ...dialects.tir.tree import is_pure_expression
 
-# Which operand may be what has been accumulated; sums and differences may be mixed, other operators not.
+# The operands that may be the accumulator; sums and differences may be mixed, other operators may not.
 _BOTH, _LEFT = (0, 1), (0,)
 _OPERATORS: dict[type[Operation], tuple[str, tuple[int, ...]]] = {
     arith.AddfOp: ("sum", _BOTH),
@@ -30,27 +30,27 @@ _OPERATORS: dict[type[Operation], tuple[str, tuple[int, ...]]] = {
     arith.XOrIOp: ("xor", _BOTH),
 }
 
-# To contribute the same again changes nothing.
+# A repeated contribution changes nothing.
 IDEMPOTENT = frozenset({"minimum", "maximum", "and", "or"})
 
 
 def accumulation(store: StoreOp) -> tuple[str, LoadOp] | None:
-    """The reduction that `C[f] = C[f] op g` is a contribution to, and the load of `C[f]`; None for any other store.
+    """The reduction that `C[f] = C[f] op g` contributes to, and the load of `C[f]`; None for any other store.
 
     g does not load C. The reductions are sum (differences included), product, minimum, maximum, and, or, xor.
     """
     if store.predicate is not None:
         return None
-    found = _find(store.value, store, None)
-    if found is None:
+    accumulator = _find(store.value, store, None)
+    if accumulator is None:
         return None
-    name, load = found
+    name, load = accumulator
     others = [op for op in _expression(store.value) if isinstance(op, LoadOp) and op.buffer is store.buffer]
     return (name, load) if others == [load] else None
 
 
 def _find(value: SSAValue, store: StoreOp, name: str | None) -> tuple[str, LoadOp] | None:
-    """The load of the stored element, reached from `value` through operators of one reduction only."""
+    """The load of the stored element, reached from `value` through operators of a single reduction."""
     op = value.owner
     if isinstance(op, LoadOp) and name is not None:
         return (name, op) if _same_element(op, store) else None
@@ -59,13 +59,13 @@ def _find(value: SSAValue, store: StoreOp, name: str | None) -> tuple[str, LoadO
         return None
     assert isinstance(op, Operation)
     for side in entry[1]:
-        if (found := _find(op.operands[side], store, entry[0])) is not None:
-            return found
+        if (accumulator := _find(op.operands[side], store, entry[0])) is not None:
+            return accumulator
     return None
 
 
 def _expression(value: SSAValue) -> Iterator[Operation]:
-    """The ops that compute `value`, each once."""
+    """The ops that compute `value`, without duplicates."""
     seen: set[Operation] = set()
     todo = [value]
     while todo:
@@ -88,8 +88,8 @@ def _same_element(load: LoadOp, store: StoreOp) -> bool:
 
 
 def same_expression(a: SSAValue, b: SSAValue) -> bool:
-    """Whether two values of one statement are computed alike. Loads count as alike: a block's inputs do not change
-    while it runs unless it writes them itself, which the caller has to know."""
+    """Whether two values of one statement are computed alike. Loads count as alike: the inputs of a block do not change
+    during its execution unless it writes them itself, which the caller has to know."""
     if a is b:
         return True
     x, y = a.owner, b.owner

@@ -12,34 +12,35 @@ from .reductions import IDEMPOTENT
 from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, MemoryEvents, Named, Sink, Source
 from .statements import Statement
 
-# Further away in time than any position or loop variable.
+# A time beyond every position and loop variable.
 _FAR = 2**62
 
 
 class LastWriters:
-    """The flow in one memory."""
+    """The flow in any memory, from its reads and writes in the order of the program."""
 
     def __init__(self, events: MemoryEvents):
         self.events = events
         self.rank = events.everything.dim(DIM.out)
-        found = (*events.writes, *(e for _, e in events.reads), *(e for _, e in events.updates))
-        self.statements: dict[Key, Statement] = {e.statement.key: e.statement for e in found}
+        all_events = (*events.writes, *(e for _, e in events.reads), *(e for _, e in events.updates))
+        self.statements: dict[Key, Statement] = {e.statement.key: e.statement for e in all_events}
         self.depth = max((s.time.dim(DIM.out) for s in self.statements.values()), default=1)
 
     def compute(self) -> Named:
-        found: Named = {}
+        """The sources of each sink, by the names of instances. `Ambiguous` if names do not determine the sources."""
+        flow: Named = {}
         for sink, source, relation in self.executions():
-            found.setdefault(sink, []).append((source, self._name(sink, source, relation)))
-        return found
+            flow.setdefault(sink, []).append((source, self._name(sink, source, relation)))
+        return flow
 
     def executions(self) -> list[tuple[Sink, Source, isl.Map]]:
         """The sources of each sink, by executions: { reader -> [writer, element] }."""
-        found = self._search(self.events.reads, self.events.updates, self.events.last)
+        flow = self._search(self.events.reads, self.events.updates, self.events.last)
         for reduction in sorted({_reduction(u, self.events.memory) for _, u in self.events.updates}):
             mine = [u for u in self.events.updates if _reduction(u[1], self.events.memory) == reduction]
             others = [u for u in self.events.updates if _reduction(u[1], self.events.memory) != reduction]
-            found += self._search(mine, others, None)
-        return found
+            flow += self._search(mine, others, None)
+        return flow
 
     def _search(
         self, reads: Sequence[tuple[Sink, Event]], updates: Sequence[tuple[Sink, Event]], last: Sink | None
@@ -49,38 +50,38 @@ class LastWriters:
         writers: dict[str, Source] = {}
         for n, (sink, event) in enumerate(reads):
             readers[name := f"R{n}"] = sink
-            sinks = sinks.union(_tagged(event.relation, name))
-            schedule = schedule.union(_scheduled(event, name))
+            sinks = sinks.union(_tag(event.relation, name))
+            schedule = schedule.union(_schedule(event, name))
         for n, event in enumerate(self.events.writes):
             writers[name := f"W{n}"] = Source(event.statement.key)
-            must = must.union(_tagged(event.relation, name))
-            schedule = schedule.union(_scheduled(event, name))
+            must = must.union(_tag(event.relation, name))
+            schedule = schedule.union(_schedule(event, name))
         for n, (_, event) in enumerate(updates):
             writers[name := f"U{n}"] = Source(event.statement.key, None, True)
-            may = may.union(_tagged(event.relation, name))
-            schedule = schedule.union(_scheduled(event, name))
+            may = may.union(_tag(event.relation, name))
+            schedule = schedule.union(_schedule(event, name))
         if last is not None:
             readers["Out"] = last
-            sinks = sinks.union(_tagged(self.events.everything, "Out"))
+            sinks = sinks.union(_tag(self.events.everything, "Out"))
             schedule = schedule.union(self._at("Out", 1))
         writers["In"] = Source(LIVE_IN, self.events.memory)
-        must = must.union(_tagged(self._everywhere(), "In"))
+        must = must.union(_tag(self._everywhere(), "In"))
         schedule = schedule.union(self._at("In", -1))
         info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
         maps = info.set_schedule_map(schedule).compute_flow().get_full_may_dependence().get_map_list()
-        found: list[tuple[Sink, Source, isl.Map]] = []
+        flow: list[tuple[Sink, Source, isl.Map]] = []
         for relation in (maps.get_at(n) for n in range(maps.n_map())):
             inner = relation.range().unwrap()
             sink, source = readers[inner.get_tuple_name(DIM.in_)], writers[relation.get_tuple_name(DIM.in_)]
-            found.append((sink, source, _turned(relation, inner.dim(DIM.in_))))
+            flow.append((sink, source, _reader_to_writer(relation, inner.dim(DIM.in_))))
         sinks_in_order, sources_in_order = list(readers.values()), list(writers.values())
-        return sorted(found, key=lambda f: (sinks_in_order.index(f[0]), sources_in_order.index(f[1])))
+        return sorted(flow, key=lambda f: (sinks_in_order.index(f[0]), sources_in_order.index(f[1])))
 
     def _everywhere(self) -> isl.Map:
         return isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.rank))
 
     def _at(self, name: str, side: int) -> isl.Map:
-        """The time before (-1) or after (1) all that the region does."""
+        """A time before (-1) or after (1) the whole region."""
         time = isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.depth))
         for n in range(self.depth):
             time = time.fix_val(DIM.out, n, side * _FAR if n == 0 else 0)
@@ -89,7 +90,7 @@ class LastWriters:
     # Names
 
     def _name(self, sink: Sink, source: Source, relation: isl.Map) -> isl.Map:
-        """{ reader -> [writer, element] } by what instances are called, from one by executions."""
+        """{ reader -> [writer, element] } by the names of instances, from a relation by executions."""
         if source.writer == LIVE_IN:
             same = _identity(relation, self.rank)
             relation = relation.apply_range(same.flat_range_product(same))
@@ -111,7 +112,7 @@ class LastWriters:
         return named
 
     def _check_contributions(self, sink: Sink, source: Source, relation: isl.Map, names: isl.Map) -> None:
-        """Refuse if a reader sees a contribution twice."""
+        """Raises Ambiguous if a reader sees a contribution twice."""
         executions = relation.wrap().flatten()
         count = relation.dim(DIM.in_)
         called = _identity(relation, count).flat_product(names).intersect_domain(executions)
@@ -132,12 +133,12 @@ def _no_parameters() -> isl.Space:
     return isl.Space.params_alloc(isl.DEFAULT_CONTEXT, 0)
 
 
-def _tagged(relation: isl.Map, name: str) -> isl.Map:
+def _tag(relation: isl.Map, name: str) -> isl.Map:
     return relation.set_tuple_name(DIM.in_, name).set_tuple_name(DIM.out, "E")
 
 
-def _scheduled(event: Event, name: str) -> isl.Map:
-    """When an event happens."""
+def _schedule(event: Event, name: str) -> isl.Map:
+    """The schedule of an event: { execution -> time }."""
     time = event.statement.time
     last = time.dim(DIM.out) - 1
     domain = time.get_domain_space()
@@ -146,7 +147,7 @@ def _scheduled(event: Event, name: str) -> isl.Map:
     return time.intersect_domain(event.statement.domain).set_tuple_name(DIM.in_, name)
 
 
-def _turned(relation: isl.Map, count: int) -> isl.Map:
+def _reader_to_writer(relation: isl.Map, count: int) -> isl.Map:
     """{ writer -> [reader -> element] }, with a reader of `count` dimensions, as { reader -> [writer, element] }."""
     flat = relation.flatten_range().reset_tuple_id(DIM.in_).reset_tuple_id(DIM.out)
     width = flat.dim(DIM.in_)

@@ -1,4 +1,4 @@
-"""What reads, what is read from, and what cannot be told."""
+"""Readers, sources, and the pseudo-sources LIVE_IN and LIVE_OUT."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from .order import Event
 from .statements import Init
 
 Memory: TypeAlias = SSAValue | None
-"""A buffer, or what else stands for some memory; None is the world outside of buffers."""
+"""A buffer, or another value that represents memory; None is the world outside of buffers."""
 
 LIVE_IN = "live in"
 LIVE_OUT = "live out"
 
 Key: TypeAlias = Operation | Init | str
-"""A statement, or what was there before the region (LIVE_IN) or reads after it (LIVE_OUT)."""
+"""A statement, or the source of values from before the region (LIVE_IN), or the reader after it (LIVE_OUT)."""
 
 
 @dataclass(frozen=True)
 class Sink:
-    """The reads of one memory by one statement; contributions read what they are added to, and are apart."""
+    """The reads of one memory by one statement; contributions read the elements that they are added to, and have a sink
+    of their own."""
 
     key: Key
     memory: Memory
@@ -33,8 +34,8 @@ class Sink:
 
 @dataclass(frozen=True)
 class Source:
-    """Who wrote a value: a statement; or for what was there before the region (LIVE_IN) the memory it was in, of which
-    the instances are the elements."""
+    """The writer of a value: a statement; or, for values from before the region (LIVE_IN), their memory, whose
+    instances are its elements."""
 
     writer: Key
     memory: Memory = None
@@ -47,10 +48,10 @@ Named: TypeAlias = dict[Sink, list[tuple[Source, isl.Map]]]
 
 @dataclass(frozen=True)
 class MemoryEvents:
-    """What happens to one memory in a region, by kind.
+    """The accesses to one memory in a region, by kind.
 
-    updates: contributions to reductions.  last: who reads it all after the region, if anybody does.  everything: the
-    elements of the memory, as that one reads them.
+    updates: contributions to reductions.  last: the reader of all elements after the region, if any.  everything: the
+    elements of the memory, as that reader reads them.
     """
 
     memory: Memory
@@ -62,10 +63,10 @@ class MemoryEvents:
 
 
 class Ambiguous(Exception):
-    """An instance runs several times and not always reads the same.
+    """An instance runs several times and does not always read the same values.
 
-    how: "some": the pairs are sources in only some executions of the reader; "twice": the pairs are contributions
-    that a reader sees more than once.
+    how: "some": the pairs are sources in only some executions of the reader; "twice": the pairs are contributions that
+    a reader sees more than once.
     """
 
     def __init__(self, sink: Sink, source: Source, pairs: isl.Map, how: str):

@@ -1,4 +1,4 @@
-"""Statements of a region, with their executions, the names of these, and what they access."""
+"""The statements of a region, with their executions, instance names and accesses."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .affine import DIM
 
 @dataclass(frozen=True)
 class Init:
-    """The init of a reduction block, as a statement of its own: what `decompose_reduction` makes a block of."""
+    """The init of a reduction block as a statement of its own: `decompose_reduction` turns it into a block."""
 
     block: BlockOp
 
 
 @dataclass(frozen=True)
 class Accesses:
-    """What a statement does to one memory, in its executions: execution -> element.
+    """The accesses of a statement to one memory: { execution -> element }.
 
-    reads: what it reads, but for contributions.  writes: what it writes, but for contributions.  updates: the elements
-    it contributes to, by which reduction.
+    reads: the elements read, except by contributions.  writes: the elements written, except by contributions.  updates:
+    the elements contributed to, by `reduction`.
     """
 
     reads: isl.Map | None = None
@@ -36,28 +36,28 @@ class Accesses:
     reduction: str | None = None
 
     def with_parameters(self, names: Mapping[str, str]) -> Accesses:
-        """The same accesses with other names for parameters."""
+        """The same accesses with the parameters renamed."""
         reads, writes, updates = (
-            None if m is None else _renamed(m, names) for m in (self.reads, self.writes, self.updates)
+            None if m is None else _rename_parameters(m, names) for m in (self.reads, self.writes, self.updates)
         )
         return Accesses(reads, writes, updates, self.reduction)
 
     def within(self, parameters: isl.Set) -> Accesses:
-        """The same accesses, for some parameters."""
+        """The same accesses, restricted to some values of the parameters."""
         reads, writes, updates = (
             None if m is None else m.intersect_params(parameters) for m in (self.reads, self.writes, self.updates)
         )
         return Accesses(reads, writes, updates, self.reduction)
 
     def of(self, executions: isl.Set) -> Accesses:
-        """The accesses of some executions."""
+        """The same accesses, restricted to some executions."""
         reads, writes, updates = (
             None if m is None else m.intersect_domain(executions) for m in (self.reads, self.writes, self.updates)
         )
         return Accesses(reads, writes, updates, self.reduction)
 
     def without_reduction(self, domain: isl.Set) -> Accesses:
-        """The same accesses, with contributions as what they are besides: reads and writes."""
+        """The same accesses, with contributions as reads and writes."""
         if self.updates is None:
             return self
         reads, writes = (
@@ -68,17 +68,18 @@ class Accesses:
 
 @dataclass(eq=False)
 class Statement:
-    """A block, the init of one, or an op outside of blocks, with all its executions in the region.
+    """A block, the init of a block, or an op outside of blocks, with all its executions in the region.
 
-    path: where it is in the region: positions, and the loops around it; an execution is a point of their values.
-    domain: its executions (more than these if not `exact`).  instances: execution -> what the instance is called: the
-    values of `names`, axes of a block, or of an init those that are not reduced, or loop variables.
-    time: execution -> when it runs, to be compared with others of the region. Its last entry is `phase`: 0 for an
-    init, 2 for what follows it; what a statement writes it writes in the next phase.
-    is_named: whether the bindings of its axes are affine, and its body knows the loops by them alone; else it is named
-    by loops.
-    accesses: of each memory, by what stands for it (`memory_of`); None is the world outside of buffers.
-    not_affine: the accesses to unknown elements.  is_total: whether it may run whatever values it reads.
+    path: its position in the region: positions in bodies, and the loops around it; an execution is a point of their
+    values.
+    domain: its executions (a superset if not `exact`).  instances: execution -> name of the instance: the values of
+    `names`, which are axes of a block (for an init, the axes that are not reduced), or loop variables.
+    time: execution -> time, comparable with other statements of the region. Its last entry is `phase`: 0 for an init,
+    2 for the op after it; a statement writes in the phase after its own.
+    is_named: whether the bindings of its axes are affine, and its body uses the loops through them alone; else it is
+    named by loops.
+    accesses: by the value that represents the memory (`memory_of`); None is the world outside of buffers.
+    not_affine: the accesses to unknown elements.  is_total: whether it may run on any values that it reads.
     """
 
     key: Operation | Init
@@ -97,26 +98,27 @@ class Statement:
 
     @property
     def is_block(self) -> bool:
+        """Whether the statement is a block or the init of a block."""
         return isinstance(self.key, Init | BlockOp)
 
     @property
     def loops(self) -> tuple[Operation, ...]:
-        """The loops around it in the region, outermost first."""
+        """The loops around the statement in the region, outermost first."""
         return tuple(step for step in self.path if isinstance(step, Operation))
 
     @property
     def written(self) -> list[SSAValue | None]:
-        """The memory that it writes."""
+        """The memory that the statement writes."""
         return [m for m, a in self.accesses.items() if a.writes is not None or a.updates is not None]
 
     @property
     def is_called_by_loops(self) -> bool:
-        """Whether its instances are called by the loops around it, and not by its axes."""
+        """Whether the instances are named by the loops around the statement, and not by its axes."""
         return not self.is_block or not self.is_named
 
     def called_in(self, order: Sequence[int]) -> Statement:
-        """The same statement, with the values that call its instances in another order."""
-        return replace(self, instances=_project_in(self.instances, order), names=tuple(self.names[n] for n in order))
+        """The same statement, with the values in the names of its instances in another order."""
+        return replace(self, instances=_permute(self.instances, order), names=tuple(self.names[n] for n in order))
 
     def without_reduction(self, memories: Container[SSAValue | None]) -> Statement:
         """The same statement, with its contributions to some memory as reads and writes."""
@@ -124,7 +126,7 @@ class Statement:
         return replace(self, accesses=accesses)
 
     def naming(self, loops: Sequence[Operation]) -> Statement:
-        """The same statement, with the values of some of its loops in the names of its instances."""
+        """The same statement, with the values of some of its loops appended to the names of its instances."""
         instances, names = self.instances, self.names
         identity = isl.Map.identity(self.domain.get_space().map_from_set())
         for n, loop in enumerate(self.loops):
@@ -134,19 +136,19 @@ class Statement:
         return replace(self, instances=instances, names=names)
 
     def with_parameters(self, names: Mapping[str, str]) -> Statement:
-        """The same statement with other names for parameters."""
+        """The same statement with the parameters renamed."""
         accesses = {m: a.with_parameters(names) for m, a in self.accesses.items()}
-        domain, instances, time = (_renamed(x, names) for x in (self.domain, self.instances, self.time))
+        domain, instances, time = (_rename_parameters(x, names) for x in (self.domain, self.instances, self.time))
         return replace(self, domain=domain, instances=instances, time=time, accesses=accesses)
 
     def within(self, parameters: isl.Set) -> Statement:
-        """The same statement, for some parameters."""
+        """The same statement, restricted to some values of the parameters."""
         accesses = {m: a.within(parameters) for m, a in self.accesses.items()}
         domain, instances = self.domain.intersect_params(parameters), self.instances.intersect_params(parameters)
         return replace(self, domain=domain, instances=instances, accesses=accesses)
 
     def restricted(self, executions: isl.Set) -> Statement:
-        """The same statement, if only some of its executions happen."""
+        """The same statement, restricted to some of its executions."""
         accesses = {m: a.of(executions) for m, a in self.accesses.items()}
         instances = self.instances.intersect_domain(executions)
         return replace(self, domain=executions, instances=instances, accesses=accesses)
@@ -157,9 +159,9 @@ class Statement:
         return self.instances.is_injective()
 
 
-def _renamed(relation: Any, names: Mapping[str, str]) -> Any:
-    """A set, relation or function with other names for its parameters."""
-    for prefix in ("new_", ""):  # by way of names that are not in use
+def _rename_parameters(relation: Any, names: Mapping[str, str]) -> Any:
+    """A set, relation or function with its parameters renamed."""
+    for prefix in ("new_", ""):  # through names that are not in use
         for n in range(relation.dim(DIM.param)):
             old = relation.get_space().get_dim_name(DIM.param, n)
             relation = relation.set_dim_name(DIM.param, n, prefix + names[old] if prefix else old[len("new_") :])
@@ -167,14 +169,14 @@ def _renamed(relation: Any, names: Mapping[str, str]) -> Any:
 
 
 def project(relation: isl.Map, kept: Sequence[int]) -> isl.Map:
-    """A relation with only some of the dimensions of its range."""
+    """A relation with only the dimensions `kept` of its range."""
     for n in reversed(range(relation.dim(DIM.out))):
         if n not in kept:
             relation = relation.project_out(DIM.out, n, 1)
     return relation
 
 
-def _project_in(relation: isl.Map, order: Sequence[int]) -> isl.Map:
+def _permute(relation: isl.Map, order: Sequence[int]) -> isl.Map:
     """A relation with the dimensions of its range in another order."""
     result = project(relation, order[:1])
     for n in order[1:]:
@@ -183,7 +185,7 @@ def _project_in(relation: isl.Map, order: Sequence[int]) -> isl.Map:
 
 
 def union_of(maps: Sequence[isl.Map], domain: isl.Set) -> isl.Map | None:
-    """Some relations together, on a domain; None if there are none."""
+    """The union of relations, on a domain; None for an empty sequence."""
     if not maps:
         return None
     result = maps[0]

@@ -1,4 +1,4 @@
-"""Which memory an op may touch."""
+"""The memory that an op may access."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MEMORY = frozenset((MemRefType, HandleType))
 
 
 def touched_memories(op: Operation) -> set[SSAValue | None]:
-    """What stands for the memory (`memory_of`) that an op or anything inside of it may access; None among them if it
-    has effects outside of buffers."""
-    found: set[SSAValue | None] = set()
+    """The values that represent the memory (`memory_of`) that an op or its nested ops may access; contains None if the
+    op has effects outside of buffers."""
+    memories: set[SSAValue | None] = set()
     for inner in op.walk():
         if type(inner) is AccessOp:
             continue
@@ -23,7 +23,7 @@ def touched_memories(op: Operation) -> set[SSAValue | None]:
             if type(operand.type) in _MEMORY:
                 memory = memory_of(operand)
                 if memory is not None:
-                    found.add(memory)
+                    memories.add(memory)
         if inner.name in ("tir.assert", "tir.return") or has_effect(inner):
-            found.add(None)
-    return found
+            memories.add(None)
+    return memories

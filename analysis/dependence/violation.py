@@ -1,4 +1,4 @@
-"""Why a transformation is not legal, in words."""
+"""The reason why a transformation is not legal, in words."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Violation:
-    """Why a transformation is not legal.
+    """The reason why a transformation is not legal.
 
-    message: in words, with a pair of instances and an element.  statements: the ops involved.  names: what they are
-    called.  not_affine: the accesses of unknown elements, which were taken for accesses of any.  is_ambiguous: whether
-    one program alone does not say what an instance reads.
+    message: in words, with a pair of instances and an element.  statements: the ops involved.  names: their names.
+    not_affine: the accesses of unknown elements, which count as accesses of any element.  is_ambiguous: whether the
+    flow of one program alone does not determine the reads of an instance.
     """
 
     message: str
@@ -42,8 +42,8 @@ class Violation:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two flows differ: for a reader, with all its sources before and after, the pairs of `source` that only one
-    of them has. how: "changed"; or what is wrong with one flow alone: "some" executions of the reader only, "twice"."""
+    """A difference between two flows: a reader, all its sources before and after, and the pairs of `source` in only one
+    of the flows. how: "changed"; or a defect of one flow alone: "some" executions of the reader only, "twice"."""
 
     reads: Reads
     old: dict[Source, isl.Map]
@@ -55,7 +55,7 @@ class Difference:
 
 
 def explain(difference: Difference, before: Flow, after: Flow, renamed: dict[Any, Any]) -> Violation:
-    """The smallest case of a difference in words."""
+    """The smallest case of a difference, in words."""
     return _Explanation(difference, before, after, renamed).violation()
 
 
@@ -71,6 +71,7 @@ class _Explanation:
         self.involved: dict[Operation, str] = {}
 
     def violation(self) -> Violation:
+        """The violation with its message."""
         message = self._message()
         not_affine = tuple(dict.fromkeys(t for flow in self.flows for t in flow.not_affine))
         return Violation(
@@ -96,16 +97,16 @@ class _Explanation:
         was, now = (self._sources(table, parameters, start, element) for table in (d.old, d.new))
         missing = [s for s in was if s not in now]
         extra = [s for s in now if s not in was]
-        return self._changed(read, missing, extra, parameters)
+        return self._describe_change(read, missing, extra, parameters)
 
-    def _changed(
+    def _describe_change(
         self,
         read: str,
         missing: list[_Instance],
         extra: list[_Instance],
         parameters: dict[str, int],
     ) -> str:
-        """missing, extra: sources before that are none after, and the other way round."""
+        """Describes a change of sources. missing, extra: sources only before, sources only after."""
         written = next((s for s in extra if s[0].writer != LIVE_IN), None)
         lost = missing[0] if missing else None
         if lost is None or lost[0].writer == LIVE_IN:
@@ -121,12 +122,12 @@ class _Explanation:
         return f"{read} before {self._does(*lost)}"
 
     def _still_runs(self, source: Source, point: Point, parameters: dict[str, int]) -> bool:
-        """Whether an instance of the program before is one of the program after."""
+        """Whether an instance of the program before also runs in the program after."""
         statement = self.flows[0].statements.get(source.writer)
         if statement is None:
             return False
         instances = isl.Map.from_range(statement.instances.range())
-        return not at_point(instances, parameters, ()).intersect_range(_only(instances, point)).is_empty()
+        return not at_point(instances, parameters, ()).intersect_range(_singleton(instances, point)).is_empty()
 
     # Names
 
@@ -136,7 +137,7 @@ class _Explanation:
         return f"is {'accumulated into' if self.difference.reads.is_update else 'read'} by {reader}"
 
     def _does(self, source: Source, point: Point, verb: str = "") -> str:
-        """`block C writes it at (vi=0)`."""
+        """The phrase for an action of an instance, such as `block C writes it at (vi=0)`."""
         if not verb:
             verb = "contributes to it" if source.is_contribution else "writes it"
             if isinstance(source.writer, Init):
@@ -148,7 +149,7 @@ class _Explanation:
         return "".join(self._names(key, point))
 
     def _names(self, key: Key, point: Point) -> tuple[str, str]:
-        """What a statement is called, and one of its instances."""
+        """The name of a statement, and the name of one of its instances."""
         for flow in self.flows:
             for candidate in (key, self.originals.get(key, key)):
                 statement = flow.statements.get(candidate)
@@ -178,8 +179,8 @@ class _Explanation:
     def _sources(
         self, table: dict[Source, isl.Map], parameters: dict[str, int], start: Point, element: Point
     ) -> list[_Instance]:
-        """The sources of one read, some of them."""
-        found: list[_Instance] = []
+        """The sources of one read, at most `_MOST` per statement."""
+        sources: list[_Instance] = []
         for source, relation in table.items():
             here = at_point(relation, parameters, start)
             width = here.dim(isl.dim_type.out)
@@ -189,15 +190,15 @@ class _Explanation:
                 if here.is_empty():
                     break
                 _, _, end = smallest(here)
-                found.append((source, end[: width - len(element)]))
+                sources.append((source, end[: width - len(element)]))
                 one = here
                 for n, number in enumerate(end):
                     one = one.fix_val(isl.dim_type.out, n, number)
                 here = here.subtract(one)
-        return found
+        return sources
 
 
-def _only(like: isl.Map, point: Point) -> isl.Set:
+def _singleton(like: isl.Map, point: Point) -> isl.Set:
     """The set of one point, in the range of a relation."""
     result = isl.Set.universe(like.get_space().range())
     for n, number in enumerate(point):
@@ -205,5 +206,5 @@ def _only(like: isl.Map, point: Point) -> isl.Set:
     return result
 
 
-# Contributions to look at when naming one that is missing.
+# Contributions to examine for the name of a missing one.
 _MOST = 64

@@ -1,7 +1,7 @@
-"""The normal form of integer index expressions: import from SSA, simplify by ranges, compare, write back.
+"""The normal form of integer index expressions: import from SSA, simplification by ranges, comparison, export.
 
-`Analyzer` knows the program; `Lin` is a sum; `export` writes one back and `isl_text` prints it for isl. Nothing here is
-stored in the program, and nothing changes it but `export`, which adds ops.
+`Analyzer` queries the program; `Lin` is a sum; `export` emits a sum as SSA and `isl_text` prints it for isl. The normal
+form is not stored in the program, and only `export` changes the program, by adding ops.
 
     analyzer = Analyzer()
     lin = analyzer.lin(value)               # 4*i + j, from whatever arithmetic computes it

@@ -32,29 +32,29 @@ from .ranges import Interval, type_range, within
 from .rules import Rules
 from .terms import Atom, Lin, Product
 
-# Conditions nested deeper than this are not looked through.
+# Conditions nested deeper than this are opaque.
 _MAX_CONDITION_DEPTH = 64
 
 
 class Analyzer(Rules):
-    """Knows integer values of a program as sums, what numbers they can be, and which conditions always hold.
+    """An analysis of the integer values of a program: their sums, their ranges, and the conditions that always hold.
 
-    What it says of a value holds wherever the value is visible, under what has been assumed (`assuming`, `inside`).
-    It may be made anywhere: what a loop variable or a block axis can be is read off the loop or the block. It
-    remembers what it found, so make a new one when the program has changed.
+    A result for a value holds wherever the value is visible, under the current assumptions (`assuming`, `inside`). An
+    analyzer may be created anywhere: the range of a loop variable or a block axis is read off the loop or the block.
+    Results are cached, so create a new analyzer after a change of the program.
 
-    Wrapping. `lin(v)` is congruent to v modulo 2**(width of v's type), and equal to it whenever
-    `fits(lin(v), v.type)`: additions, subtractions and products wrap, and are sums all the same. `exact(v)` is always
-    equal to v: where the sum may not fit it is v itself. Quotients, minima and comparisons are built from exact
-    operands only. So nothing here assumes that index arithmetic does not overflow.
+    Wrapping. `lin(v)` is congruent to v modulo 2**(width of v's type), and equal to it whenever `fits(lin(v), v.type)`:
+    additions, subtractions and products wrap, and are sums all the same. `exact(v)` is always equal to v: where the sum
+    may not fit, it is v itself. Quotients, minima and comparisons are built from exact operands only. So no result
+    assumes that index arithmetic does not overflow.
 
-    Also not assumed: that a divisor is not zero (a quotient by what may be zero is opaque), that a block's bindings lie
-    in its domains (an axis has the range of its binding, and that of its domain where the binding is proved to lie
-    in it). Assumed, as it is checked of arguments: that a symbol which is the extent of a parameter is at least 0, and
-    that the parameter has fewer elements than `element_limit` says.
+    Also not assumed: that a divisor is not zero (a quotient by a divisor that may be zero is opaque), that the bindings
+    of a block lie in its domains (an axis has the range of its binding, intersected with its domain where the binding
+    is proved to lie in it). Assumed, because arguments are checked for it: that a symbol which is the extent of a
+    parameter is at least 0, and that the parameter has fewer elements than `element_limit`.
 
-    through_lets: whether a value named by `tir.let` is what it names; else it is itself, with the range of what it
-    names, unless that is one number.
+    through_lets: whether a value named by `tir.let` is replaced by the named value; else it is an atom with the range
+    of the named value, unless that is a single number.
     """
 
     def __init__(self, *, through_lets: bool = True):
@@ -65,7 +65,7 @@ class Analyzer(Rules):
     # Values
 
     def lin(self, value: Mixed) -> Lin:
-        """The sum that an integer value is, modulo 2**width. ValueError if its type is not an integer."""
+        """The sum for an integer value, modulo 2**width. ValueError if its type is not an integer."""
         if isinstance(value, int):
             return Lin(value)
         imports = self.scope.imports
@@ -78,15 +78,15 @@ class Analyzer(Rules):
             if top in imports:
                 todo.pop()
                 continue
-            missing = [o for o in _looked_through(top.owner) if o not in imports]
-            if missing:  # first, so that recursion does not grow with the expression
+            missing = [o for o in _integer_operands(top.owner) if o not in imports]
+            if missing:  # operands first, so that the recursion depth does not grow with the expression
                 todo += missing
                 continue
             imports[top] = self._import(top)
         return imports[value]
 
     def exact(self, value: Mixed) -> Lin:
-        """The sum that is equal to an integer value."""
+        """The sum equal to an integer value."""
         lin = self.lin(value)
         if isinstance(value, int) or not lin.terms or self.fits(lin, value.type):
             return lin
@@ -101,7 +101,7 @@ class Analyzer(Rules):
         return all(k % modulus == 0 for k in (difference.const, *difference.terms.values()))
 
     def number(self, value: Mixed) -> int | None:
-        """The one number that a value can be, or None."""
+        """The number that a value is always equal to, or None."""
         if isinstance(value, int):
             return value
         return self.constant(self.exact(value))
@@ -127,6 +127,7 @@ class Analyzer(Rules):
         return Lin(low) if low == high else Lin.of(value)
 
     def value_range(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
+        """The range of an SSA value and facts about it, from the op or block that defines it."""
         whole = type_range(value.type)
         if isinstance(value, BlockArgument):
             parent = value.owner.parent_op()
@@ -137,17 +138,17 @@ class Analyzer(Rules):
         return (interval if interval is not None and within(interval, whole) else whole), []
 
     def product_limit(self, atom: Product) -> int | None:
-        """Extents of one parameter that are multiplied are limited by the number of its elements."""
+        """The limit of a product of extents of one parameter: the number of its elements."""
         first = atom.factors[0]
         if not isinstance(first, SSAValue) or not isinstance(first.owner, SymbolOp):
             return None
-        limits = (_others_limit(op, atom.factors) for op in _parameters(first.owner))
+        limits = (_product_limit(op, atom.factors) for op in _parameters(first.owner))
         return min((limit for limit in limits if limit is not None), default=None)
 
     # Conditions
 
     def decide(self, condition: SSAValue) -> bool | None:
-        """Whether a bool is always true or always false here, or None."""
+        """Whether a bool is always true or always false under the current assumptions, or None."""
         decisions = self.scope.decisions
         if condition not in decisions:
             if self._condition_depth > _MAX_CONDITION_DEPTH:
@@ -160,12 +161,12 @@ class Analyzer(Rules):
         return decisions[condition]
 
     def assume(self, condition: SSAValue, truth: bool = True) -> None:
-        """Take it for known in this scope that a bool is `truth`."""
+        """Adds the assumption that a bool equals `truth` to the current scope."""
         assume(self, condition, truth)
 
     @contextmanager
     def assuming(self, condition: SSAValue | None, truth: bool = True) -> Generator[None]:
-        """Inside, a bool is known to be `truth`; None is no condition."""
+        """Assumes a bool to be `truth` in the body; None is no condition."""
         if condition is None:
             yield
             return
@@ -175,15 +176,16 @@ class Analyzer(Rules):
 
     @contextmanager
     def inside(self, op: Operation) -> Generator[None]:
-        """Inside, what encloses `op` is known: which branch of each `tir.if` it is in, predicates of blocks, and that
-        loops around it run at least once."""
+        """Assumes in the body the conditions that hold at `op`: the branches of the `tir.if`s around it, predicates of
+        blocks, and that the loops around it run at least once."""
         with self.assumptions():
             for parent, block in reversed(list(_ancestors(op))):
                 self.enter(parent, block)
             yield
 
     def enter(self, op: Operation, block: Block) -> None:
-        """Assume in this scope what holds in a block of a region of `op` (but not what holds around `op`)."""
+        """Assumes in the current scope the conditions that `op` guarantees in a block of its regions (not those around
+        `op`)."""
         match op:
             case IfOp() | IfThenElseOp():
                 self.assume(op.condition, block is op.then.block)
@@ -196,22 +198,22 @@ class Analyzer(Rules):
 
 
 def _ancestors(op: Operation) -> Iterator[tuple[Operation, Block]]:
-    """The ops around `op`, innermost first, each with the block of it that `op` is in."""
+    """The ops around `op`, innermost first, each with its block that contains `op`."""
     block = op.parent
     while block is not None and (parent := block.parent_op()) is not None:
         yield parent, block
         block = parent.parent
 
 
-def _looked_through(op: Any) -> list[SSAValue]:
-    """The integers that knowing the result of `op` asks for."""
+def _integer_operands(op: Any) -> list[SSAValue]:
+    """The integers that the sum or range of the result of `op` depends on."""
     if type(op) not in _IMPORT and type(op) not in _RESULT_RANGE:
         return []
     operands = yielded(op) if isinstance(op, IfThenElseOp) else op.operands
     return [o for o in operands if isinstance(o.type, IntegerType | IndexType)]
 
 
-# The sum that the result of an op is, or None where it is opaque
+# The sum for the result of an op, or None where it is opaque
 
 
 def _import_product(analyzer: Analyzer, op: arith.MuliOp) -> Lin | None:
@@ -265,7 +267,7 @@ def _import_conversion(analyzer: Analyzer, source: SSAValue, result: SSAValue) -
 
 
 def _import_sign_extension(analyzer: Analyzer, op: arith.ExtSIOp) -> Lin | None:
-    bits = dtype_of(op.input.type).bits  # an i1 is 0 or 1 to us, but 0 or -1 to this op
+    bits = dtype_of(op.input.type).bits  # the analyzer takes an i1 as 0 or 1, but this op as 0 or -1
     return None if bits == 1 else _import_conversion(analyzer, op.input, op.result)
 
 
@@ -317,14 +319,14 @@ _IMPORT: dict[type[Any], Callable[[Analyzer, Any], Lin | None]] = {
 
 
 def is_index_arithmetic(op: Operation) -> bool:
-    """Whether `op` computes a signed scalar integer in a way that the normal form can say."""
+    """Whether `op` computes a signed scalar integer that the normal form can represent."""
     if type(op) not in _IMPORT:
         return False
     type_ = op.results[0].type
     return isinstance(type_, IntegerType | IndexType) and dtype_of(type_).kind == "int"
 
 
-# What numbers an opaque result can be
+# Ranges of opaque results
 
 
 def _bits(op: Operation) -> DType:
@@ -339,18 +341,18 @@ def _choice_range(analyzer: Analyzer, *values: SSAValue) -> Interval:
 def _symbol_range(analyzer: Analyzer, op: SymbolOp) -> Interval:
     low, high = type_range(op.result.type)
     parameters = list(_parameters(op))
-    limits = (_others_limit(parameter, (op.result,)) for parameter in parameters)
+    limits = (_product_limit(parameter, (op.result,)) for parameter in parameters)
     return (max(low, 0) if parameters else low), min((high, *(limit for limit in limits if limit is not None)))
 
 
 def _parameters(op: SymbolOp) -> Iterator[MatchBufferOp]:
-    """The parameters that a symbol is an extent of."""
+    """The parameters with a symbol as an extent."""
     users = dict.fromkeys(use.operation for use in op.result.uses)
     return (user for user in users if isinstance(user, MatchBufferOp) and op.result in user.dims)
 
 
-def _others_limit(op: MatchBufferOp, factors: Sequence[Atom]) -> int | None:
-    """The greatest product of some extents of a parameter, by the elements it may have; None if that says nothing."""
+def _product_limit(op: MatchBufferOp, factors: Sequence[Atom]) -> int | None:
+    """The maximum product of some extents of a parameter, from the limit on its elements; None if unknown."""
     limit = element_limit(op)
     rest = list(op.dims)
     for factor in factors:
@@ -367,7 +369,8 @@ def _absolute_range(analyzer: Analyzer, op: math.AbsIOp) -> Interval | None:
 
 
 def _bitwise_range(analyzer: Analyzer, op: Any) -> Interval | None:
-    """Bits of numbers that are not negative stay below the next power of two; `and` with one stays below that one."""
+    """The range of a bitwise operator: on nonnegative numbers below the next power of two; for `and` at most its
+    smallest nonnegative operand."""
     bounds = [analyzer.bounds(analyzer.exact(o)) for o in op.operands]
     highs = [b for a, b in bounds if a >= 0]
     if isinstance(op, arith.AndIOp):
@@ -376,7 +379,8 @@ def _bitwise_range(analyzer: Analyzer, op: Any) -> Interval | None:
 
 
 def _division_bounds(analyzer: Analyzer, op: Any) -> tuple[Interval, Interval] | None:
-    """What is divided and by what, where the latter is positive and both are the numbers that `op` sees."""
+    """The ranges of the dividend and the divisor, if the divisor is positive and the op interprets both as these
+    numbers."""
     dividend, divisor = (analyzer.bounds(analyzer.exact(o)) for o in op.operands)
     if divisor[0] <= 0 or (isinstance(op, arith.DivUIOp | arith.RemUIOp) and dividend[0] < 0):
         return None
@@ -384,7 +388,8 @@ def _division_bounds(analyzer: Analyzer, op: Any) -> tuple[Interval, Interval] |
 
 
 def _quotient_range(analyzer: Analyzer, op: Any) -> Interval | None:
-    """Of truncating and unsigned division by something positive: not larger than the dividend."""
+    """The range of a truncating or unsigned quotient by a positive divisor: the magnitude is at most that of the
+    dividend."""
     if (bounds := _division_bounds(analyzer, op)) is None:
         return None
     (low, high), _ = bounds
@@ -392,7 +397,8 @@ def _quotient_range(analyzer: Analyzer, op: Any) -> Interval | None:
 
 
 def _remainder_range(analyzer: Analyzer, op: Any) -> Interval | None:
-    """Of truncating and unsigned remainder by something positive: less than it, with the dividend's sign."""
+    """The range of a truncating or unsigned remainder by a positive divisor: below the divisor, with the dividend's
+    sign."""
     if (bounds := _division_bounds(analyzer, op)) is None:
         return None
     (low, high), (_, divisor) = bounds
@@ -417,18 +423,18 @@ _RESULT_RANGE: dict[type[Any], Callable[[Analyzer, Any], Interval | None]] = {
 }
 
 
-# What numbers a variable can be
+# Ranges of variables
 
 
 def _iteration_range(analyzer: Analyzer, variable: SSAValue, low: Mixed, extent: Mixed) -> tuple[Interval, list[Lin]]:
-    """Of a variable that takes numbers from `low` to below `low + extent`."""
+    """The range of a variable from `low` to below `low + extent`, and facts about it."""
     whole = type_range(variable.type)
     if isinstance(low, int) and isinstance(extent, int) and extent > 0 and within((low, low + extent), whole):
         return (low, low + extent - 1), []  # as below, without sums
     first = analyzer.exact(low)
     last = first + analyzer.exact(extent) - 1
     if not analyzer.fits(last + 1, variable.type):
-        # The end may have wrapped: then there is no iteration, or it is what it says.
+        # The end may have wrapped: then either no iteration runs, or the end is the true one.
         last = Lin(whole[1])
     bounds = analyzer.bounds(first)[0], analyzer.bounds(last)[1]
     if bounds[0] > bounds[1]:  # never runs

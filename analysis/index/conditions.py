@@ -1,4 +1,4 @@
-"""What is known of a condition, and what a condition that holds makes known."""
+"""Decisions about conditions, and the facts that follow from a condition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .analyzer import Analyzer
 
 NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
-"""The comparison that holds where another does not."""
+"""The negation of each comparison."""
 
 # Predicates of arith.cmpi
 _EQUALITY = range(2)
@@ -26,7 +26,7 @@ _UNSIGNED = range(6, 10)
 
 
 def decide(analyzer: Analyzer, condition: SSAValue) -> bool | None:
-    """Whether a bool is always true or always false here, or None."""
+    """Whether a bool is always true or always false under the analyzer's assumptions, or None."""
     known = analyzer.scope.known.get(condition)
     if known is not None:
         return known
@@ -38,7 +38,7 @@ def decide(analyzer: Analyzer, condition: SSAValue) -> bool | None:
 
 
 def assume(analyzer: Analyzer, condition: SSAValue, truth: bool) -> None:
-    """Take it for known that a bool is `truth` in the analyzer's scope."""
+    """Adds the assumption that a bool equals `truth` to the analyzer's scope."""
     todo = [(condition, truth)]
     while todo:
         value, holds = todo.pop()
@@ -50,7 +50,7 @@ def assume(analyzer: Analyzer, condition: SSAValue, truth: bool) -> None:
 
 
 def _operands(analyzer: Analyzer, op: arith.CmpiOp) -> tuple[Lin, Lin] | None:
-    """The numbers that an integer comparison compares, or None if it takes their bits for other numbers."""
+    """The numbers that an integer comparison compares, or None if it may interpret their bits as other numbers."""
     if not isinstance(op.lhs.type, IntegerType | IndexType):
         return None
     operands = analyzer.exact(op.lhs), analyzer.exact(op.rhs)
@@ -58,7 +58,7 @@ def _operands(analyzer: Analyzer, op: arith.CmpiOp) -> tuple[Lin, Lin] | None:
     predicate = op.predicate.value.data
     if predicate in _EQUALITY or (predicate in _UNSIGNED) == (dtype.kind != "int"):
         return operands
-    both = 0, 2 ** (dtype.bits - 1) - 1  # what signed and unsigned numbers have in common
+    both = 0, 2 ** (dtype.bits - 1) - 1  # the numbers that signed and unsigned types share
     return operands if all(within(analyzer.bounds(x), both) for x in operands) else None
 
 
@@ -66,10 +66,10 @@ def _decide_comparison(analyzer: Analyzer, op: arith.CmpiOp) -> bool | None:
     operands, name = _operands(analyzer, op), comparison_name(op)
     if operands is None or name is None:
         return None
-    found = analyzer.compare(name, *operands)
-    if found is None and name in ("eq", "ne") and analyzer.same(op.lhs, op.rhs):
+    decision = analyzer.compare(name, *operands)
+    if decision is None and name in ("eq", "ne") and analyzer.same(op.lhs, op.rhs):
         return name == "eq"
-    return found
+    return decision
 
 
 def _assume_comparison(analyzer: Analyzer, op: arith.CmpiOp, holds: bool) -> list[tuple[SSAValue, bool]]:
@@ -117,7 +117,7 @@ def _decide_choice(analyzer: Analyzer, condition: SSAValue, then: SSAValue, orel
 
 
 def yielded(op: IfThenElseOp) -> tuple[SSAValue, SSAValue]:
-    """The values that the two regions of a lazy choice give."""
+    """The values that the two regions of a lazy conditional yield."""
     then, orelse = (region.block.last_op for region in op.regions)
     assert isinstance(then, YieldOp)
     assert isinstance(orelse, YieldOp)

@@ -1,4 +1,4 @@
-"""Sums written back as SSA, and what that costs."""
+"""Export of sums as SSA, and its cost."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _COST = 1
 
 
 def export(ranges: Ranges, lin: Lin, builder: TirBuilder, type: Attribute) -> SSAValue:
-    """Ops that compute `lin` in an integer type at the builder's insertion point, modulo 2**width, and their result.
+    """Emits ops that compute `lin` in an integer type, modulo 2**width, at the builder's insertion point; returns their
+    result.
 
-    Terms are written in their order, the constant last; an SSA value of another integer type is converted. A compound
-    atom is computed in `type` if its operands fit, else in a wider one. ValueError if they fit none.
+    Terms are emitted in their order, the constant last; an SSA value of another integer type is converted. A compound
+    atom is computed in `type` if its operands fit, else in a wider type. ValueError if they fit no type.
     """
     return _Exporter(ranges, builder).sum(lin, dtype_of(type))
 
@@ -39,7 +40,8 @@ class _Exporter:
         self.builder = builder
 
     def sum(self, lin: Lin, dtype: DType) -> SSAValue:
-        terms, const = _ordered(lin)
+        """Emits a sum."""
+        terms, const = _order_terms(lin)
         total = None if const == lin.const else self.const(lin.const, dtype)
         for atom, k in terms:
             value = self.atom(atom, dtype)
@@ -55,9 +57,11 @@ class _Exporter:
         return total
 
     def const(self, number: int, dtype: DType) -> SSAValue:
+        """Emits a constant, wrapped to the type."""
         return self.builder.const(wrap_int(number, dtype), dtype)
 
     def atom(self, atom: Atom, dtype: DType) -> SSAValue:
+        """Emits an atom."""
         if isinstance(atom, SSAValue):
             return self.builder.cast(atom, dtype)
         operator = _OPERATORS[type(atom)]
@@ -70,9 +74,9 @@ class _Exporter:
         return self.builder.cast(reduce(lambda a, b: self.builder.binary(operator, a, b), operands), dtype)
 
 
-def _ordered(lin: Lin) -> tuple[list[tuple[Atom, int]], int]:
-    """The terms in the order they are written in, and the constant that comes last: something that is added comes
-    first, if there is something; 0 for the constant if that is it."""
+def _order_terms(lin: Lin) -> tuple[list[tuple[Atom, int]], int]:
+    """The terms in the order of emission, and the trailing constant: a term with a positive coefficient comes first, if
+    any; the constant is 0 if it takes the first position itself."""
     terms = list(lin.terms.items())
     first = next((i for i, (_, k) in enumerate(terms) if k > 0), None)
     if first is None:
@@ -81,7 +85,7 @@ def _ordered(lin: Lin) -> tuple[list[tuple[Atom, int]], int]:
 
 
 def _operand_dtype(ranges: Ranges, sums: list[Lin], dtype: DType) -> DType:
-    """The type to compute the operands of a compound atom in: `dtype` if it holds them, else a wider one."""
+    """The type for the operands of a compound atom: `dtype` if the operands fit, else a wider type."""
     for candidate in (dtype, DType("int", 32), DType("int", 64)):
         if candidate.bits >= dtype.bits and all(within(ranges.bounds(s), int_range(candidate)) for s in sums):
             return candidate
@@ -92,13 +96,13 @@ def _operand_dtype(ranges: Ranges, sums: list[Lin], dtype: DType) -> DType:
 
 
 def cost(ranges: Ranges, lin: Lin, type: Attribute) -> int:
-    """What the ops cost that `export` makes."""
+    """The cost of the ops that `export` emits."""
     return _cost(ranges, lin, dtype_of(type))
 
 
 def _cost(ranges: Ranges, lin: Lin, dtype: DType) -> int:
-    terms, const = _ordered(lin)
-    alone = const == lin.const  # nothing stands in front of the first term
+    terms, const = _order_terms(lin)
+    alone = const == lin.const  # nothing precedes the first term
     total = int(bool(const and terms))
     for i, (atom, k) in enumerate(terms):
         joined = i > 0 or not alone
@@ -122,9 +126,9 @@ _OP_COSTS: dict[str, int] = {"arith.floordivsi": 4, "tir.floormod": 4, "arith.di
 
 
 def tree_cost(value: SSAValue, leaves: AbstractSet[SSAValue]) -> int:
-    """What the ops cost that compute `value` from `leaves`, each counted as often as it is used, in the same units.
+    """The cost of the ops that compute `value` from `leaves`, in the same units; an op counts once per use.
 
-    The walk stops at constants, at `leaves` and at what is no op.
+    The walk stops at constants, at `leaves` and at block arguments.
     """
     total, todo = 0, [value]
     while todo and total < 2**16:  # shared operands make trees of any size

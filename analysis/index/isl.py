@@ -1,4 +1,4 @@
-"""Sums as text that isl reads."""
+"""Sums as text in isl's syntax."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .terms import Atom, Div, Extremum, Lin, Mod
 
 
 def isl_text(lin: Lin, name: Callable[[SSAValue], str]) -> str | None:
-    """`lin` as a quasi-affine expression of isl, or None if it is none: a product of values, or a quotient by one.
+    """`lin` as a quasi-affine expression of isl; None for a sum with a product of values or a quotient by a value.
 
-    name: what a value is called; it must be an identifier to isl.
+    name: the name of a value, an identifier of isl.
     """
     parts: list[str] = []
     for atom, k in lin.terms.items():

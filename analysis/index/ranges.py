@@ -1,4 +1,4 @@
-"""What numbers a sum can be: intervals of atoms, facts that hold here, and proofs from both."""
+"""Ranges of sums: intervals of atoms, facts under assumptions, and proofs from both."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from ...core.dtypes import dtype_of, int_range
 from .terms import Atom, Compound, Div, Extremum, Lin, Max, Min, Mod, Product
 
 Interval: TypeAlias = tuple[int, int]
-"""The least and the greatest number, both included."""
+"""The minimum and the maximum, both included."""
 
 _INT32: Interval = (-(2**31), 2**31 - 1)
 _INT64: Interval = (-(2**63), 2**63 - 1)
 
-# A search for a bound adds at most this many facts to a sum, and looks at no more sums than the budget: with both four
-# times as large no further proof was found in any schedule tried.
+# A search for a bound adds at most `_SEARCH_DEPTH` facts to a sum, and examines at most `_SEARCH_BUDGET` sums: limits
+# four times as large found no further proof in any schedule tried.
 _SEARCH_DEPTH = 3
 _SEARCH_BUDGET = 128
 
 
 def type_range(type: Attribute) -> Interval:
-    """The numbers of an integer or index type; ValueError for another type."""
+    """The range of an integer or index type; ValueError for another type."""
     if not isinstance(type, IntegerType | IndexType):
         raise ValueError(f"{type} is not an integer type")
     return int_range(dtype_of(type))
 
 
 def within(inner: Interval, outer: Interval) -> bool:
-    """Whether every number of `inner` is one of `outer`."""
+    """Whether `inner` is contained in `outer`."""
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
 def _intersect(a: Interval, b: Interval) -> Interval:
-    """The numbers in both; `a` where there are none (code that never runs: anything holds there)."""
+    """The intersection of two intervals; `a` if it is empty (in dead code, where any fact holds)."""
     low, high = max(a[0], b[0]), min(a[1], b[1])
     return (low, high) if low <= high else a
 
@@ -50,7 +50,7 @@ def _hull(numbers: list[int]) -> Interval:
 
 @dataclass
 class Scope:
-    """What is assumed in one part of a program, and what has been computed under it."""
+    """The assumptions in one part of a program, and the cached results under them."""
 
     limits: dict[Atom, Interval] = field(default_factory=dict[Atom, Interval])
     facts: dict[Atom, list[Lin]] = field(default_factory=dict[Atom, list[Lin]])
@@ -63,12 +63,12 @@ class Scope:
     decisions: dict[SSAValue, bool | None] = field(default_factory=dict[SSAValue, bool | None])
 
     def inner(self) -> Scope:
-        """A scope with the same assumptions and nothing computed yet."""
+        """A scope with the same assumptions and no cached results."""
         facts = {atom: list(facts) for atom, facts in self.facts.items()}
         return Scope(dict(self.limits), facts, dict(self.known))
 
     def forget(self) -> None:
-        """Drop what was computed, because an assumption was added."""
+        """Drops the cached results, because of a new assumption."""
         for computed in (self.bounds, self.values, self.imports, self.decisions):
             computed.clear()
 
@@ -76,9 +76,9 @@ class Scope:
 class Ranges:
     """Intervals of sums, and proofs that a sum is not negative.
 
-    An SSA value has the numbers of its type unless `value_range` (which subclasses override) knows better. A *fact* is
-    a sum that is at least 0. Facts of one atom become limits of that atom; others are added to a sum, as often as
-    cancels one of its terms, in search of a better bound.
+    An SSA value has the range of its type unless `value_range` (which subclasses override) returns a smaller range. A
+    *fact* is a sum that is at least 0. Facts of one atom become limits of that atom; others are added to a sum, as
+    often as cancels one of its terms, in search of a better bound.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Ranges:
 
     @contextmanager
     def assumptions(self) -> Generator[None]:
-        """What is assumed inside is forgotten at the end."""
+        """Discards the assumptions of the body at its end."""
         saved, self.scope = self.scope, self.scope.inner()
         try:
             yield
@@ -96,7 +96,7 @@ class Ranges:
             self.scope = saved
 
     def assume_not_negative(self, lin: Lin) -> None:
-        """Take `lin >= 0` for true in this scope."""
+        """Assumes `lin >= 0` in the current scope."""
         if not lin.terms:
             return
         if len(lin.terms) > 1:
@@ -111,48 +111,48 @@ class Ranges:
     # Values
 
     def value_range(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
-        """The numbers that an SSA value can be, and facts about it: sums in which it appears that are at least 0.
+        """The range of an SSA value, and facts about it: sums with the value as a term that are at least 0.
 
-        A fact given here is used only to cancel the value itself: it holds where the value is defined, and need not
-        hold elsewhere for the other atoms in it.
+        Such a fact is used only to cancel the value itself: it holds where the value is defined, and need not hold
+        elsewhere for the other atoms in it.
         """
         return type_range(value.type), []
 
     def _value(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
-        found = self.scope.values.get(value)
-        if found is not None:
-            return found
-        if value in self._busy:  # a fact about the value is used to find what it can be
+        range_and_facts = self.scope.values.get(value)
+        if range_and_facts is not None:
+            return range_and_facts
+        if value in self._busy:  # the range of the value depends on a fact about it
             return type_range(value.type), []
         self._busy.add(value)
         try:
-            found = self.value_range(value)
+            range_and_facts = self.value_range(value)
         finally:
             self._busy.remove(value)
-        self.scope.values[value] = found
-        return found
+        self.scope.values[value] = range_and_facts
+        return range_and_facts
 
     def product_limit(self, atom: Product) -> int | None:
-        """A number that a product is never greater than, known from what its factors are; None if nothing is."""
+        """An upper bound of a product from its factors; None if unknown."""
         return None
 
     # Intervals
 
     def atom_bounds(self, atom: Atom) -> Interval:
-        """The least and the greatest number that an atom can be."""
+        """The minimum and maximum of an atom."""
         own = _COMPOUND_BOUNDS[type(atom)](self, atom) if isinstance(atom, Compound) else self._value(atom)[0]
         limit = self.scope.limits.get(atom)
         return own if limit is None else _intersect(own, limit)
 
     def bounds(self, lin: Lin) -> Interval:
-        """The least and the greatest number that a sum can be."""
-        found = self.scope.bounds.get(lin)
-        if found is None:
-            # Kept before it is refined: the facts used for that may be about this very sum.
-            found = self.scope.bounds[lin] = self._interval(lin)
-            if self._refinable(lin):
-                found = self.scope.bounds[lin] = _intersect(found, (self._least(lin), -self._least(-lin)))
-        return found
+        """The minimum and maximum of a sum."""
+        interval = self.scope.bounds.get(lin)
+        if interval is None:
+            # Cached before the refinement, whose facts may be about this very sum.
+            interval = self.scope.bounds[lin] = self._interval(lin)
+            if self._is_refinable(lin):
+                interval = self.scope.bounds[lin] = _intersect(interval, (self._least(lin), -self._least(-lin)))
+        return interval
 
     def _least(self, lin: Lin) -> int:
         saved, self._budget = self._budget, _SEARCH_BUDGET
@@ -168,7 +168,7 @@ class Ranges:
             high += k * (b if k > 0 else a)
         return low, high
 
-    def _refinable(self, lin: Lin) -> bool:
+    def _is_refinable(self, lin: Lin) -> bool:
         """Whether adding facts may find better bounds than the intervals of the atoms."""
         if len(lin.terms) < 2:
             return any(self.scope.facts.get(a) for a in lin.terms)
@@ -178,7 +178,7 @@ class Ranges:
         )
 
     def _search(self, lin: Lin, depth: int) -> int:
-        """A number that `lin` is never less than: the best found by adding up to `depth` facts."""
+        """A lower bound of `lin`: the best found by adding up to `depth` facts."""
         best = self._interval(lin)[0]
         for atom, k in lin.terms.items():
             if not depth or self._budget <= 0:
@@ -186,7 +186,8 @@ class Ranges:
             if isinstance(atom, Extremum):
                 without = lin - Lin.of(atom, k)
                 self._budget -= len(atom.sums)
-                # It is one of its sums; and where less of it makes `lin` more (or the reverse), any will do.
+                # An extremum equals one of its sums; where a smaller extremum makes `lin` larger (or the reverse), any
+                # of its sums is a bound.
                 choose = max if (k > 0) == isinstance(atom, Max) else min
                 best = max(best, choose(self._search(without + s * k, depth - 1) for s in atom.sums))
             for fact in self._facts(atom):
@@ -197,7 +198,7 @@ class Ranges:
         return best
 
     def _facts(self, atom: Atom) -> list[Lin]:
-        """Facts that may cancel an atom: those assumed, and those that hold by what the atom is."""
+        """Facts that may cancel an atom: the assumed facts, and the facts that follow from the kind of the atom."""
         facts = self.scope.facts.get(atom, [])
         if isinstance(atom, SSAValue):
             return facts + self._value(atom)[1]
@@ -208,17 +209,17 @@ class Ranges:
             return [*facts, atom.dividend - Lin.of(atom)]
         return facts
 
-    # Questions
+    # Queries
 
     def width(self, lin: Lin) -> int | None:
-        """The bits of the smallest type of at least 32 bits that holds every number of a sum: 32, 64 or None."""
+        """The bits of the smallest type of at least 32 bits that holds every value of a sum: 32, 64 or None."""
         bounds = self.bounds(lin)
         if within(bounds, _INT32):
             return 32
         return 64 if within(bounds, _INT64) else None
 
     def fits(self, lin: Lin, type: Attribute) -> bool:
-        """Whether every number of a sum is one of an integer type."""
+        """Whether every value of a sum is in the range of an integer type."""
         return within(self.bounds(lin), type_range(type))
 
     def no_wider(self, lin: Lin, than: Lin) -> bool:
@@ -227,7 +228,7 @@ class Ranges:
         return want is not None and (have is None or want <= have)
 
     def constant(self, lin: Lin) -> int | None:
-        """The one number that a sum can be, or None."""
+        """The number that a sum is always equal to, or None."""
         low, high = self.bounds(lin)
         return low if low == high else None
 
@@ -245,12 +246,12 @@ class Ranges:
         return equal if equal is None or name == "eq" else not equal
 
     def is_provably(self, name: str, a: Lin | int, b: Lin | int) -> bool:
-        """Whether `a <name> b` (`lt`, `le`, `gt`, `ge`, `eq`, `ne`) is known to hold always."""
+        """Whether `a <name> b` (`lt`, `le`, `gt`, `ge`, `eq`, `ne`) provably always holds."""
         return self.compare(name, a, b) is True
 
 
 def _never_zero(lin: Lin) -> bool:
-    """Whether the coefficients have a common divisor that the constant has not."""
+    """Whether the greatest common divisor of the coefficients does not divide the constant."""
     divisor = gcd(*lin.terms.values())
     return divisor != 0 and lin.const % divisor != 0
 

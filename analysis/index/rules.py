@@ -1,7 +1,7 @@
 """The operations of the normal form: sums, quotients, remainders, minima, simplified as ranges allow.
 
-All rules are identities of unbounded integers, given the ranges. None makes a dividend or an operand of a minimum that
-needs a wider type than the one it replaces, so that what is written back can be computed where the original was.
+All rules are identities of unbounded integers, given the ranges. No rule creates a dividend or an operand of a minimum
+that needs a wider type than the original, so that the exported expression can be computed in the original type.
 """
 
 from __future__ import annotations
@@ -24,16 +24,19 @@ class Rules(Ranges):
     # Sums
 
     def add(self, a: Lin, b: Lin) -> Lin:
+        """`a + b` in normal form."""
         return self.combine(a + b)
 
     def sub(self, a: Lin, b: Lin) -> Lin:
+        """`a - b` in normal form."""
         return self.combine(a - b)
 
     def mul(self, a: Lin, b: Lin) -> Lin:
+        """`a * b` in normal form."""
         return self.combine(a.times(b))
 
     def combine(self, lin: Lin) -> Lin:
-        """Put quotients and remainders of one number together: `c*(x//c) + x%c` is `x`, `x - c*(x//c)` is `x%c`."""
+        """Combines quotients and remainders of one dividend: `c*(x//c) + x%c` is `x`, `x - c*(x//c)` is `x%c`."""
         for _ in range(MAX_TERMS):
             better = self._combine_once(lin)
             if better is None:
@@ -52,7 +55,8 @@ class Rules(Ranges):
         return None
 
     def _combine_quotient(self, lin: Lin, div: Div, k: int, c: int) -> Lin | None:
-        """`lin`, in which `k*c*(y//c)` is a term, without that quotient if the rest of it is there."""
+        """`lin`, which has the term `k*c*(y//c)`, without that quotient if the matching terms are present, else
+        None."""
         y = div.dividend
         rest = lin - Lin.of(div, k * c)
         if _contains(rest, y, -k):
@@ -89,7 +93,7 @@ class Rules(Ranges):
         return rest if self._is_remainder(rest, b) else Lin.of(Mod(a, b))
 
     def _divisor(self, b: Lin | int) -> tuple[Lin, int | None]:
-        """A divisor, and its number if it is one."""
+        """A divisor as a sum, and as a number if it is constant. ValueError if it may be 0."""
         divisor = Lin(b) if isinstance(b, int) else b
         low, high = self.bounds(divisor)
         if low <= 0 <= high:
@@ -100,7 +104,7 @@ class Rules(Ranges):
         return self.is_provably("ge", rest, 0) and self.is_provably("lt", rest, b)
 
     def _split(self, a: Lin, b: Lin) -> tuple[Lin, Lin]:
-        """(q, r) with `a = q*b + r`: what is visibly a multiple of b, one atom `m*n`, and the rest."""
+        """(q, r) with `a = q*b + r`: q collects the visible multiples of b, an atom `m*n`; r is the rest."""
         if b.const or len(b.terms) != 1:
             return Lin(), a
         ((n, m),) = b.terms.items()
@@ -131,7 +135,7 @@ class Rules(Ranges):
         return self.combine(quotient + self._div_rest(rest, c))
 
     def _div_rest(self, rest: Lin, c: int) -> Lin:
-        """`rest // c` of a rest that has no multiples of c in it, and is not all in one step."""
+        """`rest // c` of a rest without multiples of c whose quotient is not constant."""
         if (common := self._common_factor(rest, c)) is not None:
             g, x, _ = common
             return self._div(x, c // g)
@@ -141,7 +145,7 @@ class Rules(Ranges):
         return Lin.of(Div(rest, Lin(c)))
 
     def _inner_quotient(self, lin: Lin, c: int) -> tuple[Lin, int] | None:
-        """(y, d) if `lin` is `y//d` and `c*d` may be written as a divisor of y."""
+        """(y, d) if `lin` is `y//d` and `c*d` is in range as a divisor of y."""
         atom = lin.atom
         if not isinstance(atom, Div) or (d := atom.divisor.constant) is None or d < 0:
             return None
@@ -174,7 +178,7 @@ class Rules(Ranges):
         return rest
 
     def _common_factor(self, rest: Lin, c: int) -> tuple[int, Lin, Lin] | None:
-        """(g, x, s) with `rest = g*x + s`, g > 1 a divisor of c, `0 <= s < g`; the greatest g there is."""
+        """(g, x, s) with `rest = g*x + s`, g > 1 a divisor of c, `0 <= s < g`, for the greatest such g."""
         for g in sorted({gcd(c, k) for k in rest.terms.values()} - {1}, reverse=True):
             x = Lin(rest.const // g, {a: k // g for a, k in rest.terms.items() if k % g == 0})
             small = Lin(rest.const % g, {a: k for a, k in rest.terms.items() if k % g})
@@ -186,13 +190,15 @@ class Rules(Ranges):
     # Minima and maxima
 
     def minimum(self, a: Lin, b: Lin) -> Lin:
+        """`min(a, b)` in normal form."""
         return self._extremum(Min, a, b)
 
     def maximum(self, a: Lin, b: Lin) -> Lin:
+        """`max(a, b)` in normal form."""
         return self._extremum(Max, a, b)
 
     def _extremum(self, kind: type[Extremum], a: Lin, b: Lin) -> Lin:
-        """The sums of both, without those that another is always at least as good as."""
+        """The extremum of the sums of both operands, without the sums that another sum always dominates."""
         wins = "le" if kind is Min else "ge"
         kept: list[Lin] = []
         for new in (*_sums(kind, a), *_sums(kind, b)):
@@ -205,7 +211,7 @@ class Rules(Ranges):
     # Substitution
 
     def substitute(self, lin: Lin, replacements: Mapping[SSAValue, Lin]) -> Lin:
-        """`lin` with sums in place of SSA values, in normal form again.
+        """`lin` with SSA values replaced by sums, in normal form.
 
         ValueError if a divisor may become 0.
         """
@@ -229,7 +235,7 @@ class Rules(Ranges):
         return result
 
     def within_limits(self, lin: Lin) -> bool:
-        """Whether a sum is small enough to be worked with."""
+        """Whether a sum is small enough to be analyzed."""
         return (
             len(lin.terms) <= MAX_TERMS
             and lin.depth <= MAX_DEPTH

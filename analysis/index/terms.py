@@ -1,8 +1,8 @@
 """Linear sums over atoms: the data of the index normal form, with exact integer meaning and no ranges.
 
-`Lin` is `constant + sum of coefficient * atom`. An atom is an SSA value (its number, signed or unsigned as its type
-says) or a compound one: a floor division or remainder, a minimum or maximum, a product of atoms. Everything here is an
-integer of any size; what a machine type does to it is the business of those who import and export.
+`Lin` is `constant + sum of coefficient * atom`. An atom is an SSA value (a number, signed or unsigned by its type) or a
+compound atom: a floor division or remainder, a minimum or maximum, a product of atoms. All numbers are unbounded
+integers; the effect of machine types is the business of the import and the export.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import ClassVar, TypeAlias
 from xdsl.ir import SSAValue
 
 MAX_TERMS = 64
-"""The most terms of a sum that is worth to be one: longer ones are kept as the value they were imported from."""
+"""The maximum number of terms of a useful sum: a value with a longer sum stays opaque."""
 MAX_DEPTH = 32
-"""How deep compound atoms may nest, for the same reason (and for Python's stack)."""
+"""The maximum nesting depth of compound atoms, for the same reason (and for Python's stack)."""
 MAX_FACTORS = 8
-"""The most factors of a product."""
+"""The maximum number of factors of a product."""
 
 
 class Compound:
-    """An atom that is computed from others. `args` are in the order they were written; equality knows what commutes."""
+    """An atom computed from sums or atoms. `args` are in their original order; equality respects commutativity."""
 
     __slots__ = ("_hash", "_key", "args", "depth")
 
@@ -51,7 +51,7 @@ class Compound:
 
 
 class _Quotient(Compound):
-    """What division and remainder share: `args` are two sums, the second is never zero."""
+    """A floor division or remainder: `args` are two sums, the second never zero."""
 
     __slots__ = ()
 
@@ -60,12 +60,14 @@ class _Quotient(Compound):
 
     @property
     def dividend(self) -> Lin:
+        """The dividend."""
         dividend = self.args[0]
         assert isinstance(dividend, Lin)
         return dividend
 
     @property
     def divisor(self) -> Lin:
+        """The divisor."""
         divisor = self.args[1]
         assert isinstance(divisor, Lin)
         return divisor
@@ -98,25 +100,26 @@ class Extremum(Compound):
 
     @property
     def sums(self) -> tuple[Lin, ...]:
+        """The operands."""
         return self.args  # pyright: ignore[reportReturnType]
 
 
 class Min(Extremum):
-    """The least of some sums."""
+    """The minimum of sums."""
 
     __slots__ = ()
     symbol = "min"
 
 
 class Max(Extremum):
-    """The greatest of some sums."""
+    """The maximum of sums."""
 
     __slots__ = ()
     symbol = "max"
 
 
 class Product(Compound):
-    """A product of two or more atoms, none of which is a product."""
+    """A product of two or more atoms, none of them a product."""
 
     __slots__ = ()
     symbol = "*"
@@ -129,23 +132,23 @@ class Product(Compound):
 
     @property
     def factors(self) -> tuple[Atom, ...]:
+        """The factors."""
         return self.args  # pyright: ignore[reportReturnType]
 
 
 Atom: TypeAlias = SSAValue | Compound
-"""What a sum is made of."""
+"""The base of a term in a sum."""
 
 
 def depth_of(term: Lin | Atom) -> int:
-    """How deep compound atoms nest in `term`; 0 for an SSA value."""
+    """The nesting depth of compound atoms in `term`; 0 for an SSA value."""
     return term.depth if isinstance(term, Lin | Compound) else 0
 
 
 class Lin:
     """`const + sum of coefficient * atom`. Immutable; equal whatever the order of the terms.
 
-    terms: coefficient of each atom, none of them 0, in the order in which they were first added: that is the order in
-    which they are written back.
+    terms: the coefficient of each atom, never 0, in the order of their first addition, which is the order of export.
     """
 
     __slots__ = ("_hash", "const", "depth", "terms")
@@ -158,6 +161,7 @@ class Lin:
 
     @staticmethod
     def of(atom: Atom, coefficient: int = 1) -> Lin:
+        """`coefficient * atom`."""
         return Lin(0, {atom: coefficient})
 
     def __hash__(self) -> int:
@@ -202,24 +206,25 @@ class Lin:
 
     @property
     def constant(self) -> int | None:
-        """The number this is, or None."""
+        """The number equal to a sum without terms, else None."""
         return None if self.terms else self.const
 
     @property
     def atom(self) -> Atom | None:
-        """The atom this is, or None."""
+        """The atom equal to the sum, or None."""
         if self.const or len(self.terms) != 1:
             return None
         ((atom, k),) = self.terms.items()
         return atom if k == 1 else None
 
     def leaves(self) -> Iterator[SSAValue]:
-        """The SSA values this is made of, also inside of compound atoms, each as often as it appears."""
+        """The SSA values in the sum, including those inside compound atoms, once per occurrence."""
         for atom in self.terms:
             yield from _leaves(atom)
 
     def evaluate(self, number: Callable[[SSAValue], int]) -> int:
-        """The number this is when each SSA value has the number that `number` gives. ZeroDivisionError as it comes."""
+        """The value of the sum when each SSA value has the value `number(value)`. ZeroDivisionError for a zero
+        divisor."""
         return self.const + sum(k * _evaluate(atom, number) for atom, k in self.terms.items())
 
 
@@ -259,11 +264,11 @@ def _evaluate(term: Lin | Atom, number: Callable[[SSAValue], int]) -> int:
     return _EVALUATE[type(term)]([_evaluate(arg, number) for arg in term.args])
 
 
-# Text, for messages and for people who debug
+# Text, for messages and debugging
 
 
 def name_of(value: SSAValue) -> str:
-    """The hint of a value, or what stands for one without."""
+    """The name hint of a value, or `_`."""
     return value.name_hint or "_"
 
 
@@ -273,15 +278,15 @@ def render(lin: Lin, name: Callable[[SSAValue], str] = name_of) -> str:
     for atom, k in lin.terms.items():
         factor = "" if abs(k) == 1 else f"{abs(k)}*"
         part = render_atom(atom, name)
-        text += _signed(
+        text += _with_sign(
             k, f"{factor}({part})" if factor and isinstance(atom, _Quotient) else factor + part, first=not text
         )
     if lin.const or not text:
-        text += _signed(lin.const, str(abs(lin.const)), first=not text)
+        text += _with_sign(lin.const, str(abs(lin.const)), first=not text)
     return text
 
 
-def _signed(number: int, text: str, *, first: bool) -> str:
+def _with_sign(number: int, text: str, *, first: bool) -> str:
     if first:
         return f"-{text}" if number < 0 else text
     return f" - {text}" if number < 0 else f" + {text}"

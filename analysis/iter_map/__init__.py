@@ -1,4 +1,4 @@
-"""Iterator maps: bindings of axes as digits of loops, and what follows from that.
+"""Iterator maps: bindings of axes as digits of loops, and their inverses.
 
     domain = iteration_domain(analyzer, loops, predicate)
     mapping = detect(analyzer, domain, bindings)      # vi = i_0*4 + i_1, or the reason why it has no such form
@@ -7,8 +7,8 @@
     why_not_bijective(analyzer, domain, bindings, box)
 
 A loop variable counts from its `low` in steps; a digit of it is `number // lower % extent`. Bindings that are sums of
-digits in a mixed radix (each digit's factor is at least the range of those below it) can be read backwards. Where
-this form does not decide a question, isl does.
+digits in a mixed radix (each digit's factor is at least the range of the lower digits) are invertible. Where this form
+does not decide a property, isl does.
 """
 
 from .detect import detect

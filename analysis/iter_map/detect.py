@@ -1,4 +1,4 @@
-"""Detection of iterator maps: bindings taken apart into digits of the variables of a domain."""
+"""Detection of iterator maps: decomposition of bindings into digits of the variables of a domain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .terms import Domain, Fused, IterMap, IterSplit, IterSum, IterVar, Source, 
 
 
 class NoMap(Exception):
-    """The bindings are no iterator map; the text says why."""
+    """The bindings are no iterator map; the text is the reason."""
 
 
 def detect(
@@ -21,10 +21,10 @@ def detect(
     """The bindings as sums of digits of the domain's variables, or the reason why they have no such form.
 
     The sums are equal to the bindings at every point of the domain. A constraint `sum < n` on digits that the bindings
-    use as that sum makes it an iterator of its own, with n values; any other leaves the sums as they are, and the
-    bindings count as dependent.
+    use as that sum makes it an iterator of its own, with n values; any other constraint leaves the sums unchanged, and
+    the bindings count as dependent.
 
-    names: what a message calls each binding, for instance `axis vi`.
+    names: the name of each binding in messages, for instance `axis vi`.
     """
     with running(analyzer, domain):
         return _Detector(analyzer, domain, names).detect(bindings)
@@ -43,6 +43,7 @@ class _Detector:
         self.fused: list[Fused] = []
 
     def detect(self, bindings: Sequence[Lin]) -> IterMap | str:
+        """The bindings as sums of digits, or the reason why they have no such form."""
         for variable in self.domain.variables:
             if self._varies(variable.low) or self._varies(variable.extent):
                 return f"the bounds of {variable.name} depend on other loops"
@@ -50,10 +51,10 @@ class _Detector:
         self._learn()
         for n, binding in enumerate(bindings):
             try:
-                sums.append(self._ordered(self._sum(binding)))
+                sums.append(self._order(self._sum(binding)))
             except NoMap as reason:
                 return f"{axis_name(self.names, n)} is bound to {lin_text(binding)}, {reason}"
-        return self._judged(tuple(sums))
+        return self._map_of(tuple(sums))
 
     def _varies(self, lin: Lin) -> bool:
         return any(leaf in self.variables for leaf in lin.leaves())
@@ -61,7 +62,8 @@ class _Detector:
     # Sums of digits
 
     def _sum(self, lin: Lin) -> IterSum:
-        """A sum as digits in any order, each once; fused ones are put together. NoMap where that is not possible."""
+        """A sum as digits in any order, without duplicates, with fused iterators substituted. NoMap where that is not
+        possible."""
         base, splits = Lin(lin.const), list[IterSplit]()
         for atom, k in lin.terms.items():
             if not self._varies(Lin.of(atom)):
@@ -73,7 +75,7 @@ class _Detector:
         return self._fuse(IterSum(tuple(self._collect(splits)), base))
 
     def _collect(self, splits: Sequence[IterSplit]) -> list[IterSplit]:
-        """The same sum with each digit once, without those that are always 0."""
+        """The same sum with each digit once, without digits that are always 0."""
         scales: dict[tuple[Source, Lin, Lin], Lin] = {}
         for s in splits:
             if s.extent.constant == 1:
@@ -118,10 +120,10 @@ class _Detector:
         return IterSum((self._quotient_digit(split, divisor, atom),), self.analyzer.floordiv(base, divisor))
 
     def _as_digit(self, whole: IterSum, text: Lin) -> tuple[IterSplit, Lin]:
-        """A sum as one digit with factor 1, and what is added to it."""
+        """A sum as one digit with factor 1, and the remaining addend."""
         if len(whole.splits) == 1 and whole.splits[0].scale.constant == 1:
             return whole.splits[0], whole.base
-        ordered = self._ordered(whole)
+        ordered = self._order(whole)
         extent = self.contiguous_extent(ordered)
         if extent is None or any(s.scale.constant is not None and s.scale.constant < 0 for s in ordered.splits):
             raise NoMap(f"in which {lin_text(text)} divides what does not count up in steps of 1")
@@ -145,7 +147,7 @@ class _Detector:
 
     # Order
 
-    def _ordered(self, total: IterSum) -> IterSum:
+    def _order(self, total: IterSum) -> IterSum:
         """The digits from the largest factor to the smallest. NoMap if the sum does not determine every digit."""
         left, chosen = list(total.splits), list[IterSplit]()
         while left:
@@ -155,7 +157,7 @@ class _Detector:
         return IterSum(tuple(reversed(chosen)), total.base)
 
     def _least(self, splits: Sequence[IterSplit]) -> IterSplit:
-        """The digit whose range is no more than the factor of each other."""
+        """The digit whose range is at most the factor of each other digit."""
         problem: tuple[IterSplit, IterSplit] | None = None
         for split in splits:
             span = self.analyzer.mul(self.size(split.scale), split.extent)
@@ -170,7 +172,7 @@ class _Detector:
         return self.analyzer.is_provably("le", span, self.size(other.scale))
 
     def size(self, scale: Lin) -> Lin:
-        """The factor without its sign; NoMap if the sign is not known."""
+        """The magnitude of a factor; NoMap if its sign is unknown."""
         if self.analyzer.is_provably("gt", scale, 0):
             return scale
         if self.analyzer.is_provably("lt", scale, 0):
@@ -178,7 +180,7 @@ class _Detector:
         raise NoMap(f"in which the factor {lin_text(scale)} may be negative or zero")
 
     def _overlap(self, a: IterSplit, b: IterSplit) -> str:
-        """Why neither of two digits fits below the other."""
+        """The reason why neither of two digits fits below the other."""
         if self.analyzer.is_provably("gt", self.size(a.scale), self.size(b.scale)):
             a, b = b, a
         width = self.size(a.scale)
@@ -188,7 +190,7 @@ class _Detector:
         return f"in which {lower} takes {lin_text(a.extent)} values{steps}, but {upper} moves in steps of {apart}"
 
     def contiguous_extent(self, ordered: IterSum) -> Lin | None:
-        """How many numbers an ordered sum counts through in steps of 1, or None if it leaves gaps."""
+        """The number of consecutive values of an ordered sum, or None if it leaves gaps."""
         extent = Lin(1)
         for split in reversed(ordered.splits):
             if not self.analyzer.is_provably("eq", self.size(split.scale), extent):
@@ -199,39 +201,39 @@ class _Detector:
     # Constraints
 
     def _learn(self) -> None:
-        """Make iterators of the sums that constraints limit, small ones first as larger ones contain them."""
+        """Creates iterators for the sums that constraints limit, small sums first as larger sums contain them."""
 
         def terms(constraint: Lin) -> int:
             return len(set(constraint.leaves()) & set(self.variables))
 
         pending, self.open = sorted(self.open, key=terms), []
         for constraint in pending:
-            if not self._learned(constraint):
+            if not self._add_constraint(constraint):
                 self.open.append(constraint)
 
-    def _learned(self, constraint: Lin) -> bool:
-        """Take `sum < n` in; False if it is not of that form."""
+    def _add_constraint(self, constraint: Lin) -> bool:
+        """Records the constraint `sum < n`; False if it has another form."""
         try:
             total = self._sum(-constraint)
             splits = total.splits
             common = gcd(*(s.scale.constant or 0 for s in splits))
             if len(splits) < 2 or any(s.scale.constant is None for s in splits) or common == 0:
-                return self._limited(total)
-            ordered = self._ordered(
+                return self._add_limit(total)
+            ordered = self._order(
                 IterSum(tuple(replace(s, scale=Lin((s.scale.constant or 0) // common)) for s in splits))
             )
         except NoMap:
             return False
         # total = common * ordered + base <= 0
-        return self._add(ordered, self.analyzer.floordiv(-total.base, common) + 1)
+        return self._add_fused(ordered, self.analyzer.floordiv(-total.base, common) + 1)
 
-    def _limited(self, total: IterSum) -> bool:
+    def _add_limit(self, total: IterSum) -> bool:
         if len(total.splits) < 2:
-            return self._redundant(total)
-        return self._add(self._ordered(IterSum(total.splits)), -total.base + 1)
+            return self._is_redundant(total)
+        return self._add_fused(self._order(IterSum(total.splits)), -total.base + 1)
 
-    def _redundant(self, total: IterSum) -> bool:
-        """Whether `total <= 0` always holds, as its greatest value shows."""
+    def _is_redundant(self, total: IterSum) -> bool:
+        """Whether `total <= 0` always holds, by its maximum."""
         greatest = total.base
         for split in total.splits:
             if not self.analyzer.is_provably("le", split.scale, 0):
@@ -240,8 +242,8 @@ class _Detector:
                 greatest = greatest + self.analyzer.mul(split.scale, split.extent - 1)
         return self.analyzer.is_provably("le", greatest, 0)
 
-    def _add(self, ordered: IterSum, limit: Lin) -> bool:
-        """Note that an ordered sum is less than `limit`."""
+    def _add_fused(self, ordered: IterSum, limit: Lin) -> bool:
+        """Records the bound `limit` of an ordered sum; False if the bound cannot be represented."""
         if any(not self.analyzer.is_provably("gt", s.scale, 0) for s in ordered.splits):
             return False
         extent = self.contiguous_extent(ordered)
@@ -256,7 +258,7 @@ class _Detector:
         return True
 
     def _fuse(self, total: IterSum) -> IterSum:
-        """The sum with the digits that are together an iterator of their own replaced by it."""
+        """The sum with digits replaced by the fused iterators that they form together."""
         splits = list(total.splits)
         for fused in self.fused:
             inner = fused.sum.splits
@@ -265,28 +267,28 @@ class _Detector:
                 continue
             wanted = [replace(s, scale=self.analyzer.mul(s.scale, last.scale)) for s in inner]
             if all(w in splits for w in wanted):
-                place = splits.index(wanted[0])
-                splits[place] = IterSplit(fused, Lin(1), fused.extent, last.scale)
+                position = splits.index(wanted[0])
+                splits[position] = IterSplit(fused, Lin(1), fused.extent, last.scale)
                 splits = [s for s in splits if s not in wanted]
         return IterSum(tuple(splits), total.base)
 
-    # What the sums are as a map
+    # Properties of the map
 
-    def _judged(self, sums: tuple[IterSum, ...]) -> IterMap:
+    def _map_of(self, sums: tuple[IterSum, ...]) -> IterMap:
         used = _used_splits([s for total in sums for s in total.splits])
-        loss = next((r for v in self.domain.variables if (r := self._unused(v, used))), None)
+        loss = next((r for v in self.domain.variables if (r := self._why_unused(v, used))), None)
         loss = loss or next((r for source, splits in used.items() if (r := self._loss(source, splits))), None)
         domain = replace(self.domain, constraints=self.original.constraints)
         dependence = next((r for source, splits in used.items() if (r := self._dependence(source, splits))), None)
-        return IterMap(domain, sums, dependence or self._unresolved(used), loss, self.empty)
+        return IterMap(domain, sums, dependence or self._remaining_condition(used), loss, self.empty)
 
-    def _unused(self, variable: IterVar, used: dict[Source, list[IterSplit]]) -> str | None:
+    def _why_unused(self, variable: IterVar, used: dict[Source, list[IterSplit]]) -> str | None:
         if variable.extent.constant in (0, 1) or variable in used:
             return None
         return f"{variable.name} takes {lin_text(variable.extent)} values that no binding tells apart"
 
-    def _sorted(self, splits: Sequence[IterSplit]) -> list[IterSplit] | None:
-        """Digits of one iterator from the least significant on; None if they overlap or do not line up."""
+    def _sort_digits(self, splits: Sequence[IterSplit]) -> list[IterSplit] | None:
+        """The digits of one iterator from the least significant on; None if they overlap or are not aligned."""
         left, chosen = list(dict.fromkeys(splits)), list[IterSplit]()
         while left:
 
@@ -302,9 +304,9 @@ class _Detector:
         return chosen
 
     def _loss(self, source: Source, splits: Sequence[IterSplit]) -> str | None:
-        """Why the digits do not determine their iterator, if they do not."""
+        """The reason why the digits do not determine their iterator, or None."""
         problem = f"only {_texts(splits)} of {source.name}, which takes {lin_text(source.extent)} values, is bound"
-        digits, end = self._sorted(splits), Lin(1)
+        digits, end = self._sort_digits(splits), Lin(1)
         if digits is None:
             return problem
         for digit in digits:
@@ -314,10 +316,10 @@ class _Detector:
         return None if self.analyzer.is_provably("ge", end, source.extent) else problem
 
     def _dependence(self, source: Source, splits: Sequence[IterSplit]) -> str | None:
-        """Why not every combination of values of the digits occurs, if some do not."""
+        """The reason why some combinations of values of the digits do not occur, or None."""
         if len(set(map(_digit, splits))) != len(splits):
             return f"{_texts(splits)} is in more than one place"
-        digits = self._sorted(splits)
+        digits = self._sort_digits(splits)
         if digits is None:
             return f"{_texts(splits)} overlap as parts of {source.name}"
         last = digits[-1]
@@ -329,8 +331,8 @@ class _Detector:
         count = lin_text(source.extent)
         return f"{_texts(splits)} do not take every combination of values, as {source.name} takes {count} values"
 
-    def _unresolved(self, used: dict[Source, list[IterSplit]]) -> str | None:
-        """The condition that restricts the digits in a way that is not part of their iterators."""
+    def _remaining_condition(self, used: dict[Source, list[IterSplit]]) -> str | None:
+        """The condition that restricts the digits beyond the ranges of their iterators, or None."""
         if not self.domain.exact:
             return "a condition on the loops is not known to be affine"
         for fused in self.fused:
@@ -354,7 +356,7 @@ def _texts(splits: Sequence[IterSplit]) -> str:
 
 
 def _used_splits(splits: Sequence[IterSplit]) -> dict[Source, list[IterSplit]]:
-    """The digits that are used of each iterator, those that fused ones are made of included."""
+    """The digits used of each iterator, including the digits inside fused iterators."""
     used: dict[Source, list[IterSplit]] = {}
     todo = list(splits)
     while todo:
@@ -366,14 +368,14 @@ def _used_splits(splits: Sequence[IterSplit]) -> dict[Source, list[IterSplit]]:
 
 
 def narrowed(analyzer: Analyzer, domain: Domain) -> tuple[Domain, list[Lin]]:
-    """The domain with constraints on one variable as bounds of it, and the constraints that are left."""
+    """The domain with constraints on one variable as bounds of it, and the remaining constraints."""
     variables = {v.value: v for v in domain.variables}
     left: list[Lin] = []
     for constraint in domain.constraints:
         inside = [v for v in dict.fromkeys(constraint.leaves()) if v in variables]
         if not inside:
-            continue  # the same at every point: either nothing runs, or it says nothing
-        narrower = _narrowed(analyzer, variables[inside[0]], constraint) if len(inside) == 1 else None
+            continue  # the same at every point: either nothing runs, or the constraint is redundant
+        narrower = _narrow(analyzer, variables[inside[0]], constraint) if len(inside) == 1 else None
         if narrower is None:
             left.append(constraint)
         else:
@@ -386,12 +388,13 @@ def _is_empty(extent: Lin) -> bool:
 
 
 def _at_least_one(extent: Lin) -> Lin:
-    """The extent; where it is known to be 0 or less there are no points, and any number will do."""
+    """The extent, or 1 if it is known to be 0 or less: the domain has no points then, and any number will do."""
     return Lin(1) if _is_empty(extent) else extent
 
 
-def _narrowed(analyzer: Analyzer, variable: IterVar, constraint: Lin) -> IterVar | None:
-    """The variable where `constraint >= 0`, a condition on it alone; None if that is not one range of known size."""
+def _narrow(analyzer: Analyzer, variable: IterVar, constraint: Lin) -> IterVar | None:
+    """The variable under `constraint >= 0`, a condition on it alone; None if the result is not a single range of known
+    size."""
     k = constraint.terms.get(variable.value, 0)
     rest = constraint - Lin.of(variable.value, k)
     if k == 0 or variable.value in rest.leaves():
@@ -411,7 +414,7 @@ def _narrowed(analyzer: Analyzer, variable: IterVar, constraint: Lin) -> IterVar
 
 
 def _is_settled(analyzer: Analyzer, number: Lin, variable: IterVar) -> bool:
-    """Whether it is known how a new bound of a variable compares with the old ones."""
+    """Whether the order of a new bound of a variable and its old bounds is known."""
     return analyzer.compare("le", number, variable.extent) is not None and analyzer.compare("ge", number, 0) is not None
 
 

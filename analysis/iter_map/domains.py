@@ -15,11 +15,11 @@ from ...dialects.tir import constant_value as known
 from ..index import Analyzer, Lin
 from .terms import Domain, IterVar
 
-_LAST_SIGNED = 5  # the predicates of arith.cmpi behind it are unsigned
+_LAST_SIGNED = 5  # the predicates of arith.cmpi after it are unsigned
 
 
 def iteration_variable(analyzer: Analyzer, loop: ForOp | LaunchThreadOp) -> IterVar | None:
-    """What the variable of a loop runs through; None if its step is not a known number."""
+    """The range of the variable of a loop; None if its step is not a known number."""
     if isinstance(loop, LaunchThreadOp):
         return IterVar(loop.variable, Lin(), analyzer.exact(loop.mixed_extent))
     low, extent, step = (analyzer.exact(bound) for bound in loop.mixed_bounds)
@@ -33,9 +33,9 @@ def iteration_variable(analyzer: Analyzer, loop: ForOp | LaunchThreadOp) -> Iter
 def iteration_domain(
     analyzer: Analyzer, loops: Sequence[ForOp | LaunchThreadOp], predicate: SSAValue | None = None
 ) -> Domain:
-    """The points that loops (outermost first) run through and for which `predicate` holds.
+    """The iteration points of loops (outermost first) for which `predicate` holds.
 
-    A loop whose step is not known counts as running through any numbers, and a condition that is no comparison of
+    The variable of a loop with an unknown step counts as taking any value, and a condition other than a comparison of
     integers is left out: the domain is not exact then.
     """
     variables: list[IterVar] = []
@@ -50,8 +50,8 @@ def iteration_domain(
 
 
 def predicate_constraints(analyzer: Analyzer, predicate: SSAValue | None) -> tuple[tuple[Lin, ...], bool]:
-    """Sums that are at least 0 where `predicate` holds, and whether that is all it says. Those that always are at least
-    0 are left out."""
+    """Sums that are at least 0 where `predicate` holds, and whether the constraints imply it. Sums that are always at
+    least 0 are left out."""
     constraints: list[Lin] = []
     exact = True
     todo = [] if predicate is None else [predicate]
@@ -64,27 +64,27 @@ def predicate_constraints(analyzer: Analyzer, predicate: SSAValue | None) -> tup
             case arith.AndIOp() if dtype_of(condition.type).is_bool:
                 todo += [op.rhs, op.lhs]
             case IfThenElseOp() if _is_lazy_and(op):
-                todo += [_yielded(op.then), op.condition]
+                todo += [_yielded_value(op.then), op.condition]
             case LetOp():
                 todo.append(op.value)
             case IntrinsicOp() if op.intrinsic.data == "likely":
                 todo.append(op.args[0])
-            case arith.CmpiOp() if (found := _comparison(analyzer, op)) is not None:
-                constraints += found
+            case arith.CmpiOp() if (comparison := _comparison(analyzer, op)) is not None:
+                constraints += comparison
             case _:
                 exact = False
     return tuple(dict.fromkeys(c for c in constraints if not analyzer.is_provably("ge", c, 0))), exact
 
 
-def _yielded(region: Any) -> SSAValue:
+def _yielded_value(region: Any) -> SSAValue:
     last = region.block.last_op
     assert isinstance(last, YieldOp)
     return last.value
 
 
 def _is_lazy_and(op: IfThenElseOp) -> bool:
-    """Whether it is `if a then b else false`."""
-    return dtype_of(op.results[0].type).is_bool and known(_yielded(op.orelse)) == 0
+    """Whether `op` is `if a then b else false`."""
+    return dtype_of(op.results[0].type).is_bool and known(_yielded_value(op.orelse)) == 0
 
 
 def _comparison(analyzer: Analyzer, op: arith.CmpiOp) -> list[Lin] | None:

@@ -1,4 +1,4 @@
-"""Questions about maps decided by isl: exact for every quasi-affine map, whatever its form."""
+"""Properties of maps decided by isl: exact for every quasi-affine map, whatever its form."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..index import Lin, isl_text
 from ..isl_budget import at_most
 from .terms import Domain, axis_name
 
-# isl gives up after so many basic operations: some divisions by large numbers would take minutes.
+# isl gives up after this number of basic operations: some divisions by large numbers would take minutes.
 _MAX_OPERATIONS = 2_000_000
 
 
 class Undecided(Exception):
-    """The map is not quasi-affine, or too much work for isl."""
+    """The map is not quasi-affine, or requires too much work by isl."""
 
 
 @contextmanager
 def limited() -> Generator[None]:
-    """Inside, isl does no more than a bounded amount of work; Undecided beyond it."""
+    """Limits the work of isl in the body; Undecided beyond the limit."""
     try:
         with at_most(_MAX_OPERATIONS):
             yield
@@ -31,9 +31,9 @@ def limited() -> Generator[None]:
 
 
 class ExactMap:
-    """Bindings on a domain as an isl map. Undecided if something in it is not quasi-affine.
+    """Bindings on a domain as an isl map. Undecided if a part of it is not quasi-affine.
 
-    What is neither a variable of the domain nor computed from one is a parameter: a fixed, unknown number.
+    Values that are neither variables of the domain nor computed from them are parameters: fixed, unknown numbers.
     """
 
     def __init__(self, domain: Domain, bindings: Sequence[Lin]):
@@ -79,7 +79,7 @@ class ExactMap:
         return isl.Set(f"{self._head()}{{ [{names}] : {_conjunction(conditions)} }}")
 
     def why_not_injective(self) -> str | None:
-        """Two points that give the same values, if there are."""
+        """None if the map is injective, else two points with the same values."""
         with limited():
             mapping = self.map()
             if mapping.is_injective():
@@ -97,8 +97,9 @@ class ExactMap:
         return f"({', '.join(f'{v.name}={n}' for v, n in pairs)})"
 
     def why_not_onto(self, sides: Sequence[tuple[Lin, Lin]], names: Sequence[str] | None = None) -> str | None:
-        """A point of a box that no point of the domain is mapped to, or one outside that is a value, if there are."""
-        box = self.box(sides)  # first, as it may bring parameters
+        """None if the map is onto the box, else a point of the box without a preimage, or a value outside of the
+        box."""
+        box = self.box(sides)  # first, because it may add parameters
         with limited():
             reached = self.map().range()
             for points, problem in (

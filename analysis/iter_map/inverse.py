@@ -1,4 +1,4 @@
-"""What iterator maps are for: going back from values to loops, and taking the part of inner loops apart."""
+"""Uses of iterator maps: inversion from values to loops, and division into outer and inner loops."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .terms import Domain, Fused, IterMap, IterSplit, IterSum, IterVar, Source, 
 
 
 def invert(analyzer: Analyzer, mapping: IterMap, values: Sequence[Lin]) -> dict[SSAValue, Lin] | str:
-    """The variables of the domain as sums, when the bindings have `values`; or the reason why these do not determine
-    them.
+    """The variables of the domain as sums, when the bindings have `values`; or the reason why the values do not
+    determine them.
 
-    Right for values that the bindings take at a point of the domain; for others the numbers mean nothing.
+    Correct for values that the bindings take at a point of the domain; for others the results are meaningless.
     """
     if mapping.loss is not None:
         return mapping.loss
@@ -41,24 +41,25 @@ def _numbers(analyzer: Analyzer, sums: Iterable[tuple[IterSum, Lin]]) -> dict[SS
                 seen.add((split.source, split.lower))
                 part = analyzer.mul(digit, split.lower)
                 numbers[split.source] = analyzer.add(numbers.get(split.source, Lin()), part)
-        # An iterator that is part of another one may get more digits from that: so the largest ones first.
+        # A fused iterator may supply further digits of its parts: so the deepest nesting first.
         fused = max((s for s in numbers if isinstance(s, Fused)), key=lambda s: s.depth, default=None)
         todo = [] if fused is None else [(fused.sum, numbers.pop(fused))]
     return {source.value: (source, n) for source, n in numbers.items() if isinstance(source, IterVar)}
 
 
 def _digits(analyzer: Analyzer, total: IterSum, value: Lin) -> list[tuple[IterSplit, Lin]]:
-    """The number that each digit of a sum has when the sum has a value."""
-    upright, low = _upright(analyzer, total)
-    rest, found = value - low, list[tuple[IterSplit, Lin]]()
+    """The value of each digit of a sum with a known value."""
+    upright, low = _make_factors_positive(analyzer, total)
+    rest, digits = value - low, list[tuple[IterSplit, Lin]]()
     for split, up in zip(total.splits, upright, strict=True):
         digit, rest = analyzer.floordiv(rest, up.scale), analyzer.floormod(rest, up.scale)
-        found.append((split, digit if up is split else split.extent - 1 - digit))
-    return found
+        digits.append((split, digit if up is split else split.extent - 1 - digit))
+    return digits
 
 
-def _upright(analyzer: Analyzer, total: IterSum) -> tuple[list[IterSplit], Lin]:
-    """The digits with positive factors, those that count down counted from their other end; and the least value."""
+def _make_factors_positive(analyzer: Analyzer, total: IterSum) -> tuple[list[IterSplit], Lin]:
+    """The digits with positive factors, where digits that count down are counted from their other end; and the
+    minimum."""
     splits, low = list[IterSplit](), total.base
     for split in total.splits:
         if analyzer.is_provably("lt", split.scale, 0):
@@ -70,7 +71,7 @@ def _upright(analyzer: Analyzer, total: IterSum) -> tuple[list[IterSplit], Lin]:
 
 @dataclass(frozen=True)
 class Division:
-    """`binding = base + outer*factor + inner`: outer is computed from the outer loops alone, inner from the inner ones.
+    """`binding = base + outer*factor + inner`: outer depends on the outer loops alone, inner on the inner loops alone.
 
     Both count from 0 to below their extents, and `inner_extent <= factor` unless there is no outer part.
     """
@@ -86,9 +87,8 @@ class Division:
 def divide(
     analyzer: Analyzer, mapping: IterMap, inner: Collection[SSAValue], names: Sequence[str] | None = None
 ) -> list[Division] | str:
-    """Each binding as a part that the outer loops move and one that the loops with variables `inner` move, or the
-    reason why one has no such form. Constraints of the domain hold as before, on both parts together.
-    """
+    """The division of each binding into a part of the outer loops and a part of the loops with variables `inner`, or
+    the reason why a binding has no such form. Constraints of the domain still hold, on both parts together."""
     divisions: list[Division] = []
     with running(analyzer, mapping.domain):
         for n, total in enumerate(mapping.sums):
@@ -100,7 +100,7 @@ def divide(
 
 
 def _divide(analyzer: Analyzer, total: IterSum, inner: frozenset[SSAValue]) -> Division | str:
-    splits = _opened(analyzer, total.splits, inner)
+    splits = _expand(analyzer, total.splits, inner)
     if isinstance(splits, str):
         return splits
     count = next((n for n, s in enumerate(splits) if _side(s, inner) is not False), len(splits))
@@ -109,7 +109,7 @@ def _divide(analyzer: Analyzer, total: IterSum, inner: frozenset[SSAValue]) -> D
         return f"in which outer {wrong} is a finer part than inner {splits[count]}"
     outside, inside = (IterSum(tuple(part)) for part in (splits[:count], splits[count:]))
     inner_extent = _extent(analyzer, inside)
-    factor = inner_extent if not outside.splits else _upright(analyzer, outside)[0][-1].scale
+    factor = inner_extent if not outside.splits else _make_factors_positive(analyzer, outside)[0][-1].scale
     quotients: list[IterSplit] = []
     for split in outside.splits:
         scale = analyzer.floordiv(split.scale, factor)
@@ -123,27 +123,27 @@ def _divide(analyzer: Analyzer, total: IterSum, inner: frozenset[SSAValue]) -> D
 
 
 def _from_zero(analyzer: Analyzer, total: IterSum) -> tuple[Lin, Lin]:
-    """A sum as one that starts at 0, and what it started at."""
-    low = _upright(analyzer, total)[1]
+    """A sum shifted to start at 0, and its original start."""
+    low = _make_factors_positive(analyzer, total)[1]
     return analyzer.combine(total.lin(analyzer) - low), low
 
 
 def _extent(analyzer: Analyzer, total: IterSum) -> Lin:
-    """The greatest value minus the least, and 1."""
+    """The maximum minus the minimum, plus 1."""
     extent = Lin(1)
-    for split in _upright(analyzer, total)[0]:
+    for split in _make_factors_positive(analyzer, total)[0]:
         extent = analyzer.add(extent, analyzer.mul(split.scale, split.extent - 1))
     return extent
 
 
 def _side(split: IterSplit, inner: frozenset[SSAValue]) -> bool | None:
-    """True for a digit of inner loops, False for one of outer loops, None for one of both."""
+    """True for a digit of inner loops, False for a digit of outer loops, None for a digit of both."""
     sides = {v.value in inner for v in split.source.variables()}
     return sides.pop() if len(sides) == 1 else None
 
 
-def _opened(analyzer: Analyzer, splits: Sequence[IterSplit], inner: frozenset[SSAValue]) -> list[IterSplit] | str:
-    """The digits, with iterators that are made of inner and outer loops replaced by what they are made of."""
+def _expand(analyzer: Analyzer, splits: Sequence[IterSplit], inner: frozenset[SSAValue]) -> list[IterSplit] | str:
+    """The digits, with iterators over both inner and outer loops replaced by their parts."""
     result: list[IterSplit] = []
     for split in splits:
         if _side(split, inner) is not None:
@@ -153,7 +153,7 @@ def _opened(analyzer: Analyzer, splits: Sequence[IterSplit], inner: frozenset[SS
         if not isinstance(source, Fused) or split.lower.constant != 1 or not split.is_top(analyzer):
             return f"in which {split} is a part of inner and outer loops together"
         parts = [replace(s, scale=analyzer.mul(s.scale, split.scale)) for s in source.sum.splits]
-        opened = _opened(analyzer, parts, inner)
+        opened = _expand(analyzer, parts, inner)
         if isinstance(opened, str):
             return opened
         result += opened
@@ -161,7 +161,7 @@ def _opened(analyzer: Analyzer, splits: Sequence[IterSplit], inner: frozenset[SS
 
 
 def split_constraints(domain: Domain, inner: Collection[SSAValue]) -> tuple[list[Lin], list[Lin], list[Lin]]:
-    """The constraints of a domain on outer loops alone, on inner ones alone, and on both together."""
+    """The constraints of a domain on outer loops alone, on inner loops alone, and on both together."""
     outside, inside, both = list[Lin](), list[Lin](), list[Lin]()
     for constraint in domain.constraints:
         sides = {leaf in inner for leaf in constraint.leaves() if leaf in domain.values()}

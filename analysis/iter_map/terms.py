@@ -15,7 +15,7 @@ from ..index import Analyzer, Lin, render
 
 @dataclass(frozen=True)
 class IterVar:
-    """A variable that takes the values `low, low + step, ...`, `extent` of them. Its *number* counts them from 0."""
+    """A variable that takes the `extent` values `low, low + step, ...`. Its *number* counts them from 0."""
 
     value: SSAValue
     low: Lin
@@ -24,23 +24,25 @@ class IterVar:
 
     @property
     def name(self) -> str:
+        """The name of the variable in the program."""
         return source_name(self.value) or "_"
 
     def variables(self) -> Iterator[IterVar]:
+        """The variable itself."""
         yield self
 
     def number(self, analyzer: Analyzer) -> Lin:
-        """Which of its values the variable has, from 0."""
+        """The index of the variable's value in its range, from 0."""
         offset = Lin.of(self.value) - self.low
         return offset if self.step == 1 else analyzer.floordiv(offset, self.step)
 
 
 @dataclass(frozen=True)
 class Domain:
-    """The points that nested loops run through: a value for each variable, where all constraints are at least 0.
+    """The iteration points of nested loops: a value for each variable, where all constraints are at least 0.
 
     variables: outermost first; bounds may depend on variables further out.
-    exact: False if further conditions hold that are not known, so that there may be fewer points.
+    exact: False if further, unknown conditions hold, so that the domain may have fewer points.
     """
 
     variables: tuple[IterVar, ...]
@@ -48,30 +50,34 @@ class Domain:
     exact: bool = True
 
     def values(self) -> set[SSAValue]:
+        """The SSA values of the variables."""
         return {variable.value for variable in self.variables}
 
 
 @dataclass(frozen=True)
 class Fused:
-    """A sum of digits that is an iterator of its own: it takes every value from 0 to below `extent`, each once."""
+    """A sum of digits that is an iterator of its own: it takes every value from 0 to below `extent` exactly once."""
 
     sum: IterSum
     extent: Lin
 
     @property
     def depth(self) -> int:
-        """How deep such iterators nest."""
+        """The nesting depth of fused iterators."""
         return 1 + max((s.source.depth for s in self.sum.splits if isinstance(s.source, Fused)), default=0)
 
     @property
     def name(self) -> str:
+        """The text of the sum, in parentheses."""
         return f"({self.sum})"
 
     def variables(self) -> Iterator[IterVar]:
+        """The variables in the sum."""
         for split in self.sum.splits:
             yield from split.source.variables()
 
     def number(self, analyzer: Analyzer) -> Lin:
+        """The number of the iterator as a sum of the index normal form."""
         return self.sum.lin(analyzer)
 
 
@@ -89,14 +95,14 @@ class IterSplit:
     scale: Lin
 
     def lin(self, analyzer: Analyzer) -> Lin:
-        """The same as a sum of the index normal form."""
+        """The digit as a sum of the index normal form."""
         number = analyzer.floordiv(self.source.number(analyzer), self.lower)
         if not self.is_top(analyzer):
             number = analyzer.floormod(number, self.extent)
         return analyzer.mul(number, self.scale)
 
     def is_top(self, analyzer: Analyzer) -> bool:
-        """Whether the digit is the most significant one that the iterator has."""
+        """Whether the digit is the most significant digit of its iterator."""
         return analyzer.is_provably("ge", analyzer.mul(self.lower, self.extent), self.source.extent)
 
     def __str__(self) -> str:
@@ -110,16 +116,16 @@ class IterSplit:
 
 @dataclass(frozen=True)
 class IterSum:
-    """`base + sum of splits`, the splits from the largest factor (by size) to the smallest.
+    """`base + sum of splits`, the splits from the largest factor (by magnitude) to the smallest.
 
-    Each split's factor is at least the range of those behind it, so that the sum determines every digit.
+    Each split's factor is at least the range of the splits after it, so that the sum determines every digit.
     """
 
     splits: tuple[IterSplit, ...]
     base: Lin = field(default_factory=Lin)
 
     def lin(self, analyzer: Analyzer) -> Lin:
-        """The same as a sum of the index normal form."""
+        """The sum in the index normal form."""
         total = self.base
         for split in self.splits:
             total = analyzer.add(total, split.lin(analyzer))
@@ -134,14 +140,14 @@ class IterSum:
 
 @dataclass(frozen=True)
 class IterMap:
-    """What bindings are in terms of their domain.
+    """The bindings in terms of their domain.
 
-    domain: the one asked about, its variables narrowed by the constraints on each of them alone.
+    domain: the given domain, its variables narrowed by the constraints on each of them alone.
     sums: one for each binding.
-    dependence: why the bindings do not take their values independently of each other; None if every combination of
-    values occurs.
-    loss: why different points may give the same values; None if each point gives others.
-    is_empty: the domain is known to have no points, so that everything above holds whatever it says.
+    dependence: the reason why the bindings do not take their values independently of each other; None if every
+    combination of values occurs.
+    loss: the reason why different points may have the same values; None if each point has different values.
+    is_empty: whether the domain is known to have no points, so that all other results hold vacuously.
     """
 
     domain: Domain
@@ -152,7 +158,7 @@ class IterMap:
 
 
 def lin_text(lin: Lin) -> str:
-    """A sum with the names of the program, for messages."""
+    """The text of a sum, with the names of the program, for messages."""
     return render(lin, lambda value: source_name(value) or value.name_hint or "_")
 
 
@@ -163,7 +169,7 @@ def _factor(lin: Lin) -> str:
 
 @contextmanager
 def running(analyzer: Analyzer, domain: Domain) -> Generator[None]:
-    """Inside, it is known that every loop of a domain runs at least once."""
+    """Assumes in the body that every loop of a domain runs at least once."""
     with analyzer.assumptions():
         for variable in domain.variables:
             analyzer.assume_not_negative(variable.extent - 1)
@@ -171,5 +177,5 @@ def running(analyzer: Analyzer, domain: Domain) -> Generator[None]:
 
 
 def axis_name(names: Sequence[str] | None, n: int) -> str:
-    """What a message calls binding number `n`."""
+    """The name of binding `n` in messages."""
     return f"binding {n}" if names is None else names[n]

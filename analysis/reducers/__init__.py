@@ -1,8 +1,8 @@
-"""Reductions recognised: which commutative, associative operator a block accumulates with.
+"""Recognition of reductions: the commutative, associative operator of the updates of a block.
 
-`match_reducer` looks at the update of a block, `C[f] = op(C[f], g)`. Floats count as associative, as TVM takes them:
-what is rounded differs when an order changes, and a NaN may win or lose. Several buffers may be accumulated at once,
-each for itself or as the pair of an argmax or argmin.
+`match_reducer` analyzes the update of a block, `C[f] = op(C[f], g)`. Floats count as associative, as in TVM: rounding
+differs when the order changes, and a NaN may win or lose. Several buffers may be accumulated at once, each separately
+or as the pair of an argmax or argmin.
 """
 
 from .matching import is_commutative_update, match_reducer

@@ -1,4 +1,4 @@
-"""Expressions looked through: names, lazy logic, and equality of what is computed."""
+"""Expressions without names: lazy logic, and equality of computed values."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from ..index.conditions import yielded
 
 
 def unnamed(value: SSAValue) -> SSAValue:
-    """A value without the names given to it."""
+    """A value with its `tir.let` names looked through."""
     while isinstance(op := value.owner, LetOp):
         value = op.value
     return value
 
 
 def lazy_logic(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
-    """("and" or "or", operands) of a bool that is `if a then b else false` or `if a then true else b`."""
+    """("and" or "or", operands) of a bool of the form `if a then b else false` or `if a then true else b`, else
+    None."""
     op = value.owner
     if not isinstance(op, IfThenElseOp) or not dtype_of(value.type).is_bool:
         return None
@@ -34,7 +35,7 @@ def lazy_logic(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
 
 
 def logic(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
-    """("and" or "or", operands) of a bool, lazy or not."""
+    """("and" or "or", operands) of a bool, lazy or not, else None."""
     op = value.owner
     if isinstance(op, arith.AndIOp | arith.OrIOp) and dtype_of(value.type).is_bool:
         return BINARY_NAMES[type(op)], op.lhs, op.rhs
@@ -42,7 +43,7 @@ def logic(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
 
 
 def computing(value: SSAValue) -> Iterator[Operation]:
-    """The ops that compute a value, names looked through."""
+    """The ops that compute a value, with names looked through."""
     seen: set[Operation] = set()
     todo = [value]
     while todo:
@@ -56,18 +57,20 @@ def computing(value: SSAValue) -> Iterator[Operation]:
 
 
 def same_place(analyzer: Analyzer, load: LoadOp, store: StoreOp) -> bool:
+    """Whether a load and a store have the same indices."""
     pairs = zip(load.indices, store.indices, strict=True)
     return all(same_value(analyzer, a, b) for a, b in pairs)
 
 
 def runs_before(op: Operation, store: StoreOp) -> bool:
+    """Whether an op precedes a store in its block, or encloses the store."""
     block = store.parent
     ancestor = None if block is None else block.find_ancestor_op_in_block(op)
     return ancestor is None or ancestor.is_before_in_block(store)
 
 
 def same_value(analyzer: Analyzer, a: SSAValue, b: SSAValue) -> bool:
-    """Whether two values of one instance are the same number, when no store is in between."""
+    """Whether two values of one instance are the same number, provided that no store is in between."""
     a, b = unnamed(a), unnamed(b)
     if a is b:
         return True

@@ -1,4 +1,4 @@
-"""Matching the update of a block against the reducers that are known."""
+"""Matching the update of a block against the known reducers."""
 
 from __future__ import annotations
 
@@ -42,15 +42,16 @@ _SHAPES = "C + g, C - g, C * g, min(C, g), max(C, g), C & g, C | g, C ^ g"
 
 
 class _NoReducer(Exception):
-    """The block is no reduction of a known kind; the text says why."""
+    """The block is no reduction of a known kind; the text is the reason."""
 
 
 def match_reducer(block: BlockOp, analyzer: Analyzer | None = None) -> Reducer | str:
     """The reducer of the update of a block, with or without init, or the reason why it has none.
 
-    The body must be stores, one to each buffer, and `tir.let`; one `tir.if` without else may be around them. Each store
-    is `C[f] = op(C[f], g)`, operands in any order and nested (`C + a + b`), or `C[f] - g`, or a choice by a condition
-    between that and C[f] itself; or the stores are those of an argmax or argmin. `g` must not read what is accumulated.
+    The body must consist of stores, one to each buffer, and `tir.let`; one `tir.if` without else may enclose them. Each
+    store is `C[f] = op(C[f], g)`, operands in any order and nested (`C + a + b`), or `C[f] - g`, or a conditional
+    between such a value and C[f] itself; or the stores are those of an argmax or argmin. `g` must not read an
+    accumulator.
     """
     try:
         return _Matcher(block, analyzer or Analyzer()).match()
@@ -66,36 +67,37 @@ class _Matcher:
         self.loads: list[list[LoadOp]] = []
 
     def match(self) -> Reducer:
-        self._flat(self.block.body.block)
+        """The reducer of the block. _NoReducer if it has none."""
+        self._collect_stores(self.block.body.block)
         if not self.stores:
             raise _NoReducer("it stores nothing")
         buffers = [root_buffer(s.buffer) for s in self.stores]
         if len(set(buffers)) != len(buffers):
             raise _NoReducer("it stores to one buffer more than once")
-        self.loads = [self._accumulated(s) for s in self.stores]
+        self.loads = [self._accumulator_loads(s) for s in self.stores]
         self._check_control()
-        if self._are_crossed():
+        if self._are_interdependent():
             return self._choice()
         return Reducer(tuple(self._accumulator(n, self._kind(n)) for n in range(len(self.stores))))
 
     def _check_control(self) -> None:
-        """Where something is stored, and whether at all, must not come from what is accumulated."""
+        """Rejects accumulators in conditions and in indices of stores."""
         for op in self._update():
             deciding = op.indices if isinstance(op, StoreOp) else () if is_expression(op) else op.operands
             for value in () if isinstance(op, LetOp | YieldOp) else deciding:
-                if not self._free(value):
+                if not self._is_free(value):
                     raise _NoReducer(f"{expression_text(value)} is accumulated and decides what a {op.name} does")
 
-    def _are_crossed(self) -> bool:
-        """Whether a store is computed from the accumulator of another one."""
+    def _are_interdependent(self) -> bool:
+        """Whether a store is computed from the accumulator of another store."""
         stores = list(enumerate(self.stores))
         return any(n != m and self._reads(store.value, m) for n, store in stores for m, _ in stores)
 
     def accumulates(self) -> bool:
-        """Whether each store to a buffer from outside, at any depth, accumulates, and nothing else reads the buffer."""
+        """Whether each store to a buffer from outside, at any depth, accumulates, and no other op reads the buffer."""
         operators: dict[SSAValue, set[str]] = {}
         try:
-            self._nested()
+            self._collect_nested_stores()
             self._check_control()
             for n, store in enumerate(self.stores):
                 operators.setdefault(root_buffer(store.buffer), set()).add(self._kind(n))
@@ -108,12 +110,12 @@ class _Matcher:
         )
 
     def _update(self) -> Iterator[Operation]:
-        """Everything in the block but its init."""
+        """The ops in the block outside of its init."""
         init = self.block.init
         return (op for op in self.block.walk() if init is None or (op is not init and not init.is_ancestor(op)))
 
-    def _nested(self) -> None:
-        """Find the stores to buffers from outside, each with the loads in its value of what it stores to."""
+    def _collect_nested_stores(self) -> None:
+        """Collects the stores to buffers from outside, each with the loads of the stored element in its value."""
         for op in self._update():
             match op:
                 case StoreOp() if is_private(self.block, op.buffer):
@@ -135,13 +137,13 @@ class _Matcher:
         store = self.stores[n]
         return Accumulator(kind, store.buffer, tuple(store.indices), tuple(self.loads[n]), store)
 
-    def _flat(self, body: Block) -> None:
+    def _collect_stores(self, body: Block) -> None:
         for op in statements(body):
             match op:
                 case StoreOp() if op.predicate is None and not isinstance(op.value.type, VectorType):
                     self.stores.append(op)
                 case IfOp() if not op.orelse.block.ops and not self.stores:
-                    self._flat(op.then.block)
+                    self._collect_stores(op.then.block)
                 case LetOp():
                     pass
                 case _ if op is self.block.init:
@@ -149,9 +151,9 @@ class _Matcher:
                 case _:
                     raise _NoReducer(f"expected stores only, got {op.name}")
 
-    def _accumulated(self, store: StoreOp) -> list[LoadOp]:
-        """The loads of what a store accumulates in: all that the body has of its buffer."""
-        found: list[LoadOp] = []
+    def _accumulator_loads(self, store: StoreOp) -> list[LoadOp]:
+        """The loads of the element that a store accumulates into: all loads of its buffer in the body."""
+        loads: list[LoadOp] = []
         init = self.block.init
         for op in self.block.walk():
             if not isinstance(op, LoadOp) or root_buffer(op.buffer) is not root_buffer(store.buffer):
@@ -159,28 +161,28 @@ class _Matcher:
             if init is not None and init.is_ancestor(op):
                 continue
             if op.buffer is not store.buffer or not same_place(self.analyzer, op, store):
-                place = expression_text(op.result)
-                raise _NoReducer(f"it reads {place}, expected only the element of {name_of(store)} that it writes")
+                text = expression_text(op.result)
+                raise _NoReducer(f"it reads {text}, expected only the element of {name_of(store)} that it writes")
             if not runs_before(op, store):
                 raise _NoReducer(f"it reads {expression_text(op.result)} behind the store to it")
-            found.append(op)
-        return found
+            loads.append(op)
+        return loads
 
     def _reads(self, value: SSAValue, n: int) -> bool:
         """Whether a value is computed from accumulator `n`."""
         return any(op in self.loads[n] for op in computing(value))
 
-    def _free(self, value: SSAValue) -> bool:
+    def _is_free(self, value: SSAValue) -> bool:
         """Whether a value is computed from no accumulator."""
         return not any(self._reads(value, n) for n in range(len(self.stores)))
 
-    # One accumulator by itself
+    # Independent accumulators
 
     def _kind(self, n: int) -> str:
         store = self.stores[n]
         if not self._reads(store.value, n):
             raise _NoReducer(f"{name_of(store)} is not computed from its old value")
-        chosen = self._keeps(n)
+        chosen = self._keep_condition(n)
         if chosen is not None and chosen.tie is None:  # max(C, g) written as a choice
             self._check_contributions()
             return "max" if chosen.comparison in ("gt", "ge") else "min"
@@ -192,19 +194,19 @@ class _Matcher:
         return kinds.pop()
 
     def _operators(self, value: SSAValue, n: int) -> set[str]:
-        """The operators between a value and the one load of accumulator `n` in it."""
+        """The operators between a value and its only load of accumulator `n`."""
         value = unnamed(value)
         op: Any = value.owner
         match op:
             case LoadOp() if op in self.loads[n]:
                 return set()
-            case arith.SelectOp() if self._free(op.cond):
+            case arith.SelectOp() if self._is_free(op.cond):
                 return self._branches((op.lhs, op.rhs), n)
-            case IfThenElseOp() if self._free(op.condition):
+            case IfThenElseOp() if self._is_free(op.condition):
                 return self._branches(yielded(op), n)
             case IfThenElseOp() if (operands := lazy_logic(value)) is not None:
                 return self._operands(operands[0], operands[1:], n)
-            case arith.SubiOp() | arith.SubfOp() if self._free(op.rhs):
+            case arith.SubiOp() | arith.SubfOp() if self._is_free(op.rhs):
                 return {"add", *self._operators(op.lhs, n)}
             case Operation() if BINARY_NAMES.get(type(op)) in KINDS:
                 return self._operands(BINARY_NAMES[type(op)], tuple(op.operands), n)
@@ -222,15 +224,15 @@ class _Matcher:
             raise _NoReducer(f"{name_of(self.stores[n])} is read {len(reading)} times, expected once")
         return {kind, *self._operators(reading[0], n)}
 
-    # Accumulators that belong together
+    # Accumulators of an argmax or argmin
 
     def _choice(self) -> Reducer:
-        conditions = [self._keeps(n) for n in range(len(self.stores))]
+        conditions = [self._keep_condition(n) for n in range(len(self.stores))]
         keys = {c.key for c in conditions if c is not None}
         if len(keys) != 1:
             raise _NoReducer("its stores depend on each other, but not by one comparison, as in argmax and argmin")
         key = keys.pop()
-        # The key itself is the same whichever of two equal ones is taken.
+        # The stored key is the same whichever of two equal keys is chosen.
         others = {c for n, c in enumerate(conditions) if n != key and c is not None}
         own = conditions[key]
         if len(others) != 1 or None in conditions or own is None:
@@ -242,15 +244,16 @@ class _Matcher:
         return Reducer(tuple(self._accumulator(n, "arg") for n in range(len(self.stores))), choice)
 
     def _check_contributions(self) -> None:
-        """The comparisons must be with what is then taken."""
+        """Rejects comparisons with a value other than the contribution."""
         for n in range(len(self.stores)):
             for condition in self._conditions(n):
-                for place, other in self._compared(condition):
-                    if not self._is_contribution(place, other):
+                for position, other in self._comparisons_in(condition):
+                    if not self._is_contribution(position, other):
                         raise _NoReducer(f"it compares with {expression_text(other)}, which it does not take then")
 
     def _alternatives(self, n: int) -> tuple[SSAValue | None, SSAValue, SSAValue] | None:
-        """(condition, value, value) of the choice that accumulator `n` becomes; no condition for min and max."""
+        """(condition, value, value) of the conditional stored to accumulator `n`; the condition is None for min and
+        max."""
         value = unnamed(self.stores[n].value)
         op: Any = value.owner
         match op:
@@ -264,24 +267,24 @@ class _Matcher:
                 return None
 
     def _contribution(self, n: int) -> SSAValue | None:
-        """The new value that accumulator `n` may become."""
-        found = self._alternatives(n)
-        if found is None:
+        """The new value that accumulator `n` may take."""
+        alternatives = self._alternatives(n)
+        if alternatives is None:
             return None
-        new = [v for v in found[1:] if self._free(v)]
-        old = [v for v in found[1:] if unnamed(v).owner in self.loads[n]]
+        new = [v for v in alternatives[1:] if self._is_free(v)]
+        old = [v for v in alternatives[1:] if unnamed(v).owner in self.loads[n]]
         return new[0] if len(new) == 1 and len(old) == 1 else None
 
     def _is_contribution(self, n: int, value: SSAValue) -> bool:
         contribution = self._contribution(n)
         return contribution is not None and same_value(self.analyzer, contribution, value)
 
-    def _keeps(self, n: int) -> Choice | None:
-        """When accumulator `n` keeps its old value."""
-        found = self._alternatives(n)
-        if found is None or self._contribution(n) is None:
+    def _keep_condition(self, n: int) -> Choice | None:
+        """The condition for accumulator `n` to keep its old value; None if unsupported."""
+        alternatives = self._alternatives(n)
+        if alternatives is None or self._contribution(n) is None:
             return None
-        condition, first, _ = found
+        condition, first, _ = alternatives
         keeps_if = unnamed(first).owner in self.loads[n]
         if condition is None:
             name = "gt" if BINARY_NAMES[type(unnamed(self.stores[n].value).owner)] == "max" else "lt"  # pyright: ignore[reportArgumentType]
@@ -289,28 +292,28 @@ class _Matcher:
         return self._read_condition(condition, keeps_if)
 
     def _conditions(self, n: int) -> list[SSAValue]:
-        found = self._alternatives(n)
-        return [] if found is None or found[0] is None else [found[0]]
+        alternatives = self._alternatives(n)
+        return [] if alternatives is None or alternatives[0] is None else [alternatives[0]]
 
-    def _compared(self, condition: SSAValue) -> Iterator[tuple[int, SSAValue]]:
+    def _comparisons_in(self, condition: SSAValue) -> Iterator[tuple[int, SSAValue]]:
         """(accumulator, other operand) of each comparison in a condition."""
         value = unnamed(condition)
         parts = logic(value)
         if parts is not None:
             for operand in parts[1:]:
-                yield from self._compared(operand)
-        elif (found := self._comparison(value)) is not None:
-            yield found[0], found[2]
+                yield from self._comparisons_in(operand)
+        elif (comparison := self._comparison(value)) is not None:
+            yield comparison[0], comparison[2]
 
     def _comparison(self, value: SSAValue) -> tuple[int, str, SSAValue] | None:
         """(accumulator, comparison, other operand) of `accumulator <comparison> other`."""
         op = unnamed(value).owner
         if not isinstance(op, arith.CmpiOp | arith.CmpfOp) or (name := comparison_name(op)) is None:
             return None
-        for ours, other, found in ((op.lhs, op.rhs, name), (op.rhs, op.lhs, _SWAPPED.get(name, name))):
+        for ours, other, comparison in ((op.lhs, op.rhs, name), (op.rhs, op.lhs, _SWAPPED.get(name, name))):
             for n, loads in enumerate(self.loads):
-                if unnamed(ours).owner in loads and self._free(other):
-                    return n, found, other
+                if unnamed(ours).owner in loads and self._is_free(other):
+                    return n, comparison, other
         return None
 
     def _read_condition(self, condition: SSAValue, keeps_if: bool) -> Choice | None:
@@ -325,7 +328,7 @@ class _Matcher:
         return self._read_tie(parts[1], parts[2])
 
     def _read_tie(self, better: SSAValue, otherwise: SSAValue) -> Choice | None:
-        """`better or (equal and tie)`, operands in any order."""
+        """The choice of `better or (equal and tie)`, with operands in any order."""
         for first, second in ((better, otherwise), (otherwise, better)):
             main, both = self._comparison(first), logic(unnamed(second))
             if main is None or main[1] not in ("lt", "gt") or both is None or both[0] != "and":
@@ -340,16 +343,16 @@ class _Matcher:
 
 
 def is_commutative_update(block: BlockOp, analyzer: Analyzer | None = None) -> bool:
-    """Whether the instances of the update of `block` that differ in reduce axes may run in any order, but for rounding
-    (and, for argmax and argmin, but for which of equal keys is taken first).
+    """Whether the instances of the update of `block` that differ in reduce axes may run in any order, up to rounding
+    (and, for argmax and argmin, up to the choice between equal keys).
 
-    So it is for a reducer that is known; and for any nest of loops, branches and blocks inside in which each store to a
-    buffer from outside accumulates with the same operator, and nothing else reads these buffers.
+    This holds for a known reducer; and for any nest of loops, branches and blocks inside in which each store to a
+    buffer from outside accumulates with the same operator, and no other op reads these buffers.
     """
     analyzer = analyzer or Analyzer()
     return isinstance(match_reducer(block, analyzer), Reducer) or _Matcher(block, analyzer).accumulates()
 
 
 def name_of(store: StoreOp) -> str:
-    """The name of the buffer that is stored to."""
+    """The name of the buffer that a store writes."""
     return source_name(store.buffer) or "_"

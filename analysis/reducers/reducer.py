@@ -1,4 +1,4 @@
-"""What a reducer is: accumulators, how two partial results become one, and from what to start."""
+"""Reducers: accumulators, the combination of two partial results, and the identity element."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .expressions import unnamed
 Number: TypeAlias = int | float
 
 KINDS = ("add", "mul", "min", "max", "and", "or", "xor")
-"""The operators of single accumulators, as `TirBuilder.binary` calls them."""
+"""The operators of single accumulators, by their names in `TirBuilder.binary`."""
 
 
 @dataclass(frozen=True)
 class Accumulator:
-    """One element that a block accumulates in: `buffer[indices]`, loaded by `loads` and stored by `store`.
+    """One element that a block accumulates into: `buffer[indices]`, loaded by `loads` and stored by `store`.
 
-    kind: `add`, `mul`, `min`, `max`, `and`, `or`, `xor`; `arg` for one of a choice by a key (`Choice`).
+    kind: `add`, `mul`, `min`, `max`, `and`, `or`, `xor`; `arg` for an accumulator of an argmax or argmin (`Choice`).
     """
 
     kind: str
@@ -37,16 +37,18 @@ class Accumulator:
 
     @property
     def dtype(self) -> DType:
+        """The data type of the element."""
         return dtype_of(self.store.value.type)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """How an argmax or argmin chooses: all of the old values where `old[key] <comparison> new[key]`, else all new ones.
+    """The selection rule of an argmax or argmin: all old values where `old[key] <comparison> new[key]`, else all new
+    values.
 
     comparison: `ge` or `gt` for argmax, `le` or `lt` for argmin.
-    tie: (position, comparison) that decides between equal keys, in front of `comparison`; None if nothing does, so that
-    the order of equal keys shows.
+    tie: (position, comparison) that decides between equal keys, before `comparison`; None if no such rule exists, so
+    that the order of equal keys is observable.
     """
 
     key: int
@@ -56,9 +58,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class Reducer:
-    """The operator a block accumulates with, for each of its buffers in the order in which they are stored.
+    """The operator of a reduction block, for each of its buffers in the order of the stores.
 
-    choice: set for argmax and argmin, whose values belong together; else each accumulator is for itself.
+    choice: set for argmax and argmin, whose accumulators are selected together; else the accumulators are independent.
     """
 
     accumulators: tuple[Accumulator, ...]
@@ -74,34 +76,35 @@ class Reducer:
 
     @property
     def is_commutative(self) -> bool:
-        """Whether the order of contributions cannot be seen, but for rounding: not so where equal keys of an argmax are
-        told apart by nothing."""
+        """Whether the order of contributions is unobservable, up to rounding: false for an argmax without a rule for
+        equal keys."""
         return self.choice is None or self.choice.tie is not None
 
     def combine(self, builder: TirBuilder, lhs: Sequence[SSAValue], rhs: Sequence[SSAValue]) -> list[SSAValue]:
-        """What two tuples of accumulated values are together, `lhs` from earlier contributions than `rhs`."""
+        """Emits the combination of two tuples of partial results; `lhs` has the earlier contributions."""
         if self.choice is None:
             values = zip(self.accumulators, lhs, rhs, strict=True)
             return [builder.binary(a.kind, x, y) for a, x, y in values]
         return [builder.select(self.keeps(builder, lhs, rhs), x, y) for x, y in zip(lhs, rhs, strict=True)]
 
     def keeps(self, builder: TirBuilder, lhs: Sequence[SSAValue], rhs: Sequence[SSAValue]) -> SSAValue:
-        """Whether an argmax or argmin keeps `lhs`. ValueError for another reducer."""
+        """Emits the condition under which an argmax or argmin keeps `lhs`. ValueError for another reducer."""
         if self.choice is None:
             raise ValueError(f"a reducer of kind {self.kind} does not choose")
         key, name = self.choice.key, self.choice.comparison
         better = builder.binary(name, lhs[key], rhs[key])
         if self.choice.tie is None:
             return better
-        place, tie = self.choice.tie
+        position, tie = self.choice.tie
         equal = builder.binary("eq", lhs[key], rhs[key])
-        return builder.binary("or", better, builder.binary("and", equal, builder.binary(tie, lhs[place], rhs[place])))
+        return builder.binary(
+            "or", better, builder.binary("and", equal, builder.binary(tie, lhs[position], rhs[position]))
+        )
 
     def identity(self) -> list[Number]:
-        """For each accumulator the value that changes nothing when it is combined with another.
+        """The identity element of each accumulator.
 
-        Infinite for the min and max of floats that have infinities. The values that an argmax carries beside its key
-        are 0.
+        Infinite for the min and max of floats that have infinities. The values of an argmax other than its key are 0.
         """
         if self.choice is None:
             return [_IDENTITY[a.kind](a.dtype) for a in self.accumulators]
@@ -133,10 +136,10 @@ _IDENTITY: dict[str, Callable[[DType], Number]] = {
 
 
 def why_not_identity_init(block: BlockOp, reducer: Reducer) -> str | None:
-    """None if the init of `block` stores the identity of its reducer, else what it stores instead.
+    """None if the init of `block` stores the identity of its reducer, else the reason why it does not.
 
-    For min and max of floats the greatest finite number counts as well as infinity, as in TVM. What an argmax carries
-    beside its key may start as anything.
+    For min and max of floats the greatest finite number counts as well as infinity, as in TVM. The values of an argmax
+    other than its key may start as anything.
     """
     name = block.block_name.data
     if block.init is None:
@@ -155,7 +158,7 @@ def why_not_identity_init(block: BlockOp, reducer: Reducer) -> str | None:
 
 
 def init_is_identity(block: BlockOp, reducer: Reducer) -> bool:
-    """Whether the init of `block` stores the identity of its reducer: `why_not_identity_init` has nothing to say."""
+    """Whether the init of `block` stores the identity of its reducer (`why_not_identity_init` is None)."""
     return why_not_identity_init(block, reducer) is None
 
 

@@ -1,4 +1,5 @@
-"""Regions: what of a buffer is needed, written, covered; and which iterations of a block that takes.
+"""Regions: the elements of a buffer that are required, written or covered, and the iterations of a block that access
+them.
 
 Everything is a sum over *fixed* values (loops outside, symbols), while the others *move* through their ranges.
 

@@ -1,7 +1,7 @@
-"""What a block reads and writes, from its body: the boxes that `T.reads` and `T.writes` would name.
+"""The regions that a block reads and writes, inferred from its body: the boxes that `T.reads` and `T.writes` name.
 
 The region of a buffer is the smallest box that covers every access to it, over all values of the loops inside the
-block. It is written in terms of the block's axes and of what is defined outside of it.
+block. It is expressed in the axes of the block and in values defined outside of it.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.builder import constant_value
 
-_MAX_TERMS = 64  # an index with more of them is treated as unknown
+_MAX_TERMS = 64  # an index with more terms counts as unknown
 
 
 def infer_accesses(block: BlockOp, kinds: Sequence[str] = ("reads", "writes")) -> None:
-    """Add the `tir.access` ops of these kinds in front of the body of `block`, which has none of them.
+    """Inserts the `tir.access` ops of `kinds` before the body of `block`, which has none of these kinds.
 
-    A buffer that a block with an init writes is not among its reads; one that is allocated inside is in neither.
-    PassError if the block uses a pointer to a buffer, so that what it touches cannot be known.
+    A buffer that a block with an init writes is not among its reads; a buffer allocated inside is in neither list.
+    PassError if the block uses a pointer to a buffer, because its accesses are unknown.
     """
     reads, writes = _Collector(block).collect()
     if block.init is not None:
@@ -79,22 +79,24 @@ def buffer_shape(buffer: SSAValue) -> list[Mixed]:
 
 @dataclass(frozen=True)
 class Sum:
-    """`constant + sum(factor * value)`, in the order the values first came in."""
+    """`constant + sum(factor * value)`, with the terms in the order of their first occurrence."""
 
     constant: int = 0
     terms: tuple[tuple[object, int], ...] = ()
 
     def plus(self, other: Sum, factor: int = 1) -> Sum:
+        """`self + factor * other`."""
         terms = dict(self.terms)
         for value, coefficient in other.terms:
             terms[value] = terms.get(value, 0) + factor * coefficient
         return Sum(self.constant + factor * other.constant, tuple((v, c) for v, c in terms.items() if c != 0))
 
     def times(self, factor: int) -> Sum:
+        """`factor * self`."""
         return Sum().plus(self, factor)
 
     def write(self, builder: TirBuilder, dtype: DType) -> Mixed:
-        """As a number, or a value written by `builder`."""
+        """The sum as a number, or as a value emitted by `builder`."""
         if not self.terms:
             return self.constant
         result: Operand = self.constant if self.terms[0][1] < 0 else 0
@@ -118,8 +120,8 @@ def _value(atom: object) -> SSAValue:
 
 @dataclass(frozen=True)
 class Atom:
-    """An operator on sums that is no sum itself: `floordiv`, `floormod`, `mul`, `min`, `max`, or `op`, an operation on
-    values that is copied as it is; `key` tells it from others."""
+    """A nonlinear term of a sum: `floordiv`, `floormod`, `mul`, `min`, `max`, or `op`, an operation on values that is
+    copied unchanged; `key` identifies that operation."""
 
     name: str
     operands: tuple[Sum, ...]
@@ -127,6 +129,7 @@ class Atom:
     key: object = None
 
     def write(self, builder: TirBuilder, dtype: DType) -> SSAValue:
+        """The term as a value emitted by `builder`."""
         if self.op is not None:
             return builder.cast(_copy(builder, self.op), dtype)
         values = [operand.write(builder, dtype) for operand in self.operands]
@@ -138,7 +141,7 @@ class Atom:
 
 
 def _key_of(value: Operation | SSAValue) -> object:
-    """Equal for expressions that compute the same."""
+    """A key equal for expressions that compute the same value."""
     op = value.owner if isinstance(value, SSAValue) else value
     if not isinstance(op, Operation) or op.regions or isinstance(op, LetOp | BufferOp | SymbolOp):
         return value
@@ -147,7 +150,7 @@ def _key_of(value: Operation | SSAValue) -> object:
 
 
 def _copy(builder: TirBuilder, op: Operation) -> SSAValue:
-    """An expression written anew where `builder` writes."""
+    """Copies an expression to the insertion point of `builder`."""
     mapping: dict[SSAValue, SSAValue] = {}
     for operand in op.operands:
         owner = operand.owner
@@ -160,13 +163,13 @@ def _copy(builder: TirBuilder, op: Operation) -> SSAValue:
 
 @dataclass(frozen=True)
 class Side:
-    """One dimension of a box: from `low` to `high`, both included; None where nothing is known."""
+    """One dimension of a box: the closed interval from `low` to `high`; None if unknown."""
 
     low: Sum | None
     high: Sum | None
 
     def write(self, builder: TirBuilder, extent: Mixed) -> tuple[Mixed, Mixed]:
-        """(min, extent), the whole dimension where nothing is known."""
+        """The (min, extent) of the interval, the whole dimension if unknown."""
         if self.low is None or self.high is None:
             return 0, extent
         dtype = _dtype_of_sums((self.low, self.high))
@@ -175,7 +178,7 @@ class Side:
 
 
 def _dtype_of_sums(sums: Iterable[Sum]) -> DType:
-    """int64 if any value among them is."""
+    """int64 if a value in `sums` has 64 bits, else int32."""
     wide = any(dtype_of(value.type).bits == 64 for total in sums for value in _values(total))
     return DType("int", 64 if wide else 32)
 
@@ -198,7 +201,7 @@ def _constant_of(total: Sum) -> int | None:
 
 
 class _Collector:
-    """Walks a block's body; `ranges` holds the loops around the present place, with both ends included."""
+    """Collects the accesses of a block; `ranges` holds the closed intervals of the loops around the current op."""
 
     def __init__(self, block: BlockOp):
         self.block = block
@@ -211,11 +214,12 @@ class _Collector:
         self.written = {op.buffer for op in block.walk() if isinstance(op, StoreOp)}
 
     def collect(self) -> tuple[dict[SSAValue, list[Side]], dict[SSAValue, list[Side]]]:
+        """The regions that the block reads and writes, by buffer."""
         self._block(self.block.body.block)
         return self.reads, self.writes
 
     def _domains(self, block: BlockOp) -> dict[SSAValue, Side]:
-        """The ranges of the axes: they may shorten a bound, but are not relaxed."""
+        """The ranges of the axes: they may simplify a bound, but are not relaxed."""
         sides: dict[SSAValue, Side] = {}
         for axis, variable in zip(block.axes, block.variables, strict=True):
             if isinstance(axis.low, int) and isinstance(axis.extent, int):
@@ -223,7 +227,7 @@ class _Collector:
         return sides
 
     def _block(self, block: Block) -> None:
-        """Statements in order, each with the expressions it uses from the outside in, as a reader meets them."""
+        """Visits the statements in order, each with its expressions from the outside in, as in the text."""
         for op in block.ops:
             if not op.results or op.regions or isinstance(op, LetOp):
                 self._op(op)
@@ -257,36 +261,36 @@ class _Collector:
             case LaunchThreadOp():
                 self._loop(op.variable, 0, op.mixed_extent, op.body.block)
             case BlockOp():
-                self._nested(op)
+                self._nested_block(op)
             case InitOp() if op.parent_op() is self.block:
                 self._init(op)
             case BufferDataOp() | AddressOfOp():
-                self._opaque(op.buffer)
+                self._reject_pointer(op.buffer)
             case AccessPtrOp():
-                pass  # its pointer is made by one of the others
+                pass  # a BufferDataOp or AddressOfOp produces its pointer
             case CallPackedOp():
                 for argument in op.args:
                     if not isinstance(argument.owner, Operation) or isinstance(argument.owner, BufferOp):
-                        self._opaque_if_buffer(argument)
+                        self._reject_pointer_to_buffer(argument)
             case _:
                 for region in op.regions:
                     for block in region.blocks:
                         self._block(block)
 
-    def _opaque_if_buffer(self, value: SSAValue) -> None:
+    def _reject_pointer_to_buffer(self, value: SSAValue) -> None:
         from xdsl.dialects.builtin import MemRefType
 
         if isinstance(value.type, MemRefType):
-            self._opaque(value)
+            self._reject_pointer(value)
 
-    def _opaque(self, buffer: SSAValue) -> None:
+    def _reject_pointer(self, buffer: SSAValue) -> None:
         source = self._source(buffer)
         if source is not None:
             name = source.owner.buffer_name.data if isinstance(source.owner, BufferOp) else source.name_hint
             raise PassError(f"the block uses a pointer to buffer {name!r}, so what it reads and writes is not known")
 
     def _init(self, op: InitOp) -> None:
-        """What init writes the block writes too."""
+        """Visits an init: its writes are writes of the block."""
         self._block(op.body.block)
 
     def _loop(self, variable: SSAValue, low: Mixed, extent: Mixed, body: Block) -> None:
@@ -296,8 +300,8 @@ class _Collector:
         self._block(body)
         del self.ranges[variable]
 
-    def _nested(self, op: BlockOp) -> None:
-        """A block inside: what it says it touches, with its axes replaced by their bindings."""
+    def _nested_block(self, op: BlockOp) -> None:
+        """Visits a nested block: records its declared accesses, with its axes replaced by their bindings."""
         for axis, variable in zip(op.axes, op.variables, strict=True):
             self.replaced[variable] = self._sum(axis.binding)
         for access in op.accesses:
@@ -313,7 +317,7 @@ class _Collector:
         return Side(first.low, last.high)
 
     def _source(self, buffer: SSAValue) -> SSAValue | None:
-        """The buffer outside the block whose memory this is; None if the memory is the block's own."""
+        """The buffer outside the block at the root of a view; None if the memory is allocated inside the block."""
         owner = buffer.owner
         if not isinstance(owner, Operation) or not self._is_inside(owner):
             return buffer
@@ -336,18 +340,18 @@ class _Collector:
 
     def _touch(self, table: dict[SSAValue, list[Side]], buffer: SSAValue, sides: list[Side]) -> None:
         while isinstance(owner := buffer.owner, MatchRegionOp) and self._is_inside(owner):
-            sides = self._through(owner, sides)
+            sides = self._translate_region(owner, sides)
             buffer = owner.source
         if isinstance(buffer.owner, Operation) and self._is_inside(buffer.owner):
             if isinstance(buffer.owner, DeclBufferOp) and self._source(buffer) is not None:
-                self._opaque(buffer)
+                self._reject_pointer(buffer)
             return
         if buffer in table:
             sides = [self._union(a, b) for a, b in zip(table[buffer], sides, strict=True)]
         table[buffer] = sides
 
-    def _through(self, op: MatchRegionOp, sides: list[Side]) -> list[Side]:
-        """A box of a matched part, as a box of the buffer it is part of."""
+    def _translate_region(self, op: MatchRegionOp, sides: list[Side]) -> list[Side]:
+        """Translates a box of a matched region into a box of its source buffer."""
         missing = len(op.region) - len(sides)
         inner = [Side(Sum(), Sum())] * missing + sides
         return [self._shift(side, low) for side, (low, _) in zip(inner, op.region, strict=True)]
@@ -386,11 +390,11 @@ class _Collector:
     def _sum_of_op(self, op: Operation, value: SSAValue) -> Sum:
         match op:
             case arith.AddiOp():
-                return self._bounded(self._sum(op.lhs).plus(self._sum(op.rhs)), value)
+                return self._limit_terms(self._sum(op.lhs).plus(self._sum(op.rhs)), value)
             case arith.SubiOp():
-                return self._bounded(self._sum(op.lhs).plus(self._sum(op.rhs), -1), value)
+                return self._limit_terms(self._sum(op.lhs).plus(self._sum(op.rhs), -1), value)
             case arith.MuliOp():
-                return self._bounded(self._product(self._sum(op.lhs), self._sum(op.rhs)), value)
+                return self._limit_terms(self._product(self._sum(op.lhs), self._sum(op.rhs)), value)
             case arith.FloorDivSIOp():
                 return self._atom("floordiv", op)
             case FloormodOp():
@@ -404,7 +408,7 @@ class _Collector:
             case _:
                 return Sum(0, ((Atom("op", (), op, _key_of(op)), 1),))
 
-    def _bounded(self, total: Sum, value: SSAValue) -> Sum:
+    def _limit_terms(self, total: Sum, value: SSAValue) -> Sum:
         return total if len(total.terms) <= _MAX_TERMS else Sum(0, ((value, 1),))
 
     def _product(self, lhs: Sum, rhs: Sum) -> Sum:
@@ -430,7 +434,7 @@ class _Collector:
     # ---- ranges
 
     def _relax(self, total: Sum) -> Side:
-        """The least and the greatest value over the loops inside the block."""
+        """The minimum and maximum of a sum over the loops inside the block."""
         low: Sum | None = Sum(total.constant)
         high: Sum | None = Sum(total.constant)
         for atom, factor in total.terms:
@@ -452,8 +456,8 @@ class _Collector:
         return self._monotone(atom.name, sides)
 
     def _is_steady(self, op: Operation) -> bool:
-        """Whether an expression can be computed in front of the body: it uses no loop inside, and loads nothing that
-        the block changes."""
+        """Whether an expression can be computed before the body: it uses no loop variable of the block and loads no
+        element that the block changes."""
         if op.regions or (isinstance(op, LoadOp) and (op.buffer in self.written or not self._is_outside(op.buffer))):
             return False
         if not isinstance(op, LoadOp) and op.dialect_name() not in ("arith", "math") and not op.name.startswith("tir."):
@@ -500,7 +504,7 @@ class _Collector:
         return Side(self._pick("min", a.low, b.low), self._pick("max", a.high, b.high))
 
     def _pick(self, name: str, a: Sum, b: Sum) -> Sum:
-        """The smaller or the larger of two sums: one of them where that is known."""
+        """The minimum or maximum (`name`) of two sums: one of the sums if known, else a new term."""
         least, greatest = self._difference(a, b)
         if least is not None and least >= 0:
             return b if name == "min" else a
@@ -512,14 +516,14 @@ class _Collector:
         return Sum(0, ((Atom(name, (a, b)), 1),))
 
     def _difference(self, a: Sum, b: Sum) -> tuple[int | None, int | None]:
-        """The least and the greatest value of `a - b` over the domains of the axes."""
+        """The minimum and maximum of `a - b` over the domains of the axes."""
         difference = a.plus(b, -1)
         least: int | None = difference.constant
         greatest: int | None = difference.constant
         for atom, factor in difference.terms:
             side = self.axes.get(_value(atom)) if isinstance(atom, SSAValue) else None
             first, last = (
-                (None, None) if side is None else (_constant_of(_known(side.low)), _constant_of(_known(side.high)))
+                (None, None) if side is None else (_constant_of(_require(side.low)), _constant_of(_require(side.high)))
             )
             if factor < 0:
                 first, last = last, first
@@ -529,15 +533,15 @@ class _Collector:
 
 
 def _is_among(total: Sum, name: str, extremum: Sum) -> bool:
-    """Whether `extremum` is the `name` (min, max) of `total` and another."""
+    """Whether `extremum` is the `name` (min, max) of `total` and another sum."""
     match extremum:
-        case Sum(constant=0, terms=((Atom(name=found, operands=operands), 1),)):
-            return found == name and total in operands
+        case Sum(constant=0, terms=((Atom(name=operator, operands=operands), 1),)):
+            return operator == name and total in operands
         case _:
             return False
 
 
-def _known(total: Sum | None) -> Sum:
+def _require(total: Sum | None) -> Sum:
     assert total is not None
     return total
 

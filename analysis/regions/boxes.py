@@ -1,4 +1,4 @@
-"""Boxes of buffer elements: what an access touches, and what is needed of a buffer where some values are fixed."""
+"""Boxes of buffer elements: the elements of an access, and the required elements of a buffer for fixed values."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from .relax import IsFixed
 
 @dataclass(frozen=True)
 class Side:
-    """A range of numbers, of elements in one dimension of a buffer or of an axis: `extent` of them from `low` on.
+    """A range of integers, in one dimension of a buffer or of an axis: `extent` values from `low` on.
 
-    most: a number that `extent` is never greater than; it is `extent`, where that is a number.
+    most: an upper bound of `extent`; equal to `extent` if that is a number.
     """
 
     low: Lin
@@ -41,12 +41,12 @@ class Side:
 
     @property
     def high(self) -> Lin:
-        """The last of them."""
+        """The last value of the range."""
         return self.low + self.extent - 1
 
     @staticmethod
     def between(analyzer: Analyzer, low: Lin, high: Lin) -> Side:
-        """From `low` to `high`, both included."""
+        """The range from `low` to `high`, both included."""
         extent = analyzer.combine(high - low + 1)
         bounds = analyzer.bounds(extent)
         return Side(low, Lin(bounds[0]) if bounds[0] == bounds[1] else extent, bounds[1])
@@ -58,19 +58,19 @@ class Side:
         return Side.between(analyzer, first, first + analyzer.exact(extent) - 1)
 
     def leaves(self, analyzer: Analyzer, outer: Side) -> tuple[bool, bool]:
-        """Whether some of them may be less than those of `outer`, and whether some may be greater."""
+        """Whether the range may extend below `outer`, and whether it may extend above `outer`."""
         below = not analyzer.is_provably("ge", self.low, outer.low)
         return below, not analyzer.is_provably("le", self.high, outer.high)
 
     def within(self, analyzer: Analyzer, outer: Side) -> Side:
-        """Those of them that are in `outer`."""
+        """The intersection with `outer`."""
         below, above = self.leaves(analyzer, outer)
         low = analyzer.maximum(self.low, outer.low) if below else self.low
         high = analyzer.minimum(self.high, outer.high) if above else self.high
         return Side.between(analyzer, low, high)
 
     def clipped(self, analyzer: Analyzer, outer: Side) -> Side:
-        """Those of them that are in `outer`, where both ends are numbers; else itself."""
+        """The intersection with `outer` if both ends of it are numbers; else the range itself."""
         if self.low.terms or self.extent.terms:
             return self
         low, high = analyzer.maximum(self.low, outer.low), analyzer.minimum(self.high, outer.high)
@@ -81,9 +81,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Box:
-    """The elements that an access touches each time it runs: (low, extent) per dimension, over loops around it.
+    """The elements of an access per execution: (low, extent) per dimension, over loops around it.
 
-    conditions: sums that are at least 0 whenever it runs.  is_exact: False if it does not always run where these hold.
+    conditions: sums that are at least 0 whenever the access runs.  is_exact: False if it does not always run where
+    these hold.
     """
 
     sides: tuple[tuple[Lin, Lin], ...]
@@ -91,7 +92,7 @@ class Box:
     is_exact: bool = True
 
     def substituted(self, analyzer: Analyzer, values: Mapping[SSAValue, Lin]) -> Box:
-        """The box with sums in place of values."""
+        """The box with values replaced by sums."""
         sides = tuple((analyzer.substitute(a, values), analyzer.substitute(b, values)) for a, b in self.sides)
         return Box(sides, tuple(analyzer.substitute(c, values) for c in self.conditions), self.is_exact)
 
@@ -102,12 +103,13 @@ def written_box(analyzer: Analyzer, access: AccessOp) -> Box:
 
 
 def bindings(analyzer: Analyzer, block: BlockOp) -> dict[SSAValue, Lin]:
-    """What each axis of a block is bound to, in every instance that runs."""
+    """The binding of each axis of a block, in every instance that runs."""
     return {v: _binding(analyzer, axis) for v, axis in zip(block.variables, block.axes, strict=True)}
 
 
 def _binding(analyzer: Analyzer, axis: Axis) -> Lin:
-    """A sum that may wrap to negative numbers, of an axis without any, does not wrap where the block runs."""
+    """The binding of an axis as a sum. A sum that may wrap to negative numbers does not wrap where the block runs if
+    the axis has none."""
     lin = analyzer.lin(axis.binding)
     least, most = type_range(axis.binding.type)
     low, high = analyzer.bounds(lin)
@@ -117,26 +119,26 @@ def _binding(analyzer: Analyzer, axis: Axis) -> Lin:
 
 
 def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None = None) -> Box:
-    """The box of a `tir.access` over what is outside of its block, and of each block around that which is inside of
-    `outside`: their axes are replaced by what they are bound to.
+    """The box of a `tir.access` over values from outside of its block, and of each enclosing block inside `outside`:
+    their axes are replaced by their bindings.
 
-    Its conditions are the predicates of these blocks, and the branches around them that are inside of `outside`. The
-    block counts as touching the whole box whenever it runs.
+    Its conditions are the predicates of these blocks, and the branches around them inside `outside`. The block counts
+    as accessing the whole box whenever it runs.
     """
     box = written_box(analyzer, access)
-    place, parent = access.parent, access.parent_op()
+    block, parent = access.parent, access.parent_op()
     while parent is not None and parent is not outside:
         if isinstance(parent, BlockOp):
-            box = _under(analyzer, box.substituted(analyzer, bindings(analyzer, parent)), parent.predicate)
+            box = _with_condition(analyzer, box.substituted(analyzer, bindings(analyzer, parent)), parent.predicate)
             if outside is None:
                 break
-        box = _in_branch(analyzer, box, parent, place)
-        place, parent = parent.parent, parent.parent_op()
+        box = _restrict_to_branch(analyzer, box, parent, block)
+        block, parent = parent.parent, parent.parent_op()
     return box
 
 
 def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) -> Box | None:
-    """What a load or store touches, under the branches inside of `outer`; None where an index is no sum."""
+    """The elements of a load or store, under the branches inside `outer`; None where an index is no sum."""
     sides: list[tuple[Lin, Lin]] = []
     for index in user.indices:
         base, extent = index, 1
@@ -148,27 +150,27 @@ def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) ->
             base, extent = ramp.base, stride * (dtype_of(index.type).lanes - 1) + 1
         sides.append((analyzer.exact(base), Lin(extent)))
     box = Box(tuple(sides))
-    place, parent = user.parent, user.parent_op()
+    block, parent = user.parent, user.parent_op()
     while parent is not None and parent is not outer:
-        box = _in_branch(analyzer, box, parent, place)
-        place, parent = parent.parent, parent.parent_op()
+        box = _restrict_to_branch(analyzer, box, parent, block)
+        block, parent = parent.parent, parent.parent_op()
     return box
 
 
-def _in_branch(analyzer: Analyzer, box: Box, parent: Operation, place: Block | None) -> Box:
-    """What is touched in a block, `place`, of an operation, where that chooses whether the block runs."""
-    if isinstance(parent, IfOp) and place is parent.then.block:
-        return _under(analyzer, box, parent.condition)
+def _restrict_to_branch(analyzer: Analyzer, box: Box, parent: Operation, block: Block | None) -> Box:
+    """The box restricted to `block` of the op `parent`, if a condition of `parent` decides whether `block` runs."""
+    if isinstance(parent, IfOp) and block is parent.then.block:
+        return _with_condition(analyzer, box, parent.condition)
     return replace(box, is_exact=False) if isinstance(parent, IfOp | WhileOp) else box
 
 
-def _under(analyzer: Analyzer, box: Box, condition: SSAValue | None) -> Box:
+def _with_condition(analyzer: Analyzer, box: Box, condition: SSAValue | None) -> Box:
     conditions, is_exact = predicate_constraints(analyzer, condition)
     return Box(box.sides, (*box.conditions, *conditions), box.is_exact and is_exact)
 
 
 def defined_outside(op: Operation) -> IsFixed:
-    """Whether a value is known in front of `op`."""
+    """A predicate for values defined outside of `op`."""
 
     def is_fixed(value: SSAValue) -> bool:
         return not op.is_ancestor(value.owner)
@@ -177,7 +179,7 @@ def defined_outside(op: Operation) -> IsFixed:
 
 
 def fixed_inside(loop: ForOp | LaunchThreadOp, relaxed: Collection[SSAValue] = ()) -> IsFixed:
-    """Whether a value stays the same during one iteration of `loop`, its variable included.
+    """A predicate for values constant during one iteration of `loop`, its variable included.
 
     relaxed: variables of loops around it that count as moving all the same (threads that share a buffer).
     """
@@ -190,5 +192,5 @@ def fixed_inside(loop: ForOp | LaunchThreadOp, relaxed: Collection[SSAValue] = (
 
 
 def shape_sides(analyzer: Analyzer, shape: Sequence[Mixed]) -> list[Side]:
-    """All of a buffer."""
+    """The box of a whole buffer."""
     return [Side.of(analyzer, 0, extent) for extent in shape]

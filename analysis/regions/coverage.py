@@ -1,4 +1,4 @@
-"""Whether all that is read has been written."""
+"""Coverage: the check whether every read element has been written."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def why_not_covered(
     is_fixed: IsFixed,
     shape: Sequence[Side] | None = None,
 ) -> str | None:
-    """None if every element that one of `read` touches is touched by one of `written`, whatever the fixed values are;
-    else an element that is not, or why that is not known.
+    """None if some box of `written` contains every element of every box of `read`, for all fixed values; else an
+    element that is missing, or the reason why the answer is unknown.
 
-    Exact where everything is quasi-affine. What is read by other indices counts as all of that dimension (of `shape`,
-    if given), what is written by others as nothing.
+    Exact where everything is quasi-affine. A read with another index counts as the whole dimension (of `shape`, if
+    given), a write with another index as no element.
     """
     rank = len((*read, *written)[0].sides) if read or written else 0
     points = [f"e{n}" for n in range(rank)]
     names = Names(analyzer, is_fixed)
     lost: list[str] = []
     wanted = [_read_conditions(names, box, points, shape) for box in read]
-    given = [c for box in written if (c := _written_conditions(names, box, points, lost)) is not None]
+    covered = [c for box in written if (c := _written_conditions(names, box, points, lost)) is not None]
     try:
         with limited():
-            missing = _union(names, points, wanted).subtract(_union(names, points, given))
+            missing = _union(names, points, wanted).subtract(_union(names, points, covered))
             if missing.is_empty():
                 return None
             message = _example(names, missing)
@@ -53,7 +53,7 @@ def _union(names: Names, points: Sequence[str], parts: Sequence[Sequence[str]]) 
 
 
 def _read_conditions(names: Names, box: Box, points: Sequence[str], shape: Sequence[Side] | None) -> list[str]:
-    """Conditions that hold at least for what is read."""
+    """Conditions that hold at least for the read elements."""
     conditions: list[str] = []
     for n, (low, extent) in enumerate(box.sides):
         try:
@@ -65,7 +65,8 @@ def _read_conditions(names: Names, box: Box, points: Sequence[str], shape: Seque
 
 
 def _written_conditions(names: Names, box: Box, points: Sequence[str], lost: list[str]) -> list[str] | None:
-    """Conditions that hold only for what is written; None if there are none to say, and why is added to `lost`."""
+    """Conditions that hold only for written elements; None, with a reason added to `lost`, if they cannot be
+    expressed."""
     if not box.is_exact:
         lost.append("what is written depends on conditions that are not affine")
         return None
@@ -80,14 +81,14 @@ def _written_conditions(names: Names, box: Box, points: Sequence[str], lost: lis
 
 
 def _example(names: Names, elements: isl.Set) -> str:
-    """`element [3, 5] is not written where i = 0`: the first of them."""
+    """`element [3, 5] is not written where i = 0`: the first such element."""
     atoms = {name: atom for atom, name in names.of.items()}
     count = elements.dim(isl.dim_type.param)
     fixed = [atoms[str(elements.get_dim_name(isl.dim_type.param, n))] for n in range(count)]
     points = elements.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, count)
     try:
         point = points.lexmin().sample_point()
-    except isl.Error:  # there is no first one
+    except isl.Error:  # the set has no minimum
         point = points.sample_point()
     numbers = [point.get_coordinate_val(isl.dim_type.set, n).to_python() for n in range(points.dim(isl.dim_type.set))]
     where: list[str] = []

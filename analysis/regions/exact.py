@@ -1,4 +1,4 @@
-"""Regions by isl: exact wherever everything is quasi-affine, and sums written back from what it says."""
+"""Regions by isl: exact wherever everything is quasi-affine, with results converted back to sums."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from ..isl_budget import at_most
 from .boxes import Side
 from .relax import IsFixed, moving_range
 
-# isl gives up after so many basic operations; a region that takes more is not worth having.
+# isl gives up after this number of basic operations; more expensive regions are not worth the wait.
 _MAX_OPERATIONS = 500_000
 _MAX_PIECES = 4
 _NAME = re.compile(r"\bv\d+\b")
 
 
 class NotAffine(Exception):
-    """Something isl cannot say; the message is the sum it is in."""
+    """A sum without a representation in isl; the message is its text."""
 
 
 def said(lin: Lin) -> str:
-    """A sum as the program says it."""
+    """The text of a sum, with the names of the program."""
     return render(lin, expression_text)
 
 
 def limited() -> AbstractContextManager[None]:
-    """Inside, isl does no more than a bounded amount of work; isl.Error beyond it."""
+    """Limits the work of isl in the body; isl.Error beyond the limit."""
     return at_most(_MAX_OPERATIONS)
 
 
 @dataclass
 class Names:
-    """The names that values, and sums of fixed values that are not quasi-affine, have in isl text.
+    """The names in isl text of values, and of sums of fixed values that are not quasi-affine.
 
-    Fixed ones are parameters.  ranges: what moving values move through that `moving_range` does not know of.
+    Fixed values are parameters.  conditions: the range of each named value, as isl text.
     """
 
     analyzer: Analyzer
@@ -55,7 +55,7 @@ class Names:
         return f"({' + '.join([*parts, str(lin.const)])})"
 
     def condition(self, lin: Lin) -> str | None:
-        """`lin >= 0` as isl text; None if it is not quasi-affine."""
+        """`lin >= 0` as isl text; None if the sum is not quasi-affine."""
         try:
             return f"{self.text(lin)} >= 0"
         except NotAffine:
@@ -72,7 +72,7 @@ class Names:
         return self.name(atom)
 
     def name(self, atom: Atom) -> str:
-        """The name of a value, or of what counts as one. NotAffine for a moving one of which nothing is known."""
+        """The name of a value, or of a sum treated as a value. NotAffine for a moving value without a known range."""
         if atom not in self.of:
             self.of[atom] = f"v{len(self.of)}"
             self.conditions[atom] = self._range(atom)
@@ -102,15 +102,16 @@ class Names:
         return [f"({self.of[value]} - {self.text(self.analyzer.exact(loop.mixed_bounds[0]))}) mod {step} = 0"]
 
     def fixed(self) -> list[Atom]:
+        """The named values that are fixed."""
         return [a for a in self.of if not isinstance(a, SSAValue) or self.is_fixed(a)]
 
     def set(self, points: Sequence[str], conditions: Sequence[str], moving: Sequence[str] = ()) -> isl.Set:
-        """`{ points : exists what moves : conditions }` over what is fixed, each value in its range.
+        """`{ points : exists moving values : conditions }` over the fixed values, each value in its range.
 
-        moving: names in `conditions` that are of no value.
+        moving: further quantified names in `conditions`, which belong to no value.
         """
         fixed = set(self.fixed())
-        known = self._about([*conditions, *(self.of[a] for a in fixed)])
+        known = self._ranges_of_names([*conditions, *(self.of[a] for a in fixed)])
         named = {name for text in (*conditions, *known) for name in _NAME.findall(text)}
         inner = [*moving, *(n for a, n in self.of.items() if a not in fixed and n not in points and n in named)]
         body = " and ".join([*conditions, *known]) or "true"
@@ -118,8 +119,8 @@ class Names:
         head = ", ".join(self.of[a] for a in self.of if a in fixed)
         return isl.Set(f"[{head}] -> {{ [{', '.join(points)}] : {quantified} }}")
 
-    def _about(self, conditions: Sequence[str]) -> list[str]:
-        """The ranges of what is named in `conditions`, and in these ranges."""
+    def _ranges_of_names(self, conditions: Sequence[str]) -> list[str]:
+        """The ranges of the values named in `conditions`, and transitively in these ranges."""
         ranges = {self.of[atom]: texts for atom, texts in self.conditions.items()}
         seen: dict[str, list[str]] = {}
         todo = list(conditions)
@@ -132,21 +133,21 @@ class Names:
 
 
 def ends_of(names: Names, values: isl.Set) -> tuple[Lin, Lin] | None:
-    """The least and the greatest element of a set of numbers, as sums of what is fixed; None if they are not sums, or
-    minima or maxima of a few."""
+    """The minimum and maximum of a set of numbers, as sums of fixed values; None if they are not sums, or minima or
+    maxima of a few sums."""
     analyzer = names.analyzer
     atoms = {name: atom for atom, name in names.of.items()}
-    found: list[Lin] = []
+    ends: list[Lin] = []
     for bound in (values.dim_min(0), values.dim_max(0)):
         lin = _lin_of_pieces(analyzer, atoms, bound.coalesce())
         if lin is None:
             return None
-        found.append(lin)
-    return found[0], found[1]
+        ends.append(lin)
+    return ends[0], ends[1]
 
 
 def range_of(names: Names, lin: Lin) -> tuple[int, int] | None:
-    """The least and the greatest number that a sum of fixed values is; None if isl does not know."""
+    """The minimum and maximum of a sum of fixed values; None if isl cannot determine them."""
     try:
         text = names.text(lin)
         with limited():
@@ -159,7 +160,7 @@ def range_of(names: Names, lin: Lin) -> tuple[int, int] | None:
 
 
 def measured(analyzer: Analyzer, side: Side, is_fixed: IsFixed) -> Side:
-    """The side, its extent a number if it always is the same."""
+    """The side, with a number as its extent if the extent is constant."""
     if not side.extent.terms:
         return side
     bounds = range_of(Names(analyzer, is_fixed), side.extent)
@@ -190,15 +191,15 @@ def _lin_of(analyzer: Analyzer, atoms: dict[str, Atom], aff: isl.Aff) -> Lin:
     """An affine expression over parameters as a sum, in normal form."""
     denominator = aff.get_denominator_val().to_python()
 
-    def scaled(value: isl.Val) -> int:
+    def scale(value: isl.Val) -> int:
         return value.mul(isl.Val.int_from_si(isl.DEFAULT_CONTEXT, denominator)).to_python()
 
-    total = Lin(scaled(aff.get_constant_val()))
+    total = Lin(scale(aff.get_constant_val()))
     for n in range(aff.dim(isl.dim_type.param)):
-        k = scaled(aff.get_coefficient_val(isl.dim_type.param, n))
+        k = scale(aff.get_coefficient_val(isl.dim_type.param, n))
         total = total + Lin.of(atoms[str(aff.get_dim_name(isl.dim_type.param, n))], k)
     for n in range(aff.dim(isl.dim_type.div)):
-        k = scaled(aff.get_coefficient_val(isl.dim_type.div, n))
+        k = scale(aff.get_coefficient_val(isl.dim_type.div, n))
         if k:
             total = total + _lin_of(analyzer, atoms, aff.get_div(n)) * k
     return analyzer.combine(total if denominator == 1 else analyzer.floordiv(total, denominator))

@@ -1,4 +1,4 @@
-"""Sums bounded by sums: the least and the greatest value over variables that move, in terms of those that are fixed."""
+"""Sums bounded by sums: the minimum and maximum over variables that move, in terms of the fixed values."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ...dialects.tir import BlockOp, ForOp, LaunchThreadOp
 from ..index import Analyzer, Atom, Compound, Div, Lin, Max, Min, Mod, Product, type_range
 
 IsFixed: TypeAlias = Callable[[SSAValue], bool]
-"""Whether a value is the same all the time; the others move through their ranges."""
+"""A predicate for constant values; the others move through their ranges."""
 
 Ends: TypeAlias = tuple[Lin, Lin]
-"""The least and the greatest value, both included."""
+"""The minimum and the maximum, both included."""
 
 
 def moving_range(analyzer: Analyzer, value: SSAValue) -> Ends | None:
-    """What a value moves through: the bounds of its loop or domain of its axis, else its interval; None if nothing is
-    known but its type."""
+    """The range of a moving value: the bounds of its loop or the domain of its axis, else its interval; None if only
+    its type is known."""
     parent = value.owner.parent_op() if isinstance(value, BlockArgument) else None
     match parent:
         case ForOp():
@@ -36,16 +36,17 @@ def moving_range(analyzer: Analyzer, value: SSAValue) -> Ends | None:
     first = analyzer.exact(low)
     last = first + analyzer.exact(extent) - 1
     if isinstance(parent, ForOp) and not last.terms and not first.terms:
-        last = Lin(analyzer.atom_bounds(value)[1])  # knows the step
+        last = Lin(analyzer.atom_bounds(value)[1])  # respects the step
     return first, last
 
 
 class Relaxer:
-    """Finds the ends of sums.
+    """Computes the minimum and maximum of sums.
 
-    is_fixed: which values stand still.  ranges: what others move through, where it is not what `moving_range` says.
-    exact: False once an end was given that may not be reached: the sums asked for since then have one moving value in
-    two places, or something that is not followed.
+    is_fixed: a predicate for the fixed values.  ranges: the ranges of moving values, where they differ from
+    `moving_range`.
+    exact: False once a bound was returned that may not be reached: a sum since then has one moving value in two terms,
+    or a part that is not analyzed.
     """
 
     def __init__(self, analyzer: Analyzer, is_fixed: IsFixed, ranges: Mapping[SSAValue, Ends] | None = None):
@@ -55,6 +56,7 @@ class Relaxer:
         self.exact = True
 
     def moves(self, value: SSAValue) -> bool:
+        """Whether a value moves through a range."""
         return value in self.ranges or not self.is_fixed(value)
 
     def moving(self, term: Lin | Atom) -> set[SSAValue]:
@@ -63,7 +65,7 @@ class Relaxer:
         return {value for value in lin.leaves() if self.moves(value)}
 
     def ends(self, lin: Lin) -> Ends | None:
-        """The least and the greatest value of a sum; None where nothing is known."""
+        """The minimum and maximum of a sum; None if unknown."""
         low = high = Lin(lin.const)
         seen: set[SSAValue] = set()
         for atom, k in lin.terms.items():
@@ -91,7 +93,7 @@ class Relaxer:
         if not self.moves(value):
             return Lin.of(value), Lin.of(value)
         if value not in self.ranges:
-            self.ranges[value] = None  # while its own range is looked at
+            self.ranges[value] = None  # during the analysis of its own range
             self.ranges[value] = moving_range(self.analyzer, value)
         ends = self.ranges[value]
         if ends is None:
@@ -102,6 +104,7 @@ class Relaxer:
         return None if first is None or last is None else (first[0], last[1])
 
     def quotient(self, atom: Div) -> Ends | None:
+        """The minimum and maximum of a floor division; None if unknown."""
         ends = self.ends(atom.dividend)
         least, most = self.analyzer.bounds(atom.divisor)
         if ends is None or self.moving(atom.divisor) or least <= 0 <= most:
@@ -110,6 +113,7 @@ class Relaxer:
         return (low, high) if least > 0 else (high, low)
 
     def remainder(self, atom: Mod) -> Ends | None:
+        """The minimum and maximum of a remainder; None if unknown."""
         divisor = atom.divisor
         if self.moving(divisor) or not self.analyzer.is_provably("gt", divisor, 0):
             return None
@@ -125,8 +129,8 @@ class Relaxer:
         return Lin(), divisor - 1
 
     def _is_dense(self, lin: Lin, count: Lin) -> bool:
-        """Whether a sum takes `count` neighbouring numbers, or more, whatever the fixed values are."""
-        length = 1  # of the neighbouring numbers that the terms so far take
+        """Whether a sum takes `count` or more consecutive values, for all fixed values."""
+        length = 1  # the number of consecutive values of the terms so far
         for atom, k in sorted(lin.terms.items(), key=lambda term: abs(term[1])):
             ends = self._value(atom) if isinstance(atom, SSAValue) and self.moves(atom) else None
             steps = None if ends is None else self.analyzer.constant(ends[1] - ends[0])
@@ -135,18 +139,20 @@ class Relaxer:
         return self.analyzer.is_provably("le", count, length)
 
     def extremum(self, atom: Min | Max) -> Ends | None:
+        """The minimum and maximum of a minimum or maximum; None if unknown."""
         pick = self.analyzer.minimum if isinstance(atom, Min) else self.analyzer.maximum
-        found: list[Ends] = []
+        parts: list[Ends] = []
         seen: set[SSAValue] = set()
         for part in atom.sums:
             ends = self.ends(part)
             if ends is None:
                 return None
             self._note_shared(seen, self.moving(part))
-            found.append(ends)
-        return reduce(pick, (low for low, _ in found)), reduce(pick, (high for _, high in found))
+            parts.append(ends)
+        return reduce(pick, (low for low, _ in parts)), reduce(pick, (high for _, high in parts))
 
     def product(self, atom: Product) -> Ends | None:
+        """The minimum and maximum of a product; None if unknown."""
         moving = [factor for factor in atom.factors if self.moving(factor)]
         rest = reduce(self.analyzer.mul, (Lin.of(f) for f in atom.factors if f not in moving), Lin(1))
         low, high = self.analyzer.bounds(rest)
@@ -177,5 +183,5 @@ _ENDS: dict[type[Compound], Callable[[Relaxer, Any], Ends | None]] = {
 
 
 def hull(analyzer: Analyzer, ends: Sequence[Ends]) -> Ends:
-    """The least and the greatest of some."""
+    """The interval hull of intervals."""
     return reduce(analyzer.minimum, (low for low, _ in ends)), reduce(analyzer.maximum, (high for _, high in ends))

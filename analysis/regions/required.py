@@ -1,4 +1,4 @@
-"""What is needed of a buffer while some values are fixed: the smallest box around what accesses touch."""
+"""The required region of a buffer for fixed values: the smallest box around the elements of accesses."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .relax import Ends, IsFixed, Relaxer, hull
 def required_region(
     analyzer: Analyzer, boxes: Sequence[Box], is_fixed: IsFixed, shape: Sequence[Side] | None = None
 ) -> list[Side] | str:
-    """Per dimension what `boxes` touch altogether while the fixed values stand still and the others move.
+    """The range per dimension that `boxes` touch altogether, for fixed values, while the others move.
 
-    Everything touched is in it. Where each moving value is in one term of an index, it is the smallest such box; else
-    isl makes it smaller, if it then has a number as extent. The conditions of the boxes are looked at only where the
-    extent is no number without them. `shape` is the buffer: a dimension of which nothing is known is all of it, and one
-    whose ends are numbers ends with it; others may reach outside of it.
+    The region contains every touched element. Where each moving value is in one term of an index, it is the smallest
+    such box; else isl makes it smaller, if its extent then is a number. The conditions of the boxes are used only where
+    the extent is no number without them. `shape` is the buffer: an unknown dimension is the whole dimension of the
+    buffer, and a range whose ends are numbers is clipped to it; others may extend beyond it.
 
-    A dimension of which nothing is known, without `shape`, gives the reason why.
+    Without `shape`, an unknown dimension yields the reason instead.
 
         for i_0 in range(4):      # fixed
             for i_1 in range(4):
@@ -30,15 +30,15 @@ def required_region(
     """
     if not boxes:
         return "nothing is touched"
-    found: list[Side] = []
+    sides: list[Side] = []
     for n in range(len(boxes[0].sides)):
         side = _side(analyzer, boxes, n, is_fixed)
         if side is None:
             if shape is None:
                 return f"what dimension {n} is indexed by has no bounds: {_index_text(boxes, n)}"
             side = shape[n]
-        found.append(side if shape is None else side.clipped(analyzer, shape[n]))
-    return found
+        sides.append(side if shape is None else side.clipped(analyzer, shape[n]))
+    return sides
 
 
 def _index_text(boxes: Sequence[Box], n: int) -> str:
@@ -60,7 +60,7 @@ def _side(analyzer: Analyzer, boxes: Sequence[Box], n: int, is_fixed: IsFixed) -
 
 
 def _better(structural: Side | None, exact: Side | None, *, is_tight: bool) -> Side | None:
-    """The exact one where it says more: an extent that is a number, and a smaller one."""
+    """The better of two sides: the exact side if its extent is a number or is smaller, else the structural side."""
     if structural is None or exact is None:
         return structural or exact
     if not exact.extent.terms:
@@ -77,7 +77,7 @@ def _box_ends(relaxer: Relaxer, low: Lin, extent: Lin) -> Ends | None:
 def _exact_side(
     analyzer: Analyzer, boxes: Sequence[Box], n: int, is_fixed: IsFixed, *, conditional: bool = False
 ) -> Side | None:
-    """By isl; None if it is not affine, or has no simple ends. Conditions are looked at if `conditional`."""
+    """The side by isl; None if it is not affine, or has no simple ends. Conditions are used if `conditional`."""
     names = Names(analyzer, is_fixed)
     try:
         touched = [_element_conditions(names, box, n, conditional=conditional) for box in boxes]

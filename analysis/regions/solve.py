@@ -1,4 +1,4 @@
-"""Which values of a block's axes touch a box of a buffer: regions turned around."""
+"""Inverse regions: the values of a block's axes that touch a box of a buffer."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ from .relax import Ends, IsFixed, Relaxer
 
 @dataclass(frozen=True)
 class Demand:
-    """What a block touches each time, over its axes, and a box of the same buffer over fixed values."""
+    """The box that a block touches in each instance, over its axes, and a box of the same buffer over fixed values."""
 
     touched: Box
     box: Sequence[Side]
 
 
 def axes_region(analyzer: Analyzer, block: BlockOp, demands: Sequence[Demand], is_fixed: IsFixed) -> list[Side]:
-    """Per axis of `block` the values with which it touches an element of one of the boxes, at least.
+    """The values per axis of `block` with which it touches an element of one of the boxes, or a superset.
 
-    An axis that no index has, or of which nothing is found out, takes its whole domain. Regions whose ends are numbers
-    end with the domain; others may reach outside of it.
+    An axis in no index, or without a solution, takes its whole domain. Regions whose ends are numbers are clipped to
+    the domain; others may extend beyond it.
 
         B[vi*4 + vj] with vj < 4 is wanted in [i*8 +: 8]:    vi in [i*2 +: 2], vj in [0 +: 4]
     """
 
-    def either(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
-        return _merged(analyzer, [sides.get(variable, domain) for sides in found], analyzer.minimum, analyzer.maximum)
+    def merge_any(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
+        return _merge(analyzer, [sides.get(variable, domain) for sides in found], analyzer.minimum, analyzer.maximum)
 
-    return _axes(analyzer, block, demands, is_fixed, _touching, either)
+    return _axes(analyzer, block, demands, is_fixed, _touching, merge_any)
 
 
 def finishing_region(
     analyzer: Analyzer, block: BlockOp, demands: Sequence[Demand], is_fixed: IsFixed, *, last: bool = True
 ) -> list[Side]:
-    """Per axis of `block` the values with which the last (or the first) element that it touches is in one of the boxes,
-    and none comes after (before) them.
+    """The values per axis of `block` with which its last (or first) touched element is in one of the boxes, and no
+    touched element comes after (before) them.
 
-    These are the instances of a consumer that become possible when the elements in the boxes are there, if those in
-    front (behind) already are: the boxes are those of one iteration of a loop, and continue where those of the
-    iteration before have ended. An axis in no index takes its whole domain.
+    These are the instances of a consumer that become possible once the elements in the boxes are written, if all
+    earlier (later) elements already are: the boxes belong to one iteration of a loop, and start where the boxes of the
+    previous iteration end. An axis in no index takes its whole domain.
 
         B[vi], B[vi + 1] are read, and [i*4 +: 4] was just written:    vi in [i*4 - 1 +: 4]
     """
     pick = analyzer.minimum if last else analyzer.maximum
 
-    def all_there(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
-        return _merged(analyzer, [s[variable] for s in found if variable in s] or [domain], pick, pick)
+    def merge_all(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
+        return _merge(analyzer, [s[variable] for s in found if variable in s] or [domain], pick, pick)
 
-    return _axes(analyzer, block, demands, is_fixed, _ending if last else _starting, all_there)
+    return _axes(analyzer, block, demands, is_fixed, _ending if last else _starting, merge_all)
 
 
-def _merged(analyzer: Analyzer, sides: Sequence[Side], pick_low: _Pick, pick_high: _Pick) -> Side:
+def _merge(analyzer: Analyzer, sides: Sequence[Side], pick_low: _Pick, pick_high: _Pick) -> Side:
     if len(sides) == 1:
         return sides[0]
     return Side.between(analyzer, reduce(pick_low, (s.low for s in sides)), reduce(pick_high, (s.high for s in sides)))
@@ -71,7 +71,7 @@ _Pick = Callable[[Lin, Lin], Lin]
 
 @dataclass(frozen=True)
 class _Equation:
-    """`sum` of axes is one of `count` numbers from `low` on, which are fixed."""
+    """An equation: `sum`, over axes, is one of `count` numbers from `low` on, which are fixed."""
 
     sum: Lin
     low: Lin
@@ -103,18 +103,20 @@ def _axes(
 ) -> list[Side]:
     domains = [Side.of(analyzer, axis.low, axis.extent) for axis in block.axes]
     solver = _Solver(analyzer, block, domains, is_fixed)
-    found = [
+    solutions = [
         solver.solve([reading(*side, box) for side, box in zip(demand.touched.sides, demand.box, strict=True)])
         for demand in demands
     ]
     return [
-        measured(analyzer, (merge(variable, domain, found) if found else domain).clipped(analyzer, domain), is_fixed)
+        measured(
+            analyzer, (merge(variable, domain, solutions) if solutions else domain).clipped(analyzer, domain), is_fixed
+        )
         for variable, domain in zip(block.variables, domains, strict=True)
     ]
 
 
 class _Solver:
-    """Solves equations for the axes of a block, one by one; those it cannot are left to isl."""
+    """Solves equations for the axes of a block, one by one; unsolved equations are left to isl."""
 
     def __init__(self, analyzer: Analyzer, block: BlockOp, domains: Sequence[Side], is_fixed: IsFixed):
         self.analyzer = analyzer
@@ -122,19 +124,20 @@ class _Solver:
         self.is_fixed = is_fixed
 
     def solve(self, equations: Sequence[_Equation]) -> dict[SSAValue, Side]:
-        found: dict[SSAValue, Side] = {}
+        """The ranges of the axes that satisfy all equations, or a superset."""
+        solution: dict[SSAValue, Side] = {}
         is_solved = True
-        for equation in _joined(self.analyzer, [self._normal(e) for e in equations if self._axes_in(e.sum)]):
+        for equation in _join(self.analyzer, [self._normalize(e) for e in equations if self._axes_in(e.sum)]):
             solved = self._digits(equation) if self._is_steady(equation) else None
             is_solved &= solved is not None
-            self._add(found, solved or {})
+            self._add(solution, solved or {})
         if not is_solved:
-            self._add(found, self._exactly(equations))
-        return found
+            self._add(solution, self._solve_exactly(equations))
+        return solution
 
-    def _add(self, found: dict[SSAValue, Side], more: Mapping[SSAValue, Side]) -> None:
+    def _add(self, solution: dict[SSAValue, Side], more: Mapping[SSAValue, Side]) -> None:
         for axis, side in more.items():
-            found[axis] = _common(self.analyzer, found[axis], side) if axis in found else side
+            solution[axis] = _intersect(self.analyzer, solution[axis], side) if axis in solution else side
 
     def _axes_in(self, lin: Lin) -> list[SSAValue]:
         return list(dict.fromkeys(leaf for leaf in lin.leaves() if leaf in self.domains))
@@ -143,8 +146,8 @@ class _Solver:
         lins = (equation.low, equation.count)
         return all(leaf not in self.domains and self.is_fixed(leaf) for lin in lins for leaf in lin.leaves())
 
-    def _normal(self, equation: _Equation) -> _Equation:
-        """What has no axes, on the right side."""
+    def _normalize(self, equation: _Equation) -> _Equation:
+        """The equation with the terms without axes on the right side."""
         fixed = Lin(equation.sum.const)
         for atom, k in equation.sum.terms.items():
             if not self._axes_in(Lin.of(atom)):
@@ -152,27 +155,27 @@ class _Solver:
         varying, low = equation.sum - fixed, self.analyzer.combine(equation.low - fixed)
         if len(varying.terms) > 1 or isinstance(atom := next(iter(varying.terms)), SSAValue):
             return _Equation(varying, low, equation.count)
-        return self._divided(atom, varying.terms[atom], low, low + equation.count - 1)
+        return self._divide(atom, varying.terms[atom], low, low + equation.count - 1)
 
-    def _divided(self, atom: Atom, k: int, low: Lin, high: Lin) -> _Equation:
-        """What `atom` is when `k * atom` is between `low` and `high`."""
+    def _divide(self, atom: Atom, k: int, low: Lin, high: Lin) -> _Equation:
+        """The equation for `atom` where `k * atom` is between `low` and `high`."""
         low, high = (low, high) if k > 0 else (-high, -low)
         least = self.analyzer.floordiv(low + (abs(k) - 1), abs(k))
         most = self.analyzer.floordiv(high, abs(k))
         return _Equation(Lin.of(atom), least, self.analyzer.combine(most - least + 1))
 
     def _digits(self, equation: _Equation) -> dict[SSAValue, Side] | None:
-        """Where the sum is one axis, or numbers written with axes as digits."""
+        """The solution for a sum that is one axis, or a number with axes as digits; else None."""
         terms = sorted(equation.sum.terms.items(), key=lambda term: -abs(term[1]))
         if not all(isinstance(atom, SSAValue) for atom, _ in terms):
             return None
         with self.analyzer.assumptions():
-            place = Block(arg_types=[i64]).args[0]  # which of the numbers it is
+            position = Block(arg_types=[i64]).args[0]  # the position among the `count` numbers
             last = equation.count - 1
-            self.analyzer.assume_not_negative(Lin.of(place))
-            self.analyzer.assume_not_negative(last - Lin.of(place))
-            relaxer = Relaxer(self.analyzer, self.is_fixed, {place: (Lin(), last)})
-            rest, found = equation.low + Lin.of(place), dict[SSAValue, Side]()
+            self.analyzer.assume_not_negative(Lin.of(position))
+            self.analyzer.assume_not_negative(last - Lin.of(position))
+            relaxer = Relaxer(self.analyzer, self.is_fixed, {position: (Lin(), last)})
+            rest, solution = equation.low + Lin.of(position), dict[SSAValue, Side]()
             lows = [self.domains[a].low if k > 0 else -self.domains[a].high for a, k in terms]  # pyright: ignore
             for (_, k), low in zip(terms, lows, strict=True):
                 rest = rest - low * abs(k) if len(terms) > 1 else rest
@@ -183,33 +186,33 @@ class _Solver:
                     return None
                 low, high = ends if len(terms) == 1 else (ends[0] + lows[n], ends[1] + lows[n])
                 low, high = (low, high) if k > 0 else (-high, -low)
-                found[axis] = Side.between(self.analyzer, low, high)
+                solution[axis] = Side.between(self.analyzer, low, high)
                 rest = self.analyzer.floormod(rest, abs(k)) if n + 1 < len(terms) else rest
-        return found
+        return solution
 
     def _digit(self, relaxer: Relaxer, rest: Lin, terms: Sequence[tuple[object, int]], is_alone: bool) -> Ends | None:
-        """What the first of some digits is when the number is `rest`; None if the others may carry into it."""
+        """The range of the leading digit when the number is `rest`; None if the other digits may carry into it."""
         (_, k), *lower = terms
         if lower and not self._fits(lower, abs(k)):
             return None
         high = relaxer.ends(self.analyzer.floordiv(rest, abs(k)))
-        # The last digit is alone: only multiples are reached.
+        # The last digit has no lower digits: only multiples are reached.
         up = rest if lower or abs(k) == 1 else rest + (abs(k) - 1)
         low = relaxer.ends(self.analyzer.floordiv(up, abs(k)))
         return None if low is None or high is None else (low[0], high[1])
 
     def _fits(self, terms: Sequence[tuple[object, int]], size: int) -> bool:
-        """Whether the numbers that digits write are less than `size`."""
+        """Whether the numbers that digits represent are less than `size`."""
         total = Lin()
         for axis, k in terms:
             total = total + (self.domains[axis].extent - 1) * abs(k)  # pyright: ignore[reportArgumentType]
         return self.analyzer.is_provably("lt", total, size)
 
-    def _exactly(self, equations: Sequence[_Equation]) -> dict[SSAValue, Side]:
-        """By isl; nothing if it is not affine. An axis without simple ends is left out."""
+    def _solve_exactly(self, equations: Sequence[_Equation]) -> dict[SSAValue, Side]:
+        """The solution by isl; empty if an equation is not affine. An axis without simple ends is left out."""
         axes = set(self.domains)
         names = Names(self.analyzer, lambda value: value not in axes and self.is_fixed(value))
-        found: dict[SSAValue, Side] = {}
+        solution: dict[SSAValue, Side] = {}
         try:
             conditions = [
                 f"{names.text(e.low)} <= {names.text(e.sum)} < {names.text(e.low + e.count)}" for e in equations
@@ -219,26 +222,26 @@ class _Solver:
                     if axis in names.of:
                         ends = ends_of(names, names.set([names.of[axis]], conditions).coalesce())
                         if ends is not None:
-                            found[axis] = Side.between(self.analyzer, *ends)
+                            solution[axis] = Side.between(self.analyzer, *ends)
         except (NotAffine, isl.Error):
             return {}
-        return found
+        return solution
 
 
-def _common(analyzer: Analyzer, a: Side, b: Side) -> Side:
-    """The numbers in both, where that is simple to say; else those of one of them."""
+def _intersect(analyzer: Analyzer, a: Side, b: Side) -> Side:
+    """The intersection of two ranges if its ends are simple; else one of the ranges."""
     low = reduce(analyzer.maximum, (a.low, b.low))
     high = reduce(analyzer.minimum, (a.high, b.high))
     side = Side.between(analyzer, low, high)
     return min((a, b, side), key=lambda s: (bool(s.extent.terms), s.most, len(repr(s.low))))
 
 
-def _joined(analyzer: Analyzer, equations: list[_Equation]) -> list[_Equation]:
-    """Quotient and remainder of one number, put together again; a quotient alone says what its dividend may be, and a
-    remainder alone nothing."""
+def _join(analyzer: Analyzer, equations: list[_Equation]) -> list[_Equation]:
+    """Combines quotient and remainder of one number; a quotient alone bounds its dividend, and a remainder alone bounds
+    nothing."""
     todo, done = list(equations), list[_Equation]()
     while todo:
-        todo.sort(key=_is_inner)  # the inner first: they give the remainders that others are paired with
+        todo.sort(key=_is_inner)  # the inner first: they produce the remainders that others are paired with
         equation = todo.pop()
         atom = equation.sum.atom
         if not isinstance(atom, Div | Mod) or (c := atom.divisor.constant) is None or c <= 0:
@@ -254,7 +257,7 @@ def _joined(analyzer: Analyzer, equations: list[_Equation]) -> list[_Equation]:
             todo = [o for o in todo if o is not partner]
             done = [o for o in done if o is not partner]
             low, count = low + partner.low, (equation.count - 1) * c + partner.count
-        todo.append(_shifted(analyzer, atom.dividend, low, count))
+        todo.append(_without_constant(analyzer, atom.dividend, low, count))
     return done
 
 
@@ -263,8 +266,8 @@ def _is_inner(equation: _Equation) -> bool:
     return isinstance(atom, Div) and isinstance(atom.dividend.atom, Mod)
 
 
-def _shifted(analyzer: Analyzer, dividend: Lin, low: Lin, count: Lin) -> _Equation:
-    """`dividend` without its constant is one of the numbers."""
+def _without_constant(analyzer: Analyzer, dividend: Lin, low: Lin, count: Lin) -> _Equation:
+    """The equation for `dividend` without its constant."""
     return _Equation(dividend - dividend.const, analyzer.combine(low - dividend.const), count)
 
 

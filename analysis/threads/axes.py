@@ -1,4 +1,4 @@
-"""Loops that are bound to the axes of a GPU's grid: which axis, from where, how many."""
+"""Loops bound to the axes of a GPU's grid: axis, first value, extent."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ from .memories import is_local, is_of_warp, memory_of
 
 BLOCK_AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 THREAD_AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
-"""The axes of the threads of one block."""
+"""The axes of the threads in a thread block."""
 
 BoundLoop: TypeAlias = ForOp | LaunchThreadOp
 
 
 def axis_of(op: Operation) -> str | None:
-    """The axis that a loop is bound to, None for what is no such loop."""
+    """The axis that a loop is bound to; None for any other op."""
     if isinstance(op, LaunchThreadOp):
         return op.thread.data
     return op.thread.data if isinstance(op, ForOp) and op.thread is not None else None
 
 
 def is_thread_loop(op: Operation) -> TypeGuard[BoundLoop]:
-    """Whether the iterations of a loop are threads of one block."""
+    """Whether the iterations of a loop are threads of one thread block."""
     return axis_of(op) in THREAD_AXES
 
 
 def is_block_loop(op: Operation) -> TypeGuard[BoundLoop]:
-    """Whether the iterations of a loop are blocks of threads."""
+    """Whether the iterations of a loop are thread blocks."""
     return axis_of(op) in BLOCK_AXES
 
 
 def range_of(op: BoundLoop) -> tuple[Mixed, Mixed]:
-    """The first value of a bound loop and how many there are."""
+    """The first value and the extent of a bound loop."""
     return (0, op.mixed_extent) if isinstance(op, LaunchThreadOp) else op.mixed_bounds[:2]
 
 
 def name_of(op: BoundLoop) -> str:
-    """What the variable of a bound loop is called."""
+    """The name of the variable of a bound loop."""
     return op.var_name.data if isinstance(op, LaunchThreadOp) else op.loop_var.data
 
 
 def outermost(root: Operation, axes: tuple[str, ...]) -> Iterator[BoundLoop]:
-    """The loops below `root` bound to one of `axes` that are in no other such loop."""
+    """The outermost loops below `root` bound to one of `axes`."""
     for op in [op for region in root.regions for block in region.blocks for op in block.ops]:
         if axis_of(op) in axes:
             assert isinstance(op, ForOp | LaunchThreadOp)
@@ -72,37 +72,40 @@ def outermost(root: Operation, axes: tuple[str, ...]) -> Iterator[BoundLoop]:
 
 
 def same_axis_around(op: Operation) -> BoundLoop | None:
-    """The outermost loop around a loop over threads that is bound to the same axis: both have the same number."""
-    axis, found = axis_of(op), None
+    """The outermost loop around a loop over threads that is bound to the same axis, or None; both have the same thread
+    index."""
+    axis, outermost_loop = axis_of(op), None
     if axis is None:
         return None
     while (op := op.parent_op()) is not None:  # pyright: ignore[reportAssignmentType]
         if axis_of(op) == axis:
-            found = op
-    return found  # pyright: ignore[reportReturnType]
+            outermost_loop = op
+    return outermost_loop  # pyright: ignore[reportReturnType]
 
 
 def team_of(op: Operation) -> BoundLoop | None:
-    """The outermost loop over threads that an op is, or is in."""
-    found = None
+    """The outermost loop over threads that is or encloses an op."""
+    team = None
     current: Operation | None = op
     while current is not None:
         if is_thread_loop(current):
-            found = current
+            team = current
         current = current.parent_op()
-    return found
+    return team
 
 
 def cooperates(team: BoundLoop) -> bool:
-    """Whether in loops over threads some statement is divided among threads that are all there already: a loop is bound
-    to the axis of one around it."""
+    """Whether loops over threads divide some statement among threads that already run: a nested loop is bound to the
+    axis of an enclosing loop."""
     return any(is_thread_loop(op) and same_axis_around(op) is not None for op in team.walk())
 
 
 def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
-    """The axes for each thread of which there is some memory: of scope `local`, or of no scope and used inside of one
-    loop over threads alone. The axes are those around all that uses it, or that allocates it behind a pointer; without
-    `threadIdx.x` for memory of scope `warp`."""
+    """The thread axes along which each thread has a copy of some memory.
+
+    The memory is of scope `local`, or without a scope and used inside one loop over threads only. The axes are those
+    around every use, or around the allocation of a pointer; without `threadIdx.x` for memory of scope `warp`.
+    """
     if memory is None or isinstance(memory.owner, Block):
         return ()
     if isinstance(memory.owner, AllocateOp):
@@ -120,18 +123,18 @@ def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
 
 
 def _axes_around(op: Operation | None) -> set[str]:
-    found: set[str] = set()
+    axes: set[str] = set()
     while op is not None:
         if is_thread_loop(op):
-            found.add(axis_of(op) or "")
+            axes.add(axis_of(op) or "")
         op = op.parent_op()
-    return found
+    return axes
 
 
 def same_for_all_threads(value: SSAValue, written: Container[SSAValue | None]) -> bool:
-    """Whether a value is the same for all threads of a block.
+    """Whether a value is the same for all threads of a thread block.
 
-    written: the memory that may change meanwhile; what is loaded from it is not known to be the same.
+    written: the memory that may change in the meantime; values loaded from it are not known to be the same.
     """
     op = value.owner
     if isinstance(op, Block):
@@ -147,8 +150,8 @@ def same_for_all_threads(value: SSAValue, written: Container[SSAValue | None]) -
 
 
 def written_memory(root: Operation) -> set[SSAValue | None]:
-    """The memory that is written below an op; None in it if that is not known."""
-    found = {memory_of(op.buffer) for op in root.walk() if isinstance(op, StoreOp)}
+    """The memory written below an op; contains None if some memory is unknown."""
+    stores = {memory_of(op.buffer) for op in root.walk() if isinstance(op, StoreOp)}
     calls = [op for op in root.walk() if isinstance(op, CallExternOp)]
     pointers = {memory_of(v) for op in calls for v in op.args if isinstance(v.type, MemRefType | HandleType)}
-    return found | pointers
+    return stores | pointers

@@ -1,4 +1,4 @@
-"""What memory a buffer or pointer gives access to, and who looks at it."""
+"""The memory that buffers and pointers refer to, and its views."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ...dialects.tir import (
 )
 
 LOCAL = "local"
-"""The scope of memory that each thread has for itself."""
+"""The scope of memory private to each thread."""
 OF_WARP = "warp"
-"""The scope of memory that threads have together which differ in `threadIdx.x` alone."""
+"""The scope of memory shared by the threads that differ in `threadIdx.x` alone."""
 
 
 def memory_of(value: SSAValue) -> SSAValue | None:
-    """What stands for the memory that a buffer or pointer gives access to: the buffer that was allocated, or a pointer.
+    """The value that represents the memory of a buffer or pointer: the allocated buffer, or a pointer.
 
-    None where no memory is behind it.
+    None if the value refers to no memory.
     """
     while isinstance(op := value.owner, Operation):
         match op:
@@ -43,32 +43,32 @@ def memory_of(value: SSAValue) -> SSAValue | None:
             case AllocBufferOp() | AllocateOp() | AllocateConstOp():
                 return value
             case _:
-                # A string, or a pointer that was loaded or is the result of a call.
+                # A string, or a pointer from a load or a call.
                 return value if op.operands else None
     return value
 
 
 def views_of(memory: SSAValue) -> list[SSAValue]:
-    """The buffers that look at the memory behind a pointer directly; empty if something else is done with it."""
+    """The buffers that directly view the memory of a pointer; empty if the pointer has any other use."""
     users = [use.operation for use in memory.uses]
     views: list[SSAValue] = [u.buffer for u in users if isinstance(u, DeclBufferOp | MatchBufferOp)]
     return views if len(views) == len(users) else []
 
 
 def buffer_of(memory: SSAValue) -> SSAValue | None:
-    """The buffer that says the shape of some memory."""
+    """The buffer that declares the shape of some memory; None if no buffer does."""
     if isinstance(memory.type, MemRefType):
         return memory
     return next(iter(views_of(memory)), None)
 
 
 def is_local(memory: SSAValue) -> bool:
-    """Whether each thread has some memory for itself, by its scope."""
+    """Whether each thread has its own copy of the memory, by its scope."""
     type = memory.type
     return isinstance(type, MemRefType) and type.memory_space == StringAttr(LOCAL)
 
 
 def is_of_warp(memory: SSAValue) -> bool:
-    """Whether threads that differ in `threadIdx.x` alone have some memory together, by its scope."""
+    """Whether the threads that differ in `threadIdx.x` alone share the memory, by its scope."""
     type = memory.type
     return isinstance(type, MemRefType) and type.memory_space == StringAttr(OF_WARP)

@@ -1,4 +1,5 @@
-"""Reductions along loops that are bound to threads: which they are, and whether the threads can do them together."""
+"""Reductions along loops that are bound to threads: their recognition, and the checks whether threads can cooperate in
+them."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from .memories import memory_of
 
 
 class ThreadReductionError(UnsupportedError):
-    """Threads cannot reduce a block together. reason: why, in words."""
+    """Threads cannot reduce a block together. reason: the reason, in words."""
 
     def __init__(self, block: BlockOp, reason: str):
         name = block_name(block)
@@ -32,12 +33,12 @@ class ThreadReductionError(UnsupportedError):
 
 @dataclass(frozen=True)
 class ThreadReduction:
-    """A block that threads reduce with, each a part.
+    """A block that threads reduce together, each a part.
 
-    chain: the loops around it from the outermost that it is reduced along.  reduced: those of them that it is reduced
-    along.  rows: the serial ones of the others: each iteration has a result of its own.  team: the loop over each axis
-    of threads besides, in the chain or around it.  threads: the loops over threads in `reduced`, in the order in which
-    the threads are counted, the last one fastest.
+    chain: the loops around the block, from the outermost reduced loop on.  reduced: the loops of the chain that the
+    block is reduced along.  rows: the serial loops among the rest: each iteration has a result of its own.  team: one
+    loop for each further axis of threads, in the chain or around it.  threads: the loops over threads in `reduced`, in
+    the order of the thread index, the last the fastest.
     """
 
     block: BlockOp
@@ -50,21 +51,21 @@ class ThreadReduction:
 
     @property
     def place(self) -> ForOp:
-        """The outermost loop that the block is reduced along."""
+        """The outermost reduced loop."""
         return self.chain[0]
 
 
 def thread_reduction(block: BlockOp) -> ThreadReduction | None:
-    """How a block is reduced by threads together; None if it is not.
+    """The reduction of a block by threads together; None if the block is not one.
 
-    ThreadReductionError, with the reason, if they must and cannot.
+    ThreadReductionError, with the reason, if threads must reduce it and cannot.
     """
     loops = loops_around(block)
     kinds = {kind: [a.binding for a in block.axes if (a.kind == "reduce") == kind] for kind in (True, False)}
     reduced = [loop for loop in loops if depends_on(kinds[True], loop.variable)]
     threads = [loop for loop in reduced if axis_of(loop) in THREAD_AXES and loop.mixed_bounds[1] != 1]
     axes = {axis_of(loop) or "" for loop in threads}
-    if not threads or block.init is None or _each_has_its_own(block, axes):
+    if not threads or block.init is None or _is_thread_private(block, axes):
         return None
     chain = loops[loops.index(reduced[0]) :]
     for loop in loops:
@@ -75,7 +76,7 @@ def thread_reduction(block: BlockOp) -> ThreadReduction | None:
     if isinstance(reducer, str):
         raise ThreadReductionError(block, reducer)
     _check_body(block, reducer)
-    _check_once(block, chain)
+    _check_injective(block, chain)
     rows = [loop for loop in chain if loop not in reduced and axis_of(loop) is None]
     team = {axis: loop for loop in loops if (axis := axis_of(loop)) in THREAD_AXES and axis not in axes}
     for loop in (*rows, *threads, *team.values()):
@@ -88,10 +89,10 @@ def thread_reduction(block: BlockOp) -> ThreadReduction | None:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Which of the threads that reduce together are lanes of one warp: each `count` of them, as they are counted, the
-    first of which has a number that `count` divides. From one to the next is `stride` lanes.
+    """The lanes of one warp among the threads that reduce together: each group of `count` consecutive threads, the
+    first of which has an index divisible by `count`. Consecutive threads are `stride` lanes apart.
 
-    A `count` of 1 says that this is not known of any.
+    A `count` of 1 means that no such group is known.
     """
 
     count: int
@@ -102,7 +103,8 @@ _ALONE = Lanes(1, 1)
 
 
 def lanes_of(reduction: ThreadReduction) -> Lanes:
-    """Which of the threads are lanes of one warp. Only where all threads of the block reduce at the same time."""
+    """The lanes of one warp among the threads of a reduction. Only where all threads of the block reduce at the same
+    time."""
     extents = _threads_of_block(reduction)
     axes = {axis_of(loop) for loop in reduction.threads}
     if extents is None or not axes <= extents.keys():
@@ -123,7 +125,7 @@ def lanes_of(reduction: ThreadReduction) -> Lanes:
 
 
 def _threads_of_block(reduction: ThreadReduction) -> dict[str, int] | None:
-    """How many threads a block has, by axis, if all of them come to the reduction; None if that is not known."""
+    """The number of threads in a thread block, by axis, if all of them reach the reduction; None if unknown."""
     kernel = [op for op in (*ancestors(reduction.place), reduction.place) if is_block_loop(op)]
     if not kernel:
         return None
@@ -142,15 +144,15 @@ def _threads_of_block(reduction: ThreadReduction) -> dict[str, int] | None:
     return extents
 
 
-def _each_has_its_own(block: BlockOp, axes: set[str]) -> bool:
-    """Whether what a block accumulates in is memory of each thread, so that there is nothing to do together."""
+def _is_thread_private(block: BlockOp, axes: set[str]) -> bool:
+    """Whether each thread accumulates into memory of its own, so that no cooperation is needed."""
     assert block.init is not None
     stores = [op for op in block.init.walk() if isinstance(op, StoreOp)]
     return all(axes <= set(thread_axes_of(memory_of(store.buffer))) for store in stores)
 
 
 def _check_loops(block: BlockOp, chain: Sequence[ForOp], reduced: Sequence[ForOp], threads: Sequence[ForOp]) -> None:
-    """ThreadReductionError where loops cannot be run once more in front of the reduction, and behind it."""
+    """Raises ThreadReductionError if the loops cannot run once more before the reduction and after it."""
     if len({axis_of(loop) for loop in threads}) != len(threads):
         raise ThreadReductionError(block, "two loops that it is reduced along are bound to one axis")
     inside = next((op for op in chain[0].walk() if is_block_loop(op)), None)
@@ -176,8 +178,9 @@ def _check_body(block: BlockOp, reducer: Reducer) -> None:
             raise ThreadReductionError(block, f"it is reduced along an index of {buffer_name(buffer)}")
 
 
-def _check_once(block: BlockOp, chain: Sequence[ForOp]) -> None:
-    """ThreadReductionError if an instance may run more than once: what it contributes would have to be counted."""
+def _check_injective(block: BlockOp, chain: Sequence[ForOp]) -> None:
+    """Raises ThreadReductionError if an instance may run more than once, so that its contributions would have to be
+    counted."""
     analyzer = Analyzer()
     names = [f"axis {axis.name}" for axis in block.axes]
     domain = iteration_domain(analyzer, chain, block.predicate)
@@ -187,9 +190,9 @@ def _check_once(block: BlockOp, chain: Sequence[ForOp]) -> None:
 
 
 def check_begin(reduction: ThreadReduction, begin: Mapping[SSAValue, Lin]) -> None:
-    """ThreadReductionError unless each result that is reduced to at all is begun.
+    """Raises ThreadReductionError unless every result with a contribution is also initialized.
 
-    begin: the iteration of the loops that are reduced along in which the init runs.
+    begin: the iteration of the reduced loops in which the init runs.
     """
     block, analyzer = reduction.block, Analyzer()
     constraints, exact = predicate_constraints(analyzer, block.predicate)
@@ -206,7 +209,7 @@ def check_begin(reduction: ThreadReduction, begin: Mapping[SSAValue, Lin]) -> No
 
 
 def check_init(reduction: ThreadReduction) -> None:
-    """ThreadReductionError unless the init stores one number to each buffer that is accumulated in."""
+    """Raises ThreadReductionError unless the init stores exactly one number to each accumulator buffer."""
     init = reduction.block.init
     assert init is not None
     inside = [op for op in statements(init.body.block) if not isinstance(op, LetOp)]

@@ -1,4 +1,4 @@
-"""Shuffles: the lanes of a warp exchange values (`T.tvm_warp_shuffle`, `_up`, `_down`)."""
+"""Shuffles: exchanges of values between the lanes of a warp (`T.tvm_warp_shuffle`, `_up`, `_down`)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..scopes import ancestors
 from .axes import THREAD_AXES, BoundLoop, axis_of, is_thread_loop, range_of
 
 MODES = {"tvm_warp_shuffle": "idx", "tvm_warp_shuffle_up": "up", "tvm_warp_shuffle_down": "down"}
-"""The builtins, and how each says from which lane a value comes: by its number, or by the distance to it."""
+"""The mode of each builtin: the source lane is given by its index (`idx`) or by the distance to it (`up`, `down`)."""
 ACTIVE_MASK = "tvm_warp_activemask"
-"""The builtin that names the lanes which are there. All of them are, so it is a number with all bits set."""
+"""The builtin that returns the mask of active lanes: a number with all bits set, because all lanes are active."""
 ALL_LANES = 2**32 - 1
 
 
 @dataclass(frozen=True)
 class Shuffle:
-    """What a shuffle asks for.
+    """The operands of a shuffle.
 
-    mode: `idx`, `up` or `down`.  value: what each lane brings.  lane: the number of the lane whose value it gets, or
-    the distance to it.  width: so many lanes exchange values among themselves, a power of two.
+    mode: `idx`, `up` or `down`.  value: the value of each lane.  lane: the index of the source lane, or the distance to
+    it.  width: the number of lanes that exchange values among themselves, a power of two.
     """
 
     mode: str
@@ -37,28 +37,28 @@ class Shuffle:
 
 
 def is_shuffle(op: Operation) -> bool:
-    """Whether lanes exchange values there."""
+    """Whether an op is a shuffle."""
     return isinstance(op, CallIntrinOp) and op.intrinsic.data in MODES
 
 
 def is_active_mask(op: Operation) -> bool:
-    """Whether the lanes that are there are named."""
+    """Whether an op is a query of the active lanes."""
     return isinstance(op, CallIntrinOp) and op.intrinsic.data == ACTIVE_MASK
 
 
 def shuffle_of(op: CallIntrinOp) -> Shuffle:
-    """What a shuffle asks for. UnsupportedError if that is not what a warp can do."""
+    """The operands of a shuffle. UnsupportedError if a warp does not support them."""
     name = op.intrinsic.data
     if len(op.args) != 5 or op.result is None:
-        raise _wrong(op, f"T.{name} takes a mask, a value, a lane, a width and the size of a warp, got {len(op.args)}")
+        raise _error(op, f"T.{name} takes a mask, a value, a lane, a width and the size of a warp, got {len(op.args)}")
     _, value, lane, width, size = op.args
     if isinstance(value.type, VectorType | HandleType) or value.type != op.result.type:
-        raise _wrong(op, f"T.{name} exchanges scalars, got {value.type} for {op.result.type}")
+        raise _error(op, f"T.{name} exchanges scalars, got {value.type} for {op.result.type}")
     number = constant_value(width)
     if not isinstance(number, int) or number not in WARP_PARTS:
-        raise _wrong(op, f"T.{name}: the width must be one of {', '.join(map(str, WARP_PARTS))}, got {_text(width)}")
+        raise _error(op, f"T.{name}: the width must be one of {', '.join(map(str, WARP_PARTS))}, got {_text(width)}")
     if constant_value(size) != WARP:
-        raise _wrong(op, f"T.{name}: a warp has {WARP} lanes, got {_text(size)}")
+        raise _error(op, f"T.{name}: a warp has {WARP} lanes, got {_text(size)}")
     return Shuffle(MODES[name], value, lane, number)
 
 
@@ -67,12 +67,13 @@ def _text(value: SSAValue) -> str:
     return "a value that is not known" if number is None else str(number)
 
 
-def _wrong(op: Operation, message: str) -> UnsupportedError:
+def _error(op: Operation, message: str) -> UnsupportedError:
     return UnsupportedError(f"{where(op)}{message}")
 
 
 def shuffle_down(builder: TirBuilder, value: SSAValue, distance: int) -> SSAValue:
-    """What the lane has that is some lanes behind in its warp; the lane's own where the warp ends before."""
+    """Builds a shuffle that returns the value of the lane `distance` lanes later in the warp; the lane's own value past
+    the end of the warp."""
     numbers = [builder.const(n, "int32") for n in (distance, WARP, WARP)]
     args = [builder.const(ALL_LANES, "uint32"), value, *numbers]
     result = builder.insert(CallIntrinOp("tvm_warp_shuffle_down", args, value.type)).result
@@ -81,9 +82,9 @@ def shuffle_down(builder: TirBuilder, value: SSAValue, distance: int) -> SSAValu
 
 
 def check_all_come(op: Operation, extents: Mapping[str, Mixed]) -> None:
-    """UnsupportedError unless all threads of a block come to a shuffle at the same time.
+    """Raises UnsupportedError unless all threads of a thread block execute a shuffle at the same time.
 
-    extents: how many threads a block has, by axis.  Each statement is in loops of its own over threads
+    extents: the number of threads in a thread block, by axis.  Each statement is in loops of its own over threads
     (`tir-distribute-threads`).
     """
     around, mine = list(ancestors(op)), list[BoundLoop]()
@@ -95,4 +96,4 @@ def check_all_come(op: Operation, extents: Mapping[str, Mixed]) -> None:
     missing = [axis for axis in THREAD_AXES if extents.get(axis, 1) != 1 and axis not in whole]
     if missing or any(map(is_thread_loop, around[len(mine) :])):
         some = f" (fewer of {', '.join(missing)})" if missing else ""
-        raise _wrong(op, f"lanes exchange values where not all threads of the block come{some}")
+        raise _error(op, f"lanes exchange values where not all threads of the block come{some}")

@@ -1,4 +1,4 @@
-"""What operators give on constants, with the exact meaning of their types."""
+"""Constant folding of operators, exact in the types of the operands."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _FLOAT: dict[type[Operation], Callable[[float, float], float]] = {
 
 
 def fold(op: Operation) -> SSAValue | None:
-    """The constant that a scalar operator on constants gives, inserted in front of `op`, or None.
+    """The constant result of a scalar operator on constants, inserted before `op`; None if it does not fold.
 
-    Not folded: division by zero, shifts beyond the width, and what is infinite or NaN.
+    Not folded: division by zero, shifts beyond the width, and infinite or NaN results.
     """
     if len(op.results) != 1 or not op.operands or isinstance(op.results[0].type, VectorType | HandleType):
         return None
@@ -60,14 +60,14 @@ def _fold_integers(op: Operation, a: int, b: int) -> int | None:
 
 
 def _fold_floats(op: Operation, a: float, b: float) -> float | None:
-    """Computed in f64 and rounded once to the type, which is what computing in the type gives (or in f32 for the
-    halves): f64 has more than twice the bits."""
+    """Computes in f64 and rounds once to the type. The result equals that of arithmetic in the type (or in f32 for the
+    16-bit types), because f64 has more than twice the bits."""
     if isinstance(op, arith.DivfOp) and b == 0:
         return None
-    return _finite(_FLOAT[type(op)](a, b), dtype_of(op.results[0].type))
+    return _finite_or_none(_FLOAT[type(op)](a, b), dtype_of(op.results[0].type))
 
 
-def _finite(number: float, dtype: DType) -> float | None:
+def _finite_or_none(number: float, dtype: DType) -> float | None:
     return number if math.isfinite(number) and nearest_float(number, dtype) is not None else None
 
 
@@ -88,13 +88,13 @@ def _fold_cast(op: CastOp, number: float) -> float | bool | None:
         return _round(number, source, target) if target.is_float else _truncate(number, target)
     if not target.is_float:
         return wrap_int(number, target)
-    # Exact in the type the conversion starts from, so that there is one rounding.
-    return _finite(float(number), target) if abs(number) <= 2 ** (24 if target.bits <= 16 else 53) else None
+    # The integer is exact in the type that the conversion starts from, so only one rounding happens.
+    return _finite_or_none(float(number), target) if abs(number) <= 2 ** (24 if target.bits <= 16 else 53) else None
 
 
 def _round(number: float, source: DType, target: DType) -> float | None:
-    through_f32 = source.bits == 64 and target.bits <= 16  # which would be two roundings
-    return None if through_f32 else _finite(number, target)
+    through_f32 = source.bits == 64 and target.bits <= 16  # two roundings
+    return None if through_f32 else _finite_or_none(number, target)
 
 
 def _truncate(number: float, target: DType) -> int:

@@ -1,8 +1,9 @@
-"""Statement-tree form: every expression op stands in front of its one consuming statement, with nothing else between.
+"""Statement-tree form: every expression op directly precedes its only consuming statement.
 
-A statement is an op that does something or declares something: a store, a loop, a block, a `tir.let`, ... An expression
-op computes a value for one. Under a schedule programs are in this form: a statement then moves together with all it
-needs. Canonicalization, CSE and people may leave another; `treeify` restores it.
+Only other expression ops of that statement lie in between. A statement is an op with an effect or a declaration: a
+store, a loop, a block, a `tir.let`, ... An expression op computes a value for a statement. Programs under a schedule
+are in this form, so that a statement moves together with its expressions. Canonicalization, CSE and people may leave
+another form; `treeify` restores it.
 """
 
 from __future__ import annotations
@@ -60,14 +61,14 @@ _DIALECTS = ("arith", "math", "vector")
 
 
 def is_pure_expression(op: Operation) -> bool:
-    """Whether `op` computes a value from values and does nothing else: it may be copied and moved anywhere."""
+    """Whether `op` computes a value from values without any effect, so that it may be copied and moved anywhere."""
     kind = type(op)
     if kind in _PURE:
         return True
     if isinstance(op, CallExternOp):
         return op.pure is not None and op.result is not None
     if isinstance(op, IfThenElseOp):
-        return all(is_pure_expression(inner) for inner in _inner(op))
+        return all(is_pure_expression(inner) for inner in _inner_ops(op))
     return bool(op.results) and op.dialect_name() in _DIALECTS
 
 
@@ -80,33 +81,33 @@ def is_expression(op: Operation) -> bool:
 
 
 def has_effect(op: Operation) -> bool:
-    """Whether computing `op` may have an effect."""
+    """Whether the evaluation of `op` may have an effect."""
     kind = type(op)
     if kind is IfThenElseOp:
-        return any(has_effect(inner) for inner in _inner(op))  # pyright: ignore[reportArgumentType]
+        return any(has_effect(inner) for inner in _inner_ops(op))  # pyright: ignore[reportArgumentType]
     return kind in _CALLS and not is_pure_expression(op)
 
 
-def _inner(op: IfThenElseOp) -> Iterator[Operation]:
-    """The expression ops in the regions of a lazy choice."""
+def _inner_ops(op: IfThenElseOp) -> Iterator[Operation]:
+    """The expression ops in the regions of a lazy conditional."""
     for region in op.regions:
         yield from (inner for inner in region.block.ops if not isinstance(inner, YieldOp))
 
 
-def _in_expression(op: Operation) -> bool:
-    """Whether `op` is in a region of a lazy choice, and so part of that expression."""
+def _is_in_expression(op: Operation) -> bool:
+    """Whether `op` is in a region of a lazy conditional, and so part of that expression."""
     return isinstance(op.parent_op(), IfThenElseOp)
 
 
 class _Statements:
-    """The statements that consume expression ops. Ask about the users of an op before the op itself."""
+    """The statements that consume expression ops. The users of an op must be looked up before the op itself."""
 
     def __init__(self) -> None:
         self._of: dict[Operation, Operation] = {}
 
     def __getitem__(self, op: Operation) -> Operation:
-        """The statement that `op` is, or is part of."""
-        while _in_expression(op):
+        """The statement equal to or containing `op`."""
+        while _is_in_expression(op):
             parent = op.parent_op()
             assert parent is not None
             op = parent
@@ -116,7 +117,7 @@ class _Statements:
         self._of[op] = statement
 
     def using(self, op: Operation) -> dict[Operation, list[Operation]]:
-        """The statements that consume a result of `op`, each with the ops in it that use it."""
+        """The statements that consume a result of `op`, each with its ops that use the result."""
         users: dict[Operation, list[Operation]] = {}
         for result in op.results:
             for use in result.uses:
@@ -126,37 +127,37 @@ class _Statements:
 
 def is_tree_form(op: Operation) -> bool:
     """Whether everything inside `op` is in statement-tree form."""
-    return next(_out_of_place(op), None) is None
+    return next(_misplaced_ops(op), None) is None
 
 
-def _out_of_place(root: Operation) -> Iterator[Operation]:
-    """The expression ops that are not in front of their one consuming statement."""
+def _misplaced_ops(root: Operation) -> Iterator[Operation]:
+    """The expression ops that do not directly precede their only consuming statement."""
     statements = _Statements()
     for op in reversed(list(root.walk())):
-        if not is_expression(op) or _in_expression(op):
+        if not is_expression(op) or _is_in_expression(op):
             continue
         users = list(statements.using(op))
-        if len(users) != 1 or not _in_place(op, users[0], statements):
+        if len(users) != 1 or not _is_in_place(op, users[0], statements):
             yield op
         statements[op] = users[0] if users else op
 
 
-def _in_place(op: Operation, statement: Operation, statements: _Statements) -> bool:
-    """Whether only expression ops of one statement are between `op` and it."""
+def _is_in_place(op: Operation, statement: Operation, statements: _Statements) -> bool:
+    """Whether only expression ops of `statement` are between `op` and `statement`."""
     follower = op.next_op
     return follower is not None and statements[follower] is statement
 
 
 def treeify(op: Operation) -> None:
-    """Bring everything inside `op` into statement-tree form, in place.
+    """Rewrites everything inside `op` into statement-tree form, in place.
 
-    A pure expression op is moved in front of the statement that consumes it, or copied if there are several. A load is
-    moved or copied, a call moved, only where that cannot be noticed; else it stays and is named, by a `tir.let` behind
-    it. Ops that compute what nobody uses are erased; an unused call becomes a `tir.evaluate`.
+    A pure expression op moves to its consuming statement, or is copied if several statements consume it. A load is
+    moved or copied and a call is moved only where the result cannot differ; elsewhere it stays and a `tir.let` after it
+    names its value. Ops with unused results are erased; an unused call becomes a `tir.evaluate`.
     """
     statements = _Statements()
     for expression in reversed(list(op.walk())):
-        if is_expression(expression) and not _in_expression(expression):
+        if is_expression(expression) and not _is_in_expression(expression):
             _place(expression, statements)
 
 
@@ -164,7 +165,7 @@ def _place(op: Operation, statements: _Statements) -> None:
     users = statements.using(op)
     if not users:
         _drop(op, statements)
-    elif len(users) == 1 and _in_place(op, statement := next(iter(users)), statements):
+    elif len(users) == 1 and _is_in_place(op, statement := next(iter(users)), statements):
         statements[op] = statement
     elif is_pure_expression(op) or ((len(users) == 1 or not has_effect(op)) and all(_may_move(op, s) for s in users)):
         _distribute(op, users, statements)
@@ -181,12 +182,12 @@ def _drop(op: Operation, statements: _Statements) -> None:
 
 
 def evaluate_unused(op: Operation) -> EvaluateOp:
-    """Give an expression op with an effect, whose value nobody uses, the statement that says so."""
+    """Inserts a `tir.evaluate` of an expression op that has an effect and an unused value."""
     return TirBuilder(InsertPoint.after(op), op.location).insert(EvaluateOp(op.results[0]))
 
 
 def _distribute(op: Operation, users: dict[Operation, list[Operation]], statements: _Statements) -> None:
-    """Give each consuming statement its own copy; the last one gets `op` itself."""
+    """Inserts a copy of `op` at each consuming statement; `op` itself moves to the last."""
     for i, (statement, inside) in enumerate(users.items()):
         if i + 1 < len(users):
             copy = op.clone()
@@ -199,7 +200,7 @@ def _distribute(op: Operation, users: dict[Operation, list[Operation]], statemen
 
 
 def _insert(op: Operation, statement: Operation, users: list[Operation], statements: _Statements) -> None:
-    """Put `op` in front of the first op of its statement that uses it."""
+    """Inserts `op` before the first op of `statement` that uses it."""
     block = statement.parent
     assert block is not None
     waiting = {block.find_ancestor_op_in_block(user) for user in users}
@@ -215,7 +216,7 @@ def _insert(op: Operation, statement: Operation, users: list[Operation], stateme
 
 
 def _may_move(op: Operation, statement: Operation) -> bool:
-    """Whether a load or a call may be computed at `statement`: what is between cannot change what it gives."""
+    """Whether a load or a call may be computed at `statement`: no op in between changes its result."""
     if statement.parent is not op.parent:
         return False
     between = op.next_op
@@ -239,7 +240,7 @@ def _name(op: Operation, statements: _Statements) -> None:
 
 
 def erase_if_dead(value: SSAValue) -> None:
-    """Erase the expression ops that only `value` was computed for, if nobody uses it any more. Calls stay."""
+    """Erases the expression ops that compute `value` alone if `value` has no uses. Calls stay."""
     todo = [value]
     while todo:
         op = todo.pop().owner
@@ -252,7 +253,7 @@ def erase_if_dead(value: SSAValue) -> None:
 
 
 def erase_statement(op: Operation) -> None:
-    """Erase a statement and what was computed for it alone."""
+    """Erases a statement and the expression ops that compute its operands alone."""
     values = operands_from_outside(op)
     op.detach()
     op.erase()
@@ -261,7 +262,7 @@ def erase_statement(op: Operation) -> None:
 
 
 def operands_from_outside(op: Operation) -> list[SSAValue]:
-    """The values that `op` and what is inside of it use, without those that are defined inside."""
+    """The values from outside that `op` and its nested ops use."""
     if not op.regions:
         return list(op.operands)
     return [o for inner in op.walk() for o in inner.operands if not op.is_ancestor(o.owner)]

@@ -1,4 +1,4 @@
-"""What passes on `relay` ask of graphs, and how they change them."""
+"""Queries and rewrites of graphs for passes on `relay`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...operators.relay import ConstantOp, FuncOp, OperatorOp
 
 
 def graphs(module: ModuleOp) -> Iterator[FuncOp]:
-    """The functions that are no kernels yet."""
+    """The functions of a module that are graphs: neither kernels nor functions of an external compiler."""
     for func in list(module.body.block.ops):
         if isinstance(func, FuncOp) and func.primitive is None and func.compiler is None:
             yield func
@@ -25,18 +25,18 @@ def blocks(func: FuncOp) -> list[Block]:
 
 
 def operator_at(value: SSAValue, *names: str) -> OperatorOp | None:
-    """The operator that computes a tensor, if it is one of some names."""
+    """The operator that computes a tensor, provided that `names` contains its name; else None."""
     owner = value.owner
     return owner if isinstance(owner, OperatorOp) and owner.operator.name in names else None
 
 
 def number_of(value: SSAValue) -> bool | int | float | None:
-    """What each element of a constant is; None for arrays, and what is no constant."""
+    """The number that all elements of a constant are equal to; None for arrays and for values that are no constants."""
     return value.owner.number if isinstance(value.owner, ConstantOp) else None
 
 
 def replace(op: Operation, values: Sequence[SSAValue]) -> None:
-    """Let some tensors take the place of those that an op computes."""
+    """Replaces the results of an op by `values`, which take over its name hints, and erases the op."""
     for output, value in zip(op.results, values, strict=True):
         if value.name_hint is None and not isinstance(value.owner, ConstantOp):
             value.name_hint = output.name_hint
@@ -45,22 +45,22 @@ def replace(op: Operation, values: Sequence[SSAValue]) -> None:
 
 
 def erase(op: Operation) -> None:
-    """Take an op away that nothing uses."""
+    """Erases an op without uses."""
     op.detach()
     op.erase()
 
 
 @contextmanager
 def dropping_unused_arrays(module: ModuleOp) -> Generator[None]:
-    """A change of a module, after which those arrays leave that are not referred to: of those that were before, and
-    those that the change has made."""
+    """Drops the arrays without references after a change of the module: those referenced before the body and those
+    added by it."""
     constants = constants_of(module)
-    others = set(constants) - _names(module)
+    others = set(constants) - _array_names(module)
     yield
-    for name in set(constants) - others - _names(module):
+    for name in set(constants) - others - _array_names(module):
         del constants[name]
 
 
-def _names(module: ModuleOp) -> set[str]:
+def _array_names(module: ModuleOp) -> set[str]:
     constants = [op for op in module.walk() if isinstance(op, ConstantOp)]
     return {op.array_name.data for op in constants if op.array_name is not None}
