@@ -50,7 +50,7 @@ from .types import TensorType, TupleType, Type
 Value: TypeAlias = "SSAValue | tuple[Value, ...]"
 """A tensor, or a tuple of values: tuple expressions stay Python tuples until a function or branch returns them."""
 Steps: TypeAlias = "Generator[Expr, Value, Value]"
-"""A coroutine that emits one expression: yields the subexpressions that it needs, and is sent their values."""
+"""A coroutine that emits one expression: yields needed subexpressions, and is sent their values."""
 
 
 def module_of(functions: Mapping[str, Function]) -> Module:
@@ -78,7 +78,7 @@ def module_of(functions: Mapping[str, Function]) -> Module:
 
 
 class _Function:
-    """Emits one function."""
+    """The translation of one function."""
 
     def __init__(self, name: str, function: Function, constants: dict[str, npt.NDArray[Any]], others: Any):
         self.name = name

@@ -166,7 +166,7 @@ class _Application:
     # Loops
 
     def _place(self, stage: Stage) -> None:
-        """Moves a stage to the loop where it is computed, and transforms its loops as requested."""
+        """Moves a stage to its attachment point, and transforms its loops as requested."""
         op, block = stage.op, self.blocks[stage][0]
         assert isinstance(op, ComputeOp)
         axes = [*op.axis, *op.reduce_axis]

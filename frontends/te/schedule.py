@@ -182,7 +182,7 @@ class Schedule:
 
 
 def extents_of(stage: Stage) -> dict[IterVar, PrimExpr]:
-    """The extent of each axis that a stage has had, where the stage computes its whole operation."""
+    """The extents of all past and present axes of a stage, where the stage computes its whole operation."""
     op = stage.op
     assert isinstance(op, ComputeOp)
     extents = {axis: axis.dom.extent for axis in (*op.axis, *op.reduce_axis) if axis.dom is not None}

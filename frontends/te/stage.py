@@ -267,7 +267,7 @@ class Stage:
         ]
 
     def double_buffer(self) -> None:
-        """Annotates the buffer for double buffering: one copy is written while the other is read."""
+        """Annotates the buffer for double buffering, in which writes to one copy overlap with reads of the other."""
         self.require_computed("double_buffer")
         self.steps.append(BlockStep("annotate", ("double_buffer_scope", 0), here()))
 

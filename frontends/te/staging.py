@@ -19,7 +19,7 @@ def outputs(op: ComputeOp) -> list[Tensor]:
 
 
 def read_through(op: Operation, tensors: TensorMap) -> Operation:
-    """The operation with the tensors that it reads mapped by `tensors`."""
+    """The operation with `tensors` applied to each tensor read."""
     match op:
         case ComputeOp():
             return replace(op, body=Substitution({}, tensors).body(op.body))

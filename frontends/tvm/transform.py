@@ -26,7 +26,7 @@ PHASES = 4
 
 @dataclass(frozen=True)
 class PassInfo:
-    """The metadata of a pass: its minimum optimization level, its name, and the names of passes that run before it."""
+    """The metadata of a pass: its minimum optimization level, its name, and the names of required earlier passes."""
 
     opt_level: int
     name: str

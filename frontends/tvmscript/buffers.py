@@ -98,7 +98,7 @@ def read_spec(
 def _compact_strides(
     context: Context, shape: tuple[Mixed, ...], offset: Mixed | None, span: Span
 ) -> tuple[Mixed, ...] | None:
-    """The strides of a compact buffer if its type does not imply them: with an offset and symbolic extents; else None."""
+    """The strides of a compact buffer that its type does not imply: with an offset and symbolic extents; else None."""
     if offset is None or offset == 0 or all(isinstance(extent, int) for extent in shape[1:]):
         return None
     compact: list[Mixed] = [1]
@@ -176,7 +176,7 @@ def _buffer(
 
 
 def _register(context: Context, op: BufferOp, scope: str) -> Buffer:
-    """The record of a declared buffer, which is renamed after the first variable assigned from it."""
+    """The record of a declared buffer, to be renamed after the first variable assigned from the record."""
     element = dtype_of(op.type.element_type)
     buffer = Buffer(
         op.buffer, op.buffer_name.data, element, op.mixed_shape, op.mixed_strides, op.mixed_offset, scope
@@ -297,7 +297,7 @@ def _check_region_shape(shape: Sequence[Mixed], extents: Sequence[Mixed], span: 
 
 @word("alloc_buffer")
 def _alloc_buffer(context: Context, span: Span, *args: Value, **keywords: Value) -> Value:
-    """Up to v0.23 allocates a buffer of the enclosing block; in today's dialect equivalent to the former T.allocate."""
+    """`T.alloc_buffer`: up to v0.23 a buffer of the enclosing block; from v0.24 on the former `T.allocate`."""
     if context.module.today:
         return call_reader(_allocate_today, "T.alloc_buffer", context, span, args, keywords)
     return call_reader(_alloc_block_buffer, "T.alloc_buffer", context, span, args, keywords)
@@ -438,7 +438,7 @@ def _preflattened_buffer(
     strides: Value = None, elem_offset: Value = None, scope: Value = "global", align: Value = -1,
     offset_factor: Value = 0, buffer_type: Value = "default", axis_separators: Value = None,
 ) -> Value:  # fmt: skip
-    """v0.9-0.10: declares the argument with this shape; the body accesses it through the flat buffer declared earlier."""
+    """v0.9-0.10: declares the argument with this shape; the body accesses it through an earlier flat buffer."""
     flat = context.buffer(postflattened, span)
     spec = read_spec(context, span, shape, dtype, None, strides, elem_offset, scope, align)
     if list(spec.shape) == flat.shape and dtype_of(spec.element) == flat.dtype and spec.strides is None:
@@ -588,9 +588,7 @@ def _vector_element(context: Context, span: Span, buffer: Buffer, begin: Value, 
 
 
 def _view_of(context: Context, span: Span, buffer: Buffer, *shape: Value) -> Value:
-    """`A.view(64)` in today's dialect: the first elements in another shape, in which one extent may be -1 and is
-    inferred.
-    """
+    """`A.view(64)` of v0.24: the first elements in another shape, in which one extent may be -1 and is inferred."""
     if buffer.strides is not None or any(isinstance(extent, str) for extent in shape):
         raise span.error("a view of another type, or of a buffer with strides, is not supported")
     extents = [context.mixed(extent, span) for extent in shape]
@@ -626,7 +624,7 @@ def _address_of(context: Context, span: Span, buffer_load: Value) -> Value:
 
 
 def buffer_of_pointer(context: Context, pointer: SSAValue, span: Span) -> Buffer:
-    """The buffer of `p[i]` in v0.9-0.11: a pointer from `T.allocate` is indexed like a buffer of the allocated shape."""
+    """The buffer of `p[i]` in v0.9-0.11: a pointer from `T.allocate` is indexed like a buffer of its shape."""
     memory = context.memories.get(pointer)
     if memory is None:
         raise span.error("this pointer has no shape; T.decl_buffer(shape, dtype, data=...) makes a buffer of it")

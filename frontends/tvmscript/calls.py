@@ -97,7 +97,7 @@ def _call_pure_extern(context: Context, span: Span, *args: Value, dtype: Value =
 
 
 def _split_dtype(args: Sequence[Value], dtype: Value, what: str, span: Span) -> tuple[Value, Value, Sequence[Value]]:
-    """The result type, the name and the arguments; the type is the first argument, or until v0.11 the keyword `dtype=`."""
+    """The result type, name and arguments; the type is the first argument, or until v0.11 the keyword `dtype=`."""
     if len(args) < (2 if dtype is None else 1):
         raise span.error(f"{what} takes a type and the name of the function")
     return (args[0], args[1], args[2:]) if dtype is None else (dtype, args[0], args[1:])

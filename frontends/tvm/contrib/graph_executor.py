@@ -20,7 +20,7 @@ class GraphModule:
 
     @property
     def module(self) -> GraphModule:
-        """The module whose `time_evaluator` measures the graph: this one."""
+        """This module, for `time_evaluator`."""
         return self
 
     def set_input(self, key: str | int | None = None, value: Any = None, **params: Any) -> None:

@@ -24,7 +24,7 @@ from ..transform import PassContext
 
 
 class GraphExecutorFactoryModule:
-    """A compiled graph. `factory["default"](device)` creates an executor; iteration yields graph, library and params."""
+    """A compiled graph. `factory["default"](device)` creates an executor; iteration yields JSON, library, params."""
 
     def __init__(self, executable: Executable):
         self.executable = executable
@@ -112,7 +112,7 @@ def optimize(
 
 
 def bind_params_by_name(func: Module | Function, params: Mapping[str, Any]) -> IRModule:
-    """A module whose `main` has some parameters replaced by arrays, by name. ArgumentError as for `build`."""
+    """A module with parameters of `main` replaced by arrays, by name. ArgumentError as for `build`."""
     mod = _bind(func, params)
     return IRModule(mod.op, mod.constants)
 

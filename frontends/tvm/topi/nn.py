@@ -285,7 +285,7 @@ def group_norm(
     data: Tensor, gamma: Tensor | None, beta: Tensor | None, num_groups: int, channel_axis: int, axes: Axes,
     epsilon: float = 1e-5,
 ) -> Tensor:  # fmt: skip
-    """Normalization by the mean and the variance of each group of channels along axes. axes: without the channel axis."""
+    """Normalization by the mean and variance of each group of channels along axes. axes: without the channel axis."""
     channel = axis_of(channel_axis, data.ndim, "group_norm")
     along = [d for d in axes_of(axes, data.ndim, "group_norm") if d != channel]
     return normalization.normalized_in_groups(data, gamma, beta, num_groups, channel, along, epsilon, "group_norm")

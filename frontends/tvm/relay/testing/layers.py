@@ -1,4 +1,4 @@
-"""Layers whose parameters are variables named after them: `tvm.relay.testing.layers`."""
+"""Layers with variables named after them as parameters: `tvm.relay.testing.layers`."""
 
 from __future__ import annotations
 

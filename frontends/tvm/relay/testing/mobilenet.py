@@ -16,7 +16,7 @@ _BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)
 
 
 def _conv_bn_relu(data: Expr, name: str, layout: str, **attributes: Any) -> Expr:
-    """A convolution, a batch normalization and a ReLU. Weights for NHWC are in the layout HWIO, depthwise weights HWOI."""
+    """A convolution, a batch normalization and a ReLU. Weights for NHWC are HWIO, depthwise weights HWOI."""
     is_depthwise = attributes.get("groups", 1) > 1
     kernel = "OIHW" if layout == "NCHW" else "HWOI" if is_depthwise else "HWIO"
     convolved = conv2d(data, name=f"{name}_conv", data_layout=layout, kernel_layout=kernel, **attributes)

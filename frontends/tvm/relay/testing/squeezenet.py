@@ -1,4 +1,4 @@
-"""SqueezeNet: modules that reduce the channels, then expand them by two parallel convolutions (Iandola et al., 2016)."""
+"""SqueezeNet: modules that reduce the channels, then expand them in two parallel paths (Iandola et al., 2016)."""
 
 from __future__ import annotations
 
