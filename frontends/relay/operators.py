@@ -73,17 +73,17 @@ def functions_in(prefix: str) -> dict[str, Callable[..., Any]]:
 def named(name: str) -> Callable[[F], F]:
     """Decorates a function that builds expressions: unknown arguments are errors of the operator `name`."""
 
-    def decorated(function: Any) -> Any:
+    def decorate(function: Any) -> Any:
         signature = inspect.signature(function)
 
         @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
+        def check(*args: Any, **kwargs: Any) -> Any:
             bind(name, signature, args, kwargs)
             return function(*args, **kwargs)
 
-        return checked
+        return check
 
-    return decorated
+    return decorate
 
 
 def bind(name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

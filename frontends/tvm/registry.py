@@ -28,10 +28,10 @@ def register_func(func_name: str | Callable[..., Any], f: Any = None, override: 
             raise ArgumentError(f"packed function {func_name!r}: expected a callable, got {type(function).__name__}")
 
         @wraps(function)
-        def called(*args: Any) -> Any:
+        def call(*args: Any) -> Any:
             return function(*(HostArray(arg) if isinstance(arg, np.ndarray) else arg for arg in args))
 
-        packed.register_func(func_name, called, override)
+        packed.register_func(func_name, call, override)
         return function
 
     return register if f is None else register(f)

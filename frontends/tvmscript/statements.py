@@ -193,7 +193,7 @@ def _loop_names(target: syntax.Expr, count: int) -> list[str]:
 def _open_loop(context: Context, loop: Loop, name: str, span: Span) -> SSAValue:
     """Emits a loop and moves the insertion point into it; returns the loop variable."""
     dtype = _loop_dtype(loop, span)
-    low, extent, step = (_bound(context, bound, dtype, span) for bound in (loop.low, loop.extent, loop.step))
+    low, extent, step = (_cast_bound(context, bound, dtype, span) for bound in (loop.low, loop.extent, loop.step))
     notes = None if loop.annotations is None else context.attributes(loop.annotations, span)
     op = ForOp(
         name, low, extent, type_of(dtype), kind=loop.kind, step=step, thread=loop.thread, annotations=notes
@@ -220,7 +220,7 @@ def _loop_dtype(loop: Loop, span: Span) -> DType:
     return DType("int", 64)
 
 
-def _bound(context: Context, operand: Operand, dtype: DType, span: Span) -> Mixed:
+def _cast_bound(context: Context, operand: Operand, dtype: DType, span: Span) -> Mixed:
     number = context.mixed(operand, span)
     return number if isinstance(number, int) else context.locate(span).cast(number, dtype)
 
@@ -557,7 +557,7 @@ def _open_launch(context: Context, frame: LaunchFrame, name: str) -> Value:
     variable = frame.variable
     loop = Loop(0, frame.extent)
     dtype = _loop_dtype(loop, frame.span)
-    extent = _bound(context, frame.extent, dtype, frame.span)
+    extent = _cast_bound(context, frame.extent, dtype, frame.span)
     op = LaunchThreadOp(variable.name or name or "tx", variable.thread or "", extent, type_of(dtype))
     context.locate(frame.span).insert(op)
     context.builder.point = InsertPoint.at_end(op.body.block)

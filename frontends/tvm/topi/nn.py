@@ -252,10 +252,10 @@ def mirror_pad(
 
 
 def _widths(before: Sequence[int], after: Sequence[int] | None) -> list[tuple[int, int]]:
-    behind = before if after is None else after
-    if len(behind) != len(before):
-        raise OptionError(f"pad_before {list(before)} and pad_after {list(behind)}, expected one number each")
-    return list(zip(before, behind, strict=True))
+    last = before if after is None else after
+    if len(last) != len(before):
+        raise OptionError(f"pad_before {list(before)} and pad_after {list(last)}, expected one number each")
+    return list(zip(before, last, strict=True))
 
 
 def batch_norm(
