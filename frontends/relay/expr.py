@@ -331,7 +331,7 @@ def call(name: str, *args: Any, **attributes: object) -> Expr:
 
 
 def _number(value: Any) -> Expr:
-    """The other operand of a Python operator."""
+    """The other operand of a Python operator, converted to an expression."""
     return Number(value) if isinstance(value, bool | int | float) else as_expr(value)
 
 

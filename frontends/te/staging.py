@@ -19,7 +19,7 @@ def outputs(op: ComputeOp) -> list[Tensor]:
 
 
 def read_through(op: Operation, tensors: TensorMap) -> Operation:
-    """The operation with `tensors` applied to each tensor read."""
+    """The operation with each tensor that it reads replaced by its image under `tensors`."""
     match op:
         case ComputeOp():
             return replace(op, body=Substitution({}, tensors).body(op.body))

@@ -171,7 +171,7 @@ _COUNTING = ("range", "serial", "parallel", "vectorized", "unroll", "unrolled", 
 
 
 def _loop_names(target: syntax.Expr, count: int) -> list[str]:
-    """The names of `count` loops. A single name, or a starred one, names all loops left over: they are numbered."""
+    """The names of `count` loops. A single name, or a starred name, covers all remaining loops, numbered from 0."""
     targets = target.items if isinstance(target, syntax.Tuple | syntax.List) else (syntax.Starred(target.span, target),)
     spare = count - sum(not isinstance(item, syntax.Starred) for item in targets)
     names: list[str] = []

@@ -20,7 +20,7 @@ class GraphModule:
 
     @property
     def module(self) -> GraphModule:
-        """This module, for `time_evaluator`."""
+        """This module, as TVM's name for the owner of `time_evaluator`."""
         return self
 
     def set_input(self, key: str | int | None = None, value: Any = None, **params: Any) -> None:

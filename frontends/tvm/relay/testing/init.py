@@ -19,8 +19,9 @@ Initializer = Callable[[str, npt.NDArray[Any], np.random.Generator], None]
 
 
 def xavier(name: str, values: npt.NDArray[Any], random: np.random.Generator) -> None:
-    """Fills a parameter by the suffix of its name: gamma and var with ones, beta, bias and mean with zeros, others with
-    random numbers whose variance preserves the variance of a layer's inputs (Glorot and Bengio, 2010).
+    """Fills a parameter by the suffix of its name: gamma and var with ones, beta, bias and mean with zeros, other
+    vectors with uniform random numbers from -1 to 1, others with random numbers whose variance preserves the variance
+    of a layer's inputs (Glorot and Bengio, 2010).
     """
     if name.endswith(("gamma", "var")):
         values[...] = 1
