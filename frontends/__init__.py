@@ -1,1 +1,1 @@
-"""Text, models and Python programs into dialects."""
+"""Front ends: translate text, models and Python programs into the dialects."""

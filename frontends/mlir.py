@@ -1,4 +1,4 @@
-"""MLIR text, of any landing, into a `Module`."""
+"""The parser of MLIR text of any landing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from ..module import Module
 
 
 def parse_mlir(text: str, filename: str = "<string>") -> Module:
-    """The module that MLIR `text` says. Raises `ParseError` at the place that is wrong; does not verify."""
+    """Parses MLIR `text` into a module. Raises `ParseError` with the source location of the error; does not verify the
+    module.
+    """
     where = 0
     try:
         parser = Parser(mlir_context(), text, filename)

@@ -1,4 +1,4 @@
-"""Graphs written in Python, as Relay has them.
+"""Graphs written in Python with Relay's names.
 
 x = relay.var("x", shape=(1, 784))
 y = relay.nn.relu(relay.nn.dense(x, relay.var("w"), units=128))
@@ -30,7 +30,7 @@ from .expr import (
     var,
 )
 from .graph import module_of
-from .types import Any_ as Any  # the name that Relay has for it
+from .types import Any_ as Any  # Relay's name for the class
 from .types import TensorType, TupleType
 
 __all__ = [
@@ -62,11 +62,11 @@ __all__ = [
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> typing.Any:
-        """The function of an operator."""
+        """The function that builds expressions of the operator `name`."""
 else:
     globals().update(op.functions())
 
 
 def module(function: Function) -> Module:
-    """A module of the `relay` dialect with a function called `main`. OptionError, TeError for what means nothing."""
+    """A module of the `relay` dialect with `function` as `main`. OptionError, TeError for an invalid expression."""
     return module_of({"main": function})

@@ -1,4 +1,4 @@
-"""What is known of expressions."""
+"""Analyses of expressions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from .expr import Expr, Function, Let, Var
 
 
 def free_vars(expr: Expr) -> list[Var]:
-    """The variables of an expression that it does not bind, in the order in which they are computed with."""
-    found: dict[Var, None] = {}
+    """The free variables of an expression, in the order of their first use."""
+    variables: dict[Var, None] = {}
     bound: set[Expr] = set()
     seen: set[Expr] = set()
     todo: list[Expr] = [expr]
@@ -17,11 +17,11 @@ def free_vars(expr: Expr) -> list[Var]:
             continue
         seen.add(top)
         if isinstance(top, Var):
-            found[top] = None
+            variables[top] = None
         elif isinstance(top, Function):
             bound |= set(top.params)
             todo.append(top.body)
         elif isinstance(top, Let):
             bound.add(top.var)
         todo += reversed(top.children)
-    return [variable for variable in found if variable not in bound]
+    return [variable for variable in variables if variable not in bound]

@@ -1,7 +1,7 @@
-"""Expressions of graphs, as Relay has them: immutable nodes, equal only to themselves.
+"""Expressions of graphs with Relay's names: immutable nodes, compared by identity.
 
-They say nothing of types but what users say; `graph.py` makes functions of the `relay` dialect of them, where types are
-inferred.
+Types appear only where the user annotates them; `graph.py` translates expressions into functions of the `relay`
+dialect, where types are inferred.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 class Expr:
-    """Something that is computed. Operators on it are those of graphs: `x + y` is `relay.add(x, y)`."""
+    """An expression of a graph. Python's operators on expressions build calls: `x + y` is `relay.add(x, y)`."""
 
     def __add__(self, other: Any) -> Expr:
         return call("add", self, _number(other))
@@ -65,21 +65,21 @@ class Expr:
         return call("negative", self)
 
     def astype(self, dtype: str) -> Expr:
-        """The elements converted to a data type."""
+        """The elements converted to the data type `dtype`."""
         return call("cast", self, dtype=dtype)
 
     def __call__(self, *args: Expr) -> Expr:
-        """A call of a function. OptionError unless this is one."""
+        """A call of this expression. OptionError unless the expression is a function."""
         raise OptionError(f"{type(self).__name__} is called, expected a function")
 
     @property
     def children(self) -> Sequence[Expr]:
-        """The expressions that it is made of, in the order of computation."""
+        """The subexpressions, in the order of computation."""
         return ()
 
 
 class Var(Expr):
-    """A variable: a parameter of a function, or what `Let` binds. type_annotation: None to infer it."""
+    """A variable: a parameter of a function, or the name bound by a `Let`. type_annotation: None to infer the type."""
 
     def __init__(self, name_hint: str, type_annotation: Type | None = None):
         self.name_hint = name_hint
@@ -93,7 +93,7 @@ class Var(Expr):
 
 
 class Constant(Expr):
-    """An array that is known. data: the array."""
+    """A constant array. data: the array."""
 
     def __init__(self, data: Array):
         self.data = data
@@ -103,7 +103,7 @@ class Constant(Expr):
 
 
 class Number(Expr):
-    """A number beside an operand, whose data type it has: that of `x + 1`."""
+    """A Python number as an operand, as in `x + 1`; its data type is the other operand's."""
 
     def __init__(self, value: float):
         self.value = value
@@ -113,7 +113,7 @@ class Number(Expr):
 
 
 class GlobalVar(Expr):
-    """A function of the module, by name."""
+    """A reference to a function of the module by name."""
 
     def __init__(self, name_hint: str):
         self.name_hint = name_hint
@@ -126,8 +126,9 @@ class GlobalVar(Expr):
 
 
 class Call(Expr):
-    """An operator on tensors. op: which one.  args: its operands.  attrs: what is said besides, as it was checked.
-    location: where the user wrote it."""
+    """A call of an operator on tensors. op: the operator.  args: its operands.  attrs: its checked attributes.
+    location: the source location of the call in the user's program.
+    """
 
     def __init__(self, op: Operator, args: Sequence[Expr], attrs: Mapping[str, Any]):
         self.op = op
@@ -140,12 +141,12 @@ class Call(Expr):
         return self.args
 
     def __repr__(self) -> str:
-        said = [*map(_short, self.args), *(f"{name}={value}" for name, value in self.attrs.items())]
-        return f"{self.op.name}({', '.join(said)})"
+        arguments = [*map(_short, self.args), *(f"{name}={value}" for name, value in self.attrs.items())]
+        return f"{self.op.name}({', '.join(arguments)})"
 
 
 class FunctionCall(Expr):
-    """A call of a function: one of the module, or one that is written here."""
+    """A call of a function of the module, or of a function expression."""
 
     def __init__(self, op: Expr, args: Sequence[Expr]):
         self.op = op
@@ -160,7 +161,7 @@ class FunctionCall(Expr):
 
 
 class Tuple(Expr):
-    """Several values."""
+    """A tuple of expressions."""
 
     def __init__(self, fields: Sequence[Expr]):
         self.fields = tuple(as_expr(each) for each in fields)
@@ -183,7 +184,7 @@ class Tuple(Expr):
 
 
 class TupleGetItem(Expr):
-    """One of several values."""
+    """A field of a tuple."""
 
     def __init__(self, tuple_value: Expr, index: int):
         self.tuple_value = tuple_value
@@ -198,14 +199,14 @@ class TupleGetItem(Expr):
 
 
 class TupleWrapper(Expr):
-    """The several values of an operator: `split(...)[0]`, `a, b = split(...)`. size: how many there are."""
+    """The results of an operator with several: `split(...)[0]`, `a, b = split(...)`. size: the number of results."""
 
     def __init__(self, tuple_value: Expr, size: int):
         self.tuple_value = tuple_value
         self.size = size
 
     def astuple(self) -> Expr:
-        """The expression of all of them."""
+        """The tuple of all results, as one expression."""
         return self.tuple_value
 
     def __getitem__(self, index: int) -> Expr:
@@ -228,7 +229,7 @@ class TupleWrapper(Expr):
 
 
 class Let(Expr):
-    """A body in which a variable stands for a value."""
+    """A body in which a variable is bound to a value."""
 
     def __init__(self, variable: Var, value: Expr, body: Expr):
         self.var = variable
@@ -244,7 +245,7 @@ class Let(Expr):
 
 
 class If(Expr):
-    """One of two values; only that one is computed. cond: a bool without dimensions."""
+    """A conditional expression; only the branch taken is computed. cond: a bool of rank 0."""
 
     def __init__(self, cond: Expr, true_branch: Expr, false_branch: Expr):
         self.cond = as_expr(cond)
@@ -260,9 +261,9 @@ class If(Expr):
 
 
 class Function(Expr):
-    """A function. params: its variables.  body: what it gives.  ret_type: the type of that, if it is said.
+    """A function. params: its parameters.  body: its result.  ret_type: the type of the result, None to infer the type.
 
-    OptionError for a parameter that is no variable, or stands twice.
+    OptionError for a parameter that is not a variable, or appears twice.
     """
 
     def __init__(self, params: Sequence[Var], body: Any, ret_type: Type | None = None):
@@ -285,9 +286,9 @@ class Function(Expr):
 def var(
     name_hint: str, type_annotation: Type | Any = None, shape: Sequence[Any] | None = None, dtype: str = "float32"
 ) -> Var:
-    """A variable, whose type is inferred if nothing says it. type_annotation: a type, or a shape.
+    """A variable, whose type is inferred if no annotation is given. type_annotation: a type, or a shape.
 
-    OptionError if a type and a shape are given.
+    OptionError if both a type and a shape are given.
     """
     if type_annotation is not None and shape is not None:
         raise OptionError(f"variable {name_hint}: a type and a shape, expected one of them")
@@ -297,8 +298,9 @@ def var(
 
 
 def const(value: Any, dtype: str | None = None) -> Constant:
-    """A constant: a number, a list of lists of them, or an array. dtype: float32 for Python's floats, int32 for its
-    integers, that of an array, if missing."""
+    """A constant from a number, nested lists of numbers, or an array. dtype: by default float32 for Python floats,
+    int32 for Python integers, and the data type of an array.
+    """
     source = value.numpy() if hasattr(value, "numpy") else value
     array = np.asarray(source)
     if dtype is None and not hasattr(source, "dtype"):
@@ -307,7 +309,10 @@ def const(value: Any, dtype: str | None = None) -> Constant:
 
 
 def as_expr(value: Any) -> Expr:
-    """An expression; lists and tuples are tuples, numbers and arrays constants."""
+    """Converts a value to an expression: a list or tuple to a `Tuple`, a number or an array to a `Constant`.
+
+    OptionError for any other value.
+    """
     if isinstance(value, TupleWrapper):
         return value.tuple_value
     if isinstance(value, Expr):
@@ -320,13 +325,13 @@ def as_expr(value: Any) -> Expr:
 
 
 def call(name: str, *args: Any, **attributes: object) -> Expr:
-    """An operator, by its name. TeError for attributes that it does not have."""
+    """A call of the operator `name`. TeError for unknown attributes."""
     operator = operator_of(name)
     return Call(operator, [as_expr(each) for each in args], checked_attributes(operator, attributes))
 
 
 def _number(value: Any) -> Expr:
-    """The other operand of an operator."""
+    """The other operand of a Python operator, converted to an expression."""
     return Number(value) if isinstance(value, bool | int | float) else as_expr(value)
 
 

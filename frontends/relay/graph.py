@@ -1,4 +1,4 @@
-"""Expressions written as functions of the `relay` dialect; types that nobody has said are inferred."""
+"""Translation of expressions into functions of the `relay` dialect, inferring missing types."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ from .expr import (
 from .types import TensorType, TupleType, Type
 
 Value: TypeAlias = "SSAValue | tuple[Value, ...]"
-"""A tensor, or several: a tuple of expressions is one of Python until a function or branch gives it."""
+"""A tensor, or a tuple of values: tuple expressions stay Python tuples until a function or branch returns them."""
 Steps: TypeAlias = "Generator[Expr, Value, Value]"
-"""Writing an expression: what it needs is asked for, and sent."""
+"""A coroutine that emits one expression: yields needed subexpressions, and is sent their values."""
 
 
 def module_of(functions: Mapping[str, Function]) -> Module:
-    """Functions as a module of the `relay` dialect; arrays stand beside it.
+    """A module of the `relay` dialect with `functions`; constant arrays are kept beside the IR.
 
-    A tuple that a function takes or gives is several parameters or results. OptionError for variables that are no
-    parameters, and for types that nothing says.
+    A tuple parameter or result becomes several parameters or results. OptionError for a variable that is not a
+    parameter, and for a type that cannot be inferred.
     """
     constants: dict[str, npt.NDArray[Any]] = {}
     module = ModuleOp([])
@@ -67,9 +67,9 @@ def module_of(functions: Mapping[str, Function]) -> Module:
         if name not in functions:
             raise OptionError(f"function @{name} is called, there is {', '.join(functions)}")
         if name not in written:
-            written[name] = made = _Function(name, functions[name], constants, write)
-            made.write()
-            module.body.block.add_op(made.func)
+            written[name] = writer = _Function(name, functions[name], constants, write)
+            writer.write()
+            module.body.block.add_op(writer.func)
         return written[name]
 
     for name in functions:
@@ -78,7 +78,7 @@ def module_of(functions: Mapping[str, Function]) -> Module:
 
 
 class _Function:
-    """Writes one function."""
+    """The translation of one function."""
 
     def __init__(self, name: str, function: Function, constants: dict[str, npt.NDArray[Any]], others: Any):
         self.name = name
@@ -108,22 +108,22 @@ class _Function:
     # Parameters
 
     def _declare(self, param: Var, type: Type) -> Value:
-        """Parameters of a type, behind those of the variables in front."""
+        """Inserts the function arguments of a parameter of type `type`, after those of the preceding parameters."""
         earlier = takewhile(lambda other: other is not param, self.params)
-        place = sum(len(list(leaves(value))) for each in earlier if (value := self.params[each]) is not None)
-        return self._insert(param.name_hint, type, count(place))
+        position = sum(len(list(leaves(value))) for each in earlier if (value := self.params[each]) is not None)
+        return self._insert(param.name_hint, type, count(position))
 
-    def _insert(self, name: str, type: Type, places: Iterator[int]) -> Value:
+    def _insert(self, name: str, type: Type, positions: Iterator[int]) -> Value:
         if isinstance(type, TupleType):
-            return tuple(self._insert(name, field, places) for field in type.fields)
-        argument = self.func.body.block.insert_arg(tensor_type(type.shape, type.dtype), next(places))
+            return tuple(self._insert(name, field, positions) for field in type.fields)
+        argument = self.func.body.block.insert_arg(tensor_type(type.shape, type.dtype), next(positions))
         hint(argument, name)
         return argument
 
     # Expressions
 
     def _value(self, root: Expr) -> Value:
-        """The value of an expression. Expressions are as deep as a model, so this does not recurse."""
+        """The value of an expression. Iterative, since expressions are nested as deeply as the model."""
         stack: list[tuple[Expr, Steps]] = []
         result: Value | None = None
         wanted: Expr | None = root
@@ -162,7 +162,7 @@ class _Function:
             case TupleGetItem():
                 return self._item(expr)
             case TupleWrapper():
-                return self._wrapped(expr)
+                return self._tuple_wrapper(expr)
             case Let():
                 return self._let(expr)
             case If():
@@ -196,7 +196,7 @@ class _Function:
         return results[0] if len(results) == 1 else tuple(results)
 
     def _operators(self, expr: Call, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        """What an operator computes; errors are at the line where it was written."""
+        """The results of an operator call; errors carry its source location."""
         self.builder.location = expr.location
         try:
             return self.builder.operators(expr.op.name, *operands, **expr.attrs)
@@ -210,7 +210,7 @@ class _Function:
         return isinstance(arg, Var) and arg in self.params and self.params[arg] is None and arg not in self.values
 
     def _complete(self, expr: Call, values: list[Value | None]) -> None:
-        """Give types to operands that have none: what the operator asks for beside the others."""
+        """Gives types to untyped operands: the types that the operator requires of them, given the other operands."""
         for n, arg in enumerate(expr.args):
             if isinstance(arg, Number):
                 values[n] = self.builder.constant(np.asarray(arg.value, self._dtype_beside(arg, values)))
@@ -221,16 +221,16 @@ class _Function:
             for name, value in zip(expr.op.operands, values, strict=False)
             if isinstance(value, SSAValue)
         }
-        found = missing_operands(expr.op, known, expr.attrs)
+        types = missing_operands(expr.op, known, expr.attrs)
         for n, (name, arg) in enumerate(zip(expr.op.operands, expr.args, strict=False)):
             if values[n] is None:
                 assert isinstance(arg, Var)
-                if name not in found:
+                if name not in types:
                     unknown = (
                         f"variable {arg.name_hint} has no type, and {expr.op.name} does not say that of its {name}"
                     )
                     raise TeError(f"function @{self.name}: {unknown}", _line(expr))
-                values[n] = self.params[arg] = self._declare(arg, TensorType(*found[name]))
+                values[n] = self.params[arg] = self._declare(arg, TensorType(*types[name]))
 
     def _dtype_beside(self, number: Number, values: Sequence[Value | None]) -> np.dtype[Any]:
         beside = next((value for value in values if isinstance(value, SSAValue)), None)
@@ -251,7 +251,7 @@ class _Function:
             raise OptionError(f"{expr!r}: value {expr.index} of {len(several)}")
         return several[expr.index]
 
-    def _wrapped(self, expr: TupleWrapper) -> Steps:
+    def _tuple_wrapper(self, expr: TupleWrapper) -> Steps:
         return (yield expr.tuple_value)
 
     def _let(self, expr: Let) -> Steps:
@@ -273,11 +273,11 @@ class _Function:
         types = [[leaf.type for leaf in leaves(each)] for each in (value, other)]
         if types[0] != types[1]:
             raise OptionError(f"{expr!r}: branches of types {types[0]} and {types[1]}")
-        made = iter(self.builder.insert(IfOp(condition, types[0], then, orelse)).outputs)
-        return _like(value, made)
+        results = iter(self.builder.insert(IfOp(condition, types[0], then, orelse)).outputs)
+        return _like(value, results)
 
     def _branch(self, expr: Expr) -> tuple[Region, Value]:
-        """A branch; what it computes is not known outside."""
+        """The region and the value of a branch; expressions computed in the branch are unknown outside."""
         block = Block()
         outside, self.values = self.values, self.values.new_child()
         builder, self.builder = self.builder, RelayBuilder(block, self.builder.constants)
@@ -306,17 +306,17 @@ class _Function:
         other = self.others(callee.name_hint)
         if not other.is_written:
             raise OptionError(f"function @{callee.name_hint} calls itself, which is not supported")
-        given = [leaf for arg in args for leaf in leaves(arg)]
+        operands = [leaf for arg in args for leaf in leaves(arg)]
         expected: Sequence[Attribute] = list(other.func.body.block.arg_types)
-        if [value.type for value in given] != expected:
-            got = ", ".join(str(value.type) for value in given)
+        if [value.type for value in operands] != expected:
+            got = ", ".join(str(value.type) for value in operands)
             raise OptionError(f"call of @{callee.name_hint} with {got}, expected {', '.join(map(str, expected))}")
-        call = self.builder.insert(CallOp(callee.name_hint, given, other.func.result_types_))
+        call = self.builder.insert(CallOp(callee.name_hint, operands, other.func.result_types_))
         return _like(other.result, iter(call.outputs))
 
 
 def _line(expr: Call) -> str:
-    """`file.py:3`: where an operator was written, nothing if that is not known."""
+    """`file.py:3`: the source location of an operator call, empty if unknown."""
     match expr.location:
         case FileLineColLoc(filename=file, line=line):
             return f"{file.data}:{line.data}"
@@ -334,12 +334,12 @@ def leaves(value: Value) -> Iterable[SSAValue]:
 
 
 def _like(value: Value, tensors: Iterator[SSAValue]) -> Value:
-    """Other tensors in the form of a value."""
+    """Other tensors in the tuple structure of `value`."""
     return next(tensors) if isinstance(value, SSAValue) else tuple(_like(each, tensors) for each in value)
 
 
 def _names(name: str, value: Value | None) -> list[str]:
-    """What the parameters are called that a variable stands for."""
+    """The names of the function parameters of one variable."""
     if isinstance(value, tuple):
         return [each for n, field in enumerate(value) for each in _names(f"{name}.{n}", field)]
     return [name]

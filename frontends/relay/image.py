@@ -1,4 +1,4 @@
-"""Operators of images: `relay.image`."""
+"""Image operators: `relay.image`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .operators import functions_in, named
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """The function of an operator."""
+        """The function that builds expressions of the operator `name`."""
 else:
     globals().update(functions_in("image."))
 
@@ -33,11 +33,11 @@ def _resize(rank: int, usual: str) -> Any:
         extrapolation_value: float = 0.0,
         out_dtype: str | None = None,
     ) -> Expr:
-        """An image of another size, whose elements are computed of those around their place in the given one."""
-        places = {"coordinate_transformation_mode": coordinate_transformation_mode, "rounding_method": rounding_method}
+        """Resizes an image; each element is interpolated from the input elements around its coordinate."""
+        modes = {"coordinate_transformation_mode": coordinate_transformation_mode, "rounding_method": rounding_method}
         cubic = {"cubic_alpha": cubic_alpha, "cubic_exclude": cubic_exclude}
         outside = {"roi": roi, "extrapolation_value": extrapolation_value, "out_dtype": out_dtype or ""}
-        return call(name, data, size=size, layout=layout, method=method, **places, **cubic, **outside)
+        return call(name, data, size=size, layout=layout, method=method, **modes, **cubic, **outside)
 
     return resize
 

@@ -1,4 +1,4 @@
-"""Operators of neural networks: `relay.nn`. Those that stand below have a form of their own in Relay, as of v0.16."""
+"""Neural-network operators: `relay.nn`. The functions below have a signature of their own in Relay, as of v0.16."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .operators import bind, function_of, functions_in, named, number_of
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """The function of an operator."""
+        """The function that builds expressions of the operator `name`."""
 else:
     globals().update(functions_in("nn."))
 
@@ -29,7 +29,7 @@ def matmul(
     transpose_a: bool = False,
     transpose_b: bool = False,
 ) -> Expr:
-    """The product of two matrices. units: how many columns it has, which the second one says."""
+    """The product of two matrices. units: the number of columns, which `tensor_b` determines."""
     return call(
         "nn.matmul", tensor_a, tensor_b, transpose_a=transpose_a, transpose_b=transpose_b, out_dtype=out_dtype or ""
     )
@@ -39,21 +39,21 @@ def matmul(
 def batch_matmul(
     tensor_a: Expr, tensor_b: Expr, out_dtype: str = "", transpose_a: bool = False, transpose_b: bool = True
 ) -> Expr:
-    """The product of two matrices, for each of a batch; the second one is transposed."""
-    said = {"transpose_a": transpose_a, "transpose_b": transpose_b, "out_dtype": out_dtype or ""}
-    return call("nn.batch_matmul", tensor_a, tensor_b, **said)
+    """The products of a batch of matrix pairs; the second operand is transposed."""
+    attributes = {"transpose_a": transpose_a, "transpose_b": transpose_b, "out_dtype": out_dtype or ""}
+    return call("nn.batch_matmul", tensor_a, tensor_b, **attributes)
 
 
 @named("nn.pad")
 def pad(data: Expr, pad_width: Sequence[Sequence[int]], pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
-    """With elements in front of and behind each dimension. pad_value: a number, or a constant."""
+    """Pads each dimension before and after its elements. pad_value: a number, or a constant."""
     value = number_of(pad_value, "nn.pad: pad_value")
     return call("nn.pad", data, pad_width=pad_width, pad_value=value, pad_mode=pad_mode)
 
 
 @named("nn.leaky_relu")
 def leaky_relu(data: Expr, alpha: float) -> Expr:
-    """Of each element x `x if x > 0 else alpha * x`."""
+    """`x if x > 0 else alpha * x` for each element x."""
     return call("nn.leaky_relu", data, alpha=alpha)
 
 
@@ -61,24 +61,24 @@ def leaky_relu(data: Expr, alpha: float) -> Expr:
 
 
 def _pool(name: str) -> Callable[..., Any]:
-    """The function of a pool, which has `out_layout` behind `layout` in Relay."""
-    made = function_of(operator_of(name))
+    """The function of a pooling operator, which in Relay takes `out_layout` after `layout`."""
+    function = function_of(operator_of(name))
     parameters: list[inspect.Parameter] = []
-    for each in inspect.signature(made).parameters.values():
+    for each in inspect.signature(function).parameters.values():
         parameters.append(each)
         if each.name == "layout":
             parameters.append(each.replace(name="out_layout", default=""))
     signature = inspect.Signature(parameters)
 
     def pool(*args: Any, **kwargs: Any) -> Any:
-        said = {"layout": signature.parameters["layout"].default, **bind(name, signature, args, kwargs)}
-        layout, out_layout = said["layout"], said.pop("out_layout", "")
+        attributes = {"layout": signature.parameters["layout"].default, **bind(name, signature, args, kwargs)}
+        layout, out_layout = attributes["layout"], attributes.pop("out_layout", "")
         if out_layout not in ("", layout):
             raise UnsupportedError(f"{name}: out_layout {out_layout!r} of data in {layout!r} is not supported yet")
-        return made(**said)
+        return function(**attributes)
 
-    pool.__name__ = pool.__qualname__ = made.__name__
-    pool.__doc__ = made.__doc__
+    pool.__name__ = pool.__qualname__ = function.__name__
+    pool.__doc__ = function.__doc__
     pool.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
     return pool
 
@@ -106,15 +106,15 @@ def _transposed_convolution(rank: int) -> Callable[..., Expr]:
         output_padding: Window = 0,
         out_dtype: str = "",
     ) -> Expr:
-        """The transpose of a convolution: each element of an image times the weights, added to a window.
+        """The transposed convolution: each input element times the weights, accumulated into a window of the output.
 
-        kernel_layout: what Relay calls OIW and OIDHW has the channels of data first, and is IOW and IODHW here.
+        kernel_layout: Relay's OIW and OIDHW put the input channels first, and denote IOW and IODHW here.
         """
         sizes = {"strides": strides, "padding": padding, "dilation": dilation, "output_padding": output_padding}
-        said = {"groups": groups, "channels": channels, "kernel_size": kernel_size, "out_dtype": out_dtype or ""}
+        attributes = {"groups": groups, "channels": channels, "kernel_size": kernel_size, "out_dtype": out_dtype or ""}
         kernel = kernel_layout if rank == 2 else kernel_layout.replace("OI", "IO")
         layouts = {"data_layout": data_layout, "kernel_layout": kernel, "out_layout": out_layout}
-        return call(name, data, weight, **sizes, **said, **layouts)
+        return call(name, data, weight, **sizes, **attributes, **layouts)
 
     return convolution
 
@@ -127,12 +127,16 @@ conv1d_transpose, conv2d_transpose, conv3d_transpose = (_transposed_convolution(
 
 @named("nn.cross_entropy")
 def cross_entropy(predictions: Expr, targets: Expr) -> Expr:
-    """Less the sum of `targets * log(predictions)`, of probabilities in rows, by the number of rows."""
+    """The negated sum of `targets * log(predictions)` over all elements, divided by the number of rows; each row holds
+    probabilities.
+    """
     return cross_entropy_with_logits(call("log", predictions), targets)
 
 
 @named("nn.cross_entropy_with_logits")
 def cross_entropy_with_logits(predictions: Expr, targets: Expr) -> Expr:
-    """Less the sum of `targets * predictions`, of logarithms of probabilities in rows, by the number of rows."""
+    """The negated sum of `targets * predictions` over all elements, divided by the number of rows; rows hold
+    log-probabilities.
+    """
     rows = call("sum", call("multiply", predictions, targets), axis=1)
     return call("negative", call("mean", rows))

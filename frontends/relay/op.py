@@ -1,4 +1,6 @@
-"""Operators: `relay.op.add`, `relay.op.nn.dense`. Those below have a form of their own in Relay, as of v0.16."""
+"""Operators: `relay.op.add`, `relay.op.nn.dense`. The functions below have a signature of their own in Relay, as of
+v0.16.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from .operators import functions_in, make, named, number_of, numbers_of
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """The function of an operator."""
+        """The function that builds expressions of the operator `name`."""
 else:
     globals().update(functions_in(""))
 
@@ -25,7 +27,7 @@ __all__ = ["get", "image", "nn"]
 
 
 def get(op_name: str) -> Operator:
-    """The operator of a name. UnknownOperatorError if there is none."""
+    """The operator called `op_name`. UnknownOperatorError if no operator has the name."""
     return operator_of(op_name)
 
 
@@ -34,14 +36,14 @@ def get(op_name: str) -> Operator:
 
 @named("arange")
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32") -> Expr:
-    """The numbers from one on, up to another one, which is not among them; without stop from 0 on up to start."""
+    """The numbers from `start` up to `stop`, exclusive; from 0 up to `start` if `stop` is missing."""
     ends = [number_of(each, "arange") for each in (start, stop, step)]
     return call("arange", start=ends[0], stop=ends[1], step=ends[2], dtype=dtype)
 
 
 @named("full")
 def full(fill_value: Any, shape: Sequence[int] = (), dtype: str = "") -> Expr:
-    """A tensor of a shape whose elements are one number. dtype: that of the number if missing."""
+    """A tensor filled with one number. dtype: by default the data type of the number."""
     value = as_expr(fill_value)
     if isinstance(value, Constant) and value.data.ndim == 0:
         return call("full", fill_value=value.data.item(), shape=shape, dtype=dtype or value.data.dtype.name)
@@ -50,7 +52,7 @@ def full(fill_value: Any, shape: Sequence[int] = (), dtype: str = "") -> Expr:
 
 @named("full_like")
 def full_like(data: Expr, fill_value: Any) -> Expr:
-    """A tensor of the shape and data type of another one, whose elements are one number."""
+    """A tensor of the shape and data type of `data`, filled with one number."""
     value = as_expr(fill_value)
     if isinstance(value, Constant) and value.data.ndim == 0:
         return call("full_like", data, fill_value=value.data.item())
@@ -59,20 +61,20 @@ def full_like(data: Expr, fill_value: Any) -> Expr:
 
 @named("one_hot")
 def one_hot(indices: Expr, on_value: Any, off_value: Any, depth: int, axis: int = -1, dtype: str = "float32") -> Expr:
-    """Along a new axis, `on_value` at the place that `indices` has, and `off_value` elsewhere."""
+    """One-hot encoding along a new axis: `on_value` at the position given by `indices`, `off_value` elsewhere."""
     numbers = {"on_value": number_of(on_value, "one_hot"), "off_value": number_of(off_value, "one_hot")}
     return call("one_hot", indices, **numbers, depth=depth, axis=axis, dtype=dtype)
 
 
 @named("clip")
 def clip(a: Expr, a_min: float, a_max: float) -> Expr:
-    """Of each element the nearest number from `a_min` to `a_max`."""
+    """Clips each element to the interval from `a_min` to `a_max`."""
     return call("clip", a, a_min=a_min, a_max=a_max)
 
 
 @named("trilu")
 def trilu(data: Expr, k: Any, upper: bool = True) -> Expr:
-    """The part of matrices above a diagonal, or below it, the diagonal included, and 0 elsewhere."""
+    """The upper or lower triangle of matrices, including the diagonal `k`; 0 elsewhere."""
     return call("trilu", data, k=number_of(k, "trilu"), upper=upper)
 
 
@@ -81,7 +83,7 @@ def trilu(data: Expr, k: Any, upper: bool = True) -> Expr:
 
 @named("reshape")
 def reshape(data: Expr, newshape: Any, allowzero: bool = False) -> Expr:
-    """The elements in the order of rows, in another shape. UnsupportedError for sizes of 0 with `allowzero`."""
+    """The elements in row-major order in another shape. UnsupportedError for sizes of 0 with `allowzero`."""
     sizes = numbers_of(newshape, "reshape")
     if allowzero and 0 in sizes:
         raise UnsupportedError(f"reshape: newshape {sizes} with allowzero is not supported yet")
@@ -92,9 +94,9 @@ def reshape(data: Expr, newshape: Any, allowzero: bool = False) -> Expr:
 def strided_slice(
     data: Expr, begin: Any, end: Any, strides: Any = None, axes: Any = None, slice_mode: str = "end"
 ) -> Expr:
-    """Some elements along axes, as `data[begin:end:stride]` takes them in Python.
+    """A slice of `data` along axes, with the meaning of Python's `data[begin:end:stride]`.
 
-    slice_mode: "end", or "size" if `end` has the numbers of elements, -1 for all. TeError for others.
+    slice_mode: "end", or "size" if `end` holds numbers of elements, -1 for all. TeError for any other mode.
     """
     first, last, steps = (numbers_of(each, "strided_slice") for each in (begin, end, strides))
     if slice_mode not in ("end", "size"):
@@ -107,9 +109,9 @@ def strided_slice(
 
 @named("layout_transform")
 def layout_transform(data: Expr, src_layout: str, dst_layout: str) -> Expr:
-    """With the dimensions in another order: `layout_transform(x, "NCHW", "NHWC")`.
+    """Permutes the dimensions: `layout_transform(x, "NCHW", "NHWC")`.
 
-    TeError for layouts of other letters, UnsupportedError for dimensions in blocks.
+    TeError for layouts with different letters, UnsupportedError for blocked dimensions.
     """
     if not (src_layout.isalpha() and dst_layout.isalpha()):
         raise UnsupportedError(f"layout_transform from {src_layout!r} to {dst_layout!r}: blocks are not supported yet")
@@ -120,13 +122,13 @@ def layout_transform(data: Expr, src_layout: str, dst_layout: str) -> Expr:
 
 @named("gather")
 def gather(data: Expr, axis: int, indices: Expr) -> Expr:
-    """The element at the place that each of `indices` has along an axis, and at its own place along the others."""
+    """The elements of `data` at the positions `indices` along an axis, and at their own positions along the others."""
     return call("gather", data, indices, axis=axis)
 
 
 @named("gather_nd")
 def gather_nd(data: Expr, indices: Expr, batch_dims: int = 0, index_rank: int | None = None) -> Expr:
-    """The elements, or slices, at the places that the columns of `indices` are. index_rank: is not needed."""
+    """The elements, or slices, at the coordinates held by the columns of `indices`. index_rank: ignored."""
     return call("gather_nd", data, indices, batch_dims=batch_dims)
 
 
@@ -135,13 +137,13 @@ def gather_nd(data: Expr, indices: Expr, batch_dims: int = 0, index_rank: int | 
 
 @named("sort")
 def sort(data: Expr, axis: int = -1, is_ascend: bool | int = True) -> Expr:
-    """The elements along an axis in ascending or descending order; NaN comes last in either."""
+    """The elements along an axis in ascending or descending order; NaN comes last in both."""
     return call("sort", data, axis=axis, is_ascend=bool(is_ascend))
 
 
 @named("argsort")
 def argsort(data: Expr, axis: int = -1, is_ascend: bool | int = True, dtype: str = "int32") -> Expr:
-    """The places along an axis of its elements in order."""
+    """The indices that sort the elements along an axis."""
     return call("argsort", data, axis=axis, is_ascend=bool(is_ascend), dtype=dtype)
 
 
@@ -154,9 +156,9 @@ def topk(
     is_ascend: bool | int = False,
     dtype: str = "int32",
 ) -> Any:
-    """The k greatest elements along an axis, the greatest first, and their places; the k least with is_ascend."""
-    said = {"k": number_of(k, "topk"), "axis": axis, "ret_type": ret_type, "dtype": dtype}
-    return make("topk", data, is_ascend=bool(is_ascend), **said)
+    """The k greatest elements along an axis in descending order, and their indices; the k least with `is_ascend`."""
+    attributes = {"k": number_of(k, "topk"), "axis": axis, "ret_type": ret_type, "dtype": dtype}
+    return make("topk", data, is_ascend=bool(is_ascend), **attributes)
 
 
 # Reductions and sums
@@ -164,13 +166,13 @@ def topk(
 
 @named("cumsum")
 def cumsum(data: Expr, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Expr:
-    """Of each element along an axis, or of all row by row, the sum of the elements up to it."""
+    """The cumulative sums along an axis, or of all elements in row-major order."""
     return call("cumsum", data, axis=axis, dtype=dtype or "", exclusive=bool(exclusive))
 
 
 @named("cumprod")
 def cumprod(data: Expr, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Expr:
-    """Of each element along an axis, or of all row by row, the product of the elements up to it."""
+    """The cumulative products along an axis, or of all elements in row-major order."""
     return call("cumprod", data, axis=axis, dtype=dtype or "", exclusive=bool(exclusive))
 
 
@@ -183,13 +185,13 @@ def variance(
     unbiased: bool = False,
     with_mean: Expr | None = None,
 ) -> Expr:
-    """The variance of the elements along axes. with_mean: their mean, which is computed anew."""
+    """The variance of the elements along axes. with_mean: their mean, which is recomputed."""
     return call("variance", data, axis=axis, keepdims=keepdims, exclude=exclude, unbiased=unbiased)
 
 
 @named("std")
 def std(data: Expr, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False) -> Expr:
-    """The square root of the variance of the elements along axes."""
+    """The standard deviation of the elements along axes."""
     return call("sqrt", variance(data, axis, keepdims, exclude, unbiased))
 
 
@@ -197,7 +199,7 @@ def std(data: Expr, axis: Axes = None, keepdims: bool = False, exclude: bool = F
 def mean_variance(
     data: Expr, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
 ) -> Tuple:
-    """The mean of the elements along axes, and their variance."""
+    """The mean and the variance of the elements along axes."""
     mean = call("mean", data, axis=axis, keepdims=keepdims, exclude=exclude)
     return Tuple([mean, variance(data, axis, keepdims, exclude, unbiased)])
 
@@ -212,6 +214,6 @@ def logsumexp(data: Expr, axis: Axes, keepdims: bool = False) -> Expr:
 
 
 def functions() -> dict[str, Any]:
-    """The functions of all operators whose names are one word, as `relay` has them."""
+    """The functions of all operators with one-word names, as in `relay`."""
     own = {name: value for name, value in globals().items() if getattr(value, "__module__", "") == __name__}
     return {name: each for name, each in {**functions_in(""), **own}.items() if name not in ("get", "functions")}

@@ -1,5 +1,6 @@
-"""Functions that make expressions: one for each operator, in the order of its definition; and what those share that
-have a form of their own in Relay."""
+"""Functions that build expressions, one for each operator with the parameters of its definition, and helpers for
+operators with a signature of their own in Relay.
+"""
 
 from __future__ import annotations
 
@@ -17,75 +18,76 @@ from .expr import Constant, Expr, Tuple, TupleWrapper, as_expr, call
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _sections(said: Mapping[str, Any]) -> int:
-    sections = said["indices_or_sections"]
+def _sections(attributes: Mapping[str, Any]) -> int:
+    sections = attributes["indices_or_sections"]
     return sections if isinstance(sections, int) else len(sections) + 1
 
 
 _COUNTS: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "split": _sections,
-    "nn.batch_norm": lambda said: 3,
-    **{f"nn.max_pool{rank}d_with_places": lambda said: 2 for rank in (1, 2, 3)},
-    "topk": lambda said: 2 if said.get("ret_type", "both") == "both" else 1,
+    "nn.batch_norm": lambda attributes: 3,
+    **{f"nn.max_pool{rank}d_with_places": lambda attributes: 2 for rank in (1, 2, 3)},
+    "topk": lambda attributes: 2 if attributes.get("ret_type", "both") == "both" else 1,
 }
-"""How many tensors the operators compute that compute several."""
+"""The number of results of each operator with several, given its attributes."""
 
 
 def make(name: str, *operands: Any, **attributes: Any) -> Any:
-    """An operator on expressions; a `TupleWrapper` for one that computes several tensors. TeError as of `call`."""
-    made = call(name, *operands, **attributes)
+    """A call of the operator `name`; a `TupleWrapper` if the operator has several results. TeError as for `call`."""
+    expr = call(name, *operands, **attributes)
     count = _COUNTS[name](attributes) if name in _COUNTS else 1
-    return TupleWrapper(made, count) if count > 1 else made
+    return TupleWrapper(expr, count) if count > 1 else expr
 
 
 def function_of(operator: Operator) -> Callable[..., Any]:
-    """What makes expressions of an operator: its operands, a list of them where there may be any number, and its
-    attributes, in the order of its definition."""
+    """A function that builds calls of `operator` from its operands (a list for a variadic operand) and its attributes,
+    in the order of its definition.
+    """
     parameters = [
         each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=inspect.Parameter.empty)
         for each in inspect.signature(operator.formula).parameters.values()
     ]
     signature = inspect.Signature(sorted(parameters, key=lambda each: each.default is not inspect.Parameter.empty))
 
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def build(*args: Any, **kwargs: Any) -> Any:
         bound = bind(operator.name, signature, args, kwargs)
         operands: list[Expr] = []
         for name in operator.operands:
-            given = as_expr(bound.pop(name))
-            operands += given.fields if isinstance(given, Tuple) else [given]
+            value = as_expr(bound.pop(name))
+            operands += value.fields if isinstance(value, Tuple) else [value]
         return make(operator.name, *operands, **bound)
 
-    made.__name__ = made.__qualname__ = operator.name.rpartition(".")[2]
-    made.__doc__ = inspect.getdoc(operator.formula)
-    made.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
-    return made
+    build.__name__ = build.__qualname__ = operator.name.rpartition(".")[2]
+    build.__doc__ = inspect.getdoc(operator.formula)
+    build.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
+    return build
 
 
 def functions_in(prefix: str) -> dict[str, Callable[..., Any]]:
-    """The functions of the operators whose names are `prefix` and one word."""
+    """The functions of the operators whose names are `prefix` followed by one word."""
     names = (name for name in OPERATORS if name.startswith(prefix))
     short = {name: name.removeprefix(prefix) for name in names}
     return {word: function_of(OPERATORS[name]) for name, word in short.items() if "." not in word}
 
 
 def named(name: str) -> Callable[[F], F]:
-    """Decorates a function that makes expressions: arguments that it does not have are errors of the operator."""
+    """Decorates a function that builds expressions: unknown arguments are errors of the operator `name`."""
 
-    def decorated(function: Any) -> Any:
+    def decorate(function: Any) -> Any:
         signature = inspect.signature(function)
 
         @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
+        def check(*args: Any, **kwargs: Any) -> Any:
             bind(name, signature, args, kwargs)
             return function(*args, **kwargs)
 
-        return checked
+        return check
 
-    return decorated
+    return decorate
 
 
 def bind(name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by name. TeError for those that the function does not have, or lacks."""
+    """Arguments by name. TeError for an unknown or a missing argument."""
     known = signature.parameters
     try:
         return signature.bind(*args, **kwargs).arguments
@@ -98,7 +100,7 @@ def bind(name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: M
 
 
 def number_of(value: Any, what: str) -> Any:
-    """A number that may be given as a constant. OptionError for an expression that is none."""
+    """A number, also from a constant of rank 0. OptionError for any other expression."""
     if isinstance(value, Constant) and value.data.ndim == 0:
         return value.data.item()
     if isinstance(value, Expr):
@@ -107,7 +109,7 @@ def number_of(value: Any, what: str) -> Any:
 
 
 def numbers_of(value: Any, what: str) -> Any:
-    """Numbers that may be given as a constant, or one of them. OptionError for an expression that is none."""
+    """A list of numbers, also from one number or a constant of rank 1. OptionError for any other expression."""
     if isinstance(value, Constant) and value.data.ndim == 1:
         return value.data.tolist()
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Parameters of functions that are known when a graph is compiled."""
+"""Binding of parameters to constants at compile time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ...operators.relay import FuncOp, RelayBuilder, tensor_type
 
 
 def bind_parameters(mod: Module, arrays: Mapping[str, npt.NDArray[Any]], entry: str = "main") -> Module:
-    """A copy of a module in which parameters of a function are constants. arrays: by the names of parameters.
+    """A copy of a module in which parameters of a function are constants. arrays: by parameter name.
 
-    The arrays are not copied. ArgumentError for a name that is no parameter, and for an array of another type.
+    The arrays are not copied. ArgumentError for an unknown parameter, and for an array of another type.
     """
     mod = mod.clone()
     func = mod.functions[entry]

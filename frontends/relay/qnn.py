@@ -1,4 +1,4 @@
-"""Operators on integers that stand for floats: `relay.qnn.quantize`, and `relay.qnn.op.quantize` as Relay has it."""
+"""Operators on quantized integers: `relay.qnn.quantize`, and `relay.qnn.op.quantize` as in Relay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .operators import functions_in
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """The function of an operator."""
+        """The function that builds expressions of the operator `name`."""
 else:
     globals().update(functions_in("qnn."))
 

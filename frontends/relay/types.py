@@ -1,4 +1,4 @@
-"""Types of expressions, as `relay.TensorType` says them."""
+"""Types of expressions, such as `relay.TensorType`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _numbers = count()
 
 
 class Any_:
-    """A size that is known when the program runs: `relay.Any()`. Each is one of its own."""
+    """A size unknown until run time: `relay.Any()`. Each instance is a distinct size."""
 
     def __init__(self) -> None:
         self.name = f"any{next(_numbers)}"
@@ -34,7 +34,7 @@ class TensorType:
     dtype: str = "float32"
 
     def __init__(self, shape: Any = (), dtype: str = "float32"):
-        """OptionError for what is no size or data type."""
+        """OptionError for an invalid size or data type."""
         sizes = shape if isinstance(shape, Sequence | Iterable) and not isinstance(shape, str) else (shape,)
         try:
             object.__setattr__(self, "shape", tuple(_size(size) for size in sizes))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
@@ -44,7 +44,7 @@ class TensorType:
 
     @property
     def concrete_shape(self) -> tuple[int, ...]:
-        """The shape, which is known. OptionError if it is not."""
+        """The shape as integers. OptionError if any size is unknown."""
         if not all(isinstance(size, int) for size in self.shape):
             raise OptionError(f"shape {self.shape}, expected known sizes")
         return tuple(int(size) for size in self.shape)
@@ -55,7 +55,7 @@ class TensorType:
 
 @dataclass(frozen=True)
 class TupleType:
-    """Several types."""
+    """The type of a tuple."""
 
     fields: tuple[Type, ...] = field(default_factory=tuple)
 

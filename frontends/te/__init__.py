@@ -1,4 +1,4 @@
-"""Tensor expressions: operators said as mathematics, an expression for each element, by TVM's names.
+"""Tensor expressions: operators defined by an expression for each element, under TVM's names.
 
 A = te.placeholder((m, k), name="A")
 B = te.placeholder((k, n), name="B")

@@ -1,4 +1,4 @@
-"""Legacy schedules done: a program with a block for each stage, and the primitives that make of it what was said."""
+"""Application of legacy schedules: a program with a block for each stage, transformed by schedule primitives."""
 
 from __future__ import annotations
 
@@ -27,43 +27,45 @@ from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage
 
 
 def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: str = "main") -> TirSchedule:
-    """What a legacy schedule says, done with the primitives of `stepwell.Schedule`, which is returned.
+    """The program of a legacy schedule, transformed with the primitives of `stepwell.Schedule`; returns that schedule.
 
-    args: the parameters of the function, as for `create_prim_func`; what is inlined is not written.  name: its name.
-    Stages are done from the last one on, so that the loops in which others are computed are there. The init of a
-    reduction becomes a block of its own in front of the loops that are reduced along.
-    TeError for what fits no program: an argument that is not in the schedule, a stage in a loop that has gone.
-    ScheduleError, with the stage and the line of the user that asked for it, for what a primitive refuses.
+    args: the parameters of the function, as for `create_prim_func`; an inlined tensor is never written.  name: its
+    name. Stages are placed from last to first, so that the loops of consumers exist when producers are computed at
+    them. The init of a reduction becomes a block of its own before the reduction loops.
+    TeError for a schedule that fits no program: an argument outside the schedule, a stage computed at a loop that no
+    longer exists. ScheduleError, with the stage and the user's line, for a primitive that is illegal.
     """
-    made = schedule.resolved()
-    params = [_parameter(schedule[arg], made, arg) if isinstance(arg, Tensor) else arg for arg in args]
+    resolved = schedule.resolved()
+    params = [_parameter(schedule[arg], resolved, arg) if isinstance(arg, Tensor) else arg for arg in args]
     ops = [op for op in ordered([p for p in params if isinstance(p, Tensor)]) if not isinstance(op, PlaceholderOp)]
-    stage_of = {op: stage for stage, op in made.items()}
+    stage_of = {op: stage for stage, op in resolved.items()}
     for stage in schedule.stages:
-        if stage.is_output and not isinstance(stage.op, PlaceholderOp) and made[stage] not in ops:
+        if stage.is_output and not isinstance(stage.op, PlaceholderOp) and resolved[stage] not in ops:
             raise TeError(f"output {stage.name} of the schedule is no argument, and no argument is computed from it")
     sch = TirSchedule(create_prim_func(params, name=name))
     blocks = list(sch.get_child_blocks("root") if ops else [])
-    found: dict[Stage, list[BlockRV]] = {}
+    blocks_of: dict[Stage, list[BlockRV]] = {}
     for op in ops:
         count = _num_blocks(sch, op, blocks)
         if isinstance(op, ComputeOp):
-            found[stage_of[op]] = blocks[:count]
+            blocks_of[stage_of[op]] = blocks[:count]
         del blocks[:count]
-    return _Application(sch, {stage: found[stage] for stage in schedule.stages if stage in found}).run()
+    return _Application(sch, {stage: blocks_of[stage] for stage in schedule.stages if stage in blocks_of}).run()
 
 
-def _parameter(stage: Stage, made: Mapping[Stage, Operation], arg: Tensor) -> Tensor:
-    """The parameter for a tensor of a stage. That of an inlined one is not written, since nothing computes it."""
-    tensor = made[stage].output(arg.value_index)
+def _parameter(stage: Stage, resolved: Mapping[Stage, Operation], arg: Tensor) -> Tensor:
+    """The parameter for a tensor of a stage. For an inlined stage a placeholder, since no block computes the tensor."""
+    tensor = resolved[stage].output(arg.value_index)
     if not _is_inlined(stage):
         return tensor
     return PlaceholderOp(tensor.name, tensor.shape, (tensor.data_type,), tensor.op.location).output(0)
 
 
 def _num_blocks(sch: TirSchedule, op: Operation, blocks: Sequence[BlockRV]) -> int:
-    """How many blocks compute an operation: one, or one for each of several tensors that are not reduced together; for
-    a scan those of its loop over time, and in front of it those that copy first rows. blocks: from its first one on."""
+    """The number of blocks that compute an operation: one, or one per tensor if several are computed without a joint
+    reduction; for a scan the blocks of its time loop and the preceding blocks that copy the initial rows. blocks: the
+    remaining blocks, starting with the first of the operation.
+    """
     if isinstance(op, ComputeOp):
         return 1 if isinstance(op.body[0], Reduce) else op.num_outputs
     if not isinstance(op, ScanOp):
@@ -79,12 +81,12 @@ def _is_in_scan(sch: TirSchedule, block: BlockRV) -> bool:
 
 
 class _Application:
-    """A schedule being applied.
+    """The application of a legacy schedule to a `stepwell.Schedule`.
 
-    blocks: of each stage, those that are read in front of those that read them; several for several tensors in one
-    nest.  loops: of each axis that is a loop now.  leaves: those of a stage, outermost first.  inits: loops around
-    inits that were taken out, and their axes.  buffers: names of those whose scope was set.  named: loops of which
-    something is said besides how they are made.
+    blocks: the blocks of each stage, producers before consumers; several for several tensors in one loop nest. loops:
+    the loop of each axis, by stage.  leaves: the axes of a stage that are loops, outermost first. inits: the loops
+    around hoisted inits, with their axes.  buffers: the names of buffers whose scope was set. named: the axes that
+    carry attributes or an attached stage.
     """
 
     def __init__(self, sch: TirSchedule, blocks: dict[Stage, list[BlockRV]]):
@@ -102,49 +104,50 @@ class _Application:
     def run(self) -> TirSchedule:
         for stage in self.blocks:
             for step in stage.steps:
-                with _refused(stage, step.where):
-                    self._say(stage, step)
+                with _stage_in_errors(stage, step.where):
+                    self._apply_step(stage, step)
         placed = [stage for stage in self.blocks if not _is_inlined(stage)]
         for stage, blocks in self.blocks.items():
             if stage.attachment is not None and _is_inlined(stage):
-                with _refused(stage, stage.attachment.where):
+                with _stage_in_errors(stage, stage.attachment.where):
                     for block in blocks:
                         self.sch.compute_inline(block)
         for stage in reversed(placed):
             self._place(stage)
         for stage in placed:
-            self._take_init_out(stage)
+            self._hoist_init(stage)
         for stage in placed:
             for axis in self.leaves[stage]:
                 self._set_attributes(stage, axis, self.loops[stage][axis])
         return self.sch
 
-    def _say(self, stage: Stage, step: BlockStep) -> None:
-        """Do what is said about a stage as a whole. Buffers keep their names, which say the scope already if they are
-        caches."""
+    def _apply_step(self, stage: Stage, step: BlockStep) -> None:
+        """Applies a step to the blocks of a stage. Buffers keep their names; the name of a cache already states the
+        scope.
+        """
         blocks = self.blocks[stage]
         if step.primitive == "annotate":
             for block in blocks:
                 self.sch.annotate(block, *step.arguments)
             return
-        index, *arguments = step.arguments  # of the tensor; each has a block of its own, or all have one
+        index, *arguments = step.arguments  # the index of a tensor; each has its own block, or all share one
         block, index = (blocks[index], 0) if len(blocks) > 1 else (blocks[0], index)
         if step.primitive != "set_scope":
             getattr(self.sch, step.primitive)(block, index, *arguments)
             return
         (scope,) = arguments
-        name = self.buffers.setdefault((block, index), buffer_name(self._written(block, index)))
+        name = self.buffers.setdefault((block, index), buffer_name(self._written_buffer(block, index)))
         self.sch.set_scope(block, index, scope)
         self._rename_buffer(block, index, name)
 
     def _rename_buffer(self, block: BlockRV, index: int, name: str) -> None:
-        buffer = self._written(block, index)
+        buffer = self._written_buffer(block, index)
         if isinstance(buffer.owner, BufferOp):
             buffer.owner.buffer_name = StringAttr(name)
             hint(buffer, name)
 
     def _name_all(self) -> None:
-        """Give everything its name again: what was refused, and taken back, takes names back too."""
+        """Renames all loops and buffers again: the rollback of a rejected primitive also rolls back names."""
         for stage in self.leaves:
             self._name_loops(stage)
         for loop, axis in self.inits:
@@ -152,7 +155,7 @@ class _Application:
         for (block, index), name in self.buffers.items():
             self._rename_buffer(block, index, name)
 
-    def _written(self, block: BlockRV, index: int) -> SSAValue:
+    def _written_buffer(self, block: BlockRV, index: int) -> SSAValue:
         return writes_of(self._block(block))[index]
 
     def _block(self, block: BlockRV) -> BlockOp:
@@ -163,7 +166,7 @@ class _Application:
     # Loops
 
     def _place(self, stage: Stage) -> None:
-        """Bring a stage to where it is computed, and its loops into the form that was asked for."""
+        """Moves a stage to its attachment point, and transforms its loops as requested."""
         op, block = stage.op, self.blocks[stage][0]
         assert isinstance(op, ComputeOp)
         axes = [*op.axis, *op.reduce_axis]
@@ -174,16 +177,16 @@ class _Application:
         self.loops[stage] = loops
         leaves: Sequence[IterVar] = [axis for axis in axes if axis in loops]
         for relation in stage.relations:
-            with _refused(stage, relation.where):
+            with _stage_in_errors(stage, relation.where):
                 leaves = self._relate(loops, leaves, relation)
-        self.leaves[stage] = leaves = self._without_unit_loops(stage, loops, leaves)
+        self.leaves[stage] = leaves = self._drop_unit_loops(stage, loops, leaves)
         self._name_loops(stage)
 
-    def _without_unit_loops(
-        self, stage: Stage, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar]
-    ) -> list[IterVar]:
-        """Drop the loops of one iteration of which nothing is said, by fusing each with the next one, or else with that
-        around it. Where its size is only known at the call they stay: a division would be left of the fused loop."""
+    def _drop_unit_loops(self, stage: Stage, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar]) -> list[IterVar]:
+        """Drops loops of one iteration without attributes by fusing each with the next inner loop, or else with the
+        enclosing one. A unit loop stays if the extent of the other loop is dynamic: a division would remain in the
+        fused loop.
+        """
         left = list(leaves)
         for axis in leaves:
             if axis.kind != "spatial" or axis in self.named[stage] or self._extent(loops[axis]) != 1:
@@ -203,8 +206,9 @@ class _Application:
         return self._op(loop).mixed_bounds[1]
 
     def _attach(self, stage: Stage, attachment: Attachment, axes: Sequence[IterVar]) -> dict[IterVar, LoopRV]:
-        """Move a stage into a loop. Gives its loops there: one for each axis, or, where nothing is said of them, those
-        of more than one iteration."""
+        """Moves a stage into a loop. Returns the loops of its axes there: one for each axis, or, if the stage's loops
+        carry no relations or attributes, only the loops of more than one iteration.
+        """
         parent, axis = attachment.stage, attachment.axis
         assert parent is not None
         assert axis is not None
@@ -218,21 +222,21 @@ class _Application:
         if len(self.blocks[stage]) > 1:
             raise UnsupportedError(f"{what}, but it has several tensors in as many blocks: not supported yet")
         keeps_all = bool(stage.relations or self.named[stage])
-        with _refused(stage, attachment.where):
+        with _stage_in_errors(stage, attachment.where):
             self.sch.compute_at(block, loop, preserve_unit_loops=keeps_all)
         around = self.sch.get_loops(block)
         own = around[[self._op(other) for other in around].index(self._op(loop)) + 1 :]
         if keeps_all:
             return dict(zip(axes, own, strict=True))
-        bindings = [given.binding for given in self._block(block).axes]
-        found: dict[IterVar, LoopRV] = {}
+        bindings = [axis_op.binding for axis_op in self._block(block).axes]
+        kept_loops: dict[IterVar, LoopRV] = {}
         for new, binding in zip(axes, bindings, strict=True):
             if own and depends_on([binding], self._op(own[0]).variable):
-                found[new] = own.pop(0)
-        return found
+                kept_loops[new] = own.pop(0)
+        return kept_loops
 
     def _relate(self, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar], relation: Relation) -> Sequence[IterVar]:
-        """Do one thing to the loops of a stage. Gives those that there are then, outermost first."""
+        """Applies one relation to the loops of a stage. Returns the resulting leaves, outermost first."""
         match relation:
             case Split(parent, outer, inner, factor, nparts):
                 loops[outer], loops[inner] = self.sch.split(loops.pop(parent), [nparts, factor])
@@ -246,7 +250,7 @@ class _Application:
                 return [next(order) if leaf in axes else leaf for leaf in leaves]
 
     def _name_loops(self, stage: Stage) -> None:
-        """Call the loops of a stage as TVM called them."""
+        """Names the loops of a stage as TVM does."""
         for axis in self.leaves[stage]:
             self._rename(self.loops[stage][axis], axis.var.name)
 
@@ -261,23 +265,24 @@ class _Application:
         assert isinstance(op, ForOp)
         return op
 
-    # How they run
+    # Execution of loops
 
-    def _take_init_out(self, stage: Stage) -> None:
-        """Put the init of a reduction in front of the outermost loop that is reduced along; the loops around it run as
-        those around the reduction do."""
+    def _hoist_init(self, stage: Stage) -> None:
+        """Moves the init of a reduction before the outermost reduction loop; the loops around the init get the
+        attributes of the loops around the reduction.
+        """
         leaves, loops = self.leaves[stage], self.loops[stage]
         reduced = [axis for axis in leaves if axis.kind == "reduce"]
         if not reduced or any(
             axis in stage.attributes and stage.attributes[axis].thread is not None for axis in reduced
         ):
-            return  # threads reduce together what one init is for
+            return  # the threads of a cross-thread reduction share one init
         first = leaves.index(reduced[0])
         try:
             init = self.sch.decompose_reduction(self.blocks[stage][0], loops[reduced[0]])
         except ScheduleError:
             self._name_all()
-            return  # it computes the same in the block, at the first step of the reduction
+            return  # the init stays in the block, where it runs at the first reduction iteration with the same result
         inner = [axis for axis in leaves[first:] if axis.kind != "reduce"]
         around = self.sch.get_loops(init)
         for axis, loop in zip(inner, around[len(around) - len(inner) :], strict=True):
@@ -285,11 +290,11 @@ class _Application:
             self._set_attributes(stage, axis, loop)
 
     def _set_attributes(self, stage: Stage, axis: IterVar, loop: LoopRV) -> None:
-        """Let a loop run as was said of an axis."""
+        """Applies the attributes of an axis to a loop."""
         if axis not in stage.attributes:
             return
         attributes = stage.attributes[axis]
-        with _refused(stage, attributes.where):
+        with _stage_in_errors(stage, attributes.where):
             for key, value in attributes.pragmas.items():
                 self.sch.annotate(loop, key, value)
             if attributes.kind is not None:
@@ -299,13 +304,13 @@ class _Application:
                 self.sch.bind(loop, attributes.thread.thread_tag)
 
     def _check_extent(self, stage: Stage, axis: IterVar, thread: IterVar, loop: LoopRV) -> None:
-        """TeError where a thread axis has a number of threads other than the loop has iterations."""
+        """TeError if the number of threads of a thread axis differs from the extent of the loop."""
         extent = self._extent(loop)
-        given = thread.dom.extent if thread.dom is not None else None
-        if isinstance(given, IntImm) and given.value != extent:
+        threads = thread.dom.extent if thread.dom is not None else None
+        if isinstance(threads, IntImm) and threads.value != extent:
             raise TeError(
                 f"stage {stage.name}: axis {axis.var.name} of extent {extent} is bound to {thread.thread_tag} of "
-                f"{given.value} threads"
+                f"{threads.value} threads"
             )
 
 
@@ -314,11 +319,11 @@ def _is_inlined(stage: Stage) -> bool:
 
 
 @contextmanager
-def _refused(stage: Stage, where: str) -> Generator[None]:
-    """Name the stage, and the line that asked for it, in what a primitive refuses."""
+def _stage_in_errors(stage: Stage, where: str) -> Generator[None]:
+    """Adds the stage and the user's line to the errors of a primitive."""
     try:
         yield
     except ScheduleError as error:
-        place = f" ({where})" if where else ""
-        error.reason = f"stage {stage.name}{place}: {error.reason}"
+        line = f" ({where})" if where else ""
+        error.reason = f"stage {stage.name}{line}: {error.reason}"
         raise

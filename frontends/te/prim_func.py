@@ -21,12 +21,13 @@ from ...transforms.te.to_tir import ConvertTeToTirPass
 def create_te_func(
     args: Iterable[Tensor | Var], index_dtype_override: str | None = None, *, name: str = "main"
 ) -> Module:
-    """Tensors as a module with one `te.func`. args: its parameters, placeholders, results and variables, in order.
-    index_dtype_override: the type of all sizes and axes, int32 or int64; None for what their shapes say.
+    """A module with one `te.func` of the given tensors. args: its parameters: placeholders, results and variables, in
+    order. index_dtype_override: the data type of all sizes and axes, int32 or int64; None to use the data types of the
+    shapes.
 
-    TeError if a result is computed from a tensor that is not given, or an argument is given twice.
+    TeError if a result is computed from a tensor that is not an argument, or for a duplicate argument.
     """
-    params = _checked(args)
+    params = _check_args(args)
     if index_dtype_override is not None:
         params = with_index_dtype(params, index_dtype_override)
     func = FunctionWriter(name, params, {TIR_NOALIAS: annotation_value(True)}).write()
@@ -36,14 +37,14 @@ def create_te_func(
 def create_prim_func(
     args: Iterable[Tensor | Var], index_dtype_override: str | None = None, *, name: str = "main"
 ) -> Module:
-    """Tensors as a module with one function on the `tir` landing: a block for each `te.compute`.
+    """A module with one function on the `tir` landing: a block for each `te.compute`.
 
-    args: its parameters, placeholders, results and variables, in order. Errors as of `create_te_func`.
+    args: its parameters: placeholders, results and variables, in order. Errors as for `create_te_func`.
     """
     return run_pipeline(create_te_func(args, index_dtype_override, name=name), [ConvertTeToTirPass()])
 
 
-def _checked(args: Iterable[Tensor | Var]) -> Sequence[Tensor | Var]:
+def _check_args(args: Iterable[Tensor | Var]) -> Sequence[Tensor | Var]:
     params = list(args)
     for n, param in enumerate(params):
         if not isinstance(param, Tensor | Var):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -1,4 +1,4 @@
-"""Schedules of tensors, as TVM had them up to v0.19: said stage by stage, applied when a function is asked for."""
+"""Legacy schedules, as in TVM up to v0.19: recorded stage by stage, applied when a function is requested."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from .stage import Fuse, Split, Stage
 from .staging import copy_of, factored, outputs, read_through, written_through
 
 LATER = frozenset(("create_group", "normalize"))
-"""What TVM's schedules have and these have not yet."""
+"""Methods of TVM's schedules that are not supported yet."""
 
 
 def create_schedule(ops: Operation | Tensor | Sequence[Operation | Tensor]) -> Schedule:
-    """A schedule of tensors and all that they are computed from. ops: the operations of the outputs, or their tensors.
+    """A schedule of output tensors and all their producers. ops: the operations of the outputs, or their tensors.
 
     s = te.create_schedule(C.op)
     outer, inner = s[C].split(C.op.axis[0], factor=8)
     s[C].vectorize(inner)
     """
-    given = [ops] if isinstance(ops, Operation | Tensor) else list(ops)
-    for op in given:
+    roots = [ops] if isinstance(ops, Operation | Tensor) else list(ops)
+    for op in roots:
         if not isinstance(op, Operation | Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TeError(f"create_schedule: {op!r}, expected operations")
-    if not given:
+    if not roots:
         raise TeError("create_schedule: no operation")
-    return Schedule([op.op if isinstance(op, Tensor) else op for op in given])
+    return Schedule([op.op if isinstance(op, Tensor) else op for op in roots])
 
 
 class Schedule:
-    """How tensors are to be computed: a stage for each operation. The order of what is said about different stages does
-    not matter; `apply_schedule` does all of it. A `te.scan` or `te.extern` is computed as it is, in its place.
+    """A schedule of tensors, with a stage for each operation. The order of calls on different stages does not matter;
+    `apply_schedule` applies all of them. A `te.scan` or `te.extern` is computed unchanged, at its own position.
 
-    outputs: the operations it was made of, as they are now.  stages: each behind those that it reads.
+    outputs: the current operations of the outputs.  stages: producers before consumers.
     """
 
     def __init__(self, outputs: Sequence[Operation]):
-        found = ordered([op.output(0) for op in outputs])
-        self.stages = [Stage(self, op, is_output=op in outputs) for op in found]
-        self._stage_of = dict(zip(found, self.stages, strict=True))
+        operations = ordered([op.output(0) for op in outputs])
+        self.stages = [Stage(self, op, is_output=op in outputs) for op in operations]
+        self._stage_of = dict(zip(operations, self.stages, strict=True))
         self._outputs = [self._stage_of[op] for op in dict.fromkeys(outputs)]
 
     @property
@@ -51,7 +51,7 @@ class Schedule:
         return [stage.op for stage in self._outputs]
 
     def __getitem__(self, key: Tensor | Operation) -> Stage:
-        """The stage of a tensor or operation. TeError if that is not part of the schedule."""
+        """The stage of a tensor or operation. TeError if it is not part of the schedule."""
         op = key.op if isinstance(key, Tensor) else key
         if not isinstance(op, Operation):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TeError(f"schedule: {key!r}, expected a tensor or operation")
@@ -70,15 +70,15 @@ class Schedule:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def current(self, tensor: Tensor) -> Tensor:
-        """What a tensor has become by caches and the like."""
+        """The current tensor of the stage of `tensor`, after caches and `rfactor`."""
         return self[tensor].op.output(tensor.value_index)
 
     # Caches
 
     def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
-        """Copy a tensor to memory of a scope, and let `readers` (tensors or operations) read the copy.
+        """Copies a tensor to memory of a scope, and makes `readers` (tensors or operations) read the copy.
 
-        Returns the copy, whose stage stands behind that of the tensor. TeError for a reader that does not read it.
+        Returns the copy, whose stage follows the tensor's. TeError for a reader that does not read the tensor.
         """
         source = self[tensor]
         stages = [self[reader] for reader in (readers if isinstance(readers, list | tuple) else [readers])]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
@@ -93,32 +93,33 @@ class Schedule:
         return cached
 
     def cache_write(self, tensor: Any, scope: str) -> Any:
-        """Compute a tensor in memory of a scope, and copy it from there.
+        """Computes a tensor in memory of a scope, and copies it from there.
 
-        Returns what is computed now, along axes called `i.c`; its stage stands in front of that of the tensor, which is
-        the copy's. All tensors of one operation may be given, and as many are returned. TeError if the loops of the
-        stage have been changed before.
+        Returns the cache, which is computed along axes called `i.c`; its stage precedes the tensor's, which becomes the
+        copy. All tensors of one operation may be passed, and as many caches are returned. TeError if the loops of the
+        stage have already been transformed.
         """
-        given: list[Tensor] = list(tensor) if isinstance(tensor, list | tuple) else [tensor]  # pyright: ignore[reportUnknownArgumentType]
-        stage, op = self._untouched(given[0], "cache_write")
-        if len({t.value_index for t in given if self[t] is stage}) != op.num_outputs or len(given) != op.num_outputs:
+        group: list[Tensor] = list(tensor) if isinstance(tensor, list | tuple) else [tensor]  # pyright: ignore[reportUnknownArgumentType]
+        stage, op = self._require_untransformed(group[0], "cache_write")
+        if len({t.value_index for t in group if self[t] is stage}) != op.num_outputs or len(group) != op.num_outputs:
             raise TeError(f"cache_write: expected all {op.num_outputs} tensors of {op.name}, each once")
         cache, copy = written_through(op, f"{op.name}.{scope}")
         self._replace(stage, copy)
         stage.reset(copy)
         self._add(cache, self.stages.index(stage)).set_scope(scope)
-        made = [cache.output(t.value_index) for t in given]
-        return made if isinstance(tensor, list | tuple) else made[0]
+        caches = [cache.output(t.value_index) for t in group]
+        return caches if isinstance(tensor, list | tuple) else caches[0]
 
     # Reductions
 
     def rfactor(self, tensor: Tensor, axis: IterVar, factor_axis: int = 0) -> Any:
-        """Reduce in two steps: along the other axes for each value of `axis`, and along that.
+        """Splits a reduction into two steps: along the other reduction axes for each value of `axis`, then along
+        `axis`.
 
-        axis: a loop that the tensor is reduced along.  factor_axis: which dimension of the tensor in between it
-        becomes. Returns that tensor (several, if several are reduced at once). The second step, in the stage of the
-        tensor, has new axes: `s[B].op.axis`, called ax0, ax1, ..., and one `s[B].op.reduce_axis`.
-        TeError if the axis is no such loop, or if other loops than those reduced along have been changed before.
+        axis: a reduction loop of the tensor.  factor_axis: the dimension of the intermediate tensor that `axis`
+        becomes. Returns the intermediate tensor (several, if several are reduced jointly). The second step, in the
+        stage of the tensor, has new axes: `s[B].op.axis`, called ax0, ax1, ..., and one `s[B].op.reduce_axis`. TeError
+        if `axis` is not a reduction loop, or if loops other than reduction loops have already been transformed.
         """
         stage = self[tensor]
         op = stage.op
@@ -135,11 +136,11 @@ class Schedule:
             raise TeError(f"rfactor: dimension {factor_axis}, expected one from 0 to {rank}")
         leaves = [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce"]
         extents = extents_of(stage)
-        made = {leaf: _reduced_along(leaf, extents[leaf]) for leaf in leaves}
-        values, conditions = _values(stage, {leaf: new.var for leaf, new in made.items()}, extents)
+        new_axes = {leaf: _reduce_axis(leaf, extents[leaf]) for leaf in leaves}
+        values, conditions = _axis_values(stage, {leaf: new.var for leaf, new in new_axes.items()}, extents)
         variables: Mapping[Var, PrimExpr] = {old.var: values[old] for old in op.reduce_axis}
-        rest = [made[leaf] for leaf in leaves if leaf is not axis]
-        partial, final = factored(op, made[axis], rest, variables, conditions, position)
+        rest = [new_axes[leaf] for leaf in leaves if leaf is not axis]
+        partial, final = factored(op, new_axes[axis], rest, variables, conditions, position)
         self._replace(stage, final)
         stage.reset(final)
         self._add(partial, self.stages.index(stage))
@@ -148,7 +149,7 @@ class Schedule:
 
     # Stages
 
-    def _untouched(self, tensor: Tensor, action: str) -> tuple[Stage, ComputeOp]:
+    def _require_untransformed(self, tensor: Tensor, action: str) -> tuple[Stage, ComputeOp]:
         stage = self[tensor]
         stage.require_computed(action)
         if stage.relations or stage.attributes:
@@ -166,45 +167,45 @@ class Schedule:
         return stage
 
     def resolved(self) -> dict[Stage, Operation]:
-        """The operation of each stage, as it reads those of the others."""
-        made: dict[Stage, Operation] = {}
+        """The operation of each stage, with its inputs replaced by the current tensors of their stages."""
+        operations: dict[Stage, Operation] = {}
 
         def tensor_of(tensor: Tensor) -> Tensor:
-            return made[self[tensor]].output(tensor.value_index)
+            return operations[self[tensor]].output(tensor.value_index)
 
         for stage in self.stages:
-            made[stage] = read_through(stage.op, tensor_of)
-        return made
+            operations[stage] = read_through(stage.op, tensor_of)
+        return operations
 
 
-# Axes in terms of those they were made into
+# Axes in terms of the loops derived from them
 
 
 def extents_of(stage: Stage) -> dict[IterVar, PrimExpr]:
-    """The number of iterations of each axis that a stage has had, where it computes all of its operation."""
+    """The extents of all past and present axes of a stage, where the stage computes its whole operation."""
     op = stage.op
     assert isinstance(op, ComputeOp)
-    found = {axis: axis.dom.extent for axis in (*op.axis, *op.reduce_axis) if axis.dom is not None}
+    extents = {axis: axis.dom.extent for axis in (*op.axis, *op.reduce_axis) if axis.dom is not None}
     for relation in stage.relations:
         match relation:
             case Split(parent, outer, inner, factor, nparts):
-                given = IntImm(parent.var.dtype, factor or nparts or 1)
-                other = binary("floordiv", found[parent] + (given - 1), given)
-                found[outer], found[inner] = (other, given) if nparts is None else (given, other)
+                factor_extent = IntImm(parent.var.dtype, factor or nparts or 1)
+                other = binary("floordiv", extents[parent] + (factor_extent - 1), factor_extent)
+                extents[outer], extents[inner] = (other, factor_extent) if nparts is None else (factor_extent, other)
             case Fuse(axes, fused):
-                product = found[axes[0]]
+                product = extents[axes[0]]
                 for axis in axes[1:]:
-                    product = product * found[axis]
-                found[fused] = product
+                    product = product * extents[axis]
+                extents[fused] = product
             case _:
                 pass
-    return found
+    return extents
 
 
-def _values(
+def _axis_values(
     stage: Stage, leaves: Mapping[IterVar, PrimExpr], extents: Mapping[IterVar, PrimExpr]
 ) -> tuple[dict[IterVar, PrimExpr], list[PrimExpr]]:
-    """The values of all axes in terms of the loops, and what must hold for these to be ones that the axes take."""
+    """The values of all axes in terms of the loops, and the conditions that bound them to the axes' domains."""
     values = dict(leaves)
     conditions: list[PrimExpr] = []
     for relation in reversed(stage.relations):
@@ -234,6 +235,6 @@ def _is_product(whole: PrimExpr, a: PrimExpr, b: PrimExpr) -> bool:
     return isinstance(whole, IntImm) and isinstance(product, IntImm) and whole.value == product.value
 
 
-def _reduced_along(axis: IterVar, extent: PrimExpr) -> IterVar:
+def _reduce_axis(axis: IterVar, extent: PrimExpr) -> IterVar:
     variable = Var(axis.var.name, axis.var.dtype)
     return IterVar(Range(IntImm(variable.dtype, 0), extent), variable, "reduce")

@@ -1,4 +1,4 @@
-"""Stages of a legacy schedule: how one operation is to be computed, as it was said."""
+"""Stages of a legacy schedule: the recorded transformations of one operation."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from .schedule import Schedule
 
 LATER = frozenset(("env_threads", "prefetch", "rolling_buffer", "set_store_predicate", "tensorize", "transform_layout"))
-"""What TVM's stages have and these have not yet."""
+"""Methods of TVM's stages that are not supported yet."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """A loop cut into two. Exactly one of `factor`, of the inner one, and `nparts`, of the outer one, is given."""
+    """A loop split into two. Exactly one of `factor`, the inner extent, and `nparts`, the outer extent, is given."""
 
     parent: IterVar
     outer: IterVar
@@ -34,7 +34,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Fuse:
-    """Loops next to each other joined into one."""
+    """Adjacent loops fused into one."""
 
     axes: tuple[IterVar, ...]
     fused: IterVar
@@ -43,7 +43,7 @@ class Fuse:
 
 @dataclass(frozen=True)
 class Reorder:
-    """Loops in another order."""
+    """Loops in a new order."""
 
     axes: tuple[IterVar, ...]
     where: str
@@ -54,7 +54,7 @@ Relation: TypeAlias = Split | Fuse | Reorder
 
 @dataclass(frozen=True)
 class Attachment:
-    """Where a stage is computed: in a loop of another one, or, if that is None, where its elements are read."""
+    """The position of a stage: in a loop of another stage, or inlined into its readers if `stage` is None."""
 
     stage: Stage | None
     axis: IterVar | None
@@ -63,7 +63,9 @@ class Attachment:
 
 @dataclass
 class LoopAttributes:
-    """How a loop runs. kind: a primitive of `stepwell.Schedule`, or None.  pragmas: keys and values, as annotations."""
+    """The attributes of a loop. kind: a primitive of `stepwell.Schedule`, or None.  pragmas: keys and values, as
+    annotations.
+    """
 
     kind: str | None = None
     thread: IterVar | None = None
@@ -73,7 +75,7 @@ class LoopAttributes:
 
 @dataclass(frozen=True)
 class BlockStep:
-    """Something said about the whole stage: a primitive of `stepwell.Schedule` on its block, with arguments."""
+    """A step on a whole stage: a primitive of `stepwell.Schedule` on its block, with arguments."""
 
     primitive: str
     arguments: tuple[Any, ...]
@@ -81,16 +83,16 @@ class BlockStep:
 
 
 def here() -> str:
-    """The user's line, for an error that may come of it later."""
+    """The user's line as `file:line`, for errors raised later; empty if unknown."""
     frame = user_frame()
     return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 class Stage:
-    """How one operation is to be computed.
+    """The stage of one operation: the transformations of its loops and buffers.
 
-    op: the operation, as it is after caches and the like.  leaf_iter_vars: its loops, outermost first.  relations:
-    what has been done to them, in order.  attachment: where it is computed, None for a place of its own.
+    op: the current operation, after caches and `rfactor`.  leaf_iter_vars: its loops, outermost first.  relations: the
+    loop transformations, in order.  attachment: where the stage is computed, None for the top level of the function.
     """
 
     def __init__(self, schedule: Schedule, op: Operation, *, is_output: bool = False):
@@ -102,8 +104,8 @@ class Stage:
         self.reset(op)
 
     def reset(self, op: Operation) -> None:
-        """Begin anew with another operation."""
-        self.op: Any = op  # users go on to its axes, which only computed ones have
+        """Replaces the operation and discards all loop transformations."""
+        self.op: Any = op  # users access its axes, which only a ComputeOp has
         self.leaf_iter_vars: list[IterVar] = [*op.axis, *op.reduce_axis] if isinstance(op, ComputeOp) else []
         self.relations: list[Relation] = []
         self.attributes: dict[IterVar, LoopAttributes] = {}
@@ -125,15 +127,15 @@ class Stage:
     def split(
         self, parent: IterVar, factor: Any = None, nparts: Any = None, disable_predication: bool = False
     ) -> tuple[IterVar, IterVar]:
-        """Cut a loop in two: outer and inner, called `i.outer` and `i.inner`.
+        """Splits a loop into two, outer and inner, called `i.outer` and `i.inner`.
 
-        factor: the extent of the inner one, or nparts: that of the outer one.
-        TeError if neither or both are given, or `parent` is no loop of this stage.
+        factor: the extent of the inner loop, or nparts: the extent of the outer loop.
+        TeError if neither or both are given, or `parent` is not a loop of this stage.
         """
         position = self.position(parent)
         if (factor is None) == (nparts is None):
             raise TeError(f"split of axis {parent.var.name}: expected either factor or nparts")
-        outer, inner = (_derived(f"{parent.var.name}.{part}", [parent]) for part in ("outer", "inner"))
+        outer, inner = (_derive_axis(f"{parent.var.name}.{part}", [parent]) for part in ("outer", "inner"))
         sizes = [None if size is None else _size(size, parent) for size in (factor, nparts)]
         self.relations.append(Split(parent, outer, inner, sizes[0], sizes[1], here()))
         self.leaf_iter_vars[position : position + 1] = [outer, inner]
@@ -142,16 +144,16 @@ class Stage:
     def tile(
         self, x_parent: IterVar, y_parent: IterVar, x_factor: Any, y_factor: Any
     ) -> tuple[IterVar, IterVar, IterVar, IterVar]:
-        """Cut two loops in two, and put the outer ones outside: x.outer, y.outer, x.inner, y.inner."""
+        """Splits two loops, and moves both outer loops outermost: x.outer, y.outer, x.inner, y.inner."""
         x_outer, x_inner = self.split(x_parent, x_factor)
         y_outer, y_inner = self.split(y_parent, y_factor)
         self.reorder(x_outer, y_outer, x_inner, y_inner)
         return x_outer, y_outer, x_inner, y_inner
 
     def fuse(self, *args: IterVar) -> IterVar:
-        """Join loops into one, called `i.j.fused`. args: outermost first, next to each other.
+        """Fuses loops into one, called `i.j.fused`. args: adjacent loops, outermost first.
 
-        TeError if they are none of this stage's loops, or stand otherwise.
+        TeError for a loop of another stage, or if the loops are not adjacent in this order.
         """
         if not args:
             raise TeError(f"fuse of no axes in stage {self.name}")
@@ -165,13 +167,13 @@ class Stage:
                 )
         if not others:
             return first
-        fused = _derived(f"{'.'.join(axis.var.name for axis in args)}.fused", args)
+        fused = _derive_axis(f"{'.'.join(axis.var.name for axis in args)}.fused", args)
         self.relations.append(Fuse(args, fused, here()))
         self.leaf_iter_vars[position : position + len(args)] = [fused]
         return fused
 
     def reorder(self, *args: IterVar) -> None:
-        """Put loops into this order, in the places that they have among the others."""
+        """Reorders loops, within the positions that they occupy among the loops of the stage."""
         positions = sorted(self.position(axis) for axis in args)
         for n, axis in enumerate(args):
             if axis in args[:n]:
@@ -181,29 +183,29 @@ class Stage:
         self.relations.append(Reorder(args, here()))
 
     def vectorize(self, var: IterVar) -> None:
-        """Run a loop as a vector."""
+        """Vectorizes a loop."""
         self._attributes(var).kind = "vectorize"
 
     def parallel(self, var: IterVar) -> None:
-        """Run the iterations of a loop in parallel."""
+        """Runs the iterations of a loop in parallel."""
         self._attributes(var).kind = "parallel"
 
     def unroll(self, var: IterVar) -> None:
-        """Write the iterations of a loop out."""
+        """Unrolls a loop."""
         self._attributes(var).kind = "unroll"
 
     def bind(self, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """Let each iteration of a loop be a thread. thread_ivar: as `te.thread_axis` gives it."""
+        """Binds a loop to threads, one iteration per thread. thread_ivar: the result of `te.thread_axis`."""
         if thread_ivar.kind != "thread":
             raise TeError(f"bind of axis {ivar.var.name} to {thread_ivar.var.name}, expected what te.thread_axis gives")
         self._attributes(ivar).thread = thread_ivar
 
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
-        """Say something about a loop: the annotation `pragma_TYPE`, 1 if there is no value."""
+        """Annotates a loop with `pragma_TYPE`, by default with the value 1."""
         self._attributes(var).pragmas[f"pragma_{pragma_type}"] = 1 if pragma_value is None else pragma_value
 
     def position(self, axis: IterVar) -> int:
-        """Which of the loops an axis is. TeError if it is none."""
+        """The index of an axis among the loops, outermost first. TeError if the axis is not a loop of this stage."""
         if axis not in self.leaf_iter_vars:
             has = _names(self.leaf_iter_vars) or "none"
             raise TeError(f"axis {axis.var.name} is none of the axes of stage {self.name} (has: {has})")
@@ -215,12 +217,13 @@ class Stage:
         attributes.where = here()
         return attributes
 
-    # Where
+    # Attachment
 
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
-        """Compute in a loop of a stage that reads this, what one iteration of that reads.
+        """Computes this stage in a loop of a stage that reads it: for each iteration the elements that the iteration
+        reads.
 
-        scope: a loop of `parent`, or a thread that one is bound to. TeError if it is none.
+        scope: a loop of `parent`, or a thread axis bound to a loop of `parent`. TeError for any other axis.
         """
         self.require_computed("compute_at")
         if parent is self or parent.schedule is not self.schedule:
@@ -228,7 +231,7 @@ class Stage:
         self.attachment = Attachment(parent, parent.loop(scope), here())
 
     def loop(self, scope: IterVar) -> IterVar:
-        """The loop that an axis is, or that is bound to it, if it is a thread."""
+        """The loop of `scope`: the loop bound to a thread axis, or the axis itself."""
         if scope.kind == "thread":
             for axis in self.leaf_iter_vars:
                 if axis in self.attributes and self.attributes[axis].thread is scope:
@@ -236,25 +239,25 @@ class Stage:
         return self.leaf_iter_vars[self.position(scope)]
 
     def compute_inline(self) -> None:
-        """Compute each element where it is read. TeError for an output."""
+        """Inlines each element into its readers. TeError for an output."""
         self.require_computed("compute_inline")
         if self.is_output:
             raise TeError(f"compute_inline: {self.name} is an output of the schedule, which nobody reads")
         self.attachment = Attachment(None, None, here())
 
     def compute_root(self) -> None:
-        """Compute all of it in a place of its own, as where nothing else is said."""
+        """Computes the whole operation at the top level of the function, the default."""
         self.attachment = None
 
     # Memory
 
     def set_scope(self, scope: str) -> None:
-        """Keep the elements in memory of a scope: "global", "shared", "local", ..."""
+        """Stores the elements in memory of a scope: "global", "shared", "local", ..."""
         self.require_computed("set_scope")
         self.steps += [BlockStep("set_scope", (n, scope), here()) for n in range(self.op.num_outputs)]
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
-        """Let the stride of a dimension be `factor * n + offset` elements. axis: one of `op.axis`."""
+        """Aligns the stride of a dimension to `factor * n + offset` elements. axis: one of `op.axis`."""
         axes = self.op.axis if isinstance(self.op, ComputeOp) else ()
         if axis not in axes:
             raise TeError(f"storage_align: axis {axis.var.name}, expected one of op.axis of stage {self.name}")
@@ -264,12 +267,12 @@ class Stage:
         ]
 
     def double_buffer(self) -> None:
-        """Keep the elements twice, so that one copy can be written while the other is read: an annotation."""
+        """Annotates the buffer for double buffering, in which writes to one copy overlap with reads of the other."""
         self.require_computed("double_buffer")
         self.steps.append(BlockStep("annotate", ("double_buffer_scope", 0), here()))
 
     def require_computed(self, action: str) -> None:
-        """TeError if it is not a `te.compute` whose tensor this is."""
+        """TeError unless the operation is a `te.compute`."""
         if isinstance(self.op, PlaceholderOp):
             raise TeError(f"{action}: {self.name} is given by the caller, expected a tensor that is computed")
         if not isinstance(self.op, ComputeOp):
@@ -280,8 +283,8 @@ def _names(axes: Sequence[IterVar]) -> str:
     return ", ".join(axis.var.name for axis in axes)
 
 
-def _derived(name: str, parents: Sequence[IterVar]) -> IterVar:
-    """An axis made of others. Its domain follows from theirs, which may depend on where the stage is computed."""
+def _derive_axis(name: str, parents: Sequence[IterVar]) -> IterVar:
+    """An axis derived from others. Its domain follows from theirs, and may depend on where the stage is computed."""
     kind = "reduce" if any(axis.kind == "reduce" for axis in parents) else "spatial"
     return IterVar(None, Var(name, parents[0].var.dtype), kind)
 

@@ -1,4 +1,4 @@
-"""Operations as schedules change them: read through a copy, written through one, reduced in two steps."""
+"""Transformations of operations: reads through a cache, writes through a cache, reductions in two steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def outputs(op: ComputeOp) -> list[Tensor]:
 
 
 def read_through(op: Operation, tensors: TensorMap) -> Operation:
-    """An operation that reads other tensors."""
+    """The operation with each tensor that it reads replaced by its image under `tensors`."""
     match op:
         case ComputeOp():
             return replace(op, body=Substitution({}, tensors).body(op.body))
@@ -34,26 +34,26 @@ def read_through(op: Operation, tensors: TensorMap) -> Operation:
 def _scan_through(op: ScanOp, tensors: TensorMap) -> ScanOp:
     steps: dict[Operation, ComputeOp] = {}
 
-    def changed(tensor: Tensor) -> Tensor:
+    def new_tensor(tensor: Tensor) -> Tensor:
         if tensor in op.state:
             return tensor
         step = steps.get(tensor.op)
         return tensors(tensor) if step is None else step.output(tensor.value_index)
 
     for step in op.steps:
-        steps[step] = replace(step, body=Substitution({}, changed).body(step.body))
-    rows = tuple(map(changed, op.rows))
+        steps[step] = replace(step, body=Substitution({}, new_tensor).body(step.body))
+    rows = tuple(map(new_tensor, op.rows))
     return replace(op, init=tuple(map(tensors, op.init)), steps=tuple(steps.values()), rows=rows)
 
 
 def copy_of(tensor: Tensor, name: str) -> Tensor:
-    """A tensor with the elements of another one, `name` its operation's name."""
+    """A tensor with the elements of `tensor`, computed by an operation called `name`."""
     names = [f"ax{n}" for n in range(tensor.ndim)]
     return compute(tensor.shape, lambda *indices: tensor(*indices), name, varargs_names=names)
 
 
 def written_through(op: ComputeOp, name: str) -> tuple[ComputeOp, ComputeOp]:
-    """An operation as two: one called `name` that computes, along axes called `i.c`, and one that copies from it."""
+    """An operation split in two: a cache called `name`, computed along axes called `i.c`, and a copy from the cache."""
     axes = tuple(IterVar(axis.dom, Var(f"{axis.var.name}.c", axis.var.dtype), axis.kind) for axis in op.axis)
     variables = {old.var: new.var for old, new in zip(op.axis, axes, strict=True)}
     cache = replace(op, name=name, axis=axes, body=Substitution(variables).body(op.body))
@@ -70,10 +70,10 @@ def factored(
     conditions: Sequence[PrimExpr],
     position: int,
 ) -> tuple[ComputeOp, ComputeOp]:
-    """A reduction in two steps: along `rest` for each value of `factor`, and along that.
+    """A reduction in two steps: along `rest` for each value of `factor`, then along `factor`.
 
-    values: of the axes of the reduction, in terms of `factor` and `rest`.  conditions: where these are within them.
-    position: which dimension of the tensor in between belongs to `factor`.
+    values: the reduction axes in terms of `factor` and `rest`.  conditions: the bounds of the reduction axes. position:
+    the dimension of the intermediate tensor that belongs to `factor`.
     """
     first = op.body[0]
     assert isinstance(first, Reduce)
@@ -96,10 +96,10 @@ def factored(
     partial = replace(
         op, name=f"{op.name}.rf", shape=tuple(shape), axis=tuple(axes), reduce_axis=tuple(rest), body=body
     )
-    return partial, _rest(op, first, partial, factor, position)
+    return partial, _second_step(op, first, partial, factor, position)
 
 
-def _rest(op: ComputeOp, first: Reduce, partial: ComputeOp, factor: IterVar, position: int) -> ComputeOp:
+def _second_step(op: ComputeOp, first: Reduce, partial: ComputeOp, factor: IterVar, position: int) -> ComputeOp:
     """The second step of a reduction in two."""
     assert factor.dom is not None
     axes = tuple(IterVar(axis.dom, Var(f"ax{n}", axis.var.dtype), "spatial") for n, axis in enumerate(op.axis))

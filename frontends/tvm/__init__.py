@@ -1,6 +1,6 @@
 """TVM's Python API over Stepwell: `import stepwell.frontends.tvm as tvm`.
 
-What it has works as in TVM; what it does not have is no attribute of it (docs/tvm.md lists both).
+A supported name works as in TVM; an unsupported name is no attribute of the package (docs/tvm.md lists both).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .nd import context, cpu, cuda, device, gpu
 from .registry import get_global_func, register_func
 
 __tvmscript__ = Word("tvm")
-"""What the name of this module means in a program."""
+"""The meaning of the name of this package in a TVMScript program."""
 
 __all__ = [
     "IRModule",

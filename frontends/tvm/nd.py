@@ -1,4 +1,4 @@
-"""Arrays and devices, as `tvm.nd` has them."""
+"""Arrays and devices: `tvm.nd`."""
 
 from __future__ import annotations
 

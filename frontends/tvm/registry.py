@@ -1,4 +1,4 @@
-"""Functions of Python that programs call by name, as `tvm.register_func` has them."""
+"""Python functions that programs call by name: `tvm.register_func`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .nd import HostArray
 
 
 def register_func(func_name: str | Callable[..., Any], f: Any = None, override: bool = False) -> Any:
-    """Let programs call a function of Python by a name: `@tvm.register_func("env.add")`, or `@tvm.register_func` for
-    its own name.
+    """Registers a Python function that programs call by name: `@tvm.register_func("env.add")`, or `@tvm.register_func`
+    for the function's own name.
 
-    It is given buffers as `tvm.nd.NDArray` over the same memory, and numbers. ArgumentError if the name is taken,
-    unless `override`.
+    Its arguments are numbers, and buffers as `tvm.nd.NDArray` over the same memory. ArgumentError if the name is
+    already registered, unless `override`.
     """
     if callable(func_name):
         return register_func(func_name.__name__, func_name, override)
@@ -28,17 +28,17 @@ def register_func(func_name: str | Callable[..., Any], f: Any = None, override: 
             raise ArgumentError(f"packed function {func_name!r}: expected a callable, got {type(function).__name__}")
 
         @wraps(function)
-        def called(*args: Any) -> Any:
+        def call(*args: Any) -> Any:
             return function(*(HostArray(arg) if isinstance(arg, np.ndarray) else arg for arg in args))
 
-        packed.register_func(func_name, called, override)
+        packed.register_func(func_name, call, override)
         return function
 
     return register if f is None else register(f)
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
-    """The function that is registered under a name. LinkError, or None if that is allowed, where there is none."""
+    """The function registered under a name. If no function is registered: None with `allow_missing`, else LinkError."""
     try:
         return packed.get_global_func(name)
     except LinkError:

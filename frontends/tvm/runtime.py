@@ -1,4 +1,4 @@
-"""Compiled programs in files, as `tvm.runtime` reads them."""
+"""Saved compiled programs: `tvm.runtime`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .relay.build_module import GraphExecutorFactoryModule
 
 
 def load_module(path: str | os.PathLike[str]) -> OperatorModule | GraphExecutorFactoryModule:
-    """What `export_library` has saved: functions, or a graph. It is native code: load only what you trust.
+    """The functions or the graph saved by `export_library`. A saved module is native code: load only trusted files.
 
-    LoadError if it is broken, or not for this machine.
+    LoadError if the file is broken, or built for another machine.
     """
     if archive_kind(Path(path)) == "graph":
         return GraphExecutorFactoryModule(Executable.load(path))

@@ -1,4 +1,4 @@
-"""What `tvm.script` has: the vocabularies, and decorators that give modules in TVM's shape."""
+"""The module `tvm.script`: the vocabularies, and decorators that return an `IRModule`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .ir.module import IRModule
 
 
 def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> Any:
-    """The module of a class's functions, from its source. Raises `ParseError` at the user's line."""
+    """The module of the functions of a class, parsed from its source. Raises `ParseError` at the user's line."""
     if cls is None:
-        return lambda definition: _shaped(decorators.ir_module(definition))
-    return _shaped(decorators.ir_module(cls))
+        return lambda definition: _as_ir_module(decorators.ir_module(definition))
+    return _as_ir_module(decorators.ir_module(cls))
 
 
 def from_source(text: str) -> IRModule:
-    """The module that is written as TVMScript. Raises `ParseError` at the line."""
-    return _shaped(parse_tvmscript(text))
+    """The module written as TVMScript in `text`. Raises `ParseError` at the line of the error."""
+    return _as_ir_module(parse_tvmscript(text))
 
 
-def _shaped(mod: Module) -> IRModule:
+def _as_ir_module(mod: Module) -> IRModule:
     return IRModule(mod.op, mod.constants)
 
 

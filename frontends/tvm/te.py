@@ -1,4 +1,4 @@
-"""What `tvm.te` has: tensor expressions, whose functions are in TVM's shape."""
+"""The module `tvm.te`: tensor expressions, whose functions are `PrimFunc`s."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ from .ir.module import PrimFunc
 
 
 def create_prim_func(args: Iterable[Tensor | Var], index_dtype_override: str | None = None) -> PrimFunc:
-    """Tensors as a function. args: its parameters, placeholders, results and variables, in order."""
+    """A function of the given tensors. args: its parameters: placeholders, results and variables, in order."""
     return PrimFunc(te.create_prim_func(args, index_dtype_override).op)
 
 

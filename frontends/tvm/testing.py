@@ -1,4 +1,4 @@
-"""What `tvm.testing` has for those who compare arrays."""
+"""The module `tvm.testing`: comparison of arrays."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ import numpy as np
 
 
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:
-    """AssertionError with the differences, unless two arrays are the same up to a tolerance."""
+    """Raises AssertionError with the differences unless two arrays are equal up to a tolerance."""
     np.testing.assert_allclose(np.asarray(actual), np.asarray(desired), rtol=rtol, atol=atol, verbose=True)

@@ -1,8 +1,8 @@
-"""Passes on modules, as `tvm.transform` has them: written as functions, put in a row, and run in a context.
+"""Passes on modules, as in `tvm.transform`: created from functions, composed in sequences, and run in a context.
 
-A pass is a callable from modules to modules. Passes of xDSL (`ModulePass`) stand wherever these do, and so do the names
-by which `stepwell-opt` finds them. The context says which passes run, shows each to instruments, and adds passes to the
-way down (`tir.add_lower_pass`).
+A pass is a callable from modules to modules. xDSL passes (`ModulePass`), and their names in `stepwell-opt`, are
+accepted wherever these are. The context selects the passes that run, shows each to instruments, and adds passes to the
+lowering (`tir.add_lower_pass`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ...transforms.pipelines import parse_passes, run_pipeline
 from .ir.module import IRModule
 
 CONFIG = ("tir.add_lower_pass", "tir.disable_vectorize")
-"""The options of a context."""
+"""The configuration options of a context."""
 PHASES = 4
 
 
 @dataclass(frozen=True)
 class PassInfo:
-    """What is known of a pass: from which level on it runs, its name, and names of passes that run in front of it."""
+    """The metadata of a pass: its minimum optimization level, its name, and the names of required earlier passes."""
 
     opt_level: int
     name: str
@@ -34,37 +34,36 @@ class PassInfo:
 
 
 class PassInstrument:
-    """Is shown passes as they run. Subclasses override what they want to know.
+    """Callbacks around the execution of passes. Subclasses override the events of interest.
 
-    `should_run` decides; False leaves a pass out, unless it is required.
+    `should_run` returns whether a pass runs; a required pass runs regardless.
     """
 
     def enter_pass_ctx(self) -> None:
-        """The context is entered."""
+        """Called when the context is entered."""
 
     def exit_pass_ctx(self) -> None:
-        """The context is left."""
+        """Called when the context is exited."""
 
     def should_run(self, mod: IRModule, info: PassInfo) -> bool:
         """Whether a pass should run."""
         return True
 
     def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """A pass is about to run."""
+        """Called before a pass runs."""
 
     def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
-        """A pass has run."""
+        """Called after a pass has run."""
 
 
 class PassContext:
-    """In which passes run: `with PassContext(opt_level=3, config={...}): ...`.
+    """The context in which passes run: `with PassContext(opt_level=3, config={...}): ...`.
 
-    opt_level: passes of a higher level are left out.  required_pass: names of passes that run all the same.
-    disabled_pass: names of passes that do not run.  instruments: are shown each pass.  config: options;
-    `tir.add_lower_pass` is a list of (phase, pass) to run behind the phases of the way down: 0 as it is given, 1 when
-    blocks are resolved, 2 when loops are transformed, 3 when it is cleaned up; `tir.disable_vectorize`: loops are not
-    made vectors.
-    OptionError for options that are none, and for what is no pass.
+    opt_level: passes of a higher level are skipped.  required_pass: names of passes that run regardless. disabled_pass:
+    names of passes that do not run.  instruments: observers of each pass.  config: options; `tir.add_lower_pass` is a
+    list of (phase, pass) to run after the phases of the lowering: 0 for the input program, 1 after blocks are resolved,
+    2 after loops are transformed, 3 after the final simplification; `tir.disable_vectorize`: loops are not vectorized.
+    OptionError for an unknown option, and for an invalid pass.
     """
 
     _entered: list[PassContext] = []
@@ -94,7 +93,7 @@ class PassContext:
 
     @staticmethod
     def current() -> PassContext:
-        """The innermost context that is entered, or one of defaults."""
+        """The innermost entered context, or a context with the defaults."""
         return PassContext._entered[-1] if PassContext._entered else PassContext()
 
     def __enter__(self) -> Self:
@@ -109,13 +108,13 @@ class PassContext:
             instrument.exit_pass_ctx()
 
     def added(self, phase: int) -> list[Runnable]:
-        """The passes that users have added behind a phase; the last one takes those of later phases too."""
+        """The passes that users have added after a phase; the last phase also takes the passes of later phases."""
         entries: list[tuple[int, Any]] = list(self.config.get("tir.add_lower_pass", ()))
-        behind = [given for at, given in entries if min(at, PHASES - 1) == phase]
-        return [run for given in behind for run in as_passes(given, "tir.add_lower_pass")]
+        passes = [entry for at, entry in entries if min(at, PHASES - 1) == phase]
+        return [run for entry in passes for run in as_passes(entry, "tir.add_lower_pass")]
 
     def runs(self, mod: IRModule, info: PassInfo) -> bool:
-        """Whether a pass runs here."""
+        """Whether a pass runs in this context."""
         if info.name in self.disabled_pass:
             return False
         if info.name in self.required_pass:
@@ -124,15 +123,15 @@ class PassContext:
 
 
 class Pass:
-    """A pass: `mod = a_pass(mod)`. The module that it takes stays as it is.
+    """A pass: `mod = a_pass(mod)`. The input module is not modified.
 
-    If it runs, those that its `info.required` names run in front of it.
+    If the pass runs, the passes named by `info.required` run before it.
     """
 
     info: PassInfo
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> Module:
-        """The module that it makes."""
+        """The transformed module."""
         raise NotImplementedError
 
     def __call__(self, mod: Module) -> IRModule:
@@ -152,7 +151,7 @@ class Pass:
 
 
 class FunctionalPass(Pass):
-    """A pass that is a function of a module and the context."""
+    """A pass defined by a function of a module and the context."""
 
     def __init__(self, run: Callable[[IRModule, PassContext], Module], info: PassInfo):
         self.info = info
@@ -163,7 +162,7 @@ class FunctionalPass(Pass):
 
 
 class XdslPass(Pass):
-    """A pass of xDSL, ours or of another package, under its own name."""
+    """An xDSL pass, from this or another package, under its own name."""
 
     def __init__(self, module_pass: ModulePass):
         self.info = PassInfo(0, module_pass.name)
@@ -175,13 +174,13 @@ class XdslPass(Pass):
 
 Runnable: TypeAlias = Callable[[IRModule], Module]
 PassLike: TypeAlias = Runnable | ModulePass | str
-"""What stands for a pass, or, as a pipeline such as "tir-resolve-blocks,tir-simplify", for several."""
+"""A pass in any accepted form: a callable, an xDSL pass, or a pipeline as text, "tir-resolve-blocks,tir-simplify"."""
 
 
 def as_passes(given: PassLike, what: str) -> list[Runnable]:
-    """What runs for something that stands for passes. what: who was given it, for errors.
+    """The callables of a pass or pipeline in any accepted form. what: the origin of `given`, for errors.
 
-    OptionError for what is no pass, and for a pipeline that does not read.
+    OptionError for an invalid pass, and for a pipeline that does not parse.
     """
     if isinstance(given, str):
         return [XdslPass(each) for each in parse_passes(given)]
@@ -194,25 +193,25 @@ def as_passes(given: PassLike, what: str) -> list[Runnable]:
 
 
 def run_passes(mod: IRModule, passes: Sequence[Runnable]) -> IRModule:
-    """The module that passes make, one after the other."""
+    """The module after running `passes` in order."""
     for each in passes:
         mod = as_module(each(mod))
     return mod
 
 
 class Sequential(Pass):
-    """Passes one after the other. OptionError for what is no pass."""
+    """A sequence of passes. OptionError for an invalid pass."""
 
     def __init__(self, passes: Sequence[PassLike], opt_level: int = 0, name: str = "sequential"):
         self.info = PassInfo(opt_level, name)
-        self.passes = [run for given in passes for run in as_passes(given, f"passes of {name}")]
+        self.passes = [run for entry in passes for run in as_passes(entry, f"passes of {name}")]
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> Module:
         return run_passes(mod, self.passes)
 
 
 def as_module(mod: Module, name: str = "") -> IRModule:
-    """A module in TVM's shape. PassError if it is none."""
+    """A module as an `IRModule`. PassError for any other value."""
     if isinstance(mod, IRModule):
         return mod
     if not isinstance(mod, Module):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -226,9 +225,9 @@ def module_pass(
     name: str | None = None,
     required: Sequence[str] | None = None,
 ) -> Any:
-    """A pass of a function from a module and the context to a module: `@module_pass(opt_level=0)`."""
+    """A pass from a function of a module and the context that returns a module: `@module_pass(opt_level=0)`."""
 
-    def made(function: Callable[[IRModule, PassContext], Module]) -> FunctionalPass:
+    def create(function: Callable[[IRModule, PassContext], Module]) -> FunctionalPass:
         return FunctionalPass(function, PassInfo(opt_level, name or function.__name__, tuple(required or ())))
 
-    return made if pass_func is None else made(pass_func)
+    return create if pass_func is None else create(pass_func)

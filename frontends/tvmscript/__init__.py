@@ -1,4 +1,4 @@
-"""TVMScript text and decorated Python functions into the `tir` dialect."""
+"""The TVMScript front end: translates text and decorated Python functions into the `tir` dialect."""
 
 from .elaborate import parse_tvmscript
 

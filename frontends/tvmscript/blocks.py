@@ -1,4 +1,4 @@
-"""Blocks: axes and their bindings, what is read and written, init."""
+"""Blocks: axes and their bindings, accesses, init."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ from .vocabulary import bind_arguments, form, path_of, word
 _INT32 = DType("int", 32)
 
 
-def _current(context: Context, what: str, span: Span) -> BlockState:
+def _current_block(context: Context, what: str, span: Span) -> BlockState:
     if not context.blocks:
         raise span.error(f"{what} belongs into a block (the root of a function has none of its own)")
     return context.blocks[-1]
 
 
-def _once(state: BlockState, what: str, span: Span) -> None:
+def _check_first(state: BlockState, what: str, span: Span) -> None:
     if what in state.signature:
         raise span.error(f"{what} is given twice for this block")
     state.signature.add(what)
 
 
-# ---- opening a block
+# ---- block headers
 
 
 @word("block", "sblock")
 def _block(context: Context, span: Span, *args: Value, name: Value = None, no_realize: Value = False) -> Value:
-    """`T.block("name")`; v0.8 has the extents of the axes in front of the name."""
+    """`T.block("name")`; in v0.8 the extents of the axes may precede the name."""
     rest = list(args)
     axes = None
     if rest and not isinstance(rest[0], str):
@@ -102,7 +102,7 @@ for _kind in ("reduce", "scan", "opaque"):
 
 
 def run_block(context: Context, frame: BlockFrame, target: syntax.Expr | None, body: Callable[[], None]) -> None:
-    """`with frame as target: body`."""
+    """Elaborates `with frame as target: body`."""
     state = BlockState(frame, Block(), context.scope, context.builder.point)
     context.blocks.append(state)
     try:
@@ -136,7 +136,7 @@ def _open_old_axes(context: Context, state: BlockState, target: syntax.Expr | No
         if not isinstance(name, syntax.Name):
             raise name.span.error("expected the name of an axis")
         with context.outside(state):
-            dtype = _common([axis.low, axis.extent])
+            dtype = _common_dtype([axis.low, axis.extent])
             low, extent = _cast(context, axis.low, dtype, span), _cast(context, axis.extent, dtype, span)
         variable = _add_axis(context, state, axis.kind, low, extent, None, dtype)
         state.pending.append(variable)
@@ -203,26 +203,26 @@ _AXIS_WORDS = {
 
 
 def _axis_parameters(context: Any, span: Any, dom: Any, binding: Any, dtype: Any = None) -> None:
-    """The parameters of `T.axis.spatial`."""
+    """The signature of `T.axis.spatial`."""
 
 
 @form(*(f"axis.{name}" for name in _AXIS_WORDS))
 def _axis(context: Context, node: syntax.Call) -> Value:
     path = _path(context, node)
-    state = _current(context, f"T.{path}", node.span)
+    state = _current_block(context, f"T.{path}", node.span)
     bound = bind_arguments(_axis_parameters, f"T.{path}", node.span, node.args, _keyword_nodes(node)).arguments
     with context.outside(state):
         value = context.index(evaluate(context, bound["binding"]), bound["binding"].span)
         low, extent = _written_domain(context, bound["dom"])
         dtype = context.dtype(evaluate(context, bound["dtype"]), node.span) if bound.get("dtype") else _INT32
-        type = dtype_of(value.type) if isinstance(value, SSAValue) else _common([low, extent, dtype])
+        type = dtype_of(value.type) if isinstance(value, SSAValue) else _common_dtype([low, extent, dtype])
         binding = context.expr(value, node.span, type)
         bounds = _cast(context, low, type, node.span), _cast(context, extent, type, node.span)
     return _add_axis(context, state, _AXIS_WORDS[path.removeprefix("axis.")], *bounds, binding, type)
 
 
 def _written_domain(context: Context, node: syntax.Expr) -> tuple[Operand, Operand]:
-    """The domain of an axis: `(x, x + 4)` has 4 values, whatever x is."""
+    """The domain (minimum, extent) of an axis; `(x, x + 4)` has extent 4 for any x."""
     if isinstance(node, syntax.Tuple) and len(node.items) == 2:
         begin, end = node.items
         low = context.index(evaluate(context, begin), begin.span)
@@ -243,8 +243,8 @@ def _domain(context: Context, value: Value, span: Span) -> tuple[Operand, Operan
             return 0, context.index(value, span)
 
 
-def _common(operands: Sequence[Operand | DType]) -> DType:
-    """The integer type of several numbers; Python's have none of their own."""
+def _common_dtype(operands: Sequence[Operand | DType]) -> DType:
+    """The common integer data type of several operands; Python integers have none of their own."""
     result: DType | None = None
     for operand in operands:
         if isinstance(operand, SSAValue):
@@ -271,13 +271,13 @@ def _keyword_nodes(node: syntax.Call) -> dict[str, syntax.Expr]:
 
 
 def _remap_parameters(context: Any, span: Any, kinds: Any, bindings: Any, dtype: Any = None) -> None:
-    """The parameters of `T.axis.remap`."""
+    """The signature of `T.axis.remap`."""
 
 
 @form("axis.remap")
 def _remap(context: Context, node: syntax.Call) -> Value:
     """`T.axis.remap("SR", [i, k])`: an axis for each loop, over the loop's range."""
-    state = _current(context, "T.axis.remap", node.span)
+    state = _current_block(context, "T.axis.remap", node.span)
     bound = bind_arguments(_remap_parameters, "T.axis.remap", node.span, node.args, _keyword_nodes(node)).arguments
     kinds = context.string(evaluate(context, bound["kinds"]), bound["kinds"].span, "the kinds of the axes")
     with context.outside(state):
@@ -307,14 +307,14 @@ def _loop_range(context: Context, value: Value, span: Span) -> tuple[Mixed, Mixe
         low, extent, step = owner.mixed_bounds
         if step != 1:
             raise span.error("T.axis.remap needs loops of step 1")
-        return _copied(context, low, span), _copied(context, extent, span)
+        return _copy(context, low, span), _copy(context, extent, span)
     if isinstance(owner, LaunchThreadOp):
-        return 0, _copied(context, owner.mixed_extent, span)
+        return 0, _copy(context, owner.mixed_extent, span)
     raise span.error(f"T.axis.remap takes loop variables, got {describe(value)}")
 
 
-def _copied(context: Context, value: Mixed, span: Span) -> Mixed:
-    """An expression written anew, so that each statement has its own."""
+def _copy(context: Context, value: Mixed, span: Span) -> Mixed:
+    """A copy of an expression, so that each statement owns its operands."""
     if isinstance(value, int) or not isinstance(value.owner, Operation) or not is_expression(value.owner):
         return value
     return copy(context, Quoted(value), span)
@@ -322,15 +322,15 @@ def _copied(context: Context, value: Mixed, span: Span) -> Mixed:
 
 @word("bind")
 def _bind(context: Context, span: Span, variable: Value, value: Value = None) -> Value:
-    """v0.8: the binding of a block's axis. v0.24: `x = T.bind(e)` is a let."""
+    """v0.8: the binding of a block axis. v0.24: `x = T.bind(e)` is a let."""
     if value is None:
         return context.expr(variable, span)
-    state = _current(context, "T.bind", span)
+    state = _current_block(context, "T.bind", span)
     if not isinstance(variable, SSAValue) or variable not in state.pending:
         raise span.error("T.bind takes an axis of this block that has no binding yet")
     position = next(i for i, arg in enumerate(state.body.args) if arg is variable)
     binding = context.number(value, span, dtype_of(variable.type))
-    _move_out(context, state, binding, span)
+    _hoist_binding(context, state, binding, span)
     if binding.type != variable.type:
         with context.outside(state):
             binding = context.locate(span).cast(binding, dtype_of(variable.type))
@@ -339,8 +339,8 @@ def _bind(context: Context, span: Span, variable: Value, value: Value = None) ->
     return None
 
 
-def _move_out(context: Context, state: BlockState, value: SSAValue, span: Span) -> None:
-    """Move an expression that was written in the block's body in front of the block."""
+def _hoist_binding(context: Context, state: BlockState, value: SSAValue, span: Span) -> None:
+    """Moves an expression emitted in the block's body before the block."""
     op = value.owner
     if isinstance(op, Block):
         if op is state.body:
@@ -349,7 +349,7 @@ def _move_out(context: Context, state: BlockState, value: SSAValue, span: Span) 
     if op.parent is not state.body:
         return
     for operand in op.operands:
-        _move_out(context, state, operand, span)
+        _hoist_binding(context, state, operand, span)
     op.detach()
     with context.outside(state):
         location = op.location
@@ -358,7 +358,7 @@ def _move_out(context: Context, state: BlockState, value: SSAValue, span: Span) 
 
 
 def _bind_pending(context: Context, state: BlockState) -> None:
-    """v0.8: axes without any binding belong to the loops around, one by one; without loops, to loops of their own."""
+    """v0.8: binds axes without bindings to the enclosing loops, one to one; without enclosing loops, to new loops."""
     if not state.pending:
         return
     span = state.frame.span
@@ -399,13 +399,13 @@ def _loops_for(context: Context, state: BlockState) -> list[ForOp]:
     return loops
 
 
-# ---- the rest of a block's signature
+# ---- predicate, accesses, annotations, init
 
 
 @form("where")
 def _where(context: Context, node: syntax.Call) -> Value:
-    state = _current(context, "T.where", node.span)
-    _once(state, "T.where", node.span)
+    state = _current_block(context, "T.where", node.span)
+    _check_first(state, "T.where", node.span)
     if len(node.args) != 1 or node.keywords:
         raise node.span.error("T.where takes one condition")
     with context.outside(state):
@@ -417,8 +417,8 @@ def _where(context: Context, node: syntax.Call) -> Value:
 def _accesses(context: Context, node: syntax.Call) -> Value:
     """`T.reads(A[i], B[0:4])`, `T.reads([A[i], B[0:4]])`."""
     kind = _path(context, node)
-    state = _current(context, f"T.{kind}", node.span)
-    _once(state, f"T.{kind}", node.span)
+    state = _current_block(context, f"T.{kind}", node.span)
+    _check_first(state, f"T.{kind}", node.span)
     if node.keywords:
         raise node.span.error(f"T.{kind} takes regions of buffers")
     if context.builder.point.block is not state.body:
@@ -440,7 +440,7 @@ def _access(context: Context, kind: str, value: Value, span: Span) -> None:
 
 @word("block_attr", "sblock_attr")
 def _block_attr(context: Context, span: Span, attrs: Value) -> None:
-    state = _current(context, "T.block_attr", span)
+    state = _current_block(context, "T.block_attr", span)
     entries: dict[str, Attribute] = dict(context.attributes(attrs, span).data)
     if repeated := state.annotations.keys() & entries.keys():
         raise span.error(f"T.block_attr: {min(repeated)!r} is given twice for this block")
@@ -453,9 +453,9 @@ def _init(context: Context, span: Span) -> Value:
 
 
 def run_init(context: Context, frame: InitFrame, body: Callable[[], None]) -> None:
-    """`with T.init(): body`."""
-    state = _current(context, "T.init", frame.span)
-    _once(state, "T.init", frame.span)
+    """Elaborates `with T.init(): body`."""
+    state = _current_block(context, "T.init", frame.span)
+    _check_first(state, "T.init", frame.span)
     if context.builder.point.block is not state.body:
         raise frame.span.error("T.init belongs directly into a block")
     op = InitOp()

@@ -1,4 +1,4 @@
-"""Buffers: declaring them, their attributes, the memory behind a pointer as a buffer."""
+"""Buffers: declarations, attributes, and views of the memory behind a pointer."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ from .values import (
 )
 from .vocabulary import call_reader, word
 
-_DEFAULT_ALIGNMENTS = (-1, 0, 64)  # TVM's own allocations are aligned to 64 bytes
+_DEFAULT_ALIGNMENTS = (-1, 0, 64)  # TVM aligns its own allocations to 64 bytes
 
 
-# ---- what a declaration says
+# ---- arguments of declarations
 
 
 def read_spec(
@@ -72,7 +72,7 @@ def read_spec(
     name: Value = None,
     layout: Value = None,
 ) -> BufferSpec:
-    """The arguments that all declarations of buffers share."""
+    """The specification of a buffer from the arguments shared by all declarations."""
     if buffer_type not in ("default", "") or axis_separators or layout not in (None, "default"):
         raise span.error("buffer_type, axis_separators and layout are not supported")
     element = context.type(dtype, span)
@@ -87,7 +87,7 @@ def read_spec(
         shape=extents,
         element=element,
         data=None if data is None else context.pointer(data, span),
-        strides=steps or _compact(context, extents, offset, span),
+        strides=steps or _compact_strides(context, extents, offset, span),
         offset=offset,
         scope=context.string(scope, span, "the scope"),
         alignment=None if alignment in _DEFAULT_ALIGNMENTS else alignment,
@@ -95,8 +95,10 @@ def read_spec(
     )
 
 
-def _compact(context: Context, shape: tuple[Mixed, ...], offset: Mixed | None, span: Span) -> tuple[Mixed, ...] | None:
-    """The strides of a compact buffer where its type does not give them: beside an offset, with symbolic extents."""
+def _compact_strides(
+    context: Context, shape: tuple[Mixed, ...], offset: Mixed | None, span: Span
+) -> tuple[Mixed, ...] | None:
+    """The strides of a compact buffer that its type does not imply: with an offset and symbolic extents; else None."""
     if offset is None or offset == 0 or all(isinstance(extent, int) for extent in shape[1:]):
         return None
     compact: list[Mixed] = [1]
@@ -112,7 +114,7 @@ def _product(context: Context, lhs: Mixed, rhs: Mixed, span: Span) -> Mixed:
 
 
 def _offset(context: Context, value: Value, factor: int, name: Value, span: Span) -> Mixed | None:
-    """With an offset_factor and no offset, the offset is whatever the argument has: a variable of its own."""
+    """The element offset; given only an offset_factor, a new variable bound to the argument's offset."""
     if value is not None:
         return dimension(context, value, span)
     if factor == 0:
@@ -131,7 +133,7 @@ def read_shape(context: Context, value: Value, span: Span, what: str = "shape") 
 
 
 def dimension(context: Context, value: Value, span: Span, what: str = "shape") -> Mixed:
-    """An extent: a number, an expression, or a string that holds one ("n", "n * 2")."""
+    """An extent from a number, an expression, or a string that holds one ("n", "n * 2")."""
     if isinstance(value, str):
         value = _from_string(context, value, span)
     extent = context.mixed(value, span)
@@ -152,10 +154,10 @@ def _from_string(context: Context, text: str, span: Span) -> Value:
 
 
 def _names(node: syntax.Node) -> list[syntax.Name]:
-    found = [node] if isinstance(node, syntax.Name) else []
+    names = [node] if isinstance(node, syntax.Name) else []
     for child in node.children():
-        found += _names(child)
-    return found
+        names += _names(child)
+    return names
 
 
 @word("Buffer", "buffer_decl")
@@ -174,7 +176,7 @@ def _buffer(
 
 
 def _register(context: Context, op: BufferOp, scope: str) -> Buffer:
-    """The record of a declared buffer, which takes its name from the variable it is first assigned to."""
+    """The record of a declared buffer, to be renamed after the first variable assigned from the record."""
     element = dtype_of(op.type.element_type)
     buffer = Buffer(
         op.buffer, op.buffer_name.data, element, op.mixed_shape, op.mixed_strides, op.mixed_offset, scope
@@ -201,7 +203,7 @@ def _layout(spec: BufferSpec) -> dict[str, Any]:
 
 
 def declare(context: Context, span: Span, spec: BufferSpec, name: str = "buffer") -> Buffer:
-    """A buffer over the memory of `spec.data`."""
+    """Declares a buffer over the memory of `spec.data`."""
     if spec.data is None:
         raise span.error("T.Buffer in a body needs data=, the memory it looks at")
     op = DeclBufferOp(name, spec.data, spec.element, spec.shape, **_layout(spec))
@@ -209,7 +211,7 @@ def declare(context: Context, span: Span, spec: BufferSpec, name: str = "buffer"
 
 
 def match_param(context: Context, span: Span, source: SSAValue, spec: BufferSpec, name: str = "buffer") -> Buffer:
-    """A buffer over a parameter of the function."""
+    """Declares a buffer over a parameter of the function."""
     if source in context.matched:
         raise span.error(f"this parameter is already the buffer {context.matched[source].name!r}")
     op = MatchBufferOp(name, source, spec.element, spec.shape, **_layout(spec))
@@ -246,14 +248,14 @@ def _parameter(context: Context, value: Value, span: Span) -> SSAValue:
 
 
 def region_of(context: Context, value: Element | Buffer, span: Span) -> list[tuple[Mixed, Mixed]]:
-    """(min, extent) per dimension of a box of a buffer."""
+    """The (minimum, extent) of each dimension of a buffer region."""
     if isinstance(value, Buffer):
         return [(0, extent) for extent in value.shape]
     context.check_rank(value)
-    return [_side(context, index, value.span) for index in value.indices]
+    return [_interval(context, index, value.span) for index in value.indices]
 
 
-def _side(context: Context, index: Any, span: Span) -> tuple[Mixed, Mixed]:
+def _interval(context: Context, index: Any, span: Span) -> tuple[Mixed, Mixed]:
     if not isinstance(index, Box):
         return context.mixed(index, span), 1
     if index.step != 1:
@@ -284,7 +286,7 @@ def _match_region(
 
 
 def _check_region_shape(shape: Sequence[Mixed], extents: Sequence[Mixed], span: Span) -> None:
-    """The shape is that of the region, of which leading extents of 1 may be left out."""
+    """Checks that the shape equals the extents of the region; leading extents of 1 may be omitted."""
     missing = len(extents) - len(shape)
     if missing < 0 or any(extent != 1 for extent in extents[:missing]):
         raise span.error(f"a region of {len(extents)} dimensions does not match a shape of {len(shape)}")
@@ -295,7 +297,7 @@ def _check_region_shape(shape: Sequence[Mixed], extents: Sequence[Mixed], span: 
 
 @word("alloc_buffer")
 def _alloc_buffer(context: Context, span: Span, *args: Value, **keywords: Value) -> Value:
-    """Until v0.23 a buffer of the enclosing block; today what T.allocate was."""
+    """`T.alloc_buffer`: up to v0.23 a buffer of the enclosing block; from v0.24 on the former `T.allocate`."""
     if context.module.today:
         return call_reader(_allocate_today, "T.alloc_buffer", context, span, args, keywords)
     return call_reader(_alloc_block_buffer, "T.alloc_buffer", context, span, args, keywords)
@@ -331,7 +333,7 @@ def _alloc_block_buffer(
     if data is not None:
         raise span.error("T.alloc_buffer allocates its own memory, got data")
     if elem_offset is None and offset_factor in (0, 1):
-        elem_offset = 0  # memory of its own begins at its beginning
+        elem_offset = 0  # a new allocation starts at offset 0
     spec = read_spec(
         context, span, shape, dtype, None, strides, elem_offset, scope, align, offset_factor, buffer_type,
         axis_separators, layout=layout,
@@ -342,7 +344,7 @@ def _alloc_block_buffer(
 
 
 def _owner_point(context: Context) -> InsertPoint:
-    """Allocated buffers belong to the innermost block, however deep in its loops they are declared."""
+    """The insertion point for an allocation: in the innermost block, before the loops that enclose the declaration."""
     owner = context.blocks[-1].body if context.blocks else context.block
     block = context.builder.point.block
     if block is owner:
@@ -382,14 +384,14 @@ def _allocate(
 ) -> Value:  # fmt: skip
     shape = read_shape(context, extents, span)
     element = type_of(context.dtype(dtype, span))
-    place = context.string(scope, span, "the scope")
-    test = None if condition is None or condition is True else context.condition(condition, span)
+    memory_scope = context.string(scope, span, "the scope")
+    guard = None if condition is None or condition is True else context.condition(condition, span)
     notes = None if annotations is None else context.attributes(annotations, span)
 
     def write(name: str) -> SSAValue:
-        op = AllocateOp(name, shape, HandleType(element, place), condition=test, annotations=notes)
+        op = AllocateOp(name, shape, HandleType(element, memory_scope), condition=guard, annotations=notes)
         pointer = context.locate(span).insert(op).pointer
-        context.memories[pointer] = Memory(dtype_of(element), shape, place, cast(Block, op.parent))
+        context.memories[pointer] = Memory(dtype_of(element), shape, memory_scope, cast(Block, op.parent))
         return pointer
 
     return ValueFrame(span, write)
@@ -436,7 +438,7 @@ def _preflattened_buffer(
     strides: Value = None, elem_offset: Value = None, scope: Value = "global", align: Value = -1,
     offset_factor: Value = 0, buffer_type: Value = "default", axis_separators: Value = None,
 ) -> Value:  # fmt: skip
-    """v0.9-0.10: the argument has this shape, and the body looks at it through the flat buffer that is named first."""
+    """v0.9-0.10: declares the argument with this shape; the body accesses it through an earlier flat buffer."""
     flat = context.buffer(postflattened, span)
     spec = read_spec(context, span, shape, dtype, None, strides, elem_offset, scope, align)
     if list(spec.shape) == flat.shape and dtype_of(spec.element) == flat.dtype and spec.strides is None:
@@ -461,7 +463,7 @@ def _preflattened_buffer(
 
 
 def replace_param(context: Context, index: int, type: Any) -> BlockArgument:
-    """A new parameter in front of parameter `index`, under its name; the caller removes the old one."""
+    """Inserts a new parameter before parameter `index`, with the same name; the caller removes the old parameter."""
     new = context.block.insert_arg(type, index)
     hint(new, context.param_names[index])
     return new
@@ -562,18 +564,20 @@ def _tvm_access_ptr(
 def _vload(
     context: Context, span: Span, buffer: Buffer, begin: Value, dtype: Value = None, predicate: Value = None
 ) -> Value:
-    element = _vector(context, span, buffer, begin, dtype)
+    element = _vector_element(context, span, buffer, begin, dtype)
     return context.load(element, _predicate(context, predicate, span))
 
 
 def _vstore(context: Context, span: Span, buffer: Buffer, begin: Value, value: Value, predicate: Value = None) -> Value:
     operand = context.number(value, span, buffer.dtype)
-    element = _vector(context, span, buffer, begin, buffer.dtype.with_lanes(dtype_of(operand.type).lanes))
+    element = _vector_element(context, span, buffer, begin, buffer.dtype.with_lanes(dtype_of(operand.type).lanes))
     context.store(element, operand, span, _predicate(context, predicate, span))
 
 
-def _vector(context: Context, span: Span, buffer: Buffer, begin: Value, dtype: Value) -> Element:
-    """`lanes` elements from `begin` on along the last dimension; a vector as last index says which itself."""
+def _vector_element(context: Context, span: Span, buffer: Buffer, begin: Value, dtype: Value) -> Element:
+    """The `lanes` elements from `begin` on along the last dimension; a vector as last index selects the elements
+    itself.
+    """
     starts = [context.operand(i, span) for i in (begin if isinstance(begin, list | tuple) else [begin])]
     type = buffer.dtype if dtype is None else context.dtype(dtype, span)
     if type.scalar != buffer.dtype.scalar or not starts:
@@ -584,7 +588,7 @@ def _vector(context: Context, span: Span, buffer: Buffer, begin: Value, dtype: V
 
 
 def _view_of(context: Context, span: Span, buffer: Buffer, *shape: Value) -> Value:
-    """`A.view(64)` of today: the first elements in another shape, of which one extent may be left open by -1."""
+    """`A.view(64)` of v0.24: the first elements in another shape, in which one extent may be -1 and is inferred."""
     if buffer.strides is not None or any(isinstance(extent, str) for extent in shape):
         raise span.error("a view of another type, or of a buffer with strides, is not supported")
     extents = [context.mixed(extent, span) for extent in shape]
@@ -612,15 +616,15 @@ def _address_of(context: Context, span: Span, buffer_load: Value) -> Value:
         raise span.error(f"expected an element of a buffer, got {describe(buffer_load)}")
     indices = context.vector_indices(buffer_load)
     if any(dtype_of(index.type).lanes != 1 for index in indices):
-        indices = [*indices[:-1], cast(Operation, indices[-1].owner).operands[0]]  # a ramp: where it begins
+        indices = [*indices[:-1], cast(Operation, indices[-1].owner).operands[0]]  # the base of a ramp
     return context.locate(span).insert(AddressOfOp(buffer_load.buffer.value, indices)).pointer
 
 
-# ---- memory behind a pointer, as v0.8 to v0.11 use it
+# ---- memory behind a pointer, as used from v0.8 to v0.11
 
 
 def buffer_of_pointer(context: Context, pointer: SSAValue, span: Span) -> Buffer:
-    """`p[i]` of v0.9-0.11: what `T.allocate` gave is a buffer of its shape."""
+    """The buffer of `p[i]` in v0.9-0.11: a pointer from `T.allocate` is indexed like a buffer of its shape."""
     memory = context.memories.get(pointer)
     if memory is None:
         raise span.error("this pointer has no shape; T.decl_buffer(shape, dtype, data=...) makes a buffer of it")
@@ -630,11 +634,11 @@ def buffer_of_pointer(context: Context, pointer: SSAValue, span: Span) -> Buffer
 def _view(
     context: Context, key: SSAValue, element: DType, shape: Sequence[Mixed], source: SSAValue, span: Span, scope: str
 ) -> Buffer:
-    """A buffer over the memory of `source` (a pointer or a buffer), declared once, right behind it."""
-    found = context.views.get((key, element))
-    if found is not None and found.shape == list(shape):
-        return found
-    with context.builder.at(_behind(context, source)):
+    """A buffer over the memory of `source` (a pointer or a buffer), declared once, right after it."""
+    view = context.views.get((key, element))
+    if view is not None and view.shape == list(shape):
+        return view
+    with context.builder.at(_point_after(context, source)):
         builder = context.locate(span)
         pointer = source if isinstance(source.type, HandleType) else builder.insert(BufferDataOp(source)).pointer
         name = _name_of(context, source)
@@ -645,7 +649,7 @@ def _view(
     return buffer
 
 
-def _behind(context: Context, value: SSAValue) -> InsertPoint:
+def _point_after(context: Context, value: SSAValue) -> InsertPoint:
     if isinstance(value.owner, Operation):
         return InsertPoint.after(value.owner)
     if context.symbols:
@@ -662,7 +666,7 @@ def _name_of(context: Context, value: SSAValue) -> str:
 
 
 def _flat(context: Context, pointer: SSAValue, dtype: DType, span: Span) -> Buffer:
-    """The memory behind a pointer as a one-dimensional buffer of scalars of a type."""
+    """The memory behind a pointer as a one-dimensional buffer of scalars of `dtype`."""
     element = dtype.scalar
     if isinstance(pointer.owner, BufferDataOp):
         buffer = context.buffers.get(pointer.owner.buffer)
@@ -674,19 +678,19 @@ def _flat(context: Context, pointer: SSAValue, dtype: DType, span: Span) -> Buff
     memory = context.memories.get(pointer)
     if memory is None:
         raise span.error("T.load and T.store through a pointer to memory of unknown size are not supported")
-    size = _scaled(_known_product(memory.shape, span), memory.element, element, span)
+    size = _rescale(_known_product(memory.shape, span), memory.element, element, span)
     return _view(context, pointer, element, [size], pointer, span, memory.scope)
 
 
 def _span_of_buffer(context: Context, buffer: Buffer, element: DType, span: Span) -> Mixed:
-    """How many elements a buffer spans, gaps included."""
+    """The number of elements that a buffer spans, gaps included, in units of `element`."""
     if buffer.strides is None and buffer.offset == 0 and len(buffer.shape) == 1 and buffer.dtype == element:
         return buffer.shape[0]
     extents = [_known_product([extent], span) for extent in buffer.shape]
     strides = [_known_product([s], span) for s in buffer.strides] if buffer.strides else row_major_strides(extents)
     offset = _known_product([buffer.offset], span)
     last = sum((extent - 1) * stride for extent, stride in zip(extents, strides, strict=True))
-    return _scaled(0 if 0 in extents else offset + last + 1, buffer.dtype, element, span)
+    return _rescale(0 if 0 in extents else offset + last + 1, buffer.dtype, element, span)
 
 
 def _known_product(extents: Sequence[Mixed], span: Span) -> int:
@@ -695,7 +699,7 @@ def _known_product(extents: Sequence[Mixed], span: Span) -> int:
     return prod(cast("Sequence[int]", extents))
 
 
-def _scaled(count: int, have: DType, want: DType, span: Span) -> int:
+def _rescale(count: int, have: DType, want: DType, span: Span) -> int:
     return count * have.bytes * have.lanes // want.bytes
 
 
@@ -703,23 +707,23 @@ def _scaled(count: int, have: DType, want: DType, span: Span) -> int:
 def _load(context: Context, span: Span, dtype: Value, var: Value, index: Value, predicate: Value = True) -> Value:
     type = context.dtype(dtype, span)
     buffer = _flat(context, context.pointer(var, span), type, span)
-    place = _vector_index(context, index, type, span)
-    return context.locate(span).load(buffer.value, [place], _predicate(context, predicate, span))
+    position = _vector_index(context, index, type, span)
+    return context.locate(span).load(buffer.value, [position], _predicate(context, predicate, span))
 
 
 @word("store")
 def _store(context: Context, span: Span, var: Value, index: Value, value: Value, predicate: Value = True) -> Value:
     pointer = context.pointer(var, span)
-    place = context.number(index, span)
-    if not dtype_of(place.type).is_int:
-        raise span.error(f"expected an integer index, got {dtype_of(place.type)}")
-    lanes = dtype_of(place.type).lanes
+    position = context.number(index, span)
+    if not dtype_of(position.type).is_int:
+        raise span.error(f"expected an integer index, got {dtype_of(position.type)}")
+    lanes = dtype_of(position.type).lanes
     operand = context.operand(value, span)
     element = dtype_of(operand.type).scalar if isinstance(operand, SSAValue) else _pointee(pointer, span)
     buffer = _flat(context, pointer, element, span)
     if isinstance(operand, SSAValue) and dtype_of(operand.type).lanes not in (1, lanes):
         raise span.error(f"a value of {dtype_of(operand.type).lanes} lanes at an index of {lanes}")
-    context.locate(span).store(operand, buffer.value, [place], _predicate(context, predicate, span))
+    context.locate(span).store(operand, buffer.value, [position], _predicate(context, predicate, span))
 
 
 def _pointee(pointer: SSAValue, span: Span) -> DType:
@@ -731,14 +735,14 @@ def _pointee(pointer: SSAValue, span: Span) -> DType:
 
 
 def _vector_index(context: Context, index: Value, dtype: DType, span: Span) -> SSAValue:
-    place = context.number(index, span)
-    if dtype_of(place.type).lanes != dtype.lanes or not dtype_of(place.type).is_int:
-        raise span.error(f"an index of type {dtype_of(place.type)} for a value of type {dtype}")
-    return place
+    position = context.number(index, span)
+    if dtype_of(position.type).lanes != dtype.lanes or not dtype_of(position.type).is_int:
+        raise span.error(f"an index of type {dtype_of(position.type)} for a value of type {dtype}")
+    return position
 
 
 def _predicate(context: Context, value: Value, span: Span) -> SSAValue | None:
-    """A predicate that is true in all lanes is none."""
+    """The predicate of an access; None if it is constantly true in all lanes."""
     from ...dialects.tir.builder import constant_value
 
     if value is True or value is None:
@@ -752,13 +756,13 @@ def _buffer_store(
     context: Context, span: Span, buffer: Value, value: Value, indices: Value, predicate: Value = None
 ) -> Value:
     target = context.buffer(buffer, span)
-    places = tuple(context.index(i, span) for i in (indices if isinstance(indices, list | tuple) else [indices]))
+    subscripts = tuple(context.index(i, span) for i in (indices if isinstance(indices, list | tuple) else [indices]))
     if predicate is not None:
         raise span.error("T.buffer_store with a predicate is not supported")
-    context.store(Element(target, places, span), value, span)
+    context.store(Element(target, subscripts, span), value, span)
 
 
-# ---- arrays as arguments of packed functions
+# ---- array arguments of packed functions
 
 
 @word("tvm_stack_make_shape")
@@ -770,7 +774,7 @@ def _make_shape(context: Context, span: Span, *extents: Value) -> Value:
 def _make_array(
     context: Context, span: Span, data: Value, shape: Value, strides: Value, ndim: Value, dtype: Value, offset: Value
 ) -> Value:
-    """An array over a pointer: the buffer itself if it is all of one, else a buffer declared for it."""
+    """An array over a pointer: the buffer itself if the array covers all of it, else a newly declared buffer."""
     pointer = context.pointer(data, span)
     extents = read_shape(context, shape, span)
     steps = read_shape(context, strides, span, "strides") if isinstance(strides, list | tuple) else None

@@ -1,4 +1,4 @@
-"""Calls with effects: other functions of the module, C functions, packed functions, builtins of a target."""
+"""Calls with side effects: functions of the module, C functions, packed functions, target builtins."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .vocabulary import WORDS, word
 
 
 def argument(context: Context, value: Value, span: Span) -> SSAValue:
-    """An argument of a call: a value, a buffer, or a string."""
+    """The operand for an argument of a call: a value, a buffer, or a string."""
     if isinstance(value, str):
         return context.locate(span).insert(ConstOp(value)).result
     if isinstance(value, Buffer):
@@ -35,7 +35,7 @@ def argument(context: Context, value: Value, span: Span) -> SSAValue:
 
 
 def _data_of(context: Context, value: Value, span: Span) -> SSAValue:
-    """An argument of a C function, which takes a buffer by its pointer."""
+    """The operand for an argument of a C function, which receives a buffer as a pointer."""
     return data_of(context, value, span) if isinstance(value, Buffer) else argument(context, value, span)
 
 
@@ -53,7 +53,7 @@ def _result_type(context: Context, dtype: Value, span: Span) -> Attribute | None
 def call_function(
     context: Context, span: Span, function: FunctionRef, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    """`cls.f(A.data, n)`."""
+    """A call of a function of the module: `cls.f(A.data, n)`."""
     if keywords:
         raise span.error(f"{function.name} takes its arguments by position")
     node = context.module.nodes[function.name]
@@ -83,7 +83,7 @@ def _type_of_result(context: Context, name: str, wanted: bool, span: Span) -> At
     return None
 
 
-# ---- functions from elsewhere
+# ---- external functions
 
 
 @word("call_extern")
@@ -96,30 +96,30 @@ def _call_pure_extern(context: Context, span: Span, *args: Value, dtype: Value =
     return _extern(context, span, args, dtype, pure=True)
 
 
-def _typed(args: Sequence[Value], dtype: Value, what: str, span: Span) -> tuple[Value, Value, Sequence[Value]]:
-    """Type, name and arguments; the type comes first, or until v0.11 last, as `dtype=`."""
+def _split_dtype(args: Sequence[Value], dtype: Value, what: str, span: Span) -> tuple[Value, Value, Sequence[Value]]:
+    """The result type, name and arguments; the type is the first argument, or until v0.11 the keyword `dtype=`."""
     if len(args) < (2 if dtype is None else 1):
         raise span.error(f"{what} takes a type and the name of the function")
     return (args[0], args[1], args[2:]) if dtype is None else (dtype, args[0], args[1:])
 
 
 def _extern(context: Context, span: Span, args: Sequence[Value], dtype: Value, pure: bool) -> Value:
-    dtype, func_name, args = _typed(args, dtype, "T.call_extern", span)
+    dtype, func_name, args = _split_dtype(args, dtype, "T.call_extern", span)
     name = context.string(func_name, span, "the name of the function")
     operands = [_data_of(context, arg, span) for arg in args]
     op = CallExternOp(name, operands, _result_type(context, dtype, span), pure=pure)
-    return _inserted(context, span, op)
+    return _insert(context, span, op)
 
 
-def _inserted(context: Context, span: Span, op: CallExternOp | CallIntrinOp) -> Value:
-    """The op's result; None of a call for its effect."""
+def _insert(context: Context, span: Span, op: CallExternOp | CallIntrinOp) -> Value:
+    """Inserts an op; returns its result, None for a call without one."""
     context.locate(span).insert(op)
     return op.results[0] if op.results else None
 
 
 @word("call_packed", "tvm_call_packed")
 def _call_packed(context: Context, span: Span, *args: Value) -> Value:
-    """A packed function's result is an int32 where one is used."""
+    """A call of a packed function; its result, if used, is an int32."""
     if not args or not isinstance(args[0], str):
         raise span.error("T.call_packed: expected the name of the function")
     name, operands = args[0], _arguments(context, args[1:], span)
@@ -135,7 +135,7 @@ def _result_of(op: CallPackedOp) -> SSAValue | None:
     return op.results[0] if op.results else None
 
 
-# ---- builtins of targets, kept by name
+# ---- target builtins, kept by name
 
 _BUILTINS: dict[str, str | None] = {
     "tvm_storage_sync": None,
@@ -156,13 +156,13 @@ _BUILTINS: dict[str, str | None] = {
     "tvm_thread_invariant": "int32",
     "tvm_static_handle": "handle",
 }
-"""Builtins with a fixed result: its type, or none."""
+"""The result types of the builtins with a fixed one; None for no result."""
 
 
 def _builtin_reader(name: str, dtype: str | None) -> Callable[..., Value]:
     def read(context: Context, span: Span, *args: Value) -> Value:
         type = None if dtype is None else context.type(dtype, span)
-        return _inserted(context, span, CallIntrinOp(name, _builtin_arguments(context, args, span), type))
+        return _insert(context, span, CallIntrinOp(name, _builtin_arguments(context, args, span), type))
 
     return read
 
@@ -186,7 +186,7 @@ def _first_operand_builtin(name: str, position: int) -> Callable[..., Value]:
         if len(args) <= position:
             raise span.error(f"T.{name}: missing arguments")
         operands = _builtin_arguments(context, args, span)
-        return _inserted(context, span, CallIntrinOp(name, operands, operands[position].type))
+        return _insert(context, span, CallIntrinOp(name, operands, operands[position].type))
 
     return read
 
@@ -198,19 +198,19 @@ for _name in ("tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down"
 @word("tvm_stack_alloca")
 def _tvm_stack_alloca(context: Context, span: Span, dtype_str: Value, num: Value) -> Value:
     operands = _builtin_arguments(context, (dtype_str, num), span)
-    return _inserted(context, span, CallIntrinOp("tvm_stack_alloca", operands, HandleType()))
+    return _insert(context, span, CallIntrinOp("tvm_stack_alloca", operands, HandleType()))
 
 
 @word("tvm_struct_get")
 def _tvm_struct_get(context: Context, span: Span, arr: Value, index: Value, field: Value, dtype: Value) -> Value:
     operands = _builtin_arguments(context, (arr, index, field), span)
-    return _inserted(context, span, CallIntrinOp("tvm_struct_get", operands, context.type(dtype, span)))
+    return _insert(context, span, CallIntrinOp("tvm_struct_get", operands, context.type(dtype, span)))
 
 
 @word("call_intrin")
 def _call_intrin(context: Context, span: Span, *args: Value, dtype: Value = None) -> Value:
-    """`T.call_intrin("float32", "tir.exp", x)`: an operator by its name."""
-    dtype, func_name, operands = _typed(args, dtype, "T.call_intrin", span)
+    """A call of an operator by name: `T.call_intrin("float32", "tir.exp", x)`."""
+    dtype, func_name, operands = _split_dtype(args, dtype, "T.call_intrin", span)
     name = context.string(func_name, span, "the name of the builtin").removeprefix("tirx.").removeprefix("tir.")
     if name in _INTERNAL or name not in WORDS:
         known = [word for word in WORDS if word not in _INTERNAL]
@@ -222,7 +222,7 @@ def _call_intrin(context: Context, span: Span, *args: Value, dtype: Value = None
         )
     if name in _BUILTINS:
         values = _builtin_arguments(context, operands, span)
-        return _inserted(context, span, CallIntrinOp(name, values, _result_type(context, dtype, span)))
+        return _insert(context, span, CallIntrinOp(name, values, _result_type(context, dtype, span)))
     result = apply(context, Word("T", name), span, list(operands), {})
     if not pytime.is_symbolic(result):
         return result

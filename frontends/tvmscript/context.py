@@ -1,4 +1,4 @@
-"""What is known while one function is read: names, the place that is written to, and how values become IR."""
+"""State of the elaboration of one function: names, the insertion point, and the conversion of values to IR."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ from .values import (
 from .vocabulary import is_dtype, path_of
 
 MAX_DEPTH = 64
-"""How deep calls of macros and lambdas may be nested."""
+"""The maximum nesting depth of macro and lambda calls."""
 MAX_EXPANSIONS = 20_000
-"""How many of them there may be in a module."""
+"""The maximum number of macro and lambda calls in a module."""
 _MAX_NOTES = 8
-MAX_LANES = 65535  # TVM keeps the number of lanes in 16 bits
+MAX_LANES = 65535  # TVM stores the number of lanes in 16 bits
 NUMBERS = (bool, int, float)
 
 
 @dataclass
 class ModuleState:
-    """The functions of the module being read, by name: those that are finished, and the nodes of all.
+    """The functions of a module under elaboration, by name: the finished functions, and the syntax nodes of all.
 
-    today: the text has today's names, where T.alloc_buffer is what T.allocate was.  macros: those of the class.
-    sources: the files that macros came from.  calls: how often each macro was called so far, by its definition.
-    expansions, copies: how much macros, lambdas and names of expressions have written so far.
+    today: the text uses the names of TVM v0.24 or later, in which T.alloc_buffer is the former T.allocate. macros: the
+    macros of the class.  sources: the source files of macros.  calls: the number of calls of each macro so far, by its
+    definition.  expansions, copies: the numbers of calls expanded and of ops copied for quoted expressions so far.
     """
 
     today: bool = False
@@ -93,12 +93,12 @@ def location_of(span: Span) -> LocationAttr:
 
 
 class Context:
-    """The state of reading one function.
+    """The state of the elaboration of one function.
 
-    block: the function's body.  builder: writes at the present place.  scope: the names visible here.  blocks: the open
-    blocks, the innermost last.  function_attrs: what `T.func_attr` said.  memories: what is known of pointers.
-    templates: ops that only their copies are of use.  calls: of macros and lambdas, those that are being written, the
-    innermost last.  block_suffix: what names of blocks end with, for a macro that is called more than once.
+    block: the function's body.  builder: emits at the current insertion point.  scope: the visible names.  blocks: the
+    open blocks, innermost last.  function_attrs: the attributes set by `T.func_attr`.  memories: the allocations behind
+    pointers.  templates: ops of quoted expressions, of which only copies are used.  calls: the macro and lambda calls
+    under expansion, innermost last.  block_suffix: the suffix of block names in a macro that is called more than once.
     """
 
     def __init__(self, module: ModuleState, scope: Scope, node: syntax.FunctionDef | None):
@@ -126,23 +126,23 @@ class Context:
         self.explained: ParseError | None = None
         self.block_suffix = ""
 
-    # ---- places and names
+    # ---- locations and names
 
     def locate(self, span: Span) -> TirBuilder:
-        """The builder, set to mark what it writes with this place."""
+        """The builder, with its source location set to `span`."""
         location = location_of(span)
         self.builder.location = location if self.called_from is None else CallSiteLoc(location, self.called_from)
         return self.builder
 
     @contextmanager
     def nested(self, block: Block | None = None, scope: Scope | None = None) -> Generator[None]:
-        """Write at the end of `block` (or on where we are), with a scope of its own for names."""
+        """Emits at the end of `block` (by default at the current insertion point), in a name scope of its own."""
         with self.scoped(scope), self.builder.at(self.builder.point if block is None else block):
             yield
 
     @contextmanager
     def scoped(self, scope: Scope | None = None, parameters: bool = False) -> Generator[None]:
-        """A scope of its own for names, around it `scope` or the present one; what is opened inside stays open."""
+        """Opens a name scope in `scope` (by default in the current scope); frames opened inside stay open."""
         saved = self.scope
         self.scope = Scope(self.scope if scope is None else scope, parameters=parameters)
         try:
@@ -152,7 +152,7 @@ class Context:
 
     @contextmanager
     def outside(self, state: BlockState) -> Generator[None]:
-        """In front of an open block, with the names that are visible there."""
+        """Emits before an open block, with the names visible there."""
         saved, point = self.scope, self.builder.point
         self.scope, self.builder.point = self._names_outside(state), state.point
         try:
@@ -161,7 +161,7 @@ class Context:
             self.scope, self.builder.point = saved, point
 
     def _names_outside(self, state: BlockState) -> Scope:
-        """The names visible in front of a block, and the arguments of macros that were called inside of it."""
+        """The names visible before a block, and the arguments of macros called inside the block."""
         arguments: dict[str, Value] = {}
         scope: Scope | None = self.scope
         while scope is not None and scope is not state.outside:
@@ -169,12 +169,12 @@ class Context:
                 arguments = {**scope.names, **arguments}
             scope = scope.parent
         if scope is None:
-            return self.scope  # in a hygienic macro, which does not see the block
+            return self.scope  # in a hygienic macro, where the block's names are not visible
         return Scope(state.outside, arguments) if arguments else state.outside
 
     @contextmanager
     def expansion(self, what: str, span: Span) -> Generator[None]:
-        """The call of a macro or lambda: they may call each other, but not without end, and errors tell who did."""
+        """Tracks a macro or lambda call: bounds nesting and number of calls, and adds the call sites to errors."""
         if len(self.calls) >= MAX_DEPTH:
             raise span.error(f"macros and lambdas are nested more than {MAX_DEPTH} deep")
         self.module.expansions += 1
@@ -195,7 +195,7 @@ class Context:
             self.called_from = saved
 
     def _explain(self, error: ParseError) -> ParseError:
-        """The error with the calls that led to its place, the innermost first."""
+        """The error with notes for the calls that led to its location, innermost first."""
         if error is self.explained:
             return error
         self.explained = error.with_notes(notes_of(self.calls[::-1]))
@@ -205,12 +205,12 @@ class Context:
         scope = self.scope.find(name)
         if scope is None:
             known = self.scope.all_names() if len(name) > 1 else []
-            hint = self._where_it_is(name) or did_you_mean(name, known)
+            hint = self._scope_hint(name) or did_you_mean(name, known)
             raise span.error(f"undefined name {name!r}{hint}")
         return self.resolve(name, scope.names[name], span)
 
     def resolve(self, name: str, value: Value, span: Span) -> Value:
-        """What a name stands for here, if that was not looked at before."""
+        """The value of a name; evaluates lazy and deferred values."""
         if isinstance(value, Lazy):
             return self._evaluate_lazily(name, value, span)
         if isinstance(value, Deferred):
@@ -230,28 +230,28 @@ class Context:
             self.scope = saved
             self.resolving.remove(name)
 
-    def _where_it_is(self, name: str) -> str:
+    def _scope_hint(self, name: str) -> str:
         if self.blocks and self.scope is self.blocks[-1].outside:
             return " in front of the block, where bindings and the predicate are computed"
         return ""
 
     def name_value(self, key: SSAValue, name: str) -> None:
-        """Give a value that has none yet the name of the variable it is assigned to."""
+        """Names a value without a name after the variable assigned from the value."""
         if (namer := self.namers.get(key)) is not None:
             namer(name)
             del self.namers[key]
 
     def names_of_values(self) -> dict[SSAValue, str]:
-        """The names of the function's parameters and of the axes of open blocks, whose ops are not made yet."""
+        """The names of the function's parameters and of the axes of open blocks, whose ops do not exist yet."""
         names: dict[SSAValue, str] = dict(zip(self.block.args, self.param_names, strict=True))
         for state in self.blocks:
             names.update({arg: axis.name for arg, axis in zip(state.body.args, state.axes, strict=True) if axis.name})
         return names
 
-    # ---- values into IR
+    # ---- conversion of values to IR
 
     def operand(self, value: Value, span: Span) -> Operand:
-        """A value, or a Python number that takes its type from the operand beside it."""
+        """An SSA value, or a Python number, which takes its data type from the other operand."""
         match value:
             case SSAValue():
                 return value
@@ -271,7 +271,7 @@ class Context:
                 raise span.error(f"expected an expression, got {describe(value)}")
 
     def expr(self, value: Value, span: Span, dtype: DType | None = None) -> SSAValue:
-        """A value; literals are of type `dtype`, or of the type they have alone."""
+        """An SSA value; a literal gets the data type `dtype`, by default the default type of the literal."""
         operand = self.operand(value, span)
         if isinstance(operand, SSAValue):
             return operand
@@ -281,21 +281,21 @@ class Context:
             raise span.error(str(error)) from None
 
     def number(self, value: Value, span: Span, dtype: DType | None = None) -> SSAValue:
-        """A scalar or vector, no pointer."""
+        """A scalar or vector value; pointers are rejected."""
         result = self.expr(value, span, dtype)
         if isinstance(result.type, HandleType):
             raise span.error("expected a number, got a pointer")
         return result
 
     def condition(self, value: Value, span: Span) -> SSAValue:
-        """A bool."""
+        """A value of type bool."""
         result = self.number(value, span)
         if not dtype_of(result.type).is_bool:
             raise span.error(f"expected a condition of type bool, got {dtype_of(result.type)}")
         return result
 
     def index(self, value: Value, span: Span) -> Operand:
-        """A scalar integer; known ones may be Python's."""
+        """A scalar integer; a constant may be a Python integer."""
         operand = self.operand(value, span)
         if isinstance(operand, float):
             raise span.error(f"expected an integer, got {operand}")
@@ -306,7 +306,7 @@ class Context:
         return int(operand)
 
     def mixed(self, value: Value, span: Span) -> Mixed:
-        """An integer: a Python one if it is known, else the value."""
+        """An integer: a Python integer if constant, else an SSA value."""
         operand = self.index(value, span)
         if isinstance(operand, SSAValue):
             known = constant_value(operand)
@@ -316,7 +316,7 @@ class Context:
         return int(operand)
 
     def integer(self, value: Value, span: Span, what: str) -> int:
-        """An integer that is known."""
+        """A constant integer."""
         number = self.mixed(value, span)
         if isinstance(number, SSAValue):
             raise span.error(f"expected a known integer for {what}")
@@ -345,12 +345,14 @@ class Context:
         return result
 
     def variable(self, variable: Variable) -> SSAValue:
-        """What a variable holds; one that nothing has given a value is a size, bound when the function is called."""
+        """The value of a variable; a variable never assigned is a symbolic size, bound when the function is called."""
         if variable.value is None:
             if isinstance(variable.type, HandleType):
                 raise variable.span.error("this pointer never gets a value")
             op = SymbolOp(variable.name or "n", variable.type)
-            position = bisect_right(self.symbols, _place(variable), key=lambda symbol: _place(symbol[1]))
+            position = bisect_right(
+                self.symbols, _source_position(variable), key=lambda symbol: _source_position(symbol[1])
+            )
             point = InsertPoint.at_start(self.block)
             if position > 0:
                 point = InsertPoint.after(self.symbols[position - 1][0])
@@ -369,7 +371,7 @@ class Context:
     # ---- types
 
     def type(self, value: Value, span: Span) -> Attribute:
-        """A scalar, vector or pointer type from its name, as a string, a word, or one of numpy's."""
+        """A scalar, vector or pointer type from its name as a string, a word, or a numpy type."""
         match value:
             case TypeAnnotation():
                 return value.type
@@ -402,7 +404,7 @@ class Context:
     # ---- elements
 
     def load(self, element: Element, predicate: SSAValue | None = None) -> SSAValue:
-        """The element's value, or the vector of several along the last dimension."""
+        """The value of an element, or a vector of elements along the last dimension."""
         indices = self.vector_indices(element)
         return self.locate(element.span).load(element.buffer.value, indices, predicate)
 
@@ -417,7 +419,7 @@ class Context:
             raise span.error(str(error)) from None
 
     def vector_indices(self, element: Element) -> list[SSAValue]:
-        """The indices of a load or store: slices become ramps, which only the last dimension can have."""
+        """The indices of a load or store; a slice, which only the last dimension may have, becomes a ramp."""
         self.check_rank(element)
         last = len(element.indices) - 1
         result: list[SSAValue] = []
@@ -457,7 +459,7 @@ class Context:
     # ---- attributes
 
     def attribute(self, value: Value, span: Span) -> Attribute:
-        """A value as an attribute: of a function, a block, a loop."""
+        """A value as an attribute of a function, a block or a loop."""
         match value:
             case Attribute():
                 return value
@@ -484,7 +486,7 @@ class Context:
                 raise span.error(f"expected a constant, got {describe(value)}")
 
     def attributes(self, value: Value, span: Span) -> DictionaryAttr:
-        """A dictionary; keys of today's TVM get the name they had before."""
+        """A dictionary attribute; keys of TVM v0.24 are mapped to their former names."""
         if not isinstance(value, dict):
             raise span.error(f"expected a dictionary, got {describe(value)}")
         entries = cast("dict[Value, Value]", value)
@@ -501,15 +503,15 @@ class Context:
 
 
 def notes_of(calls: Sequence[tuple[str, Span]]) -> list[str]:
-    """What the message of an error says of the calls it happened in, the innermost first; of many not all."""
+    """Notes of an error for the enclosing calls, innermost first; abridged if they are many."""
     notes = [span.render(f"in this call of {what}", "note") for what, span in calls]
     if len(notes) > _MAX_NOTES:
         notes[_MAX_NOTES // 2 : 1 - _MAX_NOTES // 2] = [f"({len(notes) - _MAX_NOTES + 1} more calls)"]
     return notes
 
 
-def _place(variable: Variable) -> tuple[int, int]:
-    """Sizes stand in the order they are declared in, whatever uses them first."""
+def _source_position(variable: Variable) -> tuple[int, int]:
+    """The source position of a variable, by which symbolic sizes are ordered regardless of their first use."""
     return variable.span.line, variable.span.column
 
 
@@ -520,5 +522,5 @@ def _numpy_name(value: Value) -> str | None:
 
 
 def spell_type(type: Attribute) -> str:
-    """A type as messages write it."""
+    """The spelling of a type in messages."""
     return "handle" if isinstance(type, HandleType) else dtype_of(type).name

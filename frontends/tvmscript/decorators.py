@@ -1,4 +1,4 @@
-"""`T.prim_func` and `I.ir_module` on Python functions and classes: their source is read, their bodies never run.
+"""`T.prim_func` and `I.ir_module` on Python functions and classes: parse their source; their bodies never run.
 
     from stepwell.frontends.tvmscript.decorators import I, T
 
@@ -7,7 +7,7 @@
         for i in range(8):
             B[i] = A[i] + 1.0
 
-Names around the definition are values that the program may use.
+The program may use the values of names visible at its definition.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ Definition = types.FunctionType | type
 
 
 class _Word:
-    """A word of a vocabulary where Python evaluates it.
+    """A word of a vocabulary in Python code.
 
-    In a Python function that a program calls while it is read, calling it writes the program. Elsewhere, in the
-    annotations of a signature or as a constant, it and its calls are kept, to be read where a program uses them.
+    In a Python function that a program calls at parse time, a call of the word emits into the program. Elsewhere, in
+    the annotations of a signature or as a constant, the word and its calls are recorded, and evaluated where a program
+    uses them.
     """
 
     def __init__(self, word: Word, deferred: Deferred | None = None):
@@ -82,7 +83,7 @@ class _Word:
 
 
 class _Vocabulary:
-    """The namespace of a vocabulary, with its decorators as attributes; all its other words stand for themselves."""
+    """The namespace of a vocabulary, with its decorators as attributes; every other word evaluates to a `_Word`."""
 
     def __init__(self, namespace: str, **decorators: Callable[..., Any]):
         self.__tvmscript__ = Word(namespace)
@@ -121,9 +122,10 @@ def prim_func(
     check_well_formed: bool = True,
     s_tir: bool = False,
 ) -> Any:
-    """The module of one function, from its source; inside a class, the function itself for `ir_module` to read.
+    """The module of one function, parsed from its source; inside a class, the function itself, for `ir_module` to
+    parse.
 
-    The options are read from the source too. Raises `ParseError` at the user's line.
+    The options are parsed from the source too. Raises `ParseError` at the user's line.
     """
     if function is None:
         return lambda definition: _read_function(definition)
@@ -133,8 +135,8 @@ def prim_func(
 def _read_function(function: types.FunctionType) -> Any:
     outer = function.__qualname__.rpartition(".")[0]
     if outer and not outer.endswith("<locals>"):
-        return function  # a method: the class is read as a whole
-    return _read(function, _captured_by(function))
+        return function  # a method: `ir_module` parses the class as a whole
+    return _read(function, _captured_names(function))
 
 
 @overload
@@ -142,7 +144,7 @@ def ir_module(cls: type, /) -> Module: ...
 @overload
 def ir_module(*, check_well_formed: bool = True) -> Callable[[type], Module]: ...
 def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> Any:
-    """The module of a class's functions, from its source. Raises `ParseError` at the user's line."""
+    """The module of the functions of a class, parsed from its source. Raises `ParseError` at the user's line."""
     if cls is None:
         return lambda definition: _read_class(definition)
     return _read_class(cls)
@@ -152,14 +154,14 @@ def _read_class(cls: type) -> Module:
     captured: dict[str, Any] = {}
     for member in vars(cls).values():
         if isinstance(member, types.FunctionType):
-            captured.update(_captured_by(member))
+            captured.update(_captured_names(member))
     return _read(cls, captured)
 
 
 def macro(function: types.FunctionType | None = None, /, *, hygienic: bool = True) -> Any:
-    """A function whose body stands for its call in the functions that use it.
+    """A macro: a function with a body expanded at each call.
 
-    hygienic: names in it are those around its definition, as they are now; else those at the place of a call.
+    hygienic: names in the body are resolved at the definition, with their current values; else at each call.
     """
     if not isinstance(hygienic, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected True or False for hygienic, got {hygienic!r}")
@@ -169,7 +171,7 @@ def macro(function: types.FunctionType | None = None, /, *, hygienic: bool = Tru
 
 
 def inline(function: types.FunctionType | None = None, /) -> Any:
-    """A function whose body stands for its call, with the names around its definition: `T.macro` of today."""
+    """A macro with names resolved at the definition: the `T.macro` of v0.24."""
     return (lambda definition: _read_macro(definition, True)) if function is None else _read_macro(function, True)
 
 
@@ -177,12 +179,12 @@ def _read_macro(function: types.FunctionType, hygienic: bool) -> Macro:
     tree = read_module(_source_of(function))
     match tree.body:
         case (syntax.FunctionDef() as node,):
-            scope = captured_scope({**_frame_names(), **_captured_by(function)})
+            scope = captured_scope({**_frame_names(), **_captured_names(function)})
         case _:
             raise ParseError(f"cannot find the definition of {function.__qualname__} in its source")
 
     def later() -> dict[str, Value]:
-        return {name: captured(value) for name, value in _captured_by(function).items()}
+        return {name: captured(value) for name, value in _captured_names(function).items()}
 
     return replace(define_macro(node, scope, hygienic), later=later)
 
@@ -202,7 +204,7 @@ def _source_of(definition: Definition) -> SourceFile:
     return SourceFile(file or "<unknown>", "".join(lines), max(first, 1))
 
 
-def _captured_by(function: types.FunctionType) -> dict[str, Any]:
+def _captured_names(function: types.FunctionType) -> dict[str, Any]:
     """The globals and the free variables of a function."""
     names: dict[str, Any] = dict(function.__globals__)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -214,7 +216,7 @@ def _captured_by(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _frame_names() -> dict[str, Any]:
-    """What is visible where the decorator stands: names used only in annotations are in no closure."""
+    """The names visible at the decorator: names used only in annotations are in no closure."""
     frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_FRONTENDS):
         frame = frame.f_back
@@ -223,7 +225,7 @@ def _frame_names() -> dict[str, Any]:
 
 
 T = _Vocabulary("T", prim_func=prim_func, macro=macro, inline=inline)
-"""TIR's vocabulary: `T.prim_func` and all words that a function uses."""
+"""The vocabulary of TIR: `T.prim_func` and all words that a function uses."""
 
 I = _Vocabulary("I", ir_module=ir_module)  # noqa: E741
 """The vocabulary of modules: `I.ir_module`."""

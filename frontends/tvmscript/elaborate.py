@@ -1,4 +1,4 @@
-"""Modules and functions: from the syntax tree to the `tir` dialect."""
+"""Elaboration of modules and functions: from the syntax tree to the `tir` dialect."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from .values import (
 )
 from .vocabulary import is_dtype, path_of, unknown_word, word
 
-_VOCABULARIES = (blocks, buffers, calls, operators)  # they register their words when they are imported
+_VOCABULARIES = (blocks, buffers, calls, operators)  # their import registers their words
 
 _NAMESPACES = {"T": "T", "I": "I", "R": "R", "tvm": "tvm", "tir": "T", "tirx": "T", "Tx": "Tx", "ir": "I", "relax": "R"}
 
@@ -57,27 +57,27 @@ _NAMESPACES = {"T": "T", "I": "I", "R": "R", "tvm": "tvm", "tir": "T", "tirx": "
 def parse_tvmscript(
     text: str, filename: str = "<string>", extra_vars: Mapping[str, Any] | None = None, first_line: int = 1
 ) -> Module:
-    """The module that TVMScript text says: a class of functions, or functions alone.
+    """Parses TVMScript text, a class of functions or functions alone, into a module.
 
-    All spellings that TVM had since v0.8 are read. What stands beside the decorated definitions, like imports, is not
-    looked at, except that names of constants are known. extra_vars: values of names that the text uses and does not
-    define. first_line: number of the text's first line in its file. Raises `ParseError`, with the place, for text that
-    is not a program or that uses what is not supported.
+    Accepts the spellings of all TVM versions since v0.8. Statements beside the decorated definitions, like imports, are
+    ignored, except that constants assigned there are visible. extra_vars: values of names that the text uses and does
+    not define. first_line: the line of the text's first line in its file. Raises `ParseError`, with the source
+    location, for text that is not a program or that uses an unsupported feature.
     """
     return elaborate(read_module(SourceFile(filename, text, first_line)), dict(extra_vars or {}))
 
 
 def elaborate(tree: syntax.File, names: dict[str, Value]) -> Module:
-    """The module of a syntax tree; `names` are values that the text may use."""
+    """The module of a syntax tree; `names` are values visible to the text."""
     reader = _ModuleReader(Scope(captured_scope(names)), tree.span.source)
     try:
         return reader.read_file(tree)
-    except RecursionError:  # how much of the stack is left is up to the caller
+    except RecursionError:  # the remaining stack depth depends on the caller
         raise tree.span.error("nested too deeply") from None
 
 
 def captured_scope(names: Mapping[str, Value]) -> Scope:
-    """The outermost scope: the vocabularies, and values from outside."""
+    """The outermost scope: the vocabularies, and the caller's values."""
     return Scope(_builtin_scope(), {name: pytime.captured(value) for name, value in names.items()})
 
 
@@ -91,7 +91,7 @@ def _range(context: Context, span: Span, *bounds: Value) -> Value:
 
 
 class _ModuleReader:
-    """Reads the definitions of a file."""
+    """Elaborates the definitions of a file."""
 
     def __init__(self, scope: Scope, source: SourceFile):
         self.scope = scope
@@ -106,7 +106,7 @@ class _ModuleReader:
     # ---- files and classes
 
     def read_file(self, tree: syntax.File) -> Module:
-        self.state.today = _is_of_today(tree)
+        self.state.today = _is_current_dialect(tree)
         functions: list[syntax.FunctionDef] = []
         classes: list[syntax.ClassDef] = []
         for statement in tree.body:
@@ -116,15 +116,15 @@ class _ModuleReader:
                 case syntax.FunctionDef() if self._is_function(statement):
                     functions.append(statement)
                 case _:
-                    self._beside(statement)
+                    self._record_names(statement)
         if classes:
             return self._read_class(classes, functions)
         if not functions:
-            raise self._nothing(tree)
+            raise self._no_definition_error(tree)
         self.scope.names.update({node.name: FunctionRef(node.name) for node in functions})
         return self._read_functions(functions, None)
 
-    def _nothing(self, tree: syntax.File) -> Exception:
+    def _no_definition_error(self, tree: syntax.File) -> Exception:
         at = tree.body[0].span if tree.body else Span(self.source, 1, 1, 1, 1)
         return at.error("expected a function with @T.prim_func or a class with @I.ir_module")
 
@@ -147,7 +147,7 @@ class _ModuleReader:
                 case syntax.ExprStmt(value=syntax.Call()):
                     raise statement.span.error("only functions and constants are supported in a module")
                 case _:
-                    self._beside(statement)
+                    self._record_names(statement)
         return self._read_functions(methods, node.name)
 
     def _read_functions(self, nodes: list[syntax.FunctionDef], name: str | None) -> Module:
@@ -162,11 +162,11 @@ class _ModuleReader:
             op.sym_name = StringAttr(name)
         _verify(op, [self.source, *self.state.sources])
         if self.state.expansions:
-            _forget_calls(op)
+            _strip_call_sites(op)
         return Module(op)
 
-    def _beside(self, statement: syntax.Stmt) -> None:
-        """What is not a definition: names that definitions may use are kept, and looked at when one does."""
+    def _record_names(self, statement: syntax.Stmt) -> None:
+        """Records the names that a statement other than a definition binds; their values are evaluated on first use."""
         match statement:
             case syntax.Import():
                 self._import(statement)
@@ -191,20 +191,20 @@ class _ModuleReader:
     # ---- decorators
 
     def _decorator(self, node: syntax.Expr) -> tuple[str, dict[str, Value]]:
-        """The path of a decorator's word and its arguments; no path if it is none of ours."""
+        """The path of a decorator's word and its arguments; an empty path for an unknown decorator."""
         arguments: dict[str, Value] = {}
         function = node.func if isinstance(node, syntax.Call) else node
-        found = self._word(function)
-        if found is None:
+        decorator_word = self._word(function)
+        if decorator_word is None:
             return "", {}
         if isinstance(node, syntax.Call):
             for keyword in node.keywords:
                 if keyword.name is None:
                     raise keyword.span.error("** is not supported here")
                 arguments[keyword.name] = evaluate(self.context(), keyword.value)
-        if found.namespace == "R" or path_of(found) in ("jit", "pyfunc"):
-            raise unknown_word(found, function.span)
-        return path_of(found), arguments
+        if decorator_word.namespace == "R" or path_of(decorator_word) in ("jit", "pyfunc"):
+            raise unknown_word(decorator_word, function.span)
+        return path_of(decorator_word), arguments
 
     def _word(self, node: syntax.Expr) -> Word | None:
         match node:
@@ -222,7 +222,7 @@ class _ModuleReader:
         return any(self._decorator(decorator)[0] == "ir_module" for decorator in node.decorators)
 
     def _is_function(self, node: syntax.FunctionDef) -> bool:
-        """Whether it is a prim_func; a macro is noted on the way."""
+        """Whether `node` is a prim_func; records a macro as a side effect."""
         for decorator in node.decorators:
             path, arguments = self._decorator(decorator)
             if path == "prim_func":
@@ -233,18 +233,20 @@ class _ModuleReader:
         return False
 
     def _read_macro(self, node: syntax.FunctionDef) -> None:
-        """A macro sees the names as they are where it is defined, and those that come later."""
+        """Records a macro, whose scope has the names at its definition with their current values, and names defined
+        later.
+        """
         macro = read_macro(self.context(), node, Scope(self.scope, dict(self.scope.names)))
         if macro is not None:
             self.scope.names[node.name] = self.macros[node.name] = macro
 
 
-_HEADER_OF_TODAY = re.compile(r"^[ \t]*(?:#[ \t]*)?from tvm\.script import (?:.*\b)?tirx\b", re.MULTILINE)
+_CURRENT_HEADER = re.compile(r"^[ \t]*(?:#[ \t]*)?from tvm\.script import (?:.*\b)?tirx\b", re.MULTILINE)
 
 
-def _is_of_today(tree: syntax.File) -> bool:
-    """Whether a text is of TVM v0.24 or later: told by its header, by T.sblock or by s_tir."""
-    if _HEADER_OF_TODAY.search(tree.span.source.text):
+def _is_current_dialect(tree: syntax.File) -> bool:
+    """Whether a text is for TVM v0.24 or later, as indicated by its header, by T.sblock or by s_tir."""
+    if _CURRENT_HEADER.search(tree.span.source.text):
         return True
     pending: list[syntax.Node] = [tree]
     while pending:
@@ -270,7 +272,7 @@ def _is_private(arguments: dict[str, Value], span: Span) -> bool:
 
 
 class _FunctionReader:
-    """Reads one function into a `tir.func`."""
+    """Elaborates one function into a `tir.func`."""
 
     def __init__(self, context: Context, node: syntax.FunctionDef, private: bool):
         self.context = context
@@ -281,7 +283,7 @@ class _FunctionReader:
         context, node = self.context, self.node
         self._declare_symbols()
         for param in node.params:
-            self._param(param)
+            self._read_param(param)
         if node.returns is not None:
             context.result_type = read_result_type(context, node.returns)
         with context.builder.at(context.block):
@@ -290,8 +292,9 @@ class _FunctionReader:
         return self._function()
 
     def _declare_symbols(self) -> None:
-        """Sizes that the signature may use: `n = TypeVar("n")` around it, type parameters, and `n = T.int32()` in the
-        body."""
+        """Declares the symbolic sizes that the signature may use: `n = TypeVar("n")` in an enclosing scope, type
+        parameters, and `n = T.int32()` in the body.
+        """
         context, names = self.context, self.context.scope.names
         scope = context.scope.parent
         while scope is not None:
@@ -317,29 +320,29 @@ class _FunctionReader:
         scope = self.context.scope.find(name)
         return scope is not None and scope.names[name] == Word("T")
 
-    def _param(self, param: syntax.Param) -> None:
+    def _read_param(self, param: syntax.Param) -> None:
         if param.kind is not syntax.ParamKind.PLAIN or param.default is not None:
             raise param.span.error("a function takes plain parameters without defaults")
         if param.annotation is None:
             raise param.span.error(f"parameter {param.name!r} needs a type: T.handle, T.Buffer(...), T.int32, ...")
         value = _evaluate_annotation(self.context, param.annotation)
         if isinstance(value, BufferSpec):
-            self._buffer_param(param, value)
+            self._read_buffer_param(param, value)
         else:
-            arg = self._add(param.name, _annotated_type(self.context, value, param.annotation.span))
+            arg = self._add_parameter(param.name, _annotated_type(self.context, value, param.annotation.span))
             self.context.scope.names[param.name] = arg
 
-    def _add(self, name: str, type: Attribute) -> BlockArgument:
+    def _add_parameter(self, name: str, type: Attribute) -> BlockArgument:
         arg = self.context.block.insert_arg(type, len(self.context.block.args))
         hint(arg, name)
         self.context.param_names.append(name)
         return arg
 
-    def _buffer_param(self, param: syntax.Param, spec: BufferSpec) -> None:
+    def _read_buffer_param(self, param: syntax.Param, spec: BufferSpec) -> None:
         context, span = self.context, param.span
         if spec.data is not None:
             raise span.error("the buffer of a parameter has no data=")
-        source = self._add(f"var_{param.name}", HandleType())
+        source = self._add_parameter(f"var_{param.name}", HandleType())
         buffer = buffers.match_param(context, span, source, spec, param.name)
         context.name_value(buffer.value, param.name)
         context.scope.names[param.name] = buffer
@@ -354,7 +357,9 @@ class _FunctionReader:
         self._check_symbols()
 
     def _turn_handles_into_buffers(self) -> None:
-        """A parameter that is one buffer and nothing else is that buffer, if its type says all about it."""
+        """Replaces each handle parameter used only by one match_buffer with a buffer parameter, if the buffer's type
+        describes it fully.
+        """
         context = self.context
         for op in list(context.block.ops):
             if not isinstance(op, MatchBufferOp) or op.dims or op.strides or op.offset:
@@ -370,7 +375,7 @@ class _FunctionReader:
             context.block.erase_arg(source)
 
     def _unwrap_root(self) -> None:
-        """A block called root around everything is the one that every function has."""
+        """Inlines an explicit block called root around the whole body: every function has an implicit root block."""
         statements = [op for op in self.context.block.ops if not isinstance(op, SymbolOp | MatchBufferOp)]
         match statements:
             case [BlockOp() as root] if root.block_name.data == "root" and not root.axes and root.annotations is None:
@@ -435,13 +440,13 @@ def _annotated_type(context: Context, value: Value, span: Span) -> Attribute:
 
 
 def read_result_type(context: Context, node: syntax.Expr) -> Attribute | None:
-    """The type behind `->`."""
+    """The result type annotated after `->`."""
     value = _evaluate_annotation(context, node)
     return None if value is None else _annotated_type(context, value, node.span)
 
 
 def _sweep(ops: Any) -> None:
-    """Remove expressions that nothing uses: they were only looked at while the program was read."""
+    """Removes unused expressions, which were needed at parse time only."""
     for op in reversed(list(ops)):
         for region in op.regions:
             for block in region.blocks:
@@ -457,33 +462,33 @@ def _sweep(ops: Any) -> None:
 
 
 def _verify(module: ModuleOp, sources: Sequence[SourceFile]) -> None:
-    """What the dialect refuses is a diagnostic at its line."""
+    """Verifies all ops; a verification error becomes a diagnostic at the line of the op."""
     for op in module.walk():
         try:
             op.verify(verify_nested_ops=False)
         except (VerifyException, VerifyError) as error:
-            raise _refused(op, sources, _first_line(op, error)) from None
+            raise _error_at(op, sources, _first_line(op, error)) from None
     for function in module.ops:
         try:
             check_dominance(function)
         except VerifyError as error:
-            raise _refused(function, sources, str(error)) from None
+            raise _error_at(function, sources, str(error)) from None
 
 
-def _refused(op: Operation, sources: Sequence[SourceFile], message: str) -> ParseError:
-    """The error at the place of an op, with the calls of macros that wrote it."""
+def _error_at(op: Operation, sources: Sequence[SourceFile], message: str) -> ParseError:
+    """The error at the source location of an op, with notes for the macro calls that emitted it."""
     where: Operation | None = op
     while where is not None and not isinstance(where.location, FileLineColLoc | CallSiteLoc):
         where = where.parent_op()
-    first, *calls = _places(where.location, sources) if where is not None else [Span(sources[0], 1, 1, 1, 1)]
+    first, *calls = _spans_of(where.location, sources) if where is not None else [Span(sources[0], 1, 1, 1, 1)]
     return first.error(message).with_notes(notes_of([("a macro", call) for call in calls]))
 
 
-def _places(location: Attribute, sources: Sequence[SourceFile]) -> list[Span]:
-    """Where an op is written, and the calls that led there."""
+def _spans_of(location: Attribute, sources: Sequence[SourceFile]) -> list[Span]:
+    """The span of an op, followed by its call sites."""
     match location:
         case CallSiteLoc(callee=callee, caller=caller):
-            return [*_places(callee, sources), *_places(caller, sources)]
+            return [*_spans_of(callee, sources), *_spans_of(caller, sources)]
         case FileLineColLoc(filename=file, line=at, column=column):
             source = next((s for s in sources if s.name == file.data and s.has(at.data)), sources[0])
             line = at.data - source.first_line + 1
@@ -493,8 +498,8 @@ def _places(location: Attribute, sources: Sequence[SourceFile]) -> list[Span]:
             return []
 
 
-def _forget_calls(module: ModuleOp) -> None:
-    """Ops of macros are at their places in the macros, for all stages to come."""
+def _strip_call_sites(module: ModuleOp) -> None:
+    """Reduces the locations of ops from macros to their locations in the macros, for all later stages."""
     for op in module.walk():
         if isinstance(op.location, CallSiteLoc):
             op.location = cast(LocationAttr, op.location.callee)

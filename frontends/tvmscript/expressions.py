@@ -1,4 +1,4 @@
-"""Expressions: from their syntax to a value, Python's or the program's."""
+"""Expressions: evaluation of their syntax to a Python value or an IR value."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ MAX_FORMAT = 64
 
 
 def evaluate(context: Context, node: syntax.Expr) -> Value:
-    """The value of an expression; what of the program it needs is written at the present place."""
+    """The value of an expression; emits the ops that it needs at the current insertion point."""
     return _EVALUATORS[type(node)](context, node)
 
 
 def evaluate_all(context: Context, nodes: tuple[syntax.Expr, ...]) -> list[Value]:
-    """The values of a list's items, starred ones spread."""
+    """The values of the items of a list; starred items are spread."""
     values: list[Value] = []
     for node in nodes:
         if isinstance(node, syntax.Starred):
@@ -72,7 +72,7 @@ def items_of(context: Context, value: Value, span: Span) -> list[Value]:
 
 
 def _as_range(value: Value, span: Span) -> Value:
-    """`range(8)` where Python iterates over it: only with known bounds."""
+    """A Python range for `range(8)` as an iterable of Python code, which requires constant bounds."""
     match value:
         case Loops(loops=(loop,)) if not value.grid and loop.kind == "serial":
             bounds = (loop.low, loop.extent, loop.step)
@@ -99,7 +99,7 @@ def _constant(context: Context, node: syntax.Constant) -> Value:
     return node.value
 
 
-def _held(context: Context, node: syntax.Held) -> Value:
+def _held_value(context: Context, node: syntax.Held) -> Value:
     return node.value
 
 
@@ -144,7 +144,7 @@ def _fstring(context: Context, node: syntax.FString) -> Value:
 def _interpolate(context: Context, part: syntax.Interpolation) -> str:
     value = evaluate(context, part.value)
     if not pytime.is_python(value):
-        value = _spelled(context, value, part)
+        value = _spell(context, value, part)
     style = cast(str, _fstring(context, part.format)) if part.format else ""
     if len(style) > MAX_FORMAT or any(len(digits) > 3 for digits in _digit_runs(style)):
         raise part.span.error("this format is too long")
@@ -156,8 +156,8 @@ def _interpolate(context: Context, part: syntax.Interpolation) -> str:
         raise part.span.error(str(error)) from None
 
 
-def _spelled(context: Context, value: Value, part: syntax.Interpolation) -> str:
-    """Something of the program as text: a buffer by its name, an expression as it is printed."""
+def _spell(context: Context, value: Value, part: syntax.Interpolation) -> str:
+    """The text of a program value in an f-string: a buffer by its name, an expression as printed."""
     if part.format is not None or part.conversion == "r":
         raise part.span.error(f"{describe(value)} is written as it stands, without format or !r")
     match value:
@@ -167,7 +167,7 @@ def _spelled(context: Context, value: Value, part: syntax.Interpolation) -> str:
             return value.name
         case _ if pytime.is_symbolic(value) and not isinstance(value, PendingCall):
             result = context.expr(value, part.value.span)
-            quote(context, result)  # it is only looked at
+            quote(context, result)  # its ops are templates: only the printed text is used
             return expression_text(result, names=context.names_of_values())
         case _:
             raise part.value.span.error(f"expected something with a text, got {describe(value)}")
@@ -184,7 +184,7 @@ def _lambda(context: Context, node: syntax.Lambda) -> Value:
 
 
 def _comprehension(context: Context, node: syntax.Comprehension) -> Value:
-    """The items of a comprehension, all of them now. Its names live in one scope, as Python's do."""
+    """The items of a comprehension, evaluated eagerly. Its names share one scope, as in Python."""
     first = evaluate(context, node.generators[0].iterable)
     with context.scoped():
         pairs = list(_generate(context, node, node.generators, first))
@@ -220,7 +220,7 @@ def _truth(context: Context, node: syntax.Expr) -> bool:
 
 
 def bind_pattern(context: Context, target: syntax.Expr, value: Value) -> None:
-    """Give names to a Python-time value and its items."""
+    """Binds a target pattern to a parse-time value and its items."""
     match target:
         case syntax.Name():
             context.scope.names[target.id] = value
@@ -232,7 +232,7 @@ def bind_pattern(context: Context, target: syntax.Expr, value: Value) -> None:
 
 
 def split_items(context: Context, target: syntax.Tuple | syntax.List, value: Value) -> list[tuple[syntax.Expr, Value]]:
-    """Each target of `a, *b, c = value` with its part of the value."""
+    """The targets of `a, *b, c = value`, each with its part of the value."""
     values = items_of(context, value, target.span)
     stars = [i for i, item in enumerate(target.items) if isinstance(item, syntax.Starred)]
     if not stars:
@@ -259,7 +259,7 @@ def _attribute(context: Context, node: syntax.Attribute) -> Value:
 
 
 def attribute_of(context: Context, value: Value, name: str, span: Span, name_span: Span) -> Value:
-    """`value.name`."""
+    """The value of `value.name`."""
     match value:
         case Word():
             return _longer_word(Word(value.namespace, f"{value.path}.{name}".lstrip(".")), span)
@@ -297,7 +297,7 @@ def _expression_attribute(context: Context, value: Value, name: str, span: Span,
         return "handle" if isinstance(operand.type, HandleType) else dtype_of(operand.type).name
     if name == "astype":
         return lambda dtype: cast_to(context, value, dtype, span)
-    if isinstance(value, SSAValue) and value in context.memories:  # what T.alloc_buffer gives today
+    if isinstance(value, SSAValue) and value in context.memories:  # the result of T.alloc_buffer in v0.24
         if name == "data":
             return value
         return buffers.attribute(context, buffers.buffer_of_pointer(context, value, span), name, span)
@@ -337,7 +337,7 @@ def _word_subscript(context: Context, word: Word, node: syntax.Subscript) -> Val
 
 
 def _is_flat_shape(arguments: list[Value]) -> bool:
-    """`T.Buffer[8, 8]`: only extents."""
+    """Whether the arguments are extents only, as in `T.Buffer[8, 8]`."""
     return len(arguments) > 1 and all(isinstance(a, int) for a in arguments)
 
 
@@ -393,7 +393,7 @@ def _box(context: Context, buffer: Buffer, dimension: int, node: syntax.Slice) -
 
 
 def extent_between(context: Context, low: Operand, low_node: syntax.Expr | None, high_node: syntax.Expr) -> Operand:
-    """How many numbers there are from low up to high. `x:x + 4` is seen to be 4 by its syntax, whatever x is."""
+    """The number of integers from `low` up to the upper bound. `x:x + 4` has extent 4 by its syntax, for any x."""
     match high_node:
         case syntax.Binary(op="+", lhs=lhs, rhs=rhs) if low_node is not None and syntax.same(lhs, low_node):
             return known(context, context.index(evaluate(context, rhs), rhs.span), rhs.span)
@@ -404,12 +404,12 @@ def extent_between(context: Context, low: Operand, low_node: syntax.Expr | None,
 
 
 def is_zero(operand: Operand) -> bool:
-    """Whether an operand is known to be 0."""
+    """Whether an operand is the constant 0."""
     return (constant_value(operand) if isinstance(operand, SSAValue) else operand) == 0
 
 
 def known(context: Context, operand: Operand, span: Span) -> Operand:
-    """A known 32-bit integer as Python's; a known one of another type keeps its type, as a constant."""
+    """A constant 32-bit integer as a Python integer; a constant of another type keeps its type."""
     if isinstance(operand, SSAValue) and dtype_of(operand.type) == DType("int", 32):
         return context.mixed(operand, span)
     return operand
@@ -419,7 +419,7 @@ def known(context: Context, operand: Operand, span: Span) -> Operand:
 
 
 def binary(context: Context, op: str, lhs: Value, rhs: Value, span: Span) -> Value:
-    """An operator on two values: Python's if both are."""
+    """The result of `lhs op rhs`; computed by Python if both operands are Python values."""
     if pytime.is_python(lhs) and pytime.is_python(rhs):
         return pytime.binary(op, lhs, rhs, span)
     if op in ("**", "@", "in", "not in", "is", "is not"):
@@ -472,7 +472,7 @@ def unary(context: Context, op: str, value: Value, span: Span) -> Value:
 
 def _binary(context: Context, node: syntax.Binary) -> Value:
     lhs = evaluate(context, node.lhs)
-    if isinstance(lhs, Element):  # before the right side is
+    if isinstance(lhs, Element):  # loaded before the right operand is evaluated
         lhs = context.load(lhs)
     rhs = evaluate(context, node.rhs)
     if isinstance(node.lhs, syntax.Constant) or isinstance(node.rhs, syntax.Constant):
@@ -481,8 +481,9 @@ def _binary(context: Context, node: syntax.Binary) -> Value:
 
 
 def operate(context: Context, op: str, lhs: Value, rhs: Value, span: Span) -> Value:
-    """An operator on two values that are no literals. As in TVM, a number that changes nothing leaves no trace:
-    `A[i + k]` with k = 0 is `A[i]`. A literal is kept, programs are printed so."""
+    """The result of `lhs op rhs` for operands that are not literals. As in TVM, a neutral element is folded: `A[i + k]`
+    with k = 0 is `A[i]`. Literals are kept, since printed programs contain them.
+    """
     if _is_neutral(op, lhs, rhs):
         return lhs
     if op in "+*" and _is_neutral(op, rhs, lhs):
@@ -494,7 +495,7 @@ _NEUTRAL = {"+": 0, "-": 0, "*": 1, "//": 1}
 
 
 def _is_neutral(op: str, value: Value, number: Value) -> bool:
-    """Whether a number of the program stays what it is, a zero up to its sign."""
+    """Whether `value op number` equals `value`, up to the sign of zero."""
     if isinstance(number, bool) or not isinstance(number, int | float) or _NEUTRAL.get(op) != number:
         return False
     dtype = _dtype_of_value(value)
@@ -502,7 +503,7 @@ def _is_neutral(op: str, value: Value, number: Value) -> bool:
 
 
 def _dtype_of_value(value: Value) -> DType | None:
-    """The type of an expression, if it is a number and known without writing it."""
+    """The data type of a numeric expression, if known without emitting ops; else None."""
     match value:
         case Element():
             return value.buffer.dtype
@@ -519,7 +520,7 @@ def _unary(context: Context, node: syntax.Unary) -> Value:
 
 
 def _compare(context: Context, node: syntax.Compare) -> Value:
-    """`a < b < c` is `a < b and b < c`, with b computed once."""
+    """A chain of comparisons: `a < b < c` is `a < b and b < c`, with b evaluated once."""
     result: Value = None
     lhs = evaluate(context, node.first)
     for op, rest in zip(node.ops, node.rest, strict=True):
@@ -527,12 +528,12 @@ def _compare(context: Context, node: syntax.Compare) -> Value:
         if len(node.ops) > 1 and pytime.is_symbolic(rhs):
             rhs = context.expr(rhs, rest.span)
         part = binary(context, op, lhs, rhs, node.span)
-        result = part if result is None else logical(context, "and", result, _constantly(part), node.span)
+        result = part if result is None else logical(context, "and", result, _thunk(part), node.span)
         lhs = rhs
     return result
 
 
-def _constantly(value: Value) -> Callable[[], Value]:
+def _thunk(value: Value) -> Callable[[], Value]:
     return lambda: value
 
 
@@ -544,7 +545,7 @@ def _bool_op(context: Context, node: syntax.BoolOp) -> Value:
 
 
 def logical(context: Context, op: str, lhs: Value, rhs: Callable[[], Value], span: Span) -> Value:
-    """`and`, `or`: the right side is computed only where the left one does not decide."""
+    """The result of `and` or `or`; the right operand is evaluated only if the left one does not decide."""
     if pytime.is_python(lhs):
         if bool(lhs) == (op == "or"):
             return lhs
@@ -565,7 +566,7 @@ def _if_exp(context: Context, node: syntax.IfExp) -> Value:
 
 
 def if_then_else(context: Context, condition: SSAValue, then: syntax.Expr, orelse: syntax.Expr, span: Span) -> SSAValue:
-    """One of two values, each computed only where it is chosen."""
+    """A conditional expression, each branch evaluated only if taken."""
     if dtype_of(condition.type).lanes != 1:
         raise span.error("the condition of if_then_else is a scalar, T.Select takes a vector")
     blocks = Block(), Block()
@@ -585,7 +586,7 @@ def _in_block(context: Context, block: Block, node: syntax.Expr) -> Operand:
 
 
 def common_dtype(lhs: Operand, rhs: Operand, span: Span) -> DType | None:
-    """What two operands are together; None for two pointers of one type."""
+    """The common data type of two operands; None for two pointers of the same type."""
     pointers = [isinstance(x, SSAValue) and isinstance(x.type, HandleType) for x in (lhs, rhs)]
     if any(pointers):
         if not all(pointers) or cast(SSAValue, lhs).type != cast(SSAValue, rhs).type:
@@ -601,7 +602,7 @@ def common_dtype(lhs: Operand, rhs: Operand, span: Span) -> DType | None:
 
 
 def cast_to(context: Context, value: Value, dtype: Value, span: Span) -> SSAValue:
-    """`T.Cast(dtype, value)`."""
+    """The value of `T.Cast(dtype, value)`."""
     operand = _operand(context, value, "cast", span)
     try:
         return context.locate(span).cast(operand, context.dtype(dtype, span))
@@ -615,14 +616,14 @@ def cast_to(context: Context, value: Value, dtype: Value, span: Span) -> SSAValu
 def _call(context: Context, node: syntax.Call) -> Value:
     function = evaluate(context, node.func)
     if isinstance(function, Word) and (form := FORMS.get(path_of(function))) is not None:
-        return _guarded(lambda: form(context, node), node.span)
+        return _locate_errors(lambda: form(context, node), node.span)
     args = evaluate_all(context, node.args)
     keywords = _keywords(context, node)
-    return _guarded(lambda: apply(context, function, node.span, args, keywords), node.span)
+    return _locate_errors(lambda: apply(context, function, node.span, args, keywords), node.span)
 
 
-def _guarded(run: Callable[[], Value], span: Span) -> Value:
-    """What the builder refuses is a diagnostic at the call."""
+def _locate_errors(run: Callable[[], Value], span: Span) -> Value:
+    """Runs `run`; an error of the builder becomes a diagnostic at the call."""
     try:
         return run()
     except ParseError:
@@ -673,7 +674,7 @@ def apply(context: Context, function: Value, span: Span, args: list[Value], keyw
 
 
 def _sum(context: Context, span: Span, items: Value = (), start: Value = 0, *rest: Value) -> Value:
-    """`sum(...)` of numbers and expressions."""
+    """The value of `sum(...)` over numbers and expressions."""
     if rest:
         raise span.error(f"sum takes at most 2 arguments, got {len(rest) + 2}")
     result = start
@@ -701,7 +702,7 @@ def call_word(context: Context, word: Word, span: Span, args: list[Value], keywo
 
 
 def check_dtype(context: Context, value: Value, dtype: Value, span: Span) -> Value:
-    """`T.exp(x, dtype="float32")` of v0.8-0.11: the type is what it would be without, too."""
+    """The value of `T.exp(x, dtype="float32")` of v0.8-0.11; the type must equal the type inferred without `dtype`."""
     if not pytime.is_symbolic(value) or isinstance(value, PendingCall) or dtype in ("", "void"):
         return value
     operand = context.expr(value, span)
@@ -711,7 +712,7 @@ def check_dtype(context: Context, value: Value, dtype: Value, span: Span) -> Val
     return operand
 
 
-def _misplaced(what: str) -> Callable[[Context, syntax.Expr], Value]:
+def _reject(what: str) -> Callable[[Context, syntax.Expr], Value]:
     def refuse(context: Context, node: syntax.Expr) -> Value:
         raise node.span.error(f"{what} has no place here")
 
@@ -721,7 +722,7 @@ def _misplaced(what: str) -> Callable[[Context, syntax.Expr], Value]:
 _EVALUATORS: dict[type[syntax.Expr], Callable[[Context, Any], Value]] = {
     syntax.Name: _name,
     syntax.Constant: _constant,
-    syntax.Held: _held,
+    syntax.Held: _held_value,
     syntax.Tuple: _tuple,
     syntax.List: _list,
     syntax.Set: _list,
@@ -737,8 +738,8 @@ _EVALUATORS: dict[type[syntax.Expr], Callable[[Context, Any], Value]] = {
     syntax.BoolOp: _bool_op,
     syntax.IfExp: _if_exp,
     syntax.Call: _call,
-    syntax.Slice: _misplaced("a slice"),
-    syntax.Starred: _misplaced("a starred expression"),
+    syntax.Slice: _reject("a slice"),
+    syntax.Starred: _reject("a starred expression"),
 }
 
 __all__ = ["BufferSpec", "Scope", "apply", "binary", "cast_to", "evaluate", "if_then_else", "unary"]

@@ -1,4 +1,4 @@
-"""The inside of an f-string: literal text, and expressions in braces."""
+"""The contents of f-strings: literal text, and expressions in braces."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .syntax import Expr, FString, Interpolation, Text
 _TEXT = re.compile(r"(?:\\N\{[^}]*\}|\{\{|\}\}|[^{}])+")
 _CONVERSION = re.compile(r"!([rsa])\s*(?=[:}])")
 _QUOTED = re.compile(r"'''.*?'''|\"\"\".*?\"\"\"|'[^'\n]*'|\"[^\"\n]*\"", re.DOTALL)
-_MAX_FORMAT_DEPTH = 2  # a format may hold expressions, whose formats may not: Python's rule
+_MAX_FORMAT_DEPTH = 2  # as in Python: a format may contain expressions, but their formats may not
 
 ReadExpression = Callable[[str, Span], Expr]
-"""Reads an expression's text; the span says where that begins."""
+"""Parses the text of an expression, which starts at the span."""
 
 
 def fstring_parts(
     text: str, raw: bool, span: Span, read: ReadExpression, depth: int = 0
 ) -> tuple[Text | Interpolation, ...]:
-    """The parts of an f-string whose text (between the quotes) begins where `span` does."""
+    """The parts of an f-string whose text (between the quotes) starts at `span`."""
     parts: list[Text | Interpolation] = []
     position = 0
     while position < len(text):
@@ -32,40 +32,40 @@ def fstring_parts(
         elif text[position] == "}":
             raise _at(span, text, position).error("unmatched '}' in an f-string, a brace as text is written '}}'")
         else:
-            found, position = _interpolation(text, raw, span, position, read, depth)
-            parts.extend(found)
+            pieces, position = _interpolation(text, raw, span, position, read, depth)
+            parts.extend(pieces)
     return tuple(parts)
 
 
 def _interpolation(
     text: str, raw: bool, span: Span, start: int, read: ReadExpression, depth: int
 ) -> tuple[list[Text | Interpolation], int]:
-    place = _at(span, text, start)
+    opening = _at(span, text, start)
     if depth == _MAX_FORMAT_DEPTH:
-        raise place.error("braces in an f-string are nested too deeply")
-    end = _end_of_expression(text, start + 1, place)
+        raise opening.error("braces in an f-string are nested too deeply")
+    end = _end_of_expression(text, start + 1, opening)
     source = text[start + 1 : end]
     if not source.strip():
-        raise place.error("expected an expression in the braces of an f-string")
-    shown = source.rstrip().endswith("=")  # {x=} is the text "x=" and the value
+        raise opening.error("expected an expression in the braces of an f-string")
+    shown = source.rstrip().endswith("=")  # {x=} yields the text "x=" and the value
     value = read(source.rstrip().removesuffix("=") if shown else source, _at(span, text, start + 1))
     conversion = _CONVERSION.match(text, end)
     position = conversion.end() if conversion else end
     style: FString | None = None
     if text[position : position + 1] == ":":
-        close = _end_of_format(text, position + 1, place)
+        close = _end_of_format(text, position + 1, opening)
         inner = _at(span, text, position + 1)
         style = FString(inner, fstring_parts(text[position + 1 : close], raw, inner, read, depth + 1))
         position = close
     if text[position : position + 1] != "}":
-        raise place.error("expected '}' after the expression of an f-string")
+        raise opening.error("expected '}' after the expression of an f-string")
     how = conversion[1] if conversion else "r" if shown and style is None else ""
-    interpolation = Interpolation(place, value, how, style)
-    return [Text(place, source), interpolation] if shown else [interpolation], position + 1
+    interpolation = Interpolation(opening, value, how, style)
+    return [Text(opening, source), interpolation] if shown else [interpolation], position + 1
 
 
-def _end_of_expression(text: str, position: int, place: Span) -> int:
-    """Where the `}`, `!r` or `:` stands that ends an expression; brackets and strings hide what is in them."""
+def _end_of_expression(text: str, position: int, opening: Span) -> int:
+    """The position of the `}`, `!r` or `:` that ends an expression, outside of brackets and strings."""
     depth = 0
     while position < len(text):
         char = text[position]
@@ -76,21 +76,21 @@ def _end_of_expression(text: str, position: int, place: Span) -> int:
             return position
         depth += (char in "([{") - (char in ")]}")
         position += 1
-    raise place.error("'{' was never closed in an f-string")
+    raise opening.error("'{' was never closed in an f-string")
 
 
-def _end_of_format(text: str, position: int, place: Span) -> int:
+def _end_of_format(text: str, position: int, opening: Span) -> int:
     depth = 0
     while position < len(text):
         if text[position] == "}" and depth == 0:
             return position
         depth += (text[position] == "{") - (text[position] == "}")
         position += 1
-    raise place.error("'{' was never closed in an f-string")
+    raise opening.error("'{' was never closed in an f-string")
 
 
 def _at(span: Span, text: str, position: int) -> Span:
-    """One character of the text that begins at `span`."""
+    """The span of one character of a text that starts at `span`."""
     before = text[:position]
     line = span.line + before.count("\n")
     column = position - before.rfind("\n") if "\n" in before else span.column + position

@@ -1,4 +1,4 @@
-"""Functions of the caller that a program calls while it is read: how expressions and buffers look to them."""
+"""Host functions: the caller's Python functions that a program calls at parse time, and their proxy arguments."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 
 def present_reading() -> Reading | None:
-    """The program that is being read and the place in it, while a function of the caller runs for it."""
+    """The context and call site for which a host function currently runs; None outside of such a call."""
     return _READING.get()
 
 
 def call_host(
     function: Callable[..., Any], args: Sequence[Value], keywords: Mapping[str, Value], context: Context, span: Span
 ) -> Value:
-    """A function of the caller: expressions and buffers reach it as objects that have Python's operators."""
+    """Calls a host function; it receives expressions and buffers as proxies with Python's operators."""
     wrapped = [Proxy.wrap(arg, context, span) for arg in args]
     named = {name: Proxy.wrap(value, context, span) for name, value in keywords.items()}
     previous = _READING.set((context, span))
@@ -46,7 +46,7 @@ def call_host(
 
 
 class Proxy:
-    """An expression or buffer in the hands of a Python function: operators on it write the program."""
+    """An expression or buffer as seen by a Python function: operators on it emit into the program."""
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
     __iter__ = None
@@ -81,60 +81,60 @@ class Proxy:
         value = captured(value)
         return value.run(context, span) if isinstance(value, Deferred) else value
 
-    def _wrapped(self, value: Value) -> Any:
+    def _wrap(self, value: Value) -> Any:
         return Proxy.wrap(value, self._context, self._span)
 
-    def _unwrapped(self, value: Any) -> Value:
+    def _unwrap(self, value: Any) -> Value:
         return Proxy.unwrap(value, self._context, self._span)
 
     def _combine(self, op: str, other: Any, swapped: bool = False) -> Any:
-        pair = (self._unwrapped(other), self._value) if swapped else (self._value, self._unwrapped(other))
-        return self._wrapped(operate(self._context, op, *pair, self._span))
+        pair = (self._unwrap(other), self._value) if swapped else (self._value, self._unwrap(other))
+        return self._wrap(operate(self._context, op, *pair, self._span))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self._wrapped(attribute_of(self._context, self._value, name, self._span, self._span))
+        return self._wrap(attribute_of(self._context, self._value, name, self._span, self._span))
 
     def __getitem__(self, index: Any) -> Any:
         parts = index if isinstance(index, tuple) else (index,)
-        values = tuple(_unwrapped_index(self, part) for part in parts)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-        return self._wrapped(_item_of(self._context, self._value, values, self._span))
+        values = tuple(_unwrap_index(self, part) for part in parts)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return self._wrap(_item_of(self._context, self._value, values, self._span))
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        named = {name: self._unwrapped(value) for name, value in keywords.items()}
-        return self._wrapped(apply(self._context, self._value, self._span, list(map(self._unwrapped, args)), named))
+        named = {name: self._unwrap(value) for name, value in keywords.items()}
+        return self._wrap(apply(self._context, self._value, self._span, list(map(self._unwrap, args)), named))
 
     def __neg__(self) -> Any:
-        return self._wrapped(unary(self._context, "-", self._value, self._span))
+        return self._wrap(unary(self._context, "-", self._value, self._span))
 
     def __invert__(self) -> Any:
-        return self._wrapped(unary(self._context, "~", self._value, self._span))
+        return self._wrap(unary(self._context, "~", self._value, self._span))
 
     def __bool__(self) -> bool:
         raise TypeError("an expression has no truth value while the program is read")
 
 
-def _unwrapped_index(proxy: Proxy, index: Any) -> Value:
-    unwrapped = proxy._unwrapped  # pyright: ignore[reportPrivateUsage]
+def _unwrap_index(proxy: Proxy, index: Any) -> Value:
+    unwrap = proxy._unwrap  # pyright: ignore[reportPrivateUsage]
     if isinstance(index, slice):
-        return slice(*(None if part is None else unwrapped(part) for part in (index.start, index.stop, index.step)))
-    return unwrapped(index)
+        return slice(*(None if part is None else unwrap(part) for part in (index.start, index.stop, index.step)))
+    return unwrap(index)
 
 
 def _item_of(context: Context, value: Value, indices: tuple[Value, ...], span: Span) -> Value:
-    """`value[indices]` for a function of the caller."""
+    """The element `value[indices]` for a host function."""
     if isinstance(value, SSAValue) and isinstance(value.type, HandleType):
         value = buffer_of_pointer(context, value, span)
     if not isinstance(value, Buffer):
         raise span.error(f"only buffers and Python's lists have items, got {describe(value)}")
-    places: list[Operand | Quoted | Box] = []
+    subscripts: list[Operand | Quoted | Box] = []
     for index in indices:
         if isinstance(index, slice):
-            places.append(_box_of(context, value, len(places), index, span))
+            subscripts.append(_box_of(context, value, len(subscripts), index, span))
         else:
-            places.append(index_of(context, index, span))
-    return Element(value, tuple(places), span)
+            subscripts.append(index_of(context, index, span))
+    return Element(value, tuple(subscripts), span)
 
 
 def _box_of(context: Context, buffer: Buffer, dimension: int, index: slice, span: Span) -> Box:

@@ -1,4 +1,4 @@
-"""Indentation and brackets: what the lexer's tokens need before an LALR grammar can read them."""
+"""Indentation and brackets: processing of the lexer's tokens required by an LALR grammar."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from lark.exceptions import UnexpectedCharacters
 from ...core.diagnostics import SourceFile, Span
 
 SOURCE: ContextVar[SourceFile] = ContextVar("source")
-"""The file that is being read: lark hands neither it nor anything like it to lexers and callbacks."""
+"""The file being parsed: lark passes no user state to lexers and callbacks."""
 
 NEWLINE = "_NEWLINE"
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _OPENER_OF = {closer: opener for opener, closer in _CLOSERS.items()}
-_TAB_WIDTH = 8  # as Python counts columns of indentation
-_REFUSED = frozenset(["async", "await", "del", "except", "finally", "global", "nonlocal", "raise", "try", "yield"])
+_TAB_WIDTH = 8  # the tab width of Python's indentation
+_UNSUPPORTED_KEYWORDS = frozenset(
+    ["async", "await", "del", "except", "finally", "global", "nonlocal", "raise", "try", "yield"]
+)
 
 
 def span_of(token: Token, last: Token | None = None) -> Span:
-    """From the start of a token to its end, or to the end of `last`."""
+    """The span from the start of a token to its end, or to the end of `last`."""
     last = token if last is None else last
     return Span(SOURCE.get(), token.line or 1, token.column or 1, last.end_line or last.line or 1, last.end_column or 1)
 
 
 class Layout:
-    """lark's post-lexer: drops line ends inside brackets and the first one, makes _INDENT and _DEDENT.
+    """The post-lexer for lark: drops leading newlines and newlines inside brackets, and inserts _INDENT and _DEDENT.
 
-    The text as a whole may be indented. Brackets are checked here, where the message can name both ends.
+    The text as a whole may be indented. Brackets are checked here, since the message can name both of a pair.
     """
 
     always_accept = (NEWLINE,)
@@ -37,11 +39,11 @@ class Layout:
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
         tokens, failure = _collect(stream)
         _check_brackets(tokens, complete=failure is None)
-        yield from _with_indentation(_without_inner_newlines(tokens), failure)
+        yield from _insert_indentation(_drop_inner_newlines(tokens), failure)
 
 
 def _collect(stream: Iterator[Token]) -> tuple[list[Token], UnexpectedCharacters | None]:
-    """All tokens up to the first place where none begins, and lark's error about that place."""
+    """All tokens up to the first unrecognized character, and lark's error there."""
     tokens: list[Token] = []
     try:
         tokens.extend(stream)
@@ -50,7 +52,7 @@ def _collect(stream: Iterator[Token]) -> tuple[list[Token], UnexpectedCharacters
     return tokens, None
 
 
-def _without_inner_newlines(tokens: list[Token]) -> Iterator[Token]:
+def _drop_inner_newlines(tokens: list[Token]) -> Iterator[Token]:
     depth = 0
     for token in tokens:
         depth += (token.value in _CLOSERS) - (token.value in _OPENER_OF)
@@ -65,7 +67,7 @@ def _check_brackets(tokens: list[Token], complete: bool) -> None:
             opened.append(token)
         elif (opener := _OPENER_OF.get(token.value)) is not None:
             _check_closer(token, opened.pop() if opened else None, opener)
-        elif token.type == "NAME" and token.value in _REFUSED:
+        elif token.type == "NAME" and token.value in _UNSUPPORTED_KEYWORDS:
             raise span_of(token).error(f"{token.value!r} is not part of TVMScript")
     if complete and opened:
         raise span_of(opened[-1]).error(f"{opened[-1].value!r} was never closed")
@@ -81,7 +83,7 @@ def _check_closer(closer: Token, opened: Token | None, opener: str) -> None:
         )
 
 
-def _with_indentation(tokens: Iterator[Token], failure: UnexpectedCharacters | None) -> Iterator[Token]:
+def _insert_indentation(tokens: Iterator[Token], failure: UnexpectedCharacters | None) -> Iterator[Token]:
     levels: list[int] = []
     newline: Token | None = None
     last: Token | None = None
@@ -99,8 +101,8 @@ def _with_indentation(tokens: Iterator[Token], failure: UnexpectedCharacters | N
     if failure is not None:
         raise failure
     if last is not None:
-        yield _synthetic(NEWLINE, newline or last)
-        yield from (_synthetic("_DEDENT", newline or last) for _ in levels[1:])
+        yield _synthetic_token(NEWLINE, newline or last)
+        yield from (_synthetic_token("_DEDENT", newline or last) for _ in levels[1:])
 
 
 def _first_width(token: Token) -> int:
@@ -117,13 +119,13 @@ def _change_of_level(levels: list[int], newline: Token, token: Token) -> Iterato
     width = _width(newline.value.rpartition("\n")[2])
     if width > levels[-1]:
         levels.append(width)
-        yield _synthetic("_INDENT", token)
+        yield _synthetic_token("_INDENT", token)
     while width < levels[-1]:
         levels.pop()
         if not levels or width > levels[-1]:
             raise span_of(token).error("this line's indentation matches no enclosing block")
-        yield _synthetic("_DEDENT", token)
+        yield _synthetic_token("_DEDENT", token)
 
 
-def _synthetic(type: str, near: Token) -> Token:
-    return Token.new_borrow_pos(type, "\n", near)  # lark takes the place of $END from the last token that is not empty
+def _synthetic_token(type: str, near: Token) -> Token:
+    return Token.new_borrow_pos(type, "\n", near)  # lark takes the location of $END from the last nonempty token

@@ -1,4 +1,4 @@
-"""Numbers and strings: from how Python spells them to their values."""
+"""Values of number and string literals in Python's syntax."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 
 from ...core.diagnostics import Span
 
-_MAX_DIGITS = 4000  # Python refuses to convert more decimal digits than 4300
+_MAX_DIGITS = 4000  # Python converts at most 4300 decimal digits
 _STRING = re.compile(r"([a-zA-Z]*)('''|\"\"\"|'|\")(.*)\2", re.DOTALL)
 _PREFIXES = frozenset(["", "r", "u", "b", "f", "rb", "br", "rf", "fr"])
 _ESCAPE = re.compile(r"\\(\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|.)", re.DOTALL)
@@ -27,7 +27,7 @@ _SIMPLE_ESCAPES = {
 
 
 def number_value(text: str, span: Span) -> int | float:
-    """The value of a number as Python spells it; a diagnostic if it is none."""
+    """The value of a number literal; a diagnostic if it is invalid."""
     if text[-1] in "jJ" and text[:2].lower() != "0x":
         raise span.error("complex numbers are not part of TVMScript")
     if len(text) > _MAX_DIGITS:
@@ -51,7 +51,9 @@ def _number_hint(text: str) -> str:
 
 
 def split_string(token: str, span: Span) -> tuple[str, str, int]:
-    """Prefix in lower case, what is between the quotes, and where that begins in the token."""
+    """The prefix of a string literal in lower case, its text between the quotes, and the offset of the text in the
+    token.
+    """
     match = _STRING.fullmatch(token)
     if match is None or match[1].lower() not in _PREFIXES:
         raise span.error(f"unknown string prefix {match[1] if match else token!r}")
@@ -59,7 +61,7 @@ def split_string(token: str, span: Span) -> tuple[str, str, int]:
 
 
 def unescape(text: str, span: Span, in_bytes: bool = False) -> str:
-    """The text with its backslash escapes replaced; unknown ones stay, as in Python."""
+    """The text with backslash escapes replaced; unknown escapes are kept, as in Python."""
 
     def replace(match: re.Match[str]) -> str:
         body = match[1]

@@ -1,4 +1,4 @@
-"""Macros and lambdas: functions of the program text, which stand for what they say at the place of their call."""
+"""Macros and lambdas: functions of the program text, expanded at each call."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .vocabulary import path_of
 
 
 def read_macro(context: Context, node: syntax.FunctionDef, scope: Scope) -> Macro | None:
-    """What `@T.macro`, `@T.macro(hygienic=False)` or `@T.inline` makes of a function; None without such a decorator.
+    """The macro of a function with `@T.macro`, `@T.macro(hygienic=False)` or `@T.inline`; None without such a
+    decorator.
 
-    scope: the names that a hygienic macro sees.
+    scope: the names visible to a hygienic macro.
     """
     if len(node.decorators) != 1:
         return None
@@ -30,19 +31,19 @@ def read_macro(context: Context, node: syntax.FunctionDef, scope: Scope) -> Macr
         return None
     hygienic = True
     if isinstance(decorator, syntax.Call):
-        hygienic = _hygienic(context, word, decorator)
+        hygienic = _read_hygienic(context, word, decorator)
     return define_macro(node, scope, hygienic)
 
 
 def define_macro(node: syntax.FunctionDef, scope: Scope, hygienic: bool) -> Macro:
-    """The macro of a function; the defaults of its parameters are looked at when they are needed."""
+    """The macro of a function; the defaults of its parameters are evaluated lazily."""
     if node.type_params:
         raise node.name_span.error(f"the macro {node.name!r} has type parameters, which only a prim_func can have")
     defaults = {param.name: Lazy(param.default, scope) for param in node.params if param.default is not None}
     return Macro(node, scope, hygienic, defaults)
 
 
-def _hygienic(context: Context, word: Word, decorator: syntax.Call) -> bool:
+def _read_hygienic(context: Context, word: Word, decorator: syntax.Call) -> bool:
     if decorator.args:
         raise decorator.args[0].span.error(f"{word} takes no positional arguments")
     hygienic: Value = True
@@ -56,7 +57,7 @@ def _hygienic(context: Context, word: Word, decorator: syntax.Call) -> bool:
 
 
 def close_over(context: Context, node: syntax.Lambda) -> Closure:
-    """A lambda: its defaults are computed now, its names are looked up when it is called."""
+    """The closure of a lambda: defaults are evaluated now, names are resolved at each call."""
     defaults = {param.name: evaluate(context, param.default) for param in node.params if param.default is not None}
     return Closure(node, context.scope, defaults)
 
@@ -65,10 +66,10 @@ def close_over(context: Context, node: syntax.Lambda) -> Closure:
 
 
 def expand_macro(context: Context, span: Span, macro: Macro, args: list[Value], keywords: dict[str, Value]) -> Value:
-    """Write the statements of a macro at the place of its call.
+    """Emits the statements of a macro at its call.
 
-    What it leaves open (`T.attr(...)`, `T.launch_thread(...)`) stays open behind it. The names of its blocks have the
-    number of the call behind them, from the second call on.
+    Frames that the macro opens as statements (`T.attr(...)`, `T.launch_thread(...)`) stay open after the call. From the
+    second call on, the names of its blocks are suffixed with the number of the call.
     """
     from .statements import run_statements
 
@@ -94,7 +95,7 @@ def expand_macro(context: Context, span: Span, macro: Macro, args: list[Value], 
 def call_closure(
     context: Context, closure: Closure, span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    """The value of a lambda's body for these arguments."""
+    """The value of a lambda's body for the given arguments."""
     arguments = _bind(context, "the lambda", closure.node.params, span, args, keywords, closure.defaults)
     with context.expansion("the lambda", span), context.scoped(closure.scope, True):
         context.scope.names.update(arguments)
@@ -124,14 +125,14 @@ def _argument(
     context: Context, what: str, param: syntax.Param, span: Span, rest: Iterator[Value], named: dict[str, Value],
     defaults: Mapping[str, Value],
 ) -> Value:  # fmt: skip
-    """The value of the next parameter: taken from what is left of the arguments."""
+    """The value of the next parameter, removed from the remaining arguments."""
     match param.kind:
         case ParamKind.VARARGS:
             return tuple(rest)
         case ParamKind.KWARGS:
-            taken = dict(named)
+            remaining = dict(named)
             named.clear()
-            return taken
+            return remaining
         case _:
             pass
     if param.kind is not ParamKind.KEYWORD_ONLY:

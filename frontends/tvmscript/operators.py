@@ -1,4 +1,4 @@
-"""The words of the vocabulary that compute values: types, operators, math, vectors."""
+"""Words of the vocabulary that compute values: types, operators, math, vectors."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ from .vocabulary import bind_arguments, call_reader, form, path_of, word
 def _dtype(
     context: Context, span: Span, name: str, value: Value = None, scope: Value = None, **keywords: Value
 ) -> Value:
-    """`T.float32(x)` converts, `T.int32()` makes a variable, `T.handle("float32", "shared")` is a pointer."""
+    """A data type as a function: `T.float32(x)` converts, `T.int32()` creates a variable, `T.handle("float32",
+    "shared")` a pointer.
+    """
     if name == "handle":
-        given = [argument for argument in (value, scope) if argument is not None]
-        return call_reader(_handle, "T.handle", context, span, given, keywords)
+        arguments = [argument for argument in (value, scope) if argument is not None]
+        return call_reader(_handle, "T.handle", context, span, arguments, keywords)
     if extra := set(keywords) - {"is_size_var"}:
         raise span.error(f"T.{name} has no parameter {min(extra)!r}")
     if scope not in (None, True, False):
@@ -47,11 +49,11 @@ def _dtype(
         return Variable(type_of(dtype), span)
     if isinstance(value, str):
         return _float_from_text(context, span, dtype, value)
-    return cast_to(context, _fitting(value, dtype, span), dtype, span)
+    return cast_to(context, _fit_literal(value, dtype, span), dtype, span)
 
 
-def _fitting(value: Value, dtype: DType, span: Span) -> Value:
-    """A literal of a type: integers must fit it, bools and floats convert to it."""
+def _fit_literal(value: Value, dtype: DType, span: Span) -> Value:
+    """A literal converted to a data type: an integer must be in its range; bools and floats are converted."""
     if isinstance(value, float) and not dtype.is_float:
         if not value.is_integer():
             raise span.error(f"{value} is not of type {dtype.scalar}")
@@ -66,7 +68,7 @@ def _fitting(value: Value, dtype: DType, span: Span) -> Value:
 
 
 def _float_from_text(context: Context, span: Span, dtype: DType, text: str) -> SSAValue:
-    """`T.float32("inf")`, `T.float32("nan")`."""
+    """The constant of `T.float32("inf")`, `T.float32("nan")`."""
     try:
         return context.locate(span).const(float(text), dtype)
     except (ValueError, OverflowError):
@@ -76,16 +78,16 @@ def _float_from_text(context: Context, span: Span, dtype: DType, text: str) -> S
 def _handle(
     context: Context, span: Span, dtype: Value = None, storage_scope: Value = "global", is_size_var: Value = False
 ) -> Value:
-    place = context.string(storage_scope, span, "the scope")
+    memory_scope = context.string(storage_scope, span, "the scope")
     if pytime.is_symbolic(dtype):
         return dtype
     element = None if dtype is None or dtype in ("void", "handle") else type_of(context.dtype(dtype, span))
-    return Variable(HandleType(element, place), span)
+    return Variable(HandleType(element, memory_scope), span)
 
 
 @word("var")
 def _var(context: Context, span: Span, dtype: Value = "int32", name: Value = "") -> Value:
-    """`T.var("int32")` of v0.8-0.11."""
+    """A variable: `T.var("int32")` of v0.8-0.11."""
     return Variable(context.type(dtype, span), span)
 
 
@@ -96,7 +98,7 @@ def _type_annotation(context: Context, span: Span, dtype: Value) -> Value:
 
 @word("Ptr")
 def _ptr(context: Context, span: Span, dtype: Value, scope: Value = "global") -> Value:
-    """`T.Ptr[T.float32]` of v0.9-0.11."""
+    """A pointer type: `T.Ptr[T.float32]` of v0.9-0.11."""
     return TypeAnnotation(HandleType(type_of(context.dtype(dtype, span)), context.string(scope, span, "the scope")))
 
 
@@ -112,14 +114,14 @@ def _cast_dtype_first(context: Context, span: Span, dtype: Value, value: Value) 
 
 @word("cast")
 def _cast(context: Context, span: Span, value: Value, dtype: Value) -> Value:
-    if isinstance(value, str) and not isinstance(dtype, str):  # written as T.Cast is
+    if isinstance(value, str) and not isinstance(dtype, str):  # in the argument order of T.Cast
         value, dtype = dtype, value
     return cast_to(context, value, dtype, span)
 
 
 @word("reinterpret")
 def _reinterpret(context: Context, span: Span, *args: Value, dtype: Value = None) -> Value:
-    """`T.reinterpret("int32", x)`, and v0.8-0.11's `T.reinterpret(x, dtype="int32")`."""
+    """`T.reinterpret("int32", x)`, and `T.reinterpret(x, dtype="int32")` of v0.8-0.11."""
     if len(args) != (2 if dtype is None else 1):
         raise span.error("T.reinterpret takes a type and a value")
     if dtype is None:
@@ -139,12 +141,12 @@ def _target(context: Context, span: Span, config: Value, host: Value = None) -> 
     return TargetAttr(context.attributes(config, span))
 
 
-# ---- Python's own
+# ---- parse-time values
 
 
 @word("meta_var")
 def _meta_var(context: Context, span: Span, value: Value) -> Value:
-    """What a name is to stand for itself: Python's, or an expression computed anew at each use."""
+    """A marker that binds a name to the value itself: a Python value, or an expression recomputed at each use."""
     return Meta(quote(context, value))
 
 
@@ -195,14 +197,14 @@ def _binary_reader(function: str) -> Callable[..., Value]:
         result: Operand = _number(context, a, span)
         for value in (b, *rest):
             left, right = result, _number(context, value, span)
-            result = context.locate(span).binary(function, *_floats(function, left, right))
+            result = context.locate(span).binary(function, *_promote_literals(function, left, right))
         return result
 
     return read
 
 
-def _floats(function: str, lhs: Operand, rhs: Operand) -> tuple[Operand, Operand]:
-    """What only floats have takes integer literals as floats."""
+def _promote_literals(function: str, lhs: Operand, rhs: Operand) -> tuple[Operand, Operand]:
+    """Integer literals as floats for the functions defined on floats only."""
     if function not in ("pow", "atan2", "copysign"):
         return lhs, rhs
     if not isinstance(lhs, SSAValue) and not isinstance(rhs, SSAValue):
@@ -237,7 +239,9 @@ def _intrinsic_reader(name: str) -> Callable[..., Value]:
 
 
 def _intrinsic_operands(context: Context, name: str, operands: Sequence[Operand], span: Span) -> Sequence[Operand]:
-    """sigmoid and exp10 are functions of floats; hypot and its like of two of one type."""
+    """The operands of an intrinsic after promotion: sigmoid and exp10 take floats; hypot and similar functions take two
+    operands of one type.
+    """
     pointers = [isinstance(x, SSAValue) and isinstance(x.type, HandleType) for x in operands]
     if name == "isnullptr":
         if not all(pointers):
@@ -265,7 +269,7 @@ def _fma(context: Context, span: Span, a: Value, b: Value, c: Value) -> Value:
 
 @word("Div", "div")
 def _div(context: Context, span: Span, a: Value, b: Value) -> Value:
-    """TIR's Div: the quotient of floats, and that of integers rounded towards zero."""
+    """TIR's Div: the quotient of floats, or the integer quotient rounded towards zero."""
     left, right = _number(context, a, span), _number(context, b, span)
     floats = [isinstance(x, float) or (isinstance(x, SSAValue) and dtype_of(x.type).is_float) for x in (left, right)]
     return context.locate(span).binary("div" if any(floats) else "truncdiv", left, right)
@@ -291,7 +295,7 @@ def _bitwise_not(context: Context, span: Span, x: Value) -> Value:
 
 @form("And", "Or")
 def _and_or(context: Context, node: syntax.Call) -> Value:
-    """`T.And(a, b)`: b is computed only if a does not decide, as with `and`."""
+    """`T.And(a, b)`: evaluates b only if a does not decide, as `and` does."""
     name = _word_of(context, node)
     if len(node.args) < 2 or node.keywords:
         raise node.span.error(f"T.{name} takes two arguments")
@@ -328,7 +332,7 @@ def _if_then_else(context: Context, node: syntax.Call) -> Value:
 
 
 def _if_then_else_parameters(context: Any, span: Any, cond: Any, t: Any, f: Any, dtype: Any = None) -> None:
-    """The parameters of `T.if_then_else`."""
+    """The signature of `T.if_then_else`."""
 
 
 def _nodes(node: syntax.Call) -> dict[str, syntax.Expr]:
@@ -399,7 +403,7 @@ def _shuffle(context: Context, span: Span, vectors: Value, indices: Value) -> Va
     return context.locate(span).insert(ShuffleOp(parts, lanes)).result
 
 
-# ---- limits of types
+# ---- limits of data types
 
 
 @word("min_value")

@@ -1,6 +1,6 @@
-"""Evaluation of what is Python's own: arithmetic on numbers, strings and lists, some builtins, functions of the caller.
+"""Evaluation at parse time: arithmetic on Python numbers, strings and lists, some builtins, objects of the caller.
 
-Nothing here runs text as code, and nothing can be made to take unbounded time or memory by a small program.
+No text is executed as code, and time and memory stay bounded for every small program.
 """
 
 from __future__ import annotations
@@ -86,18 +86,18 @@ OPERATORS: dict[str, str] = {
     ">": "gt",
     ">=": "ge",
 }
-"""The operator of `TirBuilder.binary` that a Python operator is."""
+"""The operator names of `TirBuilder.binary`, by Python operator."""
 
 
 def is_python(value: Value) -> bool:
-    """Whether a value is Python's, all of it."""
+    """Whether a value consists of Python values only."""
     if isinstance(value, tuple | list):
         return all(map(is_python, value))  # pyright: ignore[reportUnknownArgumentType]
     return isinstance(value, PYTHON_TYPES)
 
 
 def plain(value: Value) -> Value:
-    """One of the caller's values as the reader knows them: numpy's numbers are Python's."""
+    """A caller's value as the front end represents it: numpy numbers as Python numbers."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -107,8 +107,8 @@ def is_symbolic(value: Value) -> bool:
 
 
 def binary(op: str, lhs: Any, rhs: Any, span: Span) -> Value:
-    """An operator on two Python values."""
-    if op == "%" and isinstance(lhs, str | bytes):  # its results can be made arbitrarily long
+    """The result of an operator on two Python values."""
+    if op == "%" and isinstance(lhs, str | bytes):  # its results can be arbitrarily long
         raise span.error("formatting by % is not supported, write an f-string")
     _check_size(op, lhs, rhs, span)
     try:
@@ -152,7 +152,7 @@ def _spell(value: Any) -> str:
 
 
 def getattr_of(value: Any, name: str, span: Span) -> Value:
-    """An attribute of one of the caller's objects; Python's own types lend none, and no object its private ones."""
+    """An attribute of a caller's object; only listed methods of Python's types, and no private attributes."""
     if name in METHODS.get(type(value), ()):  # pyright: ignore[reportUnknownArgumentType]
         return Method(partial(_call_method, span, value, name))
     if isinstance(value, PYTHON_TYPES) and not isinstance(value, np.generic):
@@ -172,11 +172,11 @@ METHODS: dict[type, tuple[str, ...]] = {
     tuple: ("count", "index"),
     dict: ("get", "items", "keys", "values"),
 }  # fmt: skip
-"""Methods of Python's types that programs may call while they are read: they change nothing."""
+"""The methods of Python's types callable at parse time: free of side effects."""
 
 
 def _length_of_text(value: str, name: str, args: tuple[Value, ...]) -> int:
-    """A bound for the length of what a method of a string gives."""
+    """An upper bound for the length of the result of a string method."""
     if name == "join" and len(args) == 1 and isinstance(args[0], list | tuple):
         parts = cast("list[Value] | tuple[Value, ...]", args[0])
         return sum(len(part) + len(value) for part in parts if isinstance(part, str))
@@ -258,7 +258,7 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "tuple": tuple,
     "zip": _zip,
 }
-"""Python's functions that programs may call while they are read."""
+"""Python functions callable at parse time."""
 
 
 def call_builtin(name: str, args: Sequence[Value], keywords: Mapping[str, Value], span: Span) -> Value:
@@ -273,7 +273,7 @@ def call_builtin(name: str, args: Sequence[Value], keywords: Mapping[str, Value]
 
 
 def captured(value: Any) -> Value:
-    """One of the caller's values as the reader knows it: words of the vocabularies, numpy's numbers as Python's."""
+    """A caller's value as the front end represents it: words for vocabulary members, Python numbers for numpy's."""
     if value is range:
         return Word("python", "range")
     if isinstance(value, TypeVar):

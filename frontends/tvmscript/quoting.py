@@ -1,7 +1,7 @@
-"""Expressions that are computed where they are used, each time anew, and not where they are written.
+"""Quoted expressions: recomputed at each use, not where they are defined.
 
-In TVM an expression is a tree, and a name of Python's holds the tree: what reads memory in it does so at each place
-that it is put. Here an expression is the values of ops. So a name holds the ops as a template, and uses are copies.
+In TVM an expression is a tree, and a Python name refers to the tree: its memory reads happen at each place of use. Here
+an expression is a value computed by ops. So a name refers to the ops as a template, and each use emits a copy.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from .context import Context
 
 MAX_COPIES = 100_000
-"""How many ops the copies of expressions in a module may have."""
+"""The maximum number of ops copied for expressions in a module."""
 
 
 def quote(context: Context, value: Value) -> Value:
-    """A value as a name of Python's holds it; items of tuples, lists and dictionaries too."""
+    """A value in the form bound to a Python name; recurses into tuples, lists and dictionaries."""
     match value:
         case SSAValue():
-            return _quoted(context, value)
+            return _quote_value(context, value)
         case Element():
-            return _quoted_element(context, value)
+            return _quote_element(context, value)
         case tuple() | list():
             items = cast("tuple[Value, ...] | list[Value]", value)
             return type(items)(quote(context, item) for item in items)
@@ -39,7 +39,7 @@ def quote(context: Context, value: Value) -> Value:
             return value
 
 
-def _quoted(context: Context, value: SSAValue) -> Value:
+def _quote_value(context: Context, value: SSAValue) -> Value:
     if isinstance(value.type, HandleType) or constant_value(value) is not None:
         return value
     tree = _tree(value)
@@ -49,12 +49,12 @@ def _quoted(context: Context, value: SSAValue) -> Value:
     return Quoted(value)
 
 
-def _quoted_element(context: Context, element: Element) -> Element:
-    """Which element it is depends on memory only if an index is read from there."""
+def _quote_element(context: Context, element: Element) -> Element:
+    """An element with quoted indices; only an index that reads memory needs quoting."""
 
     def part(operand: Any) -> Any:
         if isinstance(operand, SSAValue) and not all(map(is_pure_expression, _tree(operand))):
-            return _quoted(context, operand)
+            return _quote_value(context, operand)
         return operand
 
     indices = tuple(
@@ -65,13 +65,15 @@ def _quoted_element(context: Context, element: Element) -> Element:
 
 
 def copy(context: Context, quoted: Quoted, span: Span | None = None) -> SSAValue:
-    """The expression, computed at the present place."""
+    """Emits a copy of a quoted expression at the current insertion point; returns its value."""
     tree = _tree(quoted.value)
     context.module.copies += len(tree)
     if context.module.copies > MAX_COPIES:
-        place = context.node.span if span is None and context.node is not None else span
-        if place is not None:
-            raise place.error(f"copies of the expressions that names stand for have more than {MAX_COPIES} operations")
+        location = context.node.span if span is None and context.node is not None else span
+        if location is not None:
+            raise location.error(
+                f"copies of the expressions that names stand for have more than {MAX_COPIES} operations"
+            )
     values: dict[SSAValue, SSAValue] = {}
     for op in tree:
         clone = op.clone(values)
@@ -83,7 +85,7 @@ def copy(context: Context, quoted: Quoted, span: Span | None = None) -> SSAValue
 
 
 def _tree(value: SSAValue) -> list[Operation]:
-    """The expression ops that a value is computed by, operands first; none of one that a statement declares."""
+    """The expression ops that compute a value, operands first; excludes values declared by statements."""
     done: dict[Operation, None] = {}
     pending = [(value.owner, False)]
     while pending:
@@ -99,14 +101,14 @@ def _tree(value: SSAValue) -> list[Operation]:
 
 
 def _operands(op: Operation) -> Iterator[SSAValue]:
-    """What an op takes, in its regions too, from the last to the first."""
+    """The operands of an op and of the ops in its regions, last to first."""
     inside = set(op.walk())
     for inner in reversed(list(op.walk())):
         yield from (operand for operand in reversed(inner.operands) if operand.owner not in inside)
 
 
 def sweep_templates(context: Context, block: Block) -> None:
-    """Remove the originals in a block that is finished: nothing uses them but copies, and no name for them is left."""
+    """Removes the templates in a finished block: only copies are used, and no name refers to the templates any more."""
     for op in list(reversed(context.templates)):
         if not _is_inside(op, block):
             continue

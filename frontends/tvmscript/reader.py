@@ -1,4 +1,4 @@
-"""Text into the syntax tree, by the LALR grammar beside this file."""
+"""The parser: text to the syntax tree, by the LALR grammar in grammar.lark."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .fstrings import fstring_parts
 from .layout import NEWLINE, SOURCE, Layout, span_of
 
 MAX_NESTING = 600
-"""How deep statements and expressions may be nested, in the frames of Python's stack that elaborating them takes."""
+"""The maximum nesting of statements and expressions, in Python stack frames needed to elaborate them."""
 
 _FRAMES: dict[type[syntax.Node], int] = {syntax.Call: 8, syntax.With: 9, syntax.For: 3, syntax.If: 3, syntax.BoolOp: 5}
 
 
 def read_module(source: SourceFile) -> syntax.File:
-    """The syntax tree of a text; `ParseError` with file, line and caret if it is not of the grammar."""
+    """The syntax tree of a text; `ParseError` with file, line and caret if it does not match the grammar."""
     text = source.text.replace("\r\n", "\n").replace("\r", "\n")
     tree = _read(source, text + "\n")
     _check_shape(tree)
@@ -46,7 +46,7 @@ def _read(source: SourceFile, text: str) -> syntax.File:
 
 @cache
 def _lark() -> Lark:
-    """The parser, built once a process (0.15 s) when first needed."""
+    """The parser, built once per process on first use (0.15 s)."""
     grammar = files(cast(str, __package__)).joinpath("grammar.lark").read_text(encoding="utf-8")
     return Lark(
         grammar,
@@ -61,14 +61,14 @@ def _lark() -> Lark:
 
 
 def read_expression(text: str, span: Span) -> syntax.Expr:
-    """The syntax tree of an expression inside a string that begins at `span`."""
+    """The syntax tree of an expression in a string that starts at `span`."""
     expression = _read_embedded(text, span)
     _check_shape(expression)
     return expression
 
 
 def _read_embedded(text: str, span: Span) -> syntax.Expr:
-    """An f-string's expression: read as if only blanks stood before it, so that places are right."""
+    """The syntax tree of an f-string expression: parsed with leading blanks, so that its source locations are right."""
     blanks = " " * (span.column - 2) if span.line == 1 else "\n" * (span.line - 1) + " " * (span.column - 1)
     if "#" in text:  # a comment would hide the parenthesis
         raise span.error("expected an expression")
@@ -79,12 +79,13 @@ def _read_embedded(text: str, span: Span) -> syntax.Expr:
             raise span.error("expected an expression")
 
 
-# ---- what the grammar cannot say
+# ---- checks beyond the grammar
 
 
 def _check_shape(tree: syntax.Node) -> None:
-    """Refuses what is nested too deeply for recursive functions, and `as` outside a `with` (the grammar reads
-    parenthesised with-items as a tuple)."""
+    """Rejects nesting too deep for recursive functions, and `as` outside of a `with` (the grammar parses parenthesized
+    with-items as a tuple).
+    """
     pending: list[tuple[syntax.Node, int]] = [(tree, 0)]
     while pending:
         node, depth = pending.pop()
@@ -116,7 +117,7 @@ _UNSAID_IN_LINE = frozenset([",", ":"])
 def _unexpected_token(error: UnexpectedToken) -> ParseError:
     token, parser = cast(Token, error.token), cast(Any, error.interactive_parser)
     previous: object = parser.parser_state.value_stack[-1] if parser.parser_state.value_stack else None
-    # the LALR table alone would name terminals that the parser does not really take here
+    # the LALR table alone would include terminals that the parser does not accept here
     expectation = _expectation(parser.accepts())
     return span_of(token).error(f"expected {expectation}, got {_describe(token)}{_keyword_hint(previous, token)}")
 
@@ -129,7 +130,7 @@ def _describe(token: Token) -> str:
 
 
 def _expectation(terminals: set[str]) -> str:
-    """What may stand here, in words: an expression is one word, and operators go unsaid unless nothing else fits."""
+    """The expected terminals in words: one word for an expression; operators only if nothing else fits."""
     if terminals >= _STARTS_EXPRESSION:
         return "a statement" if "WITH" in terminals else "an expression"
     symbols = {_symbol(terminal) for terminal in terminals if terminal != "AUGMENT"}
@@ -140,13 +141,13 @@ def _expectation(terminals: set[str]) -> str:
 
 @cache
 def _symbol(terminal: str) -> str:
-    """How a terminal is written, if it is always written the same; else its name."""
+    """The text of a terminal with fixed spelling; else its name."""
     pattern = next((t.pattern for t in _lark().terminals if t.name == terminal), None)
     return pattern.value if isinstance(pattern, PatternStr) else terminal
 
 
 def _keyword_hint(previous: object, token: Token) -> str:
-    """For `fro i in range(8)`: the name here, or the one before, may be a misspelled keyword."""
+    """A suggestion for `fro i in range(8)`: this name, or the previous one, may be a misspelled keyword."""
     for word in (previous, token):
         if isinstance(word, Token) and word.type == "NAME" and len(word) > 1 and word not in _keywords():
             if hint := did_you_mean(word, _keywords()):

@@ -1,4 +1,4 @@
-"""Statements: loops, branches, assignments, and what `with` opens."""
+"""Statements: loops, branches, assignments, and the frames of `with`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _INT32 = DType("int", 32)
 
 
 def run_statements(context: Context, statements: syntax.Body) -> None:
-    """Write the statements at the present place."""
+    """Emits the statements at the current insertion point."""
     for statement in statements:
         _STATEMENTS[type(statement)](context, statement)
 
@@ -129,7 +129,7 @@ def _grid_loop(context: Context, extent: Value, span: Span) -> Loop:
 
 
 def range_loops(context: Context, span: Span, *bounds: Value) -> Loops:
-    """`range(stop)`, `range(start, stop)`, `range(start, stop, step)`."""
+    """The loop of `range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
     if not 1 <= len(bounds) <= 3:
         raise span.error(f"range takes 1 to 3 arguments, got {len(bounds)}")
     start, stop = bounds[0], bounds[1] if len(bounds) > 1 else None
@@ -152,7 +152,7 @@ def _is_one_loop(target: syntax.Expr, variables: list[SSAValue]) -> bool:
 
 
 def _iterable(context: Context, node: syntax.Expr) -> Value:
-    """`range(x, x + 4)` and `T.serial(x, x + 4)` have extent 4, whatever x is: seen by how they are written."""
+    """The iterable of a `for`; `range(x, x + 4)` and `T.serial(x, x + 4)` have extent 4 by their syntax, for any x."""
     match node:
         case syntax.Call(args=(low, syntax.Binary(op="+", lhs=lhs, rhs=rhs), *rest)) if syntax.same(low, lhs):
             function = evaluate(context, node.func)
@@ -171,7 +171,7 @@ _COUNTING = ("range", "serial", "parallel", "vectorized", "unroll", "unrolled", 
 
 
 def _loop_names(target: syntax.Expr, count: int) -> list[str]:
-    """The names of `count` loops. One name, or one with a star, is for all that no other is for: they are numbered."""
+    """The names of `count` loops. A single name, or a starred name, covers all remaining loops, numbered from 0."""
     targets = target.items if isinstance(target, syntax.Tuple | syntax.List) else (syntax.Starred(target.span, target),)
     spare = count - sum(not isinstance(item, syntax.Starred) for item in targets)
     names: list[str] = []
@@ -191,9 +191,9 @@ def _loop_names(target: syntax.Expr, count: int) -> list[str]:
 
 
 def _open_loop(context: Context, loop: Loop, name: str, span: Span) -> SSAValue:
-    """Write a loop and go on inside it; the result is its variable."""
+    """Emits a loop and moves the insertion point into it; returns the loop variable."""
     dtype = _loop_dtype(loop, span)
-    low, extent, step = (_bound(context, bound, dtype, span) for bound in (loop.low, loop.extent, loop.step))
+    low, extent, step = (_cast_bound(context, bound, dtype, span) for bound in (loop.low, loop.extent, loop.step))
     notes = None if loop.annotations is None else context.attributes(loop.annotations, span)
     op = ForOp(
         name, low, extent, type_of(dtype), kind=loop.kind, step=step, thread=loop.thread, annotations=notes
@@ -204,7 +204,7 @@ def _open_loop(context: Context, loop: Loop, name: str, span: Span) -> SSAValue:
 
 
 def _loop_dtype(loop: Loop, span: Span) -> DType:
-    """The loop variable's type follows the bounds; Python's numbers are int32 if they fit."""
+    """The data type of a loop variable, from its bounds; Python integers are int32 if they fit."""
     result: DType | None = None
     for bound in (loop.low, loop.extent, loop.step):
         if isinstance(bound, SSAValue):
@@ -220,7 +220,7 @@ def _loop_dtype(loop: Loop, span: Span) -> DType:
     return DType("int", 64)
 
 
-def _bound(context: Context, operand: Operand, dtype: DType, span: Span) -> Mixed:
+def _cast_bound(context: Context, operand: Operand, dtype: DType, span: Span) -> Mixed:
     number = context.mixed(operand, span)
     return number if isinstance(number, int) else context.locate(span).cast(number, dtype)
 
@@ -246,8 +246,9 @@ def _open_while(context: Context, test: syntax.Expr, span: Span, body: Callable[
 
 
 def _if(context: Context, node: syntax.If) -> None:
-    """A condition known while the program is read chooses, and what it chooses stands where the `if` does, names
-    included; another is a branch of the program."""
+    """A condition known at parse time selects statements, emitted in place and in the enclosing name scope; any other
+    condition becomes a branch of the program.
+    """
     test = evaluate(context, node.test)
     if pytime.is_python(test):
         run_statements(context, node.body if test else node.orelse)
@@ -268,7 +269,7 @@ def _assert(context: Context, node: syntax.Assert) -> None:
 def _write_assert(context: Context, span: Span, test: Value, message: Value) -> None:
     condition = context.condition(test, span)
     kind = None
-    if isinstance(message, tuple):  # today's ("RuntimeError", ["part", ...])
+    if isinstance(message, tuple):  # ("RuntimeError", ["part", ...]) of v0.24
         parts = cast("tuple[Value, ...]", message)
         if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], list | tuple | str):
             raise span.error('expected a message, or ("RuntimeError", ["message"])')
@@ -285,7 +286,7 @@ def _return(context: Context, node: syntax.Return) -> None:
 
 
 def write_return(context: Context, span: Span, value: Value) -> None:
-    """`return value`, `T.ret(value)`."""
+    """Emits `return value` or `T.ret(value)`."""
     if value is None:
         if context.result_type is not None:
             raise span.error(f"expected a result of type {spell_type(context.result_type)}")
@@ -313,7 +314,7 @@ def _assign(context: Context, node: syntax.Assign) -> None:
 
 
 def assign(context: Context, target: syntax.Expr, value: Value, span: Span) -> None:
-    """`target = value`."""
+    """Emits `target = value`."""
     if isinstance(value, Meta):
         bind_pattern(context, target, value.value)
         return
@@ -335,10 +336,10 @@ def assign(context: Context, target: syntax.Expr, value: Value, span: Span) -> N
 
 
 def bind_name(context: Context, name: str, value: Value, span: Span, target: Span) -> None:
-    """`name = value`: what has no name yet takes it, an expression becomes a let."""
+    """Emits `name = value`: an unnamed value takes the name, an expression becomes a let."""
     match value:
         case Frame():
-            context.scope.names[name] = _opened(context, value, name, span)
+            context.scope.names[name] = _open_named(context, value, name, span)
             return
         case BufferSpec():
             value = buffers.declare(context, span, value, name)
@@ -347,14 +348,14 @@ def bind_name(context: Context, name: str, value: Value, span: Span, target: Spa
         case Expanded():
             raise span.error(f"expected a value, got {describe(value)}")
         case list() | tuple():
-            value = _named_items(context, name, cast("list[Value] | tuple[Value, ...]", value), span)
+            value = _name_items(context, name, cast("list[Value] | tuple[Value, ...]", value), span)
         case _:
             pass
     match value:
         case Buffer():
             _name(context, value.value, name, target)
         case Variable():
-            value = _declared(context, name, value)
+            value = _declare_variable(context, name, value)
         case SSAValue() if value in context.namers:
             _name(context, value, name, target)
         case _ if pytime.is_symbolic(value) or isinstance(value, bool | int | float):
@@ -364,8 +365,8 @@ def bind_name(context: Context, name: str, value: Value, span: Span, target: Spa
     context.scope.names[name] = value
 
 
-def _named_items(context: Context, name: str, items: list[Value] | tuple[Value, ...], span: Span) -> Value:
-    """Several values under one name: what has no name yet takes it with a number."""
+def _name_items(context: Context, name: str, items: list[Value] | tuple[Value, ...], span: Span) -> Value:
+    """Several values bound to one name: unnamed items take the name with an index appended."""
     named: list[Value] = []
     for i, item in enumerate(items):
         if isinstance(item, BufferSpec):
@@ -377,8 +378,8 @@ def _named_items(context: Context, name: str, items: list[Value] | tuple[Value, 
     return type(items)(named)
 
 
-def _opened(context: Context, frame: Frame, name: str, span: Span) -> Value:
-    """What a frame declares under a name."""
+def _open_named(context: Context, frame: Frame, name: str, span: Span) -> Value:
+    """Opens a frame; returns the declared value, named `name`."""
     value = _open(context, frame, name)
     if value is None:
         raise span.error("there is nothing to bind here")
@@ -394,8 +395,8 @@ def _name(context: Context, value: SSAValue, name: str, span: Span) -> None:
         raise span.error(str(error)) from None
 
 
-def _declared(context: Context, name: str, variable: Variable) -> Variable:
-    """A size that the signature uses is declared before the signature is read."""
+def _declare_variable(context: Context, name: str, variable: Variable) -> Variable:
+    """Names a variable; returns the variable already declared under the name if the signature uses it."""
     known = context.root_scope.names.get(name)
     if isinstance(known, Variable) and known.thread is None and known.type == variable.type and not variable.name:
         if known.name == name and variable.thread is None and variable.value is None:
@@ -412,7 +413,7 @@ def _let(context: Context, name: str, value: Value, span: Span) -> SSAValue:
     return result
 
 
-def _annotated(context: Context, node: syntax.AnnAssign) -> None:
+def _ann_assign(context: Context, node: syntax.AnnAssign) -> None:
     if not isinstance(node.target, syntax.Name):
         raise node.target.span.error("only a name can have an annotation")
     type = _annotation(context, node.annotation)
@@ -438,7 +439,7 @@ def _as_float(value: Value, dtype: DType | None) -> Value:
 
 
 def _same_type(have: Attribute, want: Attribute) -> bool:
-    """An untyped `T.handle` takes any pointer."""
+    """Whether a value of type `have` fits a variable of type `want`; an untyped `T.handle` fits any pointer."""
     return have == want or (isinstance(have, HandleType) and isinstance(want, HandleType) and want == HandleType())
 
 
@@ -456,7 +457,7 @@ def _annotation(context: Context, node: syntax.Expr) -> Attribute | None:
             raise node.span.error(f"expected a data type, got {describe(value)}")
 
 
-def _augmented(context: Context, node: syntax.AugAssign) -> None:
+def _aug_assign(context: Context, node: syntax.AugAssign) -> None:
     target = evaluate(context, node.target)
     current = context.load(target) if isinstance(target, Element) else target
     value = binary(context, node.op, current, evaluate(context, node.value), node.span)
@@ -487,10 +488,10 @@ def _enter(context: Context, value: Value, item: syntax.WithItem, body: Callable
         case BlockFrame():
             blocks.run_block(context, value, item.target, body)
         case InitFrame():
-            _no_target(item)
+            _reject_target(item)
             blocks.run_init(context, value, body)
         case BranchFrame():
-            _no_target(item)
+            _reject_target(item)
             _BRANCHES[value.part](context, value, body)
         case Frame():
             with context.nested():
@@ -500,7 +501,7 @@ def _enter(context: Context, value: Value, item: syntax.WithItem, body: Callable
             raise item.context.span.error(f"expected a block or another frame, got {describe(value)}")
 
 
-def _no_target(item: syntax.WithItem) -> None:
+def _reject_target(item: syntax.WithItem) -> None:
     if item.target is not None:
         raise item.target.span.error("there is nothing to bind here")
 
@@ -510,13 +511,13 @@ def _open_as(context: Context, frame: Frame, item: syntax.WithItem) -> None:
         case None:
             _open(context, frame, "")
         case syntax.Name(id=name):
-            context.scope.names[name] = _opened(context, frame, name, item.target.span)
+            context.scope.names[name] = _open_named(context, frame, name, item.target.span)
         case target:
             raise target.span.error("expected one name to bind")
 
 
 def _open(context: Context, frame: Frame, name: str) -> Value:
-    """Open a frame for what is written next; what it declares, if anything."""
+    """Opens a frame around the following statements; returns the declared value, or None."""
     match frame:
         case ValueFrame():
             return frame.declare(name or "buffer")
@@ -543,7 +544,7 @@ def _open_attr(context: Context, frame: AttrFrame) -> Value:
 
 
 def _attr_operand(context: Context, value: Value, span: Span) -> SSAValue | Attribute:
-    """A constant is an attribute, anything else a value."""
+    """The operand of an attribute: an attribute for a constant, else a value."""
     if isinstance(value, Buffer):
         return buffers.data_of(context, value, span)
     if pytime.is_symbolic(value):
@@ -556,7 +557,7 @@ def _open_launch(context: Context, frame: LaunchFrame, name: str) -> Value:
     variable = frame.variable
     loop = Loop(0, frame.extent)
     dtype = _loop_dtype(loop, frame.span)
-    extent = _bound(context, frame.extent, dtype, frame.span)
+    extent = _cast_bound(context, frame.extent, dtype, frame.span)
     op = LaunchThreadOp(variable.name or name or "tx", variable.thread or "", extent, type_of(dtype))
     context.locate(frame.span).insert(op)
     context.builder.point = InsertPoint.at_end(op.body.block)
@@ -579,7 +580,7 @@ def _open_let(context: Context, frame: LetFrame, name: str) -> Value:
 
 
 def let_frame(context: Context, span: Span, variable: syntax.Expr, value: syntax.Expr) -> Value:
-    """`with T.let(x, value):` of v0.8-0.11."""
+    """The frame of `with T.let(x, value):` of v0.8-0.11."""
     bound = evaluate(context, value)
     if isinstance(variable, syntax.Name):
         scope = context.scope.find(variable.id)
@@ -604,13 +605,15 @@ def _let_stmt(context: Context, span: Span, value: Value, type_annotation: Value
 
 @word("attr")
 def _attr(context: Context, span: Span, node: Value, attr_key: Value = None, value: Value = None) -> Value:
-    """`T.attr(node, key, value)`; `T.attr({key: value})` is about no node in particular, which is 0 elsewhere."""
+    """The frame of `T.attr(node, key, value)`, or of `T.attr({key: value})` without a node, for which other versions
+    print 0.
+    """
     if isinstance(node, dict) and attr_key is None and value is None:
         entries = cast("dict[Value, Value]", node).items()
         return AttrFrame(span, 0, tuple((context.string(key, span, "the key"), entry) for key, entry in entries))
     key = context.string(attr_key, span, "the key")
     if key.startswith("pragma_") and isinstance(node, Variable) and node.value is None and node.thread is None:
-        node = 0  # today's printer names the loop inside, which has no value yet; a pragma is about what it holds
+        node = 0  # v0.24 prints the variable of the loop inside, still unbound; a pragma applies to its body
     if isinstance(node, Variable) and node.thread is not None and key in ("thread_extent", "virtual_thread"):
         return LaunchFrame(span, node, context.index(value, span))
     return AttrFrame(span, node, ((key, value),))
@@ -715,7 +718,7 @@ _BRANCHES: dict[str, Callable[[Context, BranchFrame, Callable[[], None]], None]]
 }
 
 
-# ---- the others
+# ---- other statements
 
 
 def _expression(context: Context, node: syntax.ExprStmt) -> None:
@@ -725,7 +728,7 @@ def _expression(context: Context, node: syntax.ExprStmt) -> None:
 
 
 def write_value(context: Context, value: Value, span: Span) -> None:
-    """A value as a statement: computed for what computing it does."""
+    """Emits a value as a statement, evaluated for its side effects."""
     match value:
         case None | Expanded():
             return
@@ -755,8 +758,8 @@ def _function(context: Context, node: syntax.FunctionDef) -> None:
     context.scope.names[node.name] = macro
 
 
-def _nothing(context: Context, node: syntax.Stmt) -> None:
-    """`pass`."""
+def _pass(context: Context, node: syntax.Stmt) -> None:
+    """Elaborates `pass`, which emits no ops."""
 
 
 def _refuse(what: str) -> Callable[[Context, syntax.Stmt], None]:
@@ -769,15 +772,15 @@ def _refuse(what: str) -> Callable[[Context, syntax.Stmt], None]:
 _STATEMENTS: dict[type[syntax.Stmt], Callable[[Context, Any], None]] = {
     syntax.ExprStmt: _expression,
     syntax.Assign: _assign,
-    syntax.AnnAssign: _annotated,
-    syntax.AugAssign: _augmented,
+    syntax.AnnAssign: _ann_assign,
+    syntax.AugAssign: _aug_assign,
     syntax.For: _for,
     syntax.While: _while,
     syntax.If: _if,
     syntax.With: _with,
     syntax.Assert: _assert,
     syntax.Return: _return,
-    syntax.Pass: _nothing,
+    syntax.Pass: _pass,
     syntax.FunctionDef: _function,
     syntax.Break: _refuse("break is not supported"),
     syntax.Continue: _refuse("continue is not supported"),

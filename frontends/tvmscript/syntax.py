@@ -1,7 +1,7 @@
-"""The syntax tree of the Python subset that TVMScript is written in: plain data, each node with the place it stands at.
+"""The syntax tree of the Python subset used by TVMScript: plain data, each node with its source span.
 
-Shapes follow Python's own `ast`, without its contexts. What a construct means, and whether TVMScript has a meaning for
-it at all, is decided by the elaborator.
+The node classes follow Python's `ast`, without its contexts. The elaborator defines the meaning of each construct, and
+rejects those without a meaning in TVMScript.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ...core.diagnostics import Span
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Anything with a place in the text."""
+    """A node with a source span."""
 
     span: Span
 
     def children(self) -> Iterator[Node]:
-        """The nodes directly below this one, in the order of the text as far as the fields follow it."""
+        """The direct children, in source order as far as the fields follow it."""
         for field in fields(self):
             yield from _nodes_in(getattr(self, field.name))
 
@@ -35,7 +35,7 @@ def _nodes_in(value: object) -> Iterator[Node]:
 
 
 def same(lhs: object, rhs: object) -> bool:
-    """Whether two nodes are written the same, wherever they stand."""
+    """Whether two nodes are equal apart from their spans."""
     if isinstance(lhs, Node):
         names = [field.name for field in fields(lhs) if field.type != "Span"]
         return type(lhs) is type(rhs) and all(same(getattr(lhs, name), getattr(rhs, name)) for name in names)
@@ -51,7 +51,7 @@ def same(lhs: object, rhs: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Expr(Node):
-    """Base of the expressions."""
+    """The base class of expressions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Constant(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Held(Expr):
-    """A value where an expression is expected: an argument that a function of the caller computed. No text has it."""
+    """A value in place of an expression: an argument computed by a host function. Never produced by the parser."""
 
     value: object
 
@@ -82,7 +82,7 @@ class Attribute(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Keyword(Node):
-    """`name=value` in a call; `name` is None for `**value`."""
+    """A keyword argument `name=value` of a call; `name` is None for `**value`."""
 
     name: str | None
     value: Expr
@@ -97,7 +97,7 @@ class Call(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Expr):
-    """`lower:upper:step`, only inside a subscript."""
+    """A slice `lower:upper:step`, only inside a subscript."""
 
     lower: Expr | None
     upper: Expr | None
@@ -106,7 +106,7 @@ class Slice(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Subscript(Expr):
-    """`value[index]`; several indices are a `Tuple`."""
+    """A subscript `value[index]`; several indices are a `Tuple`."""
 
     value: Expr
     index: Expr
@@ -114,7 +114,7 @@ class Subscript(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Unary(Expr):
-    """`op` one of `+ - ~ not`."""
+    """A unary operation. op: `+ - ~ not`."""
 
     op: str
     operand: Expr
@@ -122,7 +122,7 @@ class Unary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Expr):
-    """`op` one of `+ - * / // % @ ** << >> & ^ |`."""
+    """A binary operation. op: `+ - * / // % @ ** << >> & ^ |`."""
 
     op: str
     lhs: Expr
@@ -132,7 +132,7 @@ class Binary(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Compare(Expr):
-    """`first ops[0] rest[0] ops[1] rest[1] ...`; ops: `< <= > >= == != in`, `not in`, `is`, `is not`."""
+    """A comparison `first ops[0] rest[0] ops[1] rest[1] ...`; ops: `< <= > >= == != in`, `not in`, `is`, `is not`."""
 
     first: Expr
     ops: tuple[str, ...]
@@ -155,7 +155,7 @@ class IfExp(Expr):
 
 
 class ParamKind(Enum):
-    """How a parameter takes its argument."""
+    """The kind of a parameter: how arguments bind to it."""
 
     PLAIN = "plain"
     VARARGS = "*"
@@ -200,7 +200,7 @@ class Set(Expr):
 
 @dataclass(frozen=True, slots=True)
 class DictItem(Node):
-    """`key: value`; `key` is None for `**value`."""
+    """An item `key: value` of a dictionary; `key` is None for `**value`."""
 
     key: Expr | None
     value: Expr
@@ -213,7 +213,7 @@ class Dict(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Generator(Node):
-    """`for target in iterable if conditions[0] if conditions[1] ...`."""
+    """A clause `for target in iterable if conditions[0] if conditions[1] ...`."""
 
     target: Expr
     iterable: Expr
@@ -222,7 +222,7 @@ class Generator(Node):
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Expr):
-    """`kind` one of list, set, dict, generator; `element` is the value, `key` the key of a dict's."""
+    """A comprehension; `kind` is one of list, set, dict, generator, `element` the value, `key` the key of a dict."""
 
     kind: str
     key: Expr | None
@@ -232,7 +232,7 @@ class Comprehension(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Interpolation(Node):
-    """`{value!conversion:format}` of an f-string; `conversion` one of r, s, a or empty."""
+    """An interpolation `{value!conversion:format}` of an f-string; `conversion` is one of r, s, a or empty."""
 
     value: Expr
     conversion: str
@@ -241,7 +241,7 @@ class Interpolation(Node):
 
 @dataclass(frozen=True, slots=True)
 class Text(Node):
-    """The literal text between two interpolations of an f-string."""
+    """Literal text of an f-string."""
 
     value: str
 
@@ -256,7 +256,7 @@ class FString(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Stmt(Node):
-    """Base of the statements. The span of a compound statement is its first line, up to the colon."""
+    """The base class of statements. The span of a compound statement is its header, up to the colon."""
 
 
 Body = tuple[Stmt, ...]
@@ -269,7 +269,7 @@ class ExprStmt(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Assign(Stmt):
-    """`targets[0] = targets[1] = ... = value`."""
+    """An assignment `targets[0] = targets[1] = ... = value`."""
 
     targets: tuple[Expr, ...]
     value: Expr
@@ -284,7 +284,7 @@ class AnnAssign(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class AugAssign(Stmt):
-    """`target op= value`; `op` as in `Binary`."""
+    """An augmented assignment `target op= value`; `op` as in `Binary`."""
 
     target: Expr
     op: str
@@ -306,7 +306,7 @@ class While(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class If(Stmt):
-    """`elif` is an `If` alone in `orelse`."""
+    """An `if` statement; `elif` is an `If` alone in `orelse`."""
 
     test: Expr
     body: Body
@@ -315,7 +315,7 @@ class If(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class WithItem(Expr):
-    """`context as target`."""
+    """A context manager `context as target`."""
 
     context: Expr
     target: Expr | None
@@ -355,7 +355,7 @@ class Continue(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Import(Stmt):
-    """An import of any form: the names it binds, each with the path it stands for. `import *` binds none here."""
+    """An import of any form: the bound names, each with its full path. `import *` binds none."""
 
     names: tuple[tuple[str, str], ...]
 

@@ -1,7 +1,7 @@
-"""What an expression of TVMScript can be while a program is read.
+"""Values of TVMScript expressions at parse time.
 
-Beside these: Python's own numbers, strings, tuples, lists, dicts, None and functions (evaluated at once, as Python
-would), and `SSAValue`, an expression of the program that is being written.
+In addition: Python numbers, strings, tuples, lists, dicts, None and functions (evaluated eagerly, as in Python), and
+`SSAValue`, an expression of the program being emitted.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from .context import Context
 
 Value = Any
-"""Any of the classes below, a Python value, or an `SSAValue`."""
+"""An instance of a class below, a Python value, or an `SSAValue`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A name of the vocabulary: `T.axis.spatial` is namespace T, path "axis.spatial"; the namespace itself has none."""
+    """A name of the vocabulary: `T.axis.spatial` has namespace T and path "axis.spatial"; the namespace itself an empty
+    path.
+    """
 
     namespace: str
     path: str = ""
@@ -38,16 +40,16 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class TypeAnnotation:
-    """`T.type_annotation("float32")`, `T.handle("float32", "shared")` in a signature: a type and nothing else."""
+    """A type without a value: `T.type_annotation("float32")`, `T.handle("float32", "shared")` in a signature."""
 
     type: Attribute
 
 
 @dataclass(eq=False, slots=True)
 class Variable:
-    """`n = T.int32()`: a variable that something later gives a value; a size of a buffer if nothing does.
+    """`n = T.int32()`: a variable assigned later, or the symbolic size of a buffer if never assigned.
 
-    thread: the GPU thread axis it stands for (`T.env_thread`).
+    thread: the GPU thread axis of the variable (`T.env_thread`).
     """
 
     type: Attribute
@@ -59,10 +61,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """An expression that stands for how it is computed: each use computes it anew, where it stands.
+    """An expression bound to a name: recomputed at each use.
 
-    So are `T.meta_var(e)`, and arguments of macros, lambdas and Python functions. value: the expression as it was first
-    written; uses write copies of it.
+    The same holds for `T.meta_var(e)`, and for arguments of macros, lambdas and Python functions. value: the template
+    of the expression; uses emit copies of it.
     """
 
     value: SSAValue
@@ -70,21 +72,21 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """`T.meta_var(v)` until it is assigned: the name then stands for `v` itself, which is no let."""
+    """`T.meta_var(v)` before its assignment, which binds the name to `v` itself instead of emitting a let."""
 
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """`ONE = T.float32(1)` of the caller's Python: a call of a word, made where the name is used."""
+    """A call of a word in the caller's Python code, `ONE = T.float32(1)`, evaluated where the name is used."""
 
     run: Callable[[Context, Span], Value]
 
 
 @dataclass(frozen=True, slots=True)
 class Lazy:
-    """`N = 128` beside the functions: evaluated where it is used."""
+    """An assignment beside the functions, `N = 128`, evaluated where the name is used."""
 
     node: syntax.Expr
     scope: Scope
@@ -92,7 +94,7 @@ class Lazy:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """A lambda, the names around it, and the values of its parameters' defaults."""
+    """A lambda, its enclosing scope, and the values of its parameters' defaults."""
 
     node: syntax.Lambda
     scope: Scope
@@ -101,15 +103,15 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class TypeVariable:
-    """`n = TypeVar("n")` around functions: a size of 64 bits in each function that uses the name."""
+    """`n = TypeVar("n")` outside of functions: a 64-bit size in each function that uses the name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Macro:
-    """A function whose body stands for its call; hygienic: it sees the names around its definition.
+    """A function whose body is expanded at each call. hygienic: names in the body are resolved at the definition.
 
-    defaults: values of parameters.  bound: arguments that come before those of a call, the object whose method it is.
-    later: names that Python defined since, like the macro's own.
+    defaults: the default values of parameters.  bound: arguments that precede those of a call, such as the object of a
+    method.  later: names that Python defined after the macro, like the macro's own.
     """
 
     node: syntax.FunctionDef
@@ -125,35 +127,35 @@ class Macro:
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """What the call of a macro gives: nothing, its statements are written."""
+    """The result of a macro call: no value, since its statements are already emitted."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """`A.vload`: a method of something of the program; `run` takes the arguments of a call."""
+    """A method of a program value, such as `A.vload`; `run` takes the arguments of a call."""
 
     run: Callable[..., Value]
 
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """`cls`, or the module by its own name: a namespace of functions."""
+    """The namespace of the module's functions: `cls`, or the name of the module."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionRef:
-    """A function of the module that is being read."""
+    """A function of the module under elaboration."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """`T.Range(low, high)`, `range(low, high)`: from `low`, `extent` numbers."""
+    """A range of integers, `T.Range(low, high)` or `range(low, high)`: `extent` integers from `low` on."""
 
     low: Operand
     extent: Operand
@@ -161,7 +163,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """The end of a range, by how far it is from the beginning."""
+    """The upper bound of a range, as the distance from its lower bound."""
 
     extent: Operand
 
@@ -171,7 +173,7 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class BufferSpec:
-    """All that `T.Buffer(...)` says about a buffer."""
+    """The arguments of `T.Buffer(...)`."""
 
     shape: tuple[Mixed, ...]
     element: Attribute
@@ -185,7 +187,7 @@ class BufferSpec:
 
 @dataclass(eq=False, slots=True)
 class Buffer:
-    """A buffer and what is known of it. value: the memref."""
+    """A buffer and its properties. value: the memref."""
 
     value: SSAValue
     name: str
@@ -198,7 +200,9 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """`low:low + extent:step` as one of the indices of a buffer; the extent counts elements from low to the end."""
+    """A slice `low:low + extent:step` among the indices of a buffer; the extent counts elements before the step is
+    applied.
+    """
 
     low: Operand | Quoted
     extent: Operand | Quoted
@@ -207,7 +211,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """`A[i, 0:4]`: an element, several, or a box of a buffer, depending on where it stands."""
+    """A subscript `A[i, 0:4]`: an element, a vector, or a region of a buffer, depending on the context."""
 
     buffer: Buffer
     indices: tuple[Operand | Quoted | Box, ...]
@@ -216,7 +220,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What is known of the memory behind a pointer: its elements and how many there are."""
+    """The allocation behind a pointer: the data type and number of its elements."""
 
     element: DType
     shape: tuple[Mixed, ...]
@@ -224,12 +228,12 @@ class Memory:
     block: Block
 
 
-# ---- things a call makes that need a place
+# ---- calls, loops and frames
 
 
 @dataclass(eq=False, slots=True)
 class PendingCall:
-    """A call that has a result only where one is used. insert: writes it, with a result or without."""
+    """A call that has a result only if used. insert: emits the call, with or without a result."""
 
     insert: Callable[[bool], SSAValue | None]
     span: Span
@@ -237,7 +241,7 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """One loop to be opened: `extent` numbers from `low`, `step` apart."""
+    """A loop to open: `extent` integers from `low` on, with step `step`."""
 
     low: Operand
     extent: Operand
@@ -249,7 +253,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """The loops of a `for`, from the outermost; grid: they came from `T.grid` and may be bound to a tuple."""
+    """The loops of a `for`, outermost first. grid: created by `T.grid`, and bindable to a tuple."""
 
     loops: tuple[Loop, ...]
     grid: bool = False
@@ -257,7 +261,7 @@ class Loops:
 
 @dataclass(frozen=True, slots=True)
 class BlockAxis:
-    """`T.reduce_axis(0, 128)` among the axes of a v0.8 block."""
+    """An axis of a v0.8 block: `T.reduce_axis(0, 128)`."""
 
     kind: str
     low: Operand
@@ -266,7 +270,7 @@ class BlockAxis:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Something that `with` opens, or that a bare statement opens for the rest of its block."""
+    """A context opened by `with`, or by a bare statement for the rest of its block."""
 
     span: Span
 
@@ -296,7 +300,7 @@ class LaunchFrame(Frame):
 
 @dataclass(frozen=True, slots=True)
 class ValueFrame(Frame):
-    """What declares something and gives it a name: `T.allocate(...)`, `T.decl_buffer(...)`. declare: writes it."""
+    """A declaration that binds a name: `T.allocate(...)`, `T.decl_buffer(...)`. declare: emits it."""
 
     declare: Callable[[str], Value]
 
@@ -309,7 +313,7 @@ class LetFrame(Frame):
 
 @dataclass(frozen=True, slots=True)
 class BranchFrame(Frame):
-    """`T.If(c)`, `T.Then()`, `T.Else()`, `T.While(c)`, `T.Assert(c, m)` as `with` items; `part` tells which."""
+    """`T.If(c)`, `T.Then()`, `T.Else()`, `T.While(c)`, `T.Assert(c, m)` as `with` items; `part` is the kind."""
 
     part: str
     arguments: tuple[Value, ...] = ()
@@ -320,14 +324,14 @@ class BranchFrame(Frame):
 
 @dataclass(slots=True)
 class Scope:
-    """Names and their values; what is not here may be in the parent. parameters: they are those of a macro's call."""
+    """A name scope: names with their values, and a parent scope. parameters: the names are a macro's parameters."""
 
     parent: Scope | None = None
     names: dict[str, Value] = field(default_factory=dict)
     parameters: bool = False
 
     def find(self, name: str) -> Scope | None:
-        """The innermost scope that knows a name."""
+        """The innermost scope that defines a name; None if the name is undefined."""
         scope: Scope | None = self
         while scope is not None and name not in scope.names:
             scope = scope.parent
@@ -344,11 +348,11 @@ class Scope:
 
 @dataclass(eq=False, slots=True)
 class BlockState:
-    """A block while its body is read.
+    """A block during the elaboration of its body.
 
-    body: the future region.  outside, point: the names and the place in front of the block, where bindings are
-    evaluated.  signature: which of T.reads, T.writes, T.where, ... came.  pending: axes of a v0.8 block that have no
-    binding yet.
+    body: the future region.  outside, point: the name scope and the insertion point before the block, where bindings
+    are evaluated.  signature: the words T.reads, T.writes, T.where, ... seen so far.  pending: the axes of a v0.8 block
+    without a binding.
     """
 
     frame: BlockFrame
@@ -363,7 +367,7 @@ class BlockState:
 
 
 def describe(value: Value) -> str:
-    """What a value is, for a message."""
+    """The description of a value in messages."""
     match value:
         case Quoted():
             return describe(value.value)
@@ -410,6 +414,6 @@ _FRAMES: dict[type, str] = {BlockFrame: "a block", InitFrame: "T.init()", AttrFr
 
 
 def known_names(values: Sequence[str]) -> str:
-    """`'a', 'b' and 'c'`."""
+    """A list of names in messages: `'a', 'b' and 'c'`."""
     quoted = [repr(value) for value in values]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"

@@ -1,8 +1,8 @@
-"""The words of TVMScript: which function reads `T.axis.spatial(...)`, and how its arguments are matched.
+"""The words of TVMScript: the reader of each word, such as `T.axis.spatial(...)`, and the matching of its arguments.
 
-A reader registers with `@word("axis.spatial", "axis.S")`; it takes the context, the call's place, and the call's
-arguments as evaluated, by position and name like any Python function. One registered with `@form(...)` takes the call's
-syntax instead, and evaluates what it needs when it needs it.
+A reader is registered with `@word("axis.spatial", "axis.S")`; it takes the context, the span of the call, and the
+evaluated arguments, by position and name like any Python function. A reader registered with `@form(...)` takes the
+syntax of the call instead, and evaluates arguments on demand.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PREFIXES_OF_TVM = ("script.tirx.", "script.tir.", "script.ir.", "script.", "tir
 
 
 def word(*names: str) -> Callable[[ReaderT], ReaderT]:
-    """Register the reader of a call to each of these names."""
+    """Registers the reader of calls of these names."""
 
     def register(reader: ReaderT) -> ReaderT:
         WORDS.update(dict.fromkeys(names, reader))
@@ -43,7 +43,7 @@ def word(*names: str) -> Callable[[ReaderT], ReaderT]:
 
 
 def form(*names: str) -> Callable[[Form], Form]:
-    """Register the reader of the syntax of a call to each of these names."""
+    """Registers the reader of the syntax of calls of these names."""
 
     def register(reader: Form) -> Form:
         FORMS.update(dict.fromkeys(names, reader))
@@ -53,7 +53,7 @@ def form(*names: str) -> Callable[[Form], Form]:
 
 
 def path_of(word: Word) -> str:
-    """The name a word is registered under: `tvm.tir.max` is that of `T.max`."""
+    """The registered name of a word: `max` for both `tvm.tir.max` and `T.max`."""
     if word.namespace != "tvm":
         return word.path
     for prefix in _PREFIXES_OF_TVM:
@@ -96,7 +96,7 @@ _UNSUPPORTED_PREFIXES = (
 
 
 def unknown_word(word: Word, span: Span) -> ParseError:
-    """The diagnostic about a word nothing reads: one that TVM has and we lack, or one that does not exist."""
+    """The diagnostic for a word without a reader: an unsupported word of TVM, or an unknown one."""
     path = path_of(word)
     if word.namespace in ("R", "Tx") or path in _UNSUPPORTED or f"{path}.".startswith(_UNSUPPORTED_PREFIXES):
         return span.error(f"{word} is not supported")
@@ -106,7 +106,7 @@ def unknown_word(word: Word, span: Span) -> ParseError:
 
 
 def is_prefix(word: Word) -> bool:
-    """Whether a longer word may begin with this one: `T.axis`, `tvm.script`."""
+    """Whether a longer word may start with this word: `T.axis`, `tvm.script`."""
     start = f"{path_of(word)}."
     return word.namespace == "tvm" or any(name.startswith(start) for name in _all_names())
 
@@ -126,14 +126,14 @@ def _signature(reader: Reader) -> inspect.Signature:
 
 
 def takes_dtype(reader: Reader) -> bool:
-    """Whether a reader knows the keyword `dtype`, which v0.8-0.11 print on every call of a builtin."""
+    """Whether a reader accepts the keyword `dtype`, which v0.8-0.11 print on every call of a builtin."""
     return any(p.name == "dtype" or p.kind is p.VAR_KEYWORD for p in _signature(reader).parameters.values())
 
 
 def bind_arguments(
     reader: Reader, name: str, span: Span, args: Sequence[Value], keywords: Mapping[str, Value]
 ) -> inspect.BoundArguments:
-    """Arguments matched to a reader's parameters; a diagnostic names what is missing, too many or unknown."""
+    """Arguments matched to the parameters of a reader; a diagnostic names missing, excess or unknown arguments."""
     signature = _signature(reader)
     try:
         return signature.bind(*args, **keywords)
@@ -160,6 +160,6 @@ def _mismatch(signature: inspect.Signature, name: str, args: Sequence[Value], ke
 def call_reader(
     reader: Reader, name: str, context: Any, span: Span, args: Sequence[Value], keywords: Mapping[str, Value]
 ) -> Value:
-    """Run a reader; what it finds wrong with its arguments is a diagnostic at the call."""
+    """Runs a reader; invalid arguments are diagnosed at the call."""
     bound = bind_arguments(reader, name, span, args, keywords)
     return reader(context, span, *bound.args, **bound.kwargs)

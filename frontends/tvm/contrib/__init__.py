@@ -1,4 +1,4 @@
-"""What `tvm.contrib` has of what is here: executors of graphs."""
+"""The supported part of `tvm.contrib`: graph executors."""
 
 from . import graph_executor, graph_runtime
 

@@ -1,4 +1,4 @@
-"""Running compiled graphs, as `tvm.contrib.graph_executor` does it."""
+"""Execution of compiled graphs: `tvm.contrib.graph_executor`."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from ..nd import Device, NDArray, array
 
 
 class GraphModule:
-    """Runs a compiled graph. Arrays that it gives are copies, on the device where the graph runs."""
+    """The executor of a compiled graph. Returned arrays are copies, on the device of the graph."""
 
     def __init__(self, executor: GraphExecutor | Callable[..., Any]):
-        made = executor if isinstance(executor, GraphExecutor | GraphModule) else executor()
-        self._executor: GraphExecutor = made._executor if isinstance(made, GraphModule) else made
+        source = executor if isinstance(executor, GraphExecutor | GraphModule) else executor()
+        self._executor: GraphExecutor = source._executor if isinstance(source, GraphModule) else source
 
     @property
     def module(self) -> GraphModule:
-        """What `time_evaluator` is asked of."""
+        """This module, as TVM's name for the owner of `time_evaluator`."""
         return self
 
     def set_input(self, key: str | int | None = None, value: Any = None, **params: Any) -> None:
-        """Set inputs, or constants, by name or number. ArgumentError for a name that is none and for a wrong array."""
+        """Sets inputs, or constants, by name or index. ArgumentError for an unknown name and for an array of another
+        type.
+        """
         self._executor.set_input(key, value, **params)
 
     def run(self, **input_dict: Any) -> None:
-        """Run the graph, with inputs set before if some are given."""
+        """Runs the graph, after setting the given inputs."""
         self._executor.run(**input_dict)
 
     def get_num_outputs(self) -> int:
@@ -38,20 +40,22 @@ class GraphModule:
         return self._executor.num_inputs
 
     def get_output(self, index: str | int, out: NDArray | None = None) -> NDArray:
-        """A copy of an output, in `out` if that is given."""
-        return self._copied(self._executor.get_output(index), out)
+        """A copy of an output, in `out` if given."""
+        return self._copy(self._executor.get_output(index), out)
 
     def get_input(self, index: str | int, out: NDArray | None = None) -> NDArray:
-        """A copy of an input or constant, in `out` if that is given."""
-        return self._copied(self._executor.get_input(index), out)
+        """A copy of an input or constant, in `out` if given."""
+        return self._copy(self._executor.get_input(index), out)
 
-    def _copied(self, found: Any, out: NDArray | None) -> NDArray:
-        return array(found, self._executor.device) if out is None else out.copyfrom(found)
+    def _copy(self, values: Any, out: NDArray | None) -> NDArray:
+        return array(values, self._executor.device) if out is None else out.copyfrom(values)
 
     def time_evaluator(
         self, func_name: str, dev: Device | None = None, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0
     ) -> Callable[..., BenchmarkResult]:
-        """What measures `run`: the mean of `number` runs, `repeat` times; more runs until they take min_repeat_ms."""
+        """A function that measures `run`: the mean of `number` runs, `repeat` times; more runs until they take
+        min_repeat_ms.
+        """
         if func_name != "run":
             raise OptionError(f"time_evaluator of {func_name!r}, expected 'run'")
 
@@ -64,14 +68,16 @@ class GraphModule:
         self, device: Device | None = None, func_name: str = "run", repeat: int = 5, number: int = 5,
         min_repeat_ms: int = 0, **inputs: Any,
     ) -> BenchmarkResult:  # fmt: skip
-        """How long the graph takes."""
+        """The run time of the graph."""
         if inputs:
             self._executor.set_input(**inputs)
         return self.time_evaluator(func_name, device, number, repeat, min_repeat_ms)()
 
 
 def create(graph_json_str: str, libmod: Any, device: Device | Sequence[Device] | None = None) -> GraphModule:
-    """What runs a graph. libmod: what `relay.build` gave as the library of this graph. OptionError for another one."""
+    """An executor of a graph. libmod: the library that `relay.build` returned for this graph. OptionError for another
+    library.
+    """
     if graph_json_str != libmod.get_graph_json():
         raise OptionError("the library belongs to another graph")
     return libmod["default"](device)

@@ -1,4 +1,4 @@
-"""What `tvm.contrib.graph_runtime` had until v0.7, and `graph_executor` has now."""
+"""The name of `tvm.contrib.graph_executor` up to v0.7."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `tvm.driver` has."""
+"""The module `tvm.driver`."""
 
 from .build_module import OperatorModule, build, lower
 

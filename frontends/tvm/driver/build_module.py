@@ -1,4 +1,4 @@
-"""Building, as `tvm.build` does it."""
+"""Lowering and compilation: `tvm.lower`, `tvm.build`."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class DeviceModule:
         self._library = library
 
     def get_source(self, fmt: str = "") -> str:
-        """Their text: "cu" (the default), or "ptx" as it was compiled to."""
+        """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it."""
         return _source(self._library, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": "ptx"})
 
 
 class OperatorModule:
-    """Compiled functions. Called, it runs its entry: the function `main`, or its only one.
+    """Compiled functions. A call runs the entry function: `main`, or the only function.
 
-    Functions take `tvm.nd` arrays, numpy arrays, and anything that speaks DLPack.
+    Functions take `tvm.nd` arrays, numpy arrays, and any object that supports DLPack.
     """
 
     def __init__(self, library: Library):
@@ -48,12 +48,12 @@ class OperatorModule:
 
     @property
     def entry_name(self) -> str:
-        """The name of the function that a call runs."""
+        """The name of the entry function."""
         return self.entry_func.name
 
     @property
     def entry_func(self) -> CompiledFunction:
-        """The function that a call runs. ArgumentError if there are several and none is called `main`."""
+        """The function run by a call. ArgumentError if the module has several functions and no `main`."""
         names = list(self._library.functions)
         if len(names) == 1 or "main" in names:
             return self._library["main" if "main" in names else names[0]]
@@ -66,7 +66,7 @@ class OperatorModule:
         return self._library[name]
 
     def get_function(self, name: str, query_imports: bool = False) -> CompiledFunction:
-        """A function by name. ArgumentError if there is none."""
+        """The function called `name`. ArgumentError if no function has the name."""
         return self._library[name]
 
     def get_source(self, fmt: str = "") -> str:
@@ -76,7 +76,7 @@ class OperatorModule:
 
     @property
     def imported_modules(self) -> list[DeviceModule]:
-        """What the functions launch: one module if they are for a GPU, else none."""
+        """The device modules of the functions: one if they launch GPU kernels, else none."""
         return [DeviceModule(self._library)] if isinstance(self._library, DeviceLibrary) else []
 
     def time_evaluator(
@@ -87,15 +87,14 @@ class OperatorModule:
         repeat: int = 1,
         min_repeat_ms: float = 0.0,
     ) -> Callable[..., BenchmarkResult]:
-        """A function that measures one of these with the arguments that it is given. dev: where these are, which they
-        say themselves."""
+        """A function that measures `func_name` on given arguments. dev: ignored; the arguments determine the device."""
         function = self.entry_func if func_name == self.entry_name else self._library[func_name]
         return function.time_evaluator(number, repeat, min_repeat_ms)
 
     def export_library(self, file_name: str | os.PathLike[str]) -> None:
-        """Save the functions, for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
+        """Saves the functions for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        OptionError if something else is there, OSError.
+        OptionError if another kind of file exists at the path, OSError.
         """
         self._library.export(file_name)
 
@@ -112,18 +111,19 @@ _PHASES: tuple[Callable[[], list[ModulePass]], ...] = (
     lambda: [TirSimplifyPass(unit_loops=True), TirUnrollLoopsPass(), TirVectorizeLoopsPass()],
     lambda: [TirSimplifyPass(unit_loops=True)],
 )
-"""The way down to loops and accesses of buffers, in TVM's four phases."""
+"""TVM's four phases of the lowering to loops and buffer accesses."""
 
 
 def lower(
     inputs: Module | te.Schedule, args: Sequence[te.Tensor | te.Var] | None = None, name: str | None = None
 ) -> IRModule:
-    """A module, a function or a schedule of tensors, which stays as it is, as loops, branches and accesses of buffers.
+    """Lowers a module, a function or a schedule of tensors to loops, branches and buffer accesses; the input is not
+    modified.
 
-    args: the parameters of the function that a schedule is of, in order.  name: what to call the only function.
-    Behind each phase run the passes that the context has for it (`tir.add_lower_pass`); its instruments see all passes,
-    under the names that `stepwell-opt` has for ours. A module that has been lowered is left as it is. Errors as the
-    passes raise them.
+    args: the parameters of the function of a schedule, in order.  name: a new name for the only function. After each
+    phase the passes that the context adds to it (`tir.add_lower_pass`) run; its instruments see all passes, ours under
+    their names in `stepwell-opt`. A module that has already been lowered is returned unchanged. Errors as raised by the
+    passes.
     """
     if isinstance(inputs, te.Schedule):
         if args is None:
@@ -149,11 +149,11 @@ def build(
     target: str = "llvm",
     name: str | None = None,
 ) -> OperatorModule:
-    """Compile a module, a function or a schedule of tensors, which stays as it is.
+    """Compiles a module, a function or a schedule of tensors; the input is not modified.
 
-    args: the parameters of the function that a schedule is of; for a module the target may stand here.  target: what
-    to compile for, `llvm` for this machine, `cuda` for a GPU.  name: what to call the only function. It is lowered
-    first, if it has not been. Errors as `stepwell.build` and the passes raise them.
+    args: the parameters of the function of a schedule; for a module the target may be passed here.  target: `llvm` for
+    this machine, `cuda` for a GPU.  name: a new name for the only function. The module is lowered first, unless it has
+    been. Errors as raised by `stepwell.build` and the passes.
     """
     if isinstance(args, str):
         args, target = None, args

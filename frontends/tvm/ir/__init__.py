@@ -1,4 +1,4 @@
-"""What `tvm.ir` has."""
+"""The module `tvm.ir`."""
 
 from .module import IRModule, PrimFunc
 

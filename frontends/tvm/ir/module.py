@@ -1,4 +1,4 @@
-"""Modules and functions, as `tvm.ir.module` and `tvm.tir` have them."""
+"""Modules and functions: `tvm.ir.module` and `tvm.tir`."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ from ..nodes.writing import write_function
 
 
 class PrimFunc(Module):
-    """One function on the `tir` landing, with its statements as a tree of nodes. It is not changed; `with_body` and
-    `with_attr` give another."""
+    """One function on the `tir` landing, with its statements as a tree of nodes. Immutable; `with_body` and `with_attr`
+    return a new function.
+    """
 
     def __init__(self, op: ModuleOp | FuncOp, constants: Mapping[str, np.ndarray[Any, Any]] | None = None):
         super().__init__(ModuleOp([op.clone()]) if isinstance(op, FuncOp) else op, constants)
-        found = [func for func in self.op.body.block.ops if isinstance(func, FuncOp)]
-        if len(found) != 1:
-            raise OptionError(f"a module of {len(found)} functions, expected one")
-        self._func = found[0]
+        functions = [func for func in self.op.body.block.ops if isinstance(func, FuncOp)]
+        if len(functions) != 1:
+            raise OptionError(f"a module of {len(functions)} functions, expected one")
+        self._func = functions[0]
         self._reader: Reader | None = None
 
-    def _read(self) -> Reader:
-        """What reads a copy in statement-tree form, the same one each time, so that nodes are."""
+    def _get_reader(self) -> Reader:
+        """The reader of a copy in statement-tree form, cached so that nodes keep their identity."""
         if self._reader is None:
             copy = self._func.clone()
             treeify(copy)
@@ -47,13 +48,13 @@ class PrimFunc(Module):
 
     @property
     def body(self) -> Stmt:
-        """Its statements."""
-        return self._read().body()
+        """The statements of the function."""
+        return self._get_reader().body()
 
     @property
     def params(self) -> Sequence[Buffer | Var]:
-        """Its parameters: buffers and variables."""
-        reader = self._read()
+        """The parameters: buffers and variables."""
+        reader = self._get_reader()
         return [
             reader.buffer(value) if isinstance(value.type, MemRefType) else reader.var(value)
             for value in reader.func.body.block.args
@@ -61,15 +62,15 @@ class PrimFunc(Module):
 
     @property
     def attrs(self) -> Mapping[str, Attribute]:
-        """What is said about it."""
+        """The attributes of the function."""
         return {} if self._func.func_attrs is None else self._func.func_attrs.data
 
     def with_body(self, new_body: Stmt) -> PrimFunc:
-        """The same function with other statements. TeError for a variable in them that nothing declares."""
-        return PrimFunc(ModuleOp([write_function(self._read(), new_body)]), self.constants)
+        """A copy of the function with another body. TeError for an undeclared variable."""
+        return PrimFunc(ModuleOp([write_function(self._get_reader(), new_body)]), self.constants)
 
     def with_attr(self, key: str, value: object) -> PrimFunc:
-        """The same function with something said about it."""
+        """A copy of the function with an attribute set."""
         copy = self._func.clone()
         copy.func_attrs = DictionaryAttr({**self.attrs, annotation_key(key): annotation_value(value)})
         return PrimFunc(ModuleOp([copy]), self.constants)
@@ -81,7 +82,7 @@ class PrimFunc(Module):
 class IRModule(Module):
     """Functions by name. `IRModule({"main": func})` is a module of copies of functions.
 
-    is_lowered: whether it comes from `tvm.lower`.
+    is_lowered: whether the module is a result of `tvm.lower`.
     """
 
     def __init__(
@@ -93,31 +94,32 @@ class IRModule(Module):
         if isinstance(functions, ModuleOp):
             super().__init__(functions, constants)
             return
-        ops = [_named(name, func) for name, func in (functions or {}).items()]
+        ops = [_copy_as(name, func) for name, func in (functions or {}).items()]
         super().__init__(ModuleOp(ops), constants)
 
     @staticmethod
     def from_expr(expr: Expr) -> IRModule:
-        """A function of a graph as a module in which it is called `main`; or an expression, whose free variables are
-        the parameters."""
+        """A module whose `main` is a graph function, or a function of an expression with its free variables as
+        parameters.
+        """
         mod = module_of({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
         return IRModule(mod.op, mod.constants)
 
     def __getitem__(self, name: str) -> Any:
-        """A function: a `PrimFunc`, or a module of its own for one of another landing than `tir`."""
+        """The function called `name`: a `PrimFunc`, or a module of its own for a landing other than `tir`."""
         mod = super().__getitem__(name)
         return PrimFunc(mod.op, self.constants) if isinstance(mod.functions[name], FuncOp) else mod
 
     def items(self) -> list[tuple[str, Any]]:
-        """Each function with its name."""
+        """The functions with their names."""
         return [(name, self[name]) for name in self]
 
 
-def _named(name: str, mod: Module) -> FuncOp:
+def _copy_as(name: str, mod: Module) -> FuncOp:
     """A copy of the only function of a module, under another name."""
-    found = [op for op in mod.op.body.block.ops if isinstance(op, FuncOp)]
-    if len(found) != 1:
-        raise OptionError(f"function {name!r}: a module of {len(found)} functions, expected one")
-    copy = found[0].clone()
+    functions = [op for op in mod.op.body.block.ops if isinstance(op, FuncOp)]
+    if len(functions) != 1:
+        raise OptionError(f"function {name!r}: a module of {len(functions)} functions, expected one")
+    copy = functions[0].clone()
     copy.sym_name = StringAttr(name)
     return copy

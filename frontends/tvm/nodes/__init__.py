@@ -1,1 +1,1 @@
-"""Programs as trees of immutable nodes, in the shape of TVM's."""
+"""Programs as trees of immutable nodes, modeled on TVM's."""

@@ -1,4 +1,4 @@
-"""Expressions that only functions on buffers have: elements of buffers, vectors, and what has no name of its own."""
+"""Expressions of functions on buffers: buffer elements, vectors, and operations without a node class of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HANDLE = DType("int", 64)
 
 
 class Buffer:
-    """A buffer of a function. Two are equal if they are one buffer."""
+    """A buffer of a function. Two are equal if they refer to the same SSA value."""
 
     __slots__ = ("dtype", "name", "shape", "value")
 
@@ -28,7 +28,7 @@ class Buffer:
         self.dtype = dtype_of(value.type.element_type).name  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
     def scope(self) -> str:
-        """The memory it is in."""
+        """The memory scope of the buffer."""
         assert isinstance(self.value.type, MemRefType)
         return scope_of(self.value.type)  # pyright: ignore[reportUnknownArgumentType]
 
@@ -43,7 +43,7 @@ class Buffer:
 
 
 class BufferLoad(PrimExpr):
-    """An element of a buffer, or a vector of elements if the last index is one."""
+    """An element of a buffer, or a vector of elements if the last index is a vector."""
 
     __slots__ = ("buffer", "indices")
 
@@ -64,7 +64,7 @@ class BufferLoad(PrimExpr):
 
 
 class Ramp(PrimExpr):
-    """The vector `base, base + stride, ...` of some lanes."""
+    """The vector `base, base + stride, ...` of `lanes` lanes."""
 
     __slots__ = ("base", "lanes", "stride")
 
@@ -84,7 +84,7 @@ class Ramp(PrimExpr):
 
 
 class Broadcast(PrimExpr):
-    """One value in some lanes."""
+    """A scalar broadcast to `lanes` lanes."""
 
     __slots__ = ("lanes", "value")
 
@@ -102,7 +102,7 @@ class Broadcast(PrimExpr):
 
 
 class OtherExpr(PrimExpr):
-    """An op without a node of its own: a call, a pointer, lanes put together. `name` is that of the op."""
+    """An op without a node class of its own: a call, a pointer, a lane concatenation. `name` is the op's name."""
 
     __slots__ = ("args", "index", "op")
 

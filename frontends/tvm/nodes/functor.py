@@ -1,4 +1,4 @@
-"""Visiting and transforming programs node by node."""
+"""Visitors and transformers of node trees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Node: TypeAlias = Stmt | PrimExpr
 
 
 def _children(node: Node) -> Iterator[Node]:
-    """The nodes directly inside of a node, in the order in which they run."""
+    """The direct children of a node, in execution order."""
     if isinstance(node, PrimExpr):
         yield from node.children
         return
@@ -26,7 +26,7 @@ def _children(node: Node) -> Iterator[Node]:
 
 
 def post_order_visit(stmt: Node, fvisit: Callable[[Any], Any]) -> None:
-    """Call a function on each node, behind those inside of it. What it returns is not looked at."""
+    """Calls a function on each node, after its children. The function's result is ignored."""
     todo: list[tuple[Node, bool]] = [(stmt, False)]
     while todo:
         node, is_ready = todo.pop()
@@ -38,7 +38,7 @@ def post_order_visit(stmt: Node, fvisit: Callable[[Any], Any]) -> None:
 
 
 def pre_order_visit(stmt: Node, fvisit: Callable[[Any], bool]) -> None:
-    """Call a function on each node, in front of those inside of it; where it returns False these are left out."""
+    """Calls a function on each node, before its children; skips the children if the function returns False."""
     todo = [stmt]
     while todo:
         node = todo.pop()
@@ -52,19 +52,19 @@ Change: TypeAlias = Callable[[Any], Any] | None
 def ir_transform(stmt: Stmt, preorder: Change, postorder: Change, only_enable: Sequence[str] | None = None) -> Stmt:
     """A statement with some nodes replaced.
 
-    preorder: asked about a node first; what it returns takes its place, and nothing inside is looked at.  postorder:
-    asked about a node whose insides have been transformed.  None as an answer leaves the node.  only_enable: names of
-    the kinds of nodes that are asked about, as `tir.For`; None for all.
+    preorder: called on a node first; its result replaces the node, whose children are then skipped.  postorder: called
+    on a node whose children have been transformed.  A result of None keeps the node.  only_enable: names of the node
+    classes to call them on, as `tir.For`; None for all.
     """
     kinds = None if only_enable is None else {name.rpartition(".")[2] for name in only_enable}
 
     def transform(node: Node) -> Node:
-        asked = kinds is None or type(node).__name__ in kinds
-        if asked and preorder is not None and (made := preorder(node)) is not None:
-            return made
-        node = _over_children(node, transform)
-        if asked and postorder is not None and (made := postorder(node)) is not None:
-            return made
+        selected = kinds is None or type(node).__name__ in kinds
+        if selected and preorder is not None and (replacement := preorder(node)) is not None:
+            return replacement
+        node = _map_children(node, transform)
+        if selected and postorder is not None and (replacement := postorder(node)) is not None:
+            return replacement
         return node
 
     result = transform(stmt)
@@ -73,20 +73,21 @@ def ir_transform(stmt: Stmt, preorder: Change, postorder: Change, only_enable: S
 
 
 def substitute(node: Any, vmap: Mapping[Var, Any] | Callable[[Var], Any]) -> Any:
-    """A statement or expression with other expressions in the place of variables. vmap: what for each; variables that
-    it does not have, or gives None for, stay."""
+    """A statement or expression with variables replaced by expressions. vmap: the replacements; a variable stays if it
+    has no entry, or if the function returns None.
+    """
 
     def transform(inner: Node) -> Node:
         if isinstance(inner, Var):
-            found = vmap.get(inner) if isinstance(vmap, Mapping) else vmap(inner)
-            return inner if found is None else as_expr(found)
-        return _over_children(inner, transform)
+            replacement = vmap.get(inner) if isinstance(vmap, Mapping) else vmap(inner)
+            return inner if replacement is None else as_expr(replacement)
+        return _map_children(inner, transform)
 
     return transform(node)
 
 
-def _over_children(node: Node, transform: Callable[[Node], Node]) -> Node:
-    """A node with what is inside of it transformed; the same node if that changes nothing."""
+def _map_children(node: Node, transform: Callable[[Node], Node]) -> Node:
+    """A node with its children transformed; the same node if no child changes."""
     if isinstance(node, PrimExpr):
         children: list[Any] = [transform(child) for child in node.children]
         same = all(new is old for new, old in zip(children, node.children, strict=True))

@@ -1,4 +1,4 @@
-"""A function of the `tir` dialect as nodes."""
+"""Conversion of a function of the `tir` dialect to nodes."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from . import stmt as nodes
 from .expr import Broadcast, Buffer, BufferArg, BufferLoad, OtherExpr, Ramp
 
 PROLOGUE = (SymbolOp, MatchBufferOp)
-"""What stands in front of the body of a function: its sizes and the buffers that are its parameters."""
+"""Operations before the body of a function: its sizes and its buffer parameters."""
 
 
 class Reader:
-    """Reads one function, in statement-tree form. Values that are variables are the same `Var` each time."""
+    """Converts one function in statement-tree form to nodes. A value always converts to the same `Var`."""
 
     def __init__(self, func: FuncOp):
         self.func = func
@@ -62,45 +62,45 @@ class Reader:
         return is_expression(op) and bool(users) and all(self._is_prologue(user) for user in users)
 
     def prologue(self) -> list[Operation]:
-        """The ops in front of the body."""
+        """The ops before the body."""
         return [op for op in self.func.body.block.ops if self._is_prologue(op)]
 
     # Statements
 
     def _block(self, block: Block, ops: Sequence[Operation] | None = None) -> nodes.Stmt:
         statements = [op for op in (block.ops if ops is None else ops) if not is_expression(op)]
-        return self._rest(statements)
+        return self._sequence(statements)
 
-    def _rest(self, ops: Sequence[Operation]) -> nodes.Stmt:
-        """Statements, of which one that declares something holds those behind it."""
-        found: list[nodes.Stmt] = []
+    def _sequence(self, ops: Sequence[Operation]) -> nodes.Stmt:
+        """The statement of a sequence of ops; a declaration encloses the statements that follow it."""
+        statements: list[nodes.Stmt] = []
         for n, op in enumerate(ops):
             if isinstance(op, LetOp) or (op.results and not op.regions):
-                body = self._rest(ops[n + 1 :])
-                found.append(self._known_behind(op, body))
+                body = self._sequence(ops[n + 1 :])
+                statements.append(self._declaration(op, body))
                 break
-            found.append(self._statement(op))
-        result = nodes.seq(*found)
+            statements.append(self._statement(op))
+        result = nodes.seq(*statements)
         return result
 
-    def _known_behind(self, op: Operation, body: nodes.Stmt) -> nodes.Stmt:
+    def _declaration(self, op: Operation, body: nodes.Stmt) -> nodes.Stmt:
         if isinstance(op, LetOp) and not isinstance(op.result.type, HandleType):
-            made: nodes.Stmt = nodes.LetStmt(self.var(op.result), self.expr(op.value), body)
+            node: nodes.Stmt = nodes.LetStmt(self.var(op.result), self.expr(op.value), body)
         else:
-            made = nodes.Declaration(op, [self.expr(value) for value in op.operands], body)
-        made.underneath = op
-        return made
+            node = nodes.Declaration(op, [self.expr(value) for value in op.operands], body)
+        node.underneath = op
+        return node
 
     def _statement(self, op: Operation) -> nodes.Stmt:
-        made = self._named(op)
-        if made is None:
+        node = self._specific_statement(op)
+        if node is None:
             variables = [[self.var(a) for a in region.block.args] for region in op.regions]
             bodies = [self._block(region.block) for region in op.regions]
-            made = nodes.OtherStmt(op, [self.expr(value) for value in op.operands], variables, bodies)
-        made.underneath = op
-        return made
+            node = nodes.OtherStmt(op, [self.expr(value) for value in op.operands], variables, bodies)
+        node.underneath = op
+        return node
 
-    def _named(self, op: Operation) -> nodes.Stmt | None:
+    def _specific_statement(self, op: Operation) -> nodes.Stmt | None:
         match op:
             case ForOp() if op.mixed_bounds[2] == 1:
                 low, extent, _ = op.mixed_bounds
@@ -123,7 +123,7 @@ class Reader:
     # Values
 
     def var(self, value: SSAValue) -> Var:
-        """The variable that a value is."""
+        """The variable of a value."""
         if value not in self.vars:
             dtype = "int64" if isinstance(value.type, HandleType | MemRefType) else dtype_of(value.type).name
             self.vars[value] = Var(source_name(value) or value.name_hint or "v", dtype)
@@ -140,17 +140,17 @@ class Reader:
         return self._buffers[value]
 
     def expr(self, value: SSAValue) -> PrimExpr:
-        """The expression that a value is."""
+        """The expression that computes a value."""
         op = value.owner
         if isinstance(value.type, MemRefType):
             return BufferArg(value)
         if isinstance(op, Block) or not is_expression(op):
             return BufferArg(value) if isinstance(value.type, HandleType) else self.var(value)
-        made = None if isinstance(value.type, HandleType) else self._expression(op, value)
-        if made is None:
+        expr = None if isinstance(value.type, HandleType) else self._expression(op, value)
+        if expr is None:
             index = list(op.results).index(value)  # pyright: ignore[reportArgumentType]
             return OtherExpr(op, index, [self.expr(operand) for operand in op.operands])
-        return made
+        return expr
 
     def _expression(self, op: Operation, value: SSAValue) -> PrimExpr | None:
         dtype = dtype_of(value.type)
@@ -165,7 +165,7 @@ class Reader:
             case arith.SelectOp():
                 return Select(self.expr(op.cond), self.expr(op.lhs), self.expr(op.rhs))
             case IfThenElseOp():
-                return IfThenElse(self.expr(op.condition), *(self._yielded(r.block) for r in op.regions))
+                return IfThenElse(self.expr(op.condition), *(self._yield_value(r.block) for r in op.regions))
             case RampOp():
                 return Ramp(self.expr(op.base), self.expr(op.stride), dtype.lanes)
             case vector.BroadcastOp():
@@ -189,7 +189,7 @@ class Reader:
             return Call(dtype, UNARY_NAMES[type(op)], args)
         return None
 
-    def _yielded(self, block: Block) -> PrimExpr:
+    def _yield_value(self, block: Block) -> PrimExpr:
         last = block.last_op
         assert isinstance(last, YieldOp)
         return self.expr(last.value)

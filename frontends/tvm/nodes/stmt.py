@@ -1,7 +1,7 @@
-"""Statements as a tree, in TVM's shape: what they declare is known in their `body`.
+"""Statements as a tree, modeled on TVM's: a declaration is visible in its `body`.
 
-Nodes are immutable. One that was read from a program is equal to another that was read of the same op, so `op in loops`
-and dictionaries by node work.
+Nodes are immutable. Nodes read from the same op of a program are equal, so `op in loops` and dictionaries keyed by node
+work.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .expr import Buffer
 
 
 class ForKind(IntEnum):
-    """How the iterations of a loop run."""
+    """The execution mode of the iterations of a loop."""
 
     SERIAL = 0
     PARALLEL = 1
@@ -28,12 +28,12 @@ class ForKind(IntEnum):
 
 
 class Stmt:
-    """A statement. underneath: the op that it was read from, None for one that was made in Python."""
+    """A statement. underneath: the op from which the node was read, None for a node created in Python."""
 
     __slots__ = ("underneath",)
 
     FIELDS: ClassVar[tuple[str, ...]] = ()
-    """What holds expressions and statements, or sequences of such, in the order in which they run."""
+    """The attributes that hold expressions and statements, or sequences of them, in execution order."""
 
     underneath: Operation | None
 
@@ -41,7 +41,7 @@ class Stmt:
         self.underneath = None
 
     def same_as(self, other: object) -> bool:
-        """Whether both are one node, or were read of one op."""
+        """Whether both are the same node, or were read from the same op."""
         return self == other
 
     def __eq__(self, other: object) -> bool:
@@ -57,7 +57,7 @@ class Stmt:
 
 
 class For(Stmt):
-    """A loop: `loop_var` from `min` on, `extent` times."""
+    """A loop: `loop_var` starts at `min` and takes `extent` consecutive values."""
 
     __slots__ = ("annotations", "body", "extent", "kind", "loop_var", "min", "thread_tag")
     FIELDS = ("min", "extent", "body")
@@ -87,7 +87,7 @@ class For(Stmt):
 
 
 class BufferStore(Stmt):
-    """An element of a buffer gets a value."""
+    """A store to an element of a buffer."""
 
     __slots__ = ("buffer", "indices", "value")
     FIELDS = ("value", "indices")
@@ -102,7 +102,7 @@ class BufferStore(Stmt):
 
 
 class IfThenElse(Stmt):
-    """One of two statements; the second may be missing."""
+    """A conditional statement; the else case is optional."""
 
     __slots__ = ("condition", "else_case", "then_case")
     FIELDS = ("condition", "then_case", "else_case")
@@ -115,7 +115,7 @@ class IfThenElse(Stmt):
 
 
 class LetStmt(Stmt):
-    """A name for a value."""
+    """A binding of a variable to a value in a body."""
 
     __slots__ = ("body", "value", "var")
     FIELDS = ("value", "body")
@@ -128,7 +128,7 @@ class LetStmt(Stmt):
 
 
 class SeqStmt(Stmt):
-    """Statements one after the other."""
+    """A sequence of statements."""
 
     __slots__ = ("seq",)
     FIELDS = ("seq",)
@@ -145,7 +145,7 @@ class SeqStmt(Stmt):
 
 
 class Evaluate(Stmt):
-    """A value computed for what computing it does."""
+    """An expression evaluated for its side effects."""
 
     __slots__ = ("value",)
     FIELDS = ("value",)
@@ -156,7 +156,7 @@ class Evaluate(Stmt):
 
 
 class Declaration(Stmt):
-    """Memory or a view of it, known in `body`: `tir.alloc_buffer`, `tir.allocate`, ... `name` is that of the op."""
+    """Memory or a view, visible in `body`: `tir.alloc_buffer`, `tir.allocate`, ... `name` is the op's name."""
 
     __slots__ = ("args", "body", "op")
     FIELDS = ("args", "body")
@@ -173,9 +173,9 @@ class Declaration(Stmt):
 
 
 class OtherStmt(Stmt):
-    """A statement without a node of its own: a block, a thread, an assertion, ... `name` is that of the op.
+    """A statement without a node class of its own: a block, a thread, an assertion, ... `name` is the op's name.
 
-    args: its operands.  variables: those that its bodies know besides.
+    args: its operands.  variables: the block arguments of each body.
     """
 
     __slots__ = ("args", "bodies", "op", "variables")
@@ -196,7 +196,7 @@ class OtherStmt(Stmt):
 
 
 def seq(*statements: Stmt) -> Stmt:
-    """Statements one after the other, as one."""
+    """The sequence of `statements` as one statement."""
     flat = [inner for s in statements for inner in (s.seq if isinstance(s, SeqStmt) else (s,))]
     return flat[0] if len(flat) == 1 else SeqStmt(flat)
 

@@ -1,4 +1,4 @@
-"""Nodes as a function of the `tir` dialect."""
+"""Conversion of nodes to a function of the `tir` dialect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .reading import Reader
 
 
 def write_function(reader: Reader, body: nodes.Stmt) -> FuncOp:
-    """A copy of the function that was read, with another body. TeError for a variable that nothing declares."""
+    """A copy of the function that was read, with another body. TeError for an undeclared variable."""
     source = reader.func
     func = source.clone()
     values: dict[SSAValue, SSAValue] = dict(zip(source.body.block.args, func.body.block.args, strict=True))
@@ -39,7 +39,7 @@ def write_function(reader: Reader, body: nodes.Stmt) -> FuncOp:
 
 
 class _ExpressionWriter(Writer):
-    """Writes the expressions of one statement. values: what stands now for values of the function that was read."""
+    """Emits the expressions of one statement. values: the new value of each value of the original function."""
 
     def __init__(self, builder: TirBuilder, known: Mapping[PrimExpr, SSAValue], values: Mapping[SSAValue, SSAValue]):
         super().__init__(builder, known, {})
@@ -66,7 +66,7 @@ class _ExpressionWriter(Writer):
                 return super()._emit(expr)
 
     def copy(self, op: Operation, args: tuple[PrimExpr, ...]) -> Operation:
-        """An op like another, without its regions' contents, of these operands."""
+        """A copy of an op with these operands and empty regions."""
         operands = [self.write(arg) for arg in args]
         new = op.clone_without_regions()
         new.operands = operands
@@ -109,8 +109,8 @@ class _StatementWriter:
             case nodes.Evaluate():
                 builder.insert(EvaluateOp(writer.write(node.value)))
             case nodes.Declaration():
-                made = writer.copy(node.op, node.args)
-                self.values |= zip(node.op.results, made.results, strict=True)
+                copy = writer.copy(node.op, node.args)
+                self.values |= zip(node.op.results, copy.results, strict=True)
                 self.write(builder, node.body)
             case nodes.OtherStmt():
                 self._other(builder, writer.copy(node.op, node.args), node)
@@ -132,9 +132,9 @@ class _StatementWriter:
         self.known[node.loop_var] = builder.insert(loop).variable
         self.write(TirBuilder(loop.body.block, builder.location), node.body)
 
-    def _other(self, builder: TirBuilder, made: Operation, node: nodes.OtherStmt) -> None:
+    def _other(self, builder: TirBuilder, copy: Operation, node: nodes.OtherStmt) -> None:
         for region, old, variables, body in zip(
-            made.regions, node.op.regions, node.variables, node.bodies, strict=True
+            copy.regions, node.op.regions, node.variables, node.bodies, strict=True
         ):
             region.add_block(Block(arg_types=[argument.type for argument in old.block.args]))
             for argument, value, variable in zip(region.block.args, old.block.args, variables, strict=True):

@@ -1,4 +1,4 @@
-"""What `tvm.relay` has, as of v0.16: graphs as expressions, and building them."""
+"""The module `tvm.relay`, as of v0.16: graphs as expressions, and their compilation."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ __all__ = [
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> typing.Any:
-        """The function of an operator."""
+        """The function that builds expressions of the operator `name`."""
 else:
     globals().update(op.functions())
 
 
 def scalar_type(dtype: str) -> TensorType:
-    """The type of a tensor without dimensions."""
+    """The type of a tensor of rank 0."""
     return _relay.TensorType((), dtype)

@@ -1,4 +1,4 @@
-"""What `tvm.relay.analysis` has."""
+"""The module `tvm.relay.analysis`."""
 
 from __future__ import annotations
 

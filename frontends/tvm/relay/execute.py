@@ -1,4 +1,4 @@
-"""Graphs as functions of Python, as `relay.create_executor` makes them."""
+"""Graphs as Python functions: `relay.create_executor`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = ("graph", "vm", "debug", "aot")
 
 
 class Executor:
-    """Compiles functions of graphs, and calls them."""
+    """Compiles functions of graphs into Python functions."""
 
     def __init__(self, mod: Module | None, device: Device | None, target: Any, params: Mapping[str, Any] | None):
         self._mod = mod
@@ -26,9 +26,10 @@ class Executor:
         self._params = params
 
     def evaluate(self, expr: Expr | None = None, binds: Mapping[str, Any] | None = None) -> Any:
-        """What calls a function, `main` of the module if none is given; the value of another expression.
+        """A Python function that runs `expr`, by default `main` of the module; the value of `expr` if it is not a
+        function.
 
-        binds: arrays for parameters, by name. Errors as `relay.build` raises them.
+        binds: arrays for parameters, by name. Errors as raised by `relay.build`.
         """
         bound = {**(self._params or {}), **(binds or {})}
         if expr is None:
@@ -61,11 +62,11 @@ def create_executor(
     target: Any = "llvm",
     params: Mapping[str, Any] | None = None,
 ) -> Executor:
-    """What makes functions of Python of graphs: `create_executor("graph", mod).evaluate()(x)`.
+    """An executor that turns graphs into Python functions: `create_executor("graph", mod).evaluate()(x)`.
 
-    kind: one of TVM's, which do the same here.  device: where functions run, by default the first one that the target
-    is for.  params: arrays for parameters, by name.  A function gives an array, or a list of several. OptionError for a
-    kind that is none.
+    kind: one of TVM's kinds, all equivalent here.  device: the device of execution, by default the first device of the
+    target.  params: arrays for parameters, by name.  A function returns an array, or a list of several. OptionError for
+    an unknown kind.
     """
     if kind not in KINDS:
         raise OptionError(f"executor {kind!r}, expected one of {', '.join(KINDS)}")

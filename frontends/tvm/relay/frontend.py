@@ -1,4 +1,4 @@
-"""Models of other frameworks, as `tvm.relay.frontend` imports them."""
+"""Import of models from other frameworks: `tvm.relay.frontend`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def from_onnx(
     convert_config: Any = None,
     export_node_renamed_model_path: Any = None,
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """A model in ONNX's form as a module, and its parameters, which are constants of the module: so there are none.
+    """A module for an ONNX model, and its parameters: always empty, since the parameters are constants of the module.
 
-    model: of the package `onnx`, or a path.  shape: of inputs, by name, where the model leaves sizes open.  dtype and
-    opset are what the model says.  Needs the extra `onnx`. OnnxError for a model that is broken, OnnxUnsupportedError
-    for one that uses what is not there.
+    model: a model of the package `onnx`, or a path.  shape: shapes of inputs by name, for sizes that the model leaves
+    dynamic.  dtype and opset: ignored in favor of the model's.  Needs the extra `onnx`. OnnxError for an invalid model,
+    OnnxUnsupportedError for a model that uses unsupported features.
     """
     importer: Any = import_module("...onnx", __package__)
     mod = importer.from_onnx(model, shapes=shape)

@@ -1,4 +1,4 @@
-"""What `tvm.relay.ir_pass` had until v0.5, and `tvm.relay.analysis` has now."""
+"""The name of `tvm.relay.analysis` up to v0.5."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Passes on graphs, as `tvm.relay.transform` has them: each is passes of ours under TVM's name.
+"""Passes on graphs: `tvm.relay.transform`. Each runs passes of this package under TVM's name.
 
-A pass of TVM is there if one of ours does what it is for. Ours stand in their places too, under their own names.
+A pass of TVM is present if a pass of this package serves its purpose. Passes of this package are also accepted
+directly, under their own names.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..transform import FunctionalPass, PassContext, PassInfo
 
 
 def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[ModulePass]]) -> FunctionalPass:
-    """Passes of ours under a name and from a level on, which are TVM's."""
+    """A pass with TVM's name and optimization level that runs passes of this package."""
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
         return run_pipeline(mod, passes(ctx))
@@ -34,43 +35,44 @@ def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[Mo
 
 
 def InferType() -> FunctionalPass:
-    """Infer the types of all tensors anew from those of the parameters; they are known when a graph is written."""
+    """Infers the types of all tensors again from the parameters; types are already known when a graph is built."""
     return _pass("InferType", 0, lambda ctx: [RelayInferTypesPass()])
 
 
 def FoldConstant(fold_qnn: bool = False) -> FunctionalPass:
-    """Compute what depends on constants alone."""
+    """Evaluates expressions of constants."""
     return _pass("FoldConstant", 2, lambda ctx: [RelayFoldConstantsPass()])
 
 
 def SimplifyInference() -> FunctionalPass:
-    """Replace operators that do less when nothing is trained."""
+    """Replaces operators by simpler equivalents at inference."""
     return _pass("SimplifyInference", 0, lambda ctx: [RelaySimplifyInferencePass()])
 
 
 def SimplifyExpr() -> FunctionalPass:
-    """Replace operators by fewer or simpler ones that compute the same."""
+    """Replaces operators by fewer or simpler ones with the same result."""
     return _pass("SimplifyExpr", 0, lambda ctx: [RelaySimplifyPass()])
 
 
 def FoldScaleAxis() -> FunctionalPass:
-    """Multiply constant weights instead of what is computed by them; results may round differently."""
+    """Folds scaling of results into constant weights; results may round differently."""
     return _pass("FoldScaleAxis", 3, lambda ctx: [RelayFoldScaleAxisPass(), RelayFoldConstantsPass()])
 
 
 def EliminateCommonSubexpr() -> FunctionalPass:
-    """Compute once what is computed of the same values several times."""
+    """Eliminates common subexpressions."""
     return _pass("EliminateCommonSubexpr", 3, lambda ctx: [CommonSubexpressionElimination()])
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> FunctionalPass:
-    """Take away what nothing reads."""
+    """Removes dead expressions."""
     return _pass("DeadCodeElimination", 1, lambda ctx: [RelayEliminateDeadCodePass()])
 
 
 def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
-    """Make one function of each group of operators that is to be one kernel. fuse_opt_level: 0 for one per operator,
-    -1 for what the context says. OptionError for less than that."""
+    """Groups operators into functions, one per kernel. fuse_opt_level: 0 for one operator per function, -1 for the
+    level of the context. OptionError for a level below -1.
+    """
     if fuse_opt_level < -1:
         raise OptionError(f"FuseOps: level {fuse_opt_level}, expected one from 0 on, or -1")
 

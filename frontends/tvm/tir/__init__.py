@@ -1,4 +1,4 @@
-"""What `tvm.tir` has: expressions and schedules."""
+"""The module `tvm.tir`: expressions and schedules."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from . import stmt_functor, transform
 
 
 class Schedule(_Schedule):
-    """A schedule whose `mod` is in TVM's shape."""
+    """A schedule whose `mod` is an `IRModule`."""
 
     @property
     def mod(self) -> IRModule:

@@ -1,4 +1,4 @@
-"""What `tvm.tir.stmt_functor` has."""
+"""The module `tvm.tir.stmt_functor`."""
 
 from ..nodes.functor import ir_transform, post_order_visit, pre_order_visit, substitute
 

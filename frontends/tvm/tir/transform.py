@@ -1,4 +1,4 @@
-"""Passes on functions, as `tvm.tir.transform` has them."""
+"""Passes on functions: `tvm.tir.transform`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def prim_func_pass(
     name: str | None = None,
     required: Sequence[str] | None = None,
 ) -> Any:
-    """A pass of a function from one function of a module, the module and the context to a function.
+    """A pass from a function of one `PrimFunc`, the module and the context that returns a function.
 
     @tir.transform.prim_func_pass(opt_level=0)
     def a_pass(f, mod, ctx):
         return f.with_body(...)
     """
 
-    def made(function: Callable[[PrimFunc, IRModule, PassContext], Module]) -> FunctionalPass:
+    def create(function: Callable[[PrimFunc, IRModule, PassContext], Module]) -> FunctionalPass:
         info = PassInfo(opt_level, name or function.__name__, tuple(required or ()))
 
         def run(mod: IRModule, ctx: PassContext) -> Module:
@@ -38,4 +38,4 @@ def prim_func_pass(
 
         return FunctionalPass(run, info)
 
-    return made if pass_func is None else made(pass_func)
+    return create if pass_func is None else create(pass_func)

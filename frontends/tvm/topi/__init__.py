@@ -1,4 +1,4 @@
-"""What `tvm.topi` has, as of v0.16: operators on tensors by its names and in its order of arguments."""
+"""The module `tvm.topi`, as of v0.16: operators on tensors with TVM's names and order of arguments."""
 
 from __future__ import annotations
 
@@ -201,42 +201,42 @@ __all__ = [
 
 
 def full(shape: Sequence[int], dtype: str, fill_value: float) -> Tensor:
-    """A tensor of a shape whose elements are one number."""
+    """A tensor filled with one number."""
     return _full(fill_value, shape, dtype)
 
 
 def arange(start: float, stop: float | None = None, step: float = 1, dtype: str = "float32") -> Tensor:
-    """The numbers from one on, up to another one, which is not among them; without stop from 0 on up to start."""
+    """The numbers from `start` up to `stop`, exclusive; from 0 up to `start` if `stop` is missing."""
     return _arange(start, stop, step, dtype)
 
 
 def argmax(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
-    """The place of the greatest element along axes, as an int32."""
+    """The index of the greatest element along axes, as an int32."""
     return _argmax(data, axis, keepdims, select_last_index=select_last_index)
 
 
 def argmin(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_index: bool = False) -> Tensor:
-    """The place of the least element along axes, as an int32."""
+    """The index of the least element along axes, as an int32."""
     return _argmin(data, axis, keepdims, select_last_index=select_last_index)
 
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """One tensor behind the other along an axis."""
+    """The concatenation of tensors along an axis."""
     return transform.concatenate(*a_tuple, axis=axis)
 
 
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors of one shape along an axis of their own."""
+    """Tensors of one shape, stacked along a new axis."""
     return transform.stack(*tensors, axis=axis)
 
 
 def flip(a: Tensor, axis: int = 0) -> Tensor:
-    """With the elements along an axis in the reverse order."""
+    """The elements along an axis in reverse order."""
     return transform.reverse(a, axis)
 
 
 def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Tensor:
-    """The elements, or slices along an axis, of the numbers in `indices`."""
+    """The elements, or slices along an axis, at the positions `indices`."""
     return transform.take(a, indices, axis, batch_dims, mode)
 
 
@@ -249,7 +249,7 @@ def strided_slice(
     slice_mode: str = "end",
     assume_inbound: bool = True,
 ) -> Any:
-    """Some elements along axes. slice_mode: "end", or "size" if `end` has the numbers of elements, -1 for all.
+    """A slice of a tensor along axes. slice_mode: "end", or "size" if `end` holds numbers of elements, -1 for all.
 
     UnsupportedError for other modes.
     """
@@ -262,11 +262,11 @@ def strided_slice(
     return transform.strided_slice(a, begin, end, strides, axes)
 
 
-# By places
+# By indices
 
 
 def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
-    """The element at the place that each of `indices` has along an axis, and at its own place along the others."""
+    """The elements of `data` at the positions `indices` along an axis, and at their own positions along the others."""
     return indexing.gather(data, indices, axis)
 
 
@@ -276,7 +276,7 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
 def argsort(
     data: Tensor, valid_count: Tensor | None = None, axis: int = -1, is_ascend: bool = True, dtype: str = "float32"
 ) -> Tensor:
-    """The places along an axis of its elements in order. UnsupportedError for valid_count."""
+    """The indices that sort the elements along an axis. UnsupportedError for valid_count."""
     if valid_count is not None:
         raise UnsupportedError("argsort with valid_count is not supported yet")
     return sorting.argsort(data, axis, is_ascend, dtype)
@@ -285,12 +285,12 @@ def argsort(
 def topk(
     data: Tensor, k: int = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int64"
 ) -> Any:
-    """The k greatest elements along an axis, the greatest first, and their places; the k least with is_ascend."""
+    """The k greatest elements along an axis in descending order, and their indices; the k least with `is_ascend`."""
     return sorting.topk(data, k, axis, ret_type, is_ascend, dtype)
 
 
 def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, out_dtype: str = "int64") -> Tensor:
-    """Where values would go into a sequence in ascending order."""
+    """The insertion positions of `values` in an ascending sequence."""
     return sorting.searchsorted(sorted_sequence, values, right, out_dtype)
 
 
@@ -298,15 +298,15 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, o
 
 
 def cumsum(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Tensor:
-    """Of each element along an axis, or of all row by row, the sum of the elements up to it."""
+    """The cumulative sums along an axis, or of all elements in row-major order."""
     return scans.cumsum(data, axis, dtype or "", bool(exclusive))
 
 
 def cumprod(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Tensor:
-    """Of each element along an axis, or of all row by row, the product of the elements up to it."""
+    """The cumulative products along an axis, or of all elements in row-major order."""
     return scans.cumprod(data, axis, dtype or "", bool(exclusive))
 
 
 def einsum(subscripts: str, *operand: Tensor) -> Tensor:
-    """The sum of products of elements of tensors whose axes have names."""
+    """The Einstein summation of tensors: sums of products of their elements over named axes."""
     return _einsum.einsum(*operand, equation=subscripts)

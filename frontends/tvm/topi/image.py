@@ -1,4 +1,4 @@
-"""What `tvm.topi.image` has, as of v0.16."""
+"""The module `tvm.topi.image`, as of v0.16."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def resize1d(
     bicubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None,
     output_shape: None = None,
 ) -> Tensor:  # fmt: skip
-    """A signal of another size. output_shape: what follows from the others."""
+    """Resizes a signal. output_shape: ignored; follows from the other arguments."""
     return image.resize1d(
         data, size, roi, layout, method.lower(), coordinate_transformation_mode, rounding_method, bicubic_alpha,
         bicubic_exclude, extrapolation_value, out_dtype or "",
@@ -31,7 +31,7 @@ def resize2d(
     bicubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None,
     output_shape: None = None,
 ) -> Tensor:  # fmt: skip
-    """An image of another size. output_shape: what follows from the others."""
+    """Resizes an image. output_shape: ignored; follows from the other arguments."""
     return image.resize2d(
         data, size, roi, layout, method.lower(), coordinate_transformation_mode, rounding_method, bicubic_alpha,
         bicubic_exclude, extrapolation_value, out_dtype or "",
@@ -44,7 +44,7 @@ def resize3d(
     bicubic_exclude: int = 0, extrapolation_value: float = 0.0, out_dtype: str | None = None,
     output_shape: None = None,
 ) -> Tensor:  # fmt: skip
-    """A volume of another size. output_shape: what follows from the others."""
+    """Resizes a volume. output_shape: ignored; follows from the other arguments."""
     return image.resize3d(
         data, size, roi, layout, method.lower(), coordinate_transformation_mode, rounding_method, bicubic_alpha,
         bicubic_exclude, extrapolation_value, out_dtype or "",

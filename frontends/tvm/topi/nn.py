@@ -1,4 +1,4 @@
-"""What `tvm.topi.nn` has, as of v0.16."""
+"""The module `tvm.topi.nn`, as of v0.16."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ __all__ = [
 
 
 def dense(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None) -> Tensor:
-    """`out[m, n] = sum over k of data[m, k] * weight[n, k]`, and `bias[n]` added if there is one."""
-    made = nn.dense(data, weight, out_dtype=out_dtype or "")
-    return made if bias is None else broadcast.add(made, bias)
+    """`out[m, n] = sum over k of data[m, k] * weight[n, k]`, plus `bias[n]` if a bias is given."""
+    product = nn.dense(data, weight, out_dtype=out_dtype or "")
+    return product if bias is None else broadcast.add(product, bias)
 
 
 def batch_matmul(
@@ -74,7 +74,9 @@ def batch_matmul(
     transpose_a: bool = False,
     transpose_b: bool = True,
 ) -> Tensor:
-    """The products of matrices, one for each number of the first axis. oshape: what follows from the others."""
+    """The products of a batch of matrix pairs, one for each index of the first axis. oshape: ignored; follows from the
+    others.
+    """
     return nn.batch_matmul(tensor_a, tensor_b, transpose_a, transpose_b, out_dtype or "")
 
 
@@ -118,14 +120,14 @@ def conv2d(
 def conv2d_nchw(
     Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window, out_dtype: str | None = None
 ) -> Tensor:
-    """The convolution of images in the order NCHW, with weights in the order OIHW."""
+    """The convolution of images in the layout NCHW, with weights in the layout OIHW."""
     return conv2d(Input, Filter, stride, padding, dilation, "NCHW", "OIHW", out_dtype)
 
 
 def conv2d_nhwc(
     Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window, out_dtype: str = "float32"
 ) -> Tensor:
-    """The convolution of images in the order NHWC, with weights in the order HWIO."""
+    """The convolution of images in the layout NHWC, with weights in the layout HWIO."""
     return conv2d(Input, Filter, stride, padding, dilation, "NHWC", "HWIO", out_dtype)
 
 
@@ -133,14 +135,14 @@ def group_conv2d_nchw(
     Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window, groups: int,
     out_dtype: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """The convolution of images in the order NCHW, whose channels are of groups."""
+    """The grouped convolution of images in the layout NCHW."""
     return convolutions.conv2d(Input, Filter, stride, padding, dilation, groups, out_dtype=out_dtype or "")
 
 
 def group_conv1d_transpose_ncw(
     data: Tensor, kernel: Tensor, stride: Window, padding: Window, out_dtype: str, output_padding: Window, groups: int
 ) -> Tensor:
-    """The transposed convolution of signals in the order NCW, with weights in the order IOW."""
+    """The grouped transposed convolution of signals in the layout NCW, with weights in the layout IOW."""
     return convolutions.conv1d_transpose(
         data, kernel, stride, padding, groups=groups, output_padding=output_padding, out_dtype=out_dtype
     )
@@ -149,14 +151,14 @@ def group_conv1d_transpose_ncw(
 def conv1d_transpose_ncw(
     data: Tensor, kernel: Tensor, stride: Window, padding: Window, out_dtype: str, output_padding: Window
 ) -> Tensor:
-    """The transposed convolution of signals in the order NCW, with weights in the order IOW."""
+    """The transposed convolution of signals in the layout NCW, with weights in the layout IOW."""
     return group_conv1d_transpose_ncw(data, kernel, stride, padding, out_dtype, output_padding, 1)
 
 
 def group_conv2d_transpose_nchw(
     data: Tensor, kernel: Tensor, stride: Window, padding: Window, out_dtype: str, output_padding: Window, groups: int
 ) -> Tensor:
-    """The transposed convolution of images in the order NCHW, with weights in the order IOHW."""
+    """The grouped transposed convolution of images in the layout NCHW, with weights in the layout IOHW."""
     return convolutions.conv2d_transpose(
         data, kernel, stride, padding, groups=groups, output_padding=output_padding, out_dtype=out_dtype
     )
@@ -165,14 +167,14 @@ def group_conv2d_transpose_nchw(
 def conv2d_transpose_nchw(
     Input: Tensor, Filter: Tensor, strides: Window, padding: Window, out_dtype: str, output_padding: Window
 ) -> Tensor:
-    """The transposed convolution of images in the order NCHW, with weights in the order IOHW."""
+    """The transposed convolution of images in the layout NCHW, with weights in the layout IOHW."""
     return group_conv2d_transpose_nchw(Input, Filter, strides, padding, out_dtype, output_padding, 1)
 
 
 def conv3d_transpose_ncdhw(
     Input: Tensor, Filter: Tensor, strides: Window, padding: Window, out_dtype: str, output_padding: Window
 ) -> Tensor:
-    """The transposed convolution of volumes in the order NCDHW, with weights in the order IODHW."""
+    """The transposed convolution of volumes in the layout NCDHW, with weights in the layout IODHW."""
     return convolutions.conv3d_transpose(
         Input, Filter, strides, padding, output_padding=output_padding, out_dtype=out_dtype
     )
@@ -182,7 +184,7 @@ def conv3d(
     data: Tensor, kernel: Tensor, strides: Window, padding: Window, dilation: Window, groups: int = 1,
     data_layout: str = "NCDHW",
 ) -> Tensor:  # fmt: skip
-    """The convolution of volumes; weights in the order OIDHW, or DHWIO for NDHWC."""
+    """The convolution of volumes; weights in the layout OIDHW, or DHWIO for NDHWC."""
     layout = "DHWIO" if data_layout == "NDHWC" else "OIDHW"
     return convolutions.conv3d(
         data, kernel, strides, padding, dilation, groups, data_layout=data_layout, kernel_layout=layout
@@ -206,7 +208,7 @@ def pool1d(
     data: Tensor, kernel: Window, stride: Window, dilation: Window, padding: Window, pool_type: str,
     ceil_mode: bool = False, layout: str = "NCW", count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The greatest element or the mean ("max", "avg") in each window of a signal."""
+    """The maximum or the mean ("max", "avg") of each window of a signal."""
     return _pool(1, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad)
 
 
@@ -214,7 +216,7 @@ def pool2d(
     data: Tensor, kernel: Window, stride: Window, dilation: Window, padding: Window, pool_type: str,
     ceil_mode: bool = False, layout: str = "NCHW", count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The greatest element or the mean ("max", "avg") in each window of an image."""
+    """The maximum or the mean ("max", "avg") of each window of an image."""
     return _pool(2, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad)
 
 
@@ -222,12 +224,12 @@ def pool3d(
     data: Tensor, kernel: Window, stride: Window, dilation: Window, padding: Window, pool_type: str,
     ceil_mode: bool = False, layout: str = "NCDHW", count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The greatest element or the mean ("max", "avg") in each window of a volume."""
+    """The maximum or the mean ("max", "avg") of each window of a volume."""
     return _pool(3, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad)
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """The greatest element or the mean ("max", "avg") of each image."""
+    """The maximum or the mean ("max", "avg") of each image."""
     if pool_type not in ("max", "avg"):
         raise OptionError(f"pool_type {pool_type!r}, expected 'max' or 'avg'")
     return (pools.global_max_pool2d if pool_type == "max" else pools.global_avg_pool2d)(data, layout)
@@ -237,7 +239,7 @@ def pad(
     data: Tensor, pad_before: Sequence[int], pad_after: Sequence[int] | None = None, pad_value: float = 0.0,
     name: str = "PadInput", attrs: object = None,
 ) -> Tensor:  # fmt: skip
-    """With elements of a value in front of and behind each dimension. pad_after: as many as in front if missing."""
+    """Pads each dimension with a value before and after its elements. pad_after: equal to `pad_before` if missing."""
     return padding.surrounded(data, _widths(pad_before, pad_after), pad_value, "constant", name)
 
 
@@ -245,15 +247,15 @@ def mirror_pad(
     data: Tensor, pad_before: Sequence[int], pad_after: Sequence[int] | None = None, mode: str = "SYMMETRIC",
     name: str = "MirrorPadInput",
 ) -> Tensor:  # fmt: skip
-    """With the elements that mirrors show in front of and behind each dimension."""
+    """Pads each dimension with mirrored elements before and after."""
     return padding.mirrored(data, _widths(pad_before, pad_after), mode, name)
 
 
 def _widths(before: Sequence[int], after: Sequence[int] | None) -> list[tuple[int, int]]:
-    behind = before if after is None else after
-    if len(behind) != len(before):
-        raise OptionError(f"pad_before {list(before)} and pad_after {list(behind)}, expected one number each")
-    return list(zip(before, behind, strict=True))
+    last = before if after is None else after
+    if len(last) != len(before):
+        raise OptionError(f"pad_before {list(before)} and pad_after {list(last)}, expected one number each")
+    return list(zip(before, last, strict=True))
 
 
 def batch_norm(
@@ -261,19 +263,20 @@ def batch_norm(
     epsilon: float | None = None, center: bool | None = None, scale: bool | None = None, training: bool | None = None,
     momentum: float | None = None,
 ) -> list[Tensor]:  # fmt: skip
-    """By means and variances that are given, and these two. None for the defaults of `nn.batch_norm`.
+    """Batch normalization with the given means and variances; returns the result followed by these two. None for the
+    defaults of `nn.batch_norm`.
 
     UnsupportedError for training.
     """
     if training:
         raise UnsupportedError("batch_norm in training is not supported yet")
-    given = {"axis": axis, "epsilon": epsilon, "center": center, "scale": scale}
-    said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return normalization.batch_norm(data, gamma, beta, moving_mean, moving_var, **said)
+    options = {"axis": axis, "epsilon": epsilon, "center": center, "scale": scale}
+    present: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    return normalization.batch_norm(data, gamma, beta, moving_mean, moving_var, **present)
 
 
 def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Axes, epsilon: float = 1e-5) -> Tensor:
-    """By the mean and the variance along axes, those of gamma and beta."""
+    """Normalization by the mean and the variance along `axis`, which are also the axes of gamma and beta."""
     axes = axes_of(axis, data.ndim, "layer_norm")
     return normalization.normalized(data, gamma, beta, axes, axes, epsilon, "layer_norm")
 
@@ -282,7 +285,7 @@ def group_norm(
     data: Tensor, gamma: Tensor | None, beta: Tensor | None, num_groups: int, channel_axis: int, axes: Axes,
     epsilon: float = 1e-5,
 ) -> Tensor:  # fmt: skip
-    """By the mean and the variance of each group of channels along axes. axes: without that of channels."""
+    """Normalization by the mean and variance of each group of channels along axes. axes: without the channel axis."""
     channel = axis_of(channel_axis, data.ndim, "group_norm")
     along = [d for d in axes_of(axes, data.ndim, "group_norm") if d != channel]
     return normalization.normalized_in_groups(data, gamma, beta, num_groups, channel, along, epsilon, "group_norm")
@@ -291,18 +294,18 @@ def group_norm(
 def instance_norm(
     data: Tensor, gamma: Tensor | None, beta: Tensor | None, channel_axis: int, axis: Axes, epsilon: float = 1e-5
 ) -> Tensor:
-    """By the mean and the variance along axes. channel_axis: that of gamma and beta."""
+    """Normalization by the mean and the variance along axes. channel_axis: the axis of gamma and beta."""
     channel = axis_of(channel_axis, data.ndim, "instance_norm")
     along = axes_of(axis, data.ndim, "instance_norm")
     return normalization.normalized(data, gamma, beta, [channel], along, epsilon, "instance_norm")
 
 
 def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2) -> Tensor:
-    """By sums of squares of the elements around each along an axis."""
+    """Local response normalization: by sums of squares of neighboring elements along an axis."""
     return normalization.lrn(data, size, axis, bias, alpha, beta)
 
 
-def _adaptive(rank: int, data: Tensor, output_size: Window, pool_type: str, layout: str) -> Tensor:
+def _adaptive_pool(rank: int, data: Tensor, output_size: Window, pool_type: str, layout: str) -> Tensor:
     if pool_type not in ("max", "avg"):
         raise OptionError(f"pool_type {pool_type!r}, expected 'max' or 'avg'")
     greatest = pools.adaptive_max_pool1d, pools.adaptive_max_pool2d, pools.adaptive_max_pool3d
@@ -311,25 +314,25 @@ def _adaptive(rank: int, data: Tensor, output_size: Window, pool_type: str, layo
 
 
 def adaptive_pool(data: Tensor, output_size: Window, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """The greatest element or the mean ("max", "avg") in each of so many windows of an image."""
-    return _adaptive(2, data, output_size, pool_type, layout)
+    """The maximum or the mean ("max", "avg") of each of `output_size` windows of an image."""
+    return _adaptive_pool(2, data, output_size, pool_type, layout)
 
 
 def adaptive_pool1d(data: Tensor, output_size: Window, pool_type: str, layout: str = "NCW") -> Tensor:
-    """The greatest element or the mean ("max", "avg") in each of so many windows of a signal."""
-    return _adaptive(1, data, output_size, pool_type, layout)
+    """The maximum or the mean ("max", "avg") of each of `output_size` windows of a signal."""
+    return _adaptive_pool(1, data, output_size, pool_type, layout)
 
 
 def adaptive_pool3d(data: Tensor, output_size: Window, pool_type: str, layout: str = "NCDHW") -> Tensor:
-    """The greatest element or the mean ("max", "avg") in each of so many windows of a volume."""
-    return _adaptive(3, data, output_size, pool_type, layout)
+    """The maximum or the mean ("max", "avg") of each of `output_size` windows of a volume."""
+    return _adaptive_pool(3, data, output_size, pool_type, layout)
 
 
 def upsampling(
     data: Tensor, scale_h: float, scale_w: float, layout: str = "NCHW", method: str = "nearest_neighbor",
     align_corners: bool = False, output_shape: None = None,
 ) -> Tensor:  # fmt: skip
-    """An image some times as high and as wide. output_shape: what follows from the others."""
+    """An image upsampled by factors of height and width. output_shape: ignored; follows from the other arguments."""
     return image.upsampling(data, scale_h, scale_w, layout, method, align_corners)
 
 
@@ -337,5 +340,7 @@ def upsampling3d(
     data: Tensor, scale_d: float, scale_h: float, scale_w: float, layout: str = "NCDHW",
     method: str = "nearest_neighbor", coordinate_transformation_mode: str = "half_pixel", output_shape: None = None,
 ) -> Tensor:  # fmt: skip
-    """A volume some times as deep, as high and as wide. output_shape: what follows from the others."""
+    """A volume upsampled by factors of depth, height and width. output_shape: ignored; follows from the other
+    arguments.
+    """
     return image.upsampling3d(data, scale_d, scale_h, scale_w, layout, method, coordinate_transformation_mode)

@@ -1,4 +1,4 @@
-"""Networks to try things with, as `tvm.relay.testing` has them."""
+"""Test networks: `tvm.relay.testing`."""
 
 from . import dcgan, layers, lstm, mlp, mobilenet, mobilenet_v2, resnet, squeezenet, transformer, vgg
 from .init import create_workload

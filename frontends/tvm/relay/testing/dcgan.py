@@ -1,4 +1,4 @@
-"""The generator of DCGAN: images made of random numbers by transposed convolutions (Radford et al., 2015)."""
+"""The generator of DCGAN: images from random vectors by transposed convolutions (Radford et al., 2015)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .init import create_workload
 from .layers import batch_norm_infer, conv2d_transpose, dense_add_bias
 
 
-def _doubled(data: Expr, name: str, channels: int) -> Expr:
-    """An image of twice the size."""
+def _upsample(data: Expr, name: str, channels: int) -> Expr:
+    """A transposed convolution that doubles the height and width of an image."""
     sizes = {"kernel_size": (4, 4), "strides": (2, 2), "padding": (1, 1)}
     return conv2d_transpose(data, None, name=name, channels=channels, **sizes)
 
@@ -25,9 +25,9 @@ def get_net(
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> Function:
-    """The network: `data` is (batch, random_len), the result images of 64 by 64 pixels with numbers from -1 to 1.
+    """The network: `data` is (batch, random_len), the result images of 64 by 64 pixels with values from -1 to 1.
 
-    ngf: channels of the last layer but one.  code: is not needed.  OptionError for images of another shape or layout.
+    ngf: channels of the next-to-last layer.  code: ignored.  OptionError for another image shape or layout.
     """
     if layout != "NCHW" or len(oshape) != 3 or oshape[1:] != (64, 64):
         raise OptionError(f"dcgan: images {oshape} in {layout!r}, expected (channels, 64, 64) in 'NCHW'")
@@ -35,8 +35,8 @@ def get_net(
     body = op.reshape(dense_add_bias(data, units=4 * 4 * ngf * 8, name="dense"), (batch_size, ngf * 8, 4, 4))
     body = nn.relu(batch_norm_infer(body, name="bn1"))
     for n, times in enumerate((4, 2, 1), start=2):
-        body = nn.relu(batch_norm_infer(_doubled(body, f"g{n}", ngf * times), name=f"bn{n}"))
-    net = op.tanh(_doubled(body, "g5", oshape[0]))
+        body = nn.relu(batch_norm_infer(_upsample(body, f"g{n}", ngf * times), name=f"bn{n}"))
+    net = op.tanh(_upsample(body, "g5", oshape[0]))
     return Function(free_vars(net), net)
 
 

@@ -1,4 +1,4 @@
-"""Random numbers for the parameters of networks."""
+"""Random initialization of the parameters of networks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ Initializer = Callable[[str, npt.NDArray[Any], np.random.Generator], None]
 
 
 def xavier(name: str, values: npt.NDArray[Any], random: np.random.Generator) -> None:
-    """Fill a parameter by what its name ends in: gamma and var with ones, beta, bias and mean with zeros, others with
-    numbers whose spread keeps that of what goes through a layer (Glorot and Bengio, 2010)."""
+    """Fills a parameter by the suffix of its name: gamma and var with ones, beta, bias and mean with zeros, other
+    vectors with uniform random numbers from -1 to 1, others with random numbers whose variance preserves the variance
+    of a layer's inputs (Glorot and Bengio, 2010).
+    """
     if name.endswith(("gamma", "var")):
         values[...] = 1
     elif name.endswith(("beta", "bias", "mean")) or values.ndim < 2:
@@ -34,10 +36,10 @@ def xavier(name: str, values: npt.NDArray[Any], random: np.random.Generator) -> 
 def create_workload(
     net: Function, initializer: Initializer = xavier, seed: int = 0
 ) -> tuple[IRModule, dict[str, NDArray]]:
-    """A function as a module, and random arrays for its parameters but `data`.
+    """A function as a module, and random arrays for its parameters except `data`.
 
-    initializer: fills the array of a parameter, given its name and a source of random numbers.  OptionError for a
-    parameter whose sizes are not known.
+    initializer: fills the array of a parameter, given its name and a random generator.  OptionError for a parameter of
+    unknown shape.
     """
     mod = IRModule.from_expr(net)
     random = np.random.default_rng(seed)

@@ -11,13 +11,13 @@ from .layers import dense_add_bias
 
 
 def _step(num_hidden: int, inputs: Expr, hidden: Expr, cell: Expr, weights: dict[str, Var], name: str) -> Tuple:
-    """What one step gives: its output, which is the next hidden state, and the next state of the cell."""
+    """The results of one step: the output, which is also the next hidden state, and the next cell state."""
     gates = 4 * num_hidden
     from_input = dense_add_bias(inputs, weights["i2h_weight"], weights["i2h_bias"], gates, name=f"{name}i2h")
     from_hidden = dense_add_bias(hidden, weights["h2h_weight"], weights["h2h_bias"], gates, name=f"{name}h2h")
-    taken, kept, update, given = op.split(op.add(from_input, from_hidden), 4, axis=1)
-    new = op.add(op.multiply(op.sigmoid(kept), cell), op.multiply(op.sigmoid(taken), op.tanh(update)))
-    out = op.multiply(op.sigmoid(given), op.tanh(new))
+    input_gate, forget_gate, update, output_gate = op.split(op.add(from_input, from_hidden), 4, axis=1)
+    new = op.add(op.multiply(op.sigmoid(forget_gate), cell), op.multiply(op.sigmoid(input_gate), op.tanh(update)))
+    out = op.multiply(op.sigmoid(output_gate), op.tanh(new))
     return Tuple([out, Tuple([out, new])])
 
 
@@ -28,7 +28,7 @@ def _weights(num_hidden: int, dtype: str) -> dict[str, Var]:
 
 
 def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name: str = "") -> Function:
-    """One step as a function: of the input, the states, and weights and biases, to the output and the next states."""
+    """One step as a function from the input, the states, weights and biases to the output and the next states."""
     row = TensorType((batch_size, num_hidden), dtype)
     weights = _weights(num_hidden, dtype)
     inputs, hidden, cell = (Var(each, row) for each in ("inputs", "hidden", "cell"))
@@ -36,9 +36,9 @@ def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name
 
 
 def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32") -> Function:
-    """The network: `data` is (iterations, batch, hidden), each step a call of one cell; gives the last output.
+    """The network: `data` is (iterations, batch, hidden), each step a call of one cell; returns the last output.
 
-    All steps have the same weights; the states start as zeros.
+    All steps share the same weights; the initial states are zeros.
     """
     shape = (batch_size, num_hidden)
     data = var("data", shape=(iterations, *shape), dtype=dtype)

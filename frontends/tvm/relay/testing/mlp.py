@@ -1,4 +1,4 @@
-"""A multilayer perceptron: two hidden layers, and probabilities."""
+"""A multilayer perceptron: two hidden layers and a softmax."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .layers import classifier, data_of, dense_add_bias
 def get_net(
     batch_size: int, num_classes: int = 10, image_shape: tuple[int, ...] = (1, 28, 28), dtype: str = "float32"
 ) -> Function:
-    """The network: layers of 128 and of 64 units."""
+    """The network, with hidden layers of 128 and 64 units."""
     pixels = (prod(image_shape),)
     hidden = nn.batch_flatten(data_of(batch_size, image_shape if len(image_shape) > 1 else pixels, dtype))
     for n, units in enumerate((128, 64), start=1):

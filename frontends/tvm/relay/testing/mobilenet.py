@@ -1,4 +1,4 @@
-"""MobileNet: convolutions of each channel by itself, and then of one pixel by itself (Howard et al., 2017)."""
+"""MobileNet: depthwise followed by pointwise convolutions (Howard et al., 2017)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .init import create_workload
 from .layers import batch_norm_infer, classifier, conv2d, data_of
 
 _BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1))
-"""Channels and stride of each block (Howard et al., 2017, table 1)."""
+"""The channels and the stride of each block (Howard et al., 2017, table 1)."""
 
 
-def _activated(data: Expr, name: str, layout: str, **attributes: Any) -> Expr:
-    """A convolution, a batch norm and a rectifier. Weights of NHWC stand as HWIO, those of each channel as HWOI."""
+def _conv_bn_relu(data: Expr, name: str, layout: str, **attributes: Any) -> Expr:
+    """A convolution, a batch normalization and a ReLU. Weights for NHWC are HWIO, depthwise weights HWOI."""
     is_depthwise = attributes.get("groups", 1) > 1
     kernel = "OIHW" if layout == "NCHW" else "HWOI" if is_depthwise else "HWIO"
     convolved = conv2d(data, name=f"{name}_conv", data_layout=layout, kernel_layout=kernel, **attributes)
@@ -33,8 +33,10 @@ def conv_block(
     epsilon: float = 1e-5,
     layout: str = "NCHW",
 ) -> Expr:
-    """A convolution, a batch norm and a rectifier."""
-    return _activated(data, name, layout, channels=channels, kernel_size=kernel_size, strides=strides, padding=padding)
+    """A convolution, a batch normalization and a ReLU."""
+    return _conv_bn_relu(
+        data, name, layout, channels=channels, kernel_size=kernel_size, strides=strides, padding=padding
+    )
 
 
 def separable_conv_block(
@@ -48,11 +50,11 @@ def separable_conv_block(
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> Expr:
-    """A convolution of each channel by itself, and one of each pixel by itself, each with a norm and a rectifier."""
+    """A depthwise and a pointwise convolution, each with a batch normalization and a ReLU."""
     stride = 2 if downsample else 1
     depthwise = {"channels": depthwise_channels, "groups": depthwise_channels, "kernel_size": kernel_size}
-    spread = _activated(data, f"{name}_depthwise", layout, **depthwise, strides=(stride, stride), padding=padding)
-    return _activated(spread, f"{name}_pointwise", layout, channels=pointwise_channels, kernel_size=(1, 1))
+    filtered = _conv_bn_relu(data, f"{name}_depthwise", layout, **depthwise, strides=(stride, stride), padding=padding)
+    return _conv_bn_relu(filtered, f"{name}_pointwise", layout, channels=pointwise_channels, kernel_size=(1, 1))
 
 
 def mobile_net(
@@ -63,9 +65,9 @@ def mobile_net(
     is_shallow: bool = False,
     layout: str = "NCHW",
 ) -> Function:
-    """The network. alpha: times how many channels layers have.  is_shallow: without the five equal blocks.
+    """The network. alpha: the width multiplier of all layers.  is_shallow: without the five equal blocks.
 
-    OptionError for another layout than NCHW and NHWC.
+    OptionError for a layout other than NCHW and NHWC.
     """
     if layout not in ("NCHW", "NHWC"):
         raise OptionError(f"mobilenet: layout {layout!r}, expected 'NCHW' or 'NHWC'")
@@ -100,5 +102,5 @@ def get_net(
     dtype: str = "float32",
     layout: str = "NCHW",
 ) -> Function:
-    """The network for images of a shape."""
+    """The network for images of shape `image_shape`."""
     return mobile_net(num_classes, (batch_size, *image_shape), dtype, layout=layout)

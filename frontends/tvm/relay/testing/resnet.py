@@ -1,4 +1,4 @@
-"""Residual networks with the norms in front of the convolutions (He et al., 2016, "Identity Mappings")."""
+"""Residual networks with pre-activation: normalization before convolution (He et al., 2016, "Identity Mappings")."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EPSILON = 2e-5
 
 @dataclass(frozen=True)
 class _Layout:
-    """Of images: `data`, and of weights: `kernel`. axis: that of channels."""
+    """The layouts of images, `data`, and of weights, `kernel`. axis: the channel axis."""
 
     data: str
 
@@ -30,7 +30,7 @@ class _Layout:
         return self.data.index("C")
 
     def convolution(self, data: Expr, channels: int, size: int, stride: int, name: str) -> Expr:
-        """A convolution that keeps the size of the image but for its stride."""
+        """A convolution that preserves the image size except for its stride."""
         return conv2d(
             data,
             name=name,
@@ -43,7 +43,7 @@ class _Layout:
         )
 
     def activation(self, data: Expr, name: str) -> Expr:
-        """A batch norm and a rectifier."""
+        """A batch normalization and a ReLU."""
         return nn.relu(batch_norm_infer(data, name=name, epsilon=_EPSILON, axis=self.axis))
 
 
@@ -57,10 +57,10 @@ def residual_unit(
     data_layout: str = "NCHW",
     kernel_layout: str = "OIHW",
 ) -> Expr:
-    """The sum of `data` and of what two convolutions, or three with `bottle_neck`, make of it.
+    """The sum of `data` and its residual: two convolutions, or three with `bottle_neck`.
 
-    num_filter: channels of the result.  dim_match: data has the shape of the result; else it is convolved to it.
-    kernel_layout: follows from data_layout.
+    num_filter: channels of the result.  dim_match: data has the shape of the result; otherwise a convolution projects
+    it. kernel_layout: ignored; follows from data_layout.
     """
     layout = _Layout(data_layout)
     first = layout.activation(data, f"{name}_bn1")
@@ -89,8 +89,8 @@ def resnet(
 ) -> Function:
     """A network of stages of residual units.
 
-    units: how many of them each stage has.  filter_list: channels in front of the stages, and of each stage.
-    data_shape: of the images with their batch.
+    units: the number of units of each stage.  filter_list: the channels before the stages, and of each stage.
+    data_shape: the shape of a batch of images.
     """
     form = _Layout(layout)
     data = data_of(data_shape[0], data_shape[1:], dtype)
@@ -119,11 +119,13 @@ _IMAGENET = {
     200: [3, 24, 36, 3],
     269: [3, 30, 48, 8],
 }
-"""How many units each stage has, by the number of layers (He et al., 2016, table 1; from 200 on their later work)."""
+"""The number of units of each stage, by number of layers (He et al., 2016, table 1; from 200 on their later work)."""
 
 
 def _units_of(num_layers: int, is_small: bool) -> tuple[list[int], list[int], bool]:
-    """Units of each stage, channels, and whether units have three convolutions. OptionError for other numbers."""
+    """The units of each stage, the channels, and whether units have three convolutions. OptionError for an unsupported
+    depth.
+    """
     if is_small:
         bottle_neck = num_layers >= 164
         per_stage, left = divmod(num_layers - 2, 9 if bottle_neck else 6)
@@ -145,9 +147,9 @@ def get_net(
     dtype: str = "float32",
     **kwargs: Any,
 ) -> Function:
-    """The network of a number of layers; for images of at most 28 pixels the one for small images.
+    """The network with `num_layers` layers; for images of at most 28 pixels the variant for small images.
 
-    OptionError for a layout or a number of layers that there is not.
+    OptionError for an unsupported layout or number of layers.
     """
     if layout not in ("NCHW", "NHWC"):
         raise OptionError(f"resnet: layout {layout!r}, expected 'NCHW' or 'NHWC'")

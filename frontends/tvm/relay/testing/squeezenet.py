@@ -1,4 +1,4 @@
-"""SqueezeNet: few channels in, then many out by two convolutions side by side (Iandola et al., 2016)."""
+"""SqueezeNet: modules that reduce the channels, then expand them in two parallel paths (Iandola et al., 2016)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ _FIRES = {
     "1.0": (96, 7, ((16, 64), (16, 64), (32, 128), None, (32, 128), (48, 192), (48, 192), (64, 256), None, (64, 256))),
     "1.1": (64, 3, ((16, 64), (16, 64), None, (32, 128), (32, 128), None, (48, 192), (48, 192), (64, 256), (64, 256))),
 }
-"""Channels and size of the first convolution, then channels inside and of each side of modules, None for a pool."""
+"""The channels and kernel size of the first convolution, then the squeeze and expand channels of each module; None for
+a pool.
+"""
 
 
-def _activated(data: Expr, name: str, channels: int, size: int, padding: int = 0, stride: int = 1) -> Expr:
-    said = {"channels": channels, "kernel_size": (size, size), "strides": (stride, stride)}
-    return nn.relu(conv_bias(data, name, padding=(padding, padding), **said))
+def _conv_relu(data: Expr, name: str, channels: int, size: int, padding: int = 0, stride: int = 1) -> Expr:
+    attributes = {"channels": channels, "kernel_size": (size, size), "strides": (stride, stride)}
+    return nn.relu(conv_bias(data, name, padding=(padding, padding), **attributes))
 
 
 def fire(data: Expr, name: str, squeeze: int, expand: int) -> Expr:
-    """A module: few channels, then two convolutions of 1 and of 3 pixels side by side."""
-    narrow = _activated(data, f"{name}_squeeze", squeeze, 1)
-    sides = [_activated(narrow, f"{name}_expand{size}", expand, size, size // 2) for size in (1, 3)]
+    """A fire module: a squeeze convolution, then parallel convolutions of 1 by 1 and 3 by 3 pixels."""
+    narrow = _conv_relu(data, f"{name}_squeeze", squeeze, 1)
+    sides = [_conv_relu(narrow, f"{name}_expand{size}", expand, size, size // 2) for size in (1, 3)]
     return op.concatenate(sides, axis=1)
 
 
@@ -35,15 +37,15 @@ def get_net(
     version: str = "1.0",
     dtype: str = "float32",
 ) -> Function:
-    """The network of a version, 1.0 or 1.1. OptionError for another one."""
+    """The network of version 1.0 or 1.1. OptionError for any other version."""
     if version not in _FIRES:
         raise OptionError(f"squeezenet of version {version!r}, expected one of {', '.join(_FIRES)}")
     channels, size, modules = _FIRES[version]
-    body = _activated(data_of(batch_size, image_shape, dtype), "conv1", channels, size, stride=2)
+    body = _conv_relu(data_of(batch_size, image_shape, dtype), "conv1", channels, size, stride=2)
     body = nn.max_pool2d(body, (3, 3), (2, 2))
     for n, module in enumerate(modules):
         body = nn.max_pool2d(body, (3, 3), (2, 2)) if module is None else fire(body, f"fire{n}", *module)
-    body = _activated(nn.dropout(body, 0.5), "conv_final", num_classes, 1)
+    body = _conv_relu(nn.dropout(body, 0.5), "conv_final", num_classes, 1)
     net = nn.softmax(nn.batch_flatten(nn.global_avg_pool2d(body)))
     return Function(free_vars(net), net)
 

@@ -1,4 +1,4 @@
-"""An encoder of the transformer (Vaswani et al., 2017): attention and a perceptron, each added to what it reads."""
+"""A transformer encoder (Vaswani et al., 2017): attention and a perceptron, each with a residual connection."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .layers import dense_add_bias
 
 
 def attention(data: Expr, batch_size: int, seq_length: int, d_model: int, num_heads: int, name: str) -> Expr:
-    """What each position takes from all, for each head by weights of its own. data: (batch * seq, d_model)."""
+    """Multi-head self-attention. data: (batch * seq, d_model)."""
     width = d_model // num_heads
 
-    def heads(what: str, axes: list[int], last: tuple[int, int]) -> Expr:
-        rows = dense_add_bias(data, units=d_model, name=f"{name}_{what}")
+    def heads(role: str, axes: list[int], last: tuple[int, int]) -> Expr:
+        rows = dense_add_bias(data, units=d_model, name=f"{name}_{role}")
         split = op.reshape(rows, (batch_size, seq_length, num_heads, width))
         return op.reshape(op.transpose(split, axes), (batch_size * num_heads, *last))
 
@@ -34,15 +34,15 @@ def attention(data: Expr, batch_size: int, seq_length: int, d_model: int, num_he
 def encoder_block(
     data: Expr, batch_size: int, seq_length: int, d_model: int, num_heads: int, d_ff: int, name: str
 ) -> Expr:
-    """One block: attention, then two dense layers, each added to what it reads and normalized behind that."""
+    """A block: attention, then two dense layers, each with a residual connection followed by a layer normalization."""
 
-    def normalized(rows: Expr, which: str) -> Expr:
-        return nn.layer_norm(rows, var(f"{name}_{which}_gamma"), var(f"{name}_{which}_beta"))
+    def normalize(rows: Expr, norm: str) -> Expr:
+        return nn.layer_norm(rows, var(f"{name}_{norm}_gamma"), var(f"{name}_{norm}_beta"))
 
     mixed = attention(data, batch_size, seq_length, d_model, num_heads, f"{name}_attention")
-    first = normalized(op.add(data, mixed), "norm1")
+    first = normalize(op.add(data, mixed), "norm1")
     hidden = nn.gelu(dense_add_bias(first, units=d_ff, name=f"{name}_ff1"))
-    return normalized(op.add(first, dense_add_bias(hidden, units=d_model, name=f"{name}_ff2")), "norm2")
+    return normalize(op.add(first, dense_add_bias(hidden, units=d_model, name=f"{name}_ff2")), "norm2")
 
 
 def get_net(
@@ -54,9 +54,9 @@ def get_net(
     d_ff: int = 1024,
     dtype: str = "float32",
 ) -> Function:
-    """Blocks, one behind the other. `data` is (batch, seq, d_model), and so is the result.
+    """A sequence of encoder blocks. `data` and the result are (batch, seq, d_model).
 
-    OptionError if the heads do not divide the model.
+    OptionError if d_model is not a multiple of the number of heads.
     """
     if num_heads < 1 or d_model % num_heads:
         raise OptionError(f"transformer: {num_heads} heads of a model of {d_model}, expected heads that divide it")

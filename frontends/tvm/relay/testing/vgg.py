@@ -1,4 +1,4 @@
-"""VGG: convolutions of 3 by 3 pixels, one behind the other (Simonyan and Zisserman, 2014)."""
+"""VGG: a sequence of 3 by 3 convolutions (Simonyan and Zisserman, 2014)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .init import create_workload
 from .layers import batch_norm_infer, classifier, conv_bias, data_of, dense_add_bias
 
 _STAGES = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
-"""How many convolutions each stage has, by the number of layers (Simonyan and Zisserman, 2014, table 1)."""
+"""The number of convolutions of each stage, by number of layers (Simonyan and Zisserman, 2014, table 1)."""
 _CHANNELS = (64, 128, 256, 512, 512)
 
 
@@ -22,7 +22,7 @@ def get_net(
     num_layers: int = 11,
     batch_norm: bool = False,
 ) -> Function:
-    """The network of 11, 13, 16 or 19 layers; with norms behind convolutions if wanted. OptionError for others."""
+    """The network of 11, 13, 16 or 19 layers, optionally with batch normalization. OptionError for any other depth."""
     if num_layers not in _STAGES:
         raise OptionError(f"vgg of {num_layers} layers, expected one of {', '.join(map(str, _STAGES))}")
     body = data_of(batch_size, image_shape, dtype)
