@@ -1,4 +1,4 @@
-"""One module per pass, named after it; `pipelines` orders them."""
+"""The passes, one module per pass, named after it; `pipelines` orders them."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ PASSES: dict[str, str] = {
     "tir-unroll-loops": "TirUnrollLoopsPass",
     "tir-vectorize-loops": "TirVectorizeLoopsPass",
 }
-"""Every pass of Stepwell: its name, and its class in the module of that name (with underscores)."""
+"""{ name of a pass -> its class }; the module has the name of the pass, with underscores."""
 
 
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    """A loader for every pass, by name; nothing is imported before one is called."""
+    """The loader of every pass, by name; modules are imported when a loader is called."""
     return {name: partial(_load, name) for name in PASSES}
 
 

@@ -1,4 +1,4 @@
-"""`tir-distribute-threads`."""
+"""The pass `tir-distribute-threads`."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ from .lowering.types import where
 
 
 class TirDistributeThreadsPass(ModulePass):
-    """Give each statement its own loops over the threads of a block, so that program order is what threads agree on.
+    """Distributes loops over threads into their bodies, so that each statement has its own loops over threads.
 
-    The threads of a block run in lockstep: a statement that all threads come to is done by all of them before the next
-    one. So the loops over them go around each such statement, and what was around it (loops and branches that are the
-    same for all threads) stays outside. Memory of scope `local` gets a leading dimension for each thread axis; so does
-    that of scope `warp` but for `threadIdx.x`, and becomes shared memory. A loop
-    inside of another that is bound to the same axis runs for the thread that is there. What threads come to at
-    different times (a branch or loop that depends on the thread) is one statement.
+    The threads of a block run in lockstep: all threads execute a statement that all of them reach before any thread
+    executes the next statement. So the loops over threads move inwards, around each such statement, and enclosing loops
+    and branches that are uniform over the threads stay outside. Memory of scope `local` gets a leading dimension for
+    each thread axis; memory of scope `warp` gets such dimensions except for `threadIdx.x`, and becomes shared memory. A
+    loop nested in a loop bound to the same axis runs for the current thread. A branch or loop that depends on the
+    thread is one statement with its body.
 
     Before
         tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
@@ -78,10 +78,10 @@ class TirDistributeThreadsPass(ModulePass):
           }
         }
 
-    Must hold before: nothing. UnsupportedError for numbers of threads that differ between threads, and for
-    `T.tvm_storage_sync` where not all threads come.
+    Must hold before: nothing. Raises UnsupportedError for numbers of threads that differ between threads, and for
+    `T.tvm_storage_sync` that not all threads reach.
 
-    Gone after: loops over threads around more than one statement; `T.tvm_storage_sync`.
+    Gone after: loops over threads with more than one statement; `T.tvm_storage_sync`.
     """
 
     name = "tir-distribute-threads"
@@ -92,7 +92,7 @@ class TirDistributeThreadsPass(ModulePass):
 
 
 def distribute_threads(function: FuncOp) -> None:
-    """Give each statement of a function its own loops over the threads of a block, in place."""
+    """Gives each statement of a function its own loops over the threads of a block, in place."""
     roots = list(outermost(function, THREAD_AXES))
     if not roots:
         return
@@ -109,7 +109,7 @@ def distribute_threads(function: FuncOp) -> None:
 
 
 def _sink_views(function: FuncOp) -> None:
-    """Allocate memory of a thread, that is not only loaded and stored, where the thread is alone with it."""
+    """Moves allocations that are private to a thread, and have uses other than loads and stores, into its loops."""
     for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
         if is_of_warp(alloc.buffer):
             continue
@@ -122,21 +122,21 @@ def _sink_views(function: FuncOp) -> None:
 
 
 def _is_addressed_simply(buffer: SSAValue) -> bool:
-    """Whether a buffer is only loaded and stored."""
+    """Whether all uses of a buffer are loads, stores and access declarations."""
     return all(isinstance(use.operation, LoadOp | StoreOp | AccessOp) for use in buffer.uses)
 
 
 @dataclass
 class Expanded:
-    """A buffer that has got leading dimensions, one for each of some thread axes."""
+    """A buffer with leading dimensions for thread axes, one for each of `axes`."""
 
     axes: tuple[str, ...]
     buffer: SSAValue
 
 
 def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue, Expanded]:
-    """The memory of threads that is allocated outside of the loops over them, with dimensions for these."""
-    found: dict[SSAValue, Expanded] = {}
+    """Expands the private memory of threads that is allocated outside of the loops over threads."""
+    expanded: dict[SSAValue, Expanded] = {}
     for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
         axes = thread_axes_of(alloc.buffer)
         if is_of_warp(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
@@ -148,8 +148,8 @@ def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue
             for root in roots:
                 _add_extents(extents, root)
             mine = {axis: extent for axis, extent in extents.items() if axis in axes}
-            found[alloc.buffer] = expand(alloc, mine, InsertPoint.before(alloc), {})
-    return found
+            expanded[alloc.buffer] = expand(alloc, mine, InsertPoint.before(alloc), {})
+    return expanded
 
 
 def _add_extents(extents: dict[str, Mixed], root: BoundLoop) -> None:
@@ -161,14 +161,14 @@ def _add_extents(extents: dict[str, Mixed], root: BoundLoop) -> None:
 
 
 def _end(low: Mixed, extent: Mixed) -> Mixed:
-    """How many threads an axis has, for a loop over them."""
+    """The number of threads of an axis, for a loop over them."""
     return low + extent if isinstance(low, int) and isinstance(extent, int) else extent
 
 
 def expand(
     alloc: AllocBufferOp, extents: dict[str, Mixed], point: InsertPoint, values: dict[SSAValue, SSAValue]
 ) -> Expanded:
-    """Allocate a buffer once for each thread."""
+    """Allocates a buffer with leading dimensions, one copy for each thread."""
     if alloc.mixed_strides is not None:
         raise UnsupportedError(f"{where(alloc)}local buffer {alloc.buffer_name.data} has strides, expected none")
     axes = tuple(axis for axis in reversed(THREAD_AXES) if axis in extents)
@@ -187,7 +187,7 @@ def expand(
 
 @dataclass(frozen=True)
 class _Thread:
-    """An axis of the threads that come to a statement. loop: the first one bound to it."""
+    """An axis of the threads that execute a statement. loop: the outermost loop bound to the axis."""
 
     axis: str
     loop: BoundLoop
@@ -196,10 +196,10 @@ class _Thread:
 
 @dataclass(frozen=True)
 class _Context:
-    """Where statements go, and for which threads they run.
+    """The insertion point of statements, and the threads that execute them.
 
-    aliases: variables of loops inside of others bound to the same axis.  limits: those of them that not all threads
-    run, with the loop that says which.
+    aliases: variables of loops nested in a loop bound to the same axis.  limits: nested loops that cover only a part of
+    the threads, which restrict the threads that execute a statement.
     """
 
     point: InsertPoint
@@ -210,10 +210,10 @@ class _Context:
 
 @dataclass
 class _Distributor:
-    """Writes a kernel, from its outermost loop over threads, in front of it, and removes it.
+    """Rewrites a kernel, from its outermost loop over threads: the new kernel precedes the old kernel, which is erased.
 
-    values: what values of the kernel that are the same for all threads are in the new one.  varying: the statements
-    that name values which differ between threads, with the expressions in front of them, by value.
+    values: { uniform value of the old kernel -> value of the new kernel }.  varying: the declarations of values that
+    differ between threads, with the expressions that precede them, by value.
     """
 
     root: BoundLoop
@@ -240,18 +240,18 @@ class _Distributor:
             if not op.results or self._is_plain_allocation(op, pending):
                 self._statement(op, pending, context)
             elif not self._declare(op, pending, context):
-                self._leaf([*pending, op, *_rest(op)], context)
+                self._leaf([*pending, op, *_following_ops(op)], context)
                 return
             pending = []
 
     def _is_plain_allocation(self, op: Operation, pending: Sequence[Operation]) -> bool:
-        """Whether memory is shared by threads, or can get dimensions for them."""
+        """Whether an allocation is shared by the threads, or can get dimensions for them."""
         if not isinstance(op, AllocBufferOp) or not self._is_uniform(pending, [*op.operands]):
             return False
         return _is_shared(op) or is_of_warp(op.buffer) or (op.mixed_strides is None and _is_addressed_simply(op.buffer))
 
     def _declare(self, op: Operation, pending: Sequence[Operation], context: _Context) -> bool:
-        """A name for a value, or for memory; False if what follows in the block must be one statement with it."""
+        """Copies a declaration of a value or buffer; False if the rest of the block must be one statement with it."""
         ops = (*pending, op)
         is_private = isinstance(op, AllocBufferOp) or (
             isinstance(op, AllocateOp) and not op.pointer.type.scope.data.startswith("shared")
@@ -267,7 +267,7 @@ class _Distributor:
         return True
 
     def _keep(self, op: LetOp, pending: Sequence[Operation], context: _Context) -> None:
-        """Keep a value, which may be another one later or has effects, in memory of each thread."""
+        """Stores a value that has effects, or may change later, in memory of each thread."""
         builder = TirBuilder(InsertPoint.before(op), op.location)
         alloc = builder.insert(AllocBufferOp(op.var_name.data, op.result.type, [1], space=memory_space(LOCAL)))
         for use in list(op.result.uses):
@@ -315,7 +315,7 @@ class _Distributor:
         self._statements(op.body.block, context)
 
     def _inside(self, op: ForOp | IfOp | AttrOp, context: _Context) -> None:
-        """An op that is the same for all threads, around what is distributed in it."""
+        """Copies a uniform op, and distributes its body."""
         shell = op.clone_without_regions(self.values)
         for old, new in zip(op.regions, shell.regions, strict=True):
             for block in old.blocks:
@@ -333,14 +333,14 @@ class _Distributor:
         self.values[old] = new
 
     def _allocate(self, op: AllocBufferOp, context: _Context) -> None:
-        """Memory allocated inside of the loops over threads: shared, or one for each thread."""
+        """Copies an allocation inside the loops over threads if it is shared; else expands it."""
         if _is_shared(op):
             self._copy([op], context.point)
             return
         self._expand(op, thread_axes_of(op.buffer), context)
 
     def _expand(self, op: AllocBufferOp, axes: Container[str], context: _Context) -> None:
-        """Allocate memory once for each thread."""
+        """Allocates memory once for each thread."""
         extents: dict[str, Mixed] = {}
         _add_extents(extents, self.root)
         extents |= {t.axis: _end(*t.bounds) for t in context.team}
@@ -350,7 +350,7 @@ class _Distributor:
     # Statements of one thread
 
     def _leaf(self, ops: Sequence[Operation], context: _Context) -> None:
-        """Statements that each thread runs for itself, in loops over the threads."""
+        """Copies ops that each thread executes by itself into loops over the threads."""
         for op in (inner for outer in ops for inner in outer.walk()):
             if is_barrier(op):
                 raise UnsupportedError(f"{where(op)}threads wait for each other where not all of them come")
@@ -374,36 +374,36 @@ class _Distributor:
             if guard is not None:
                 _insert(point, guard)
                 point = InsertPoint.at_end(guard.then.block)
-        copies = [op.clone(values) for op in (*self._needed(ops), *ops)]
+        copies = [op.clone(values) for op in (*self._declarations(ops), *ops)]
         for copy in copies:
             _insert(point, copy)
         for copy in copies:
             self._address(copy, variables)
 
-    def _needed(self, ops: Iterable[Operation]) -> list[Operation]:
-        """What names the values that some statements use and that differ between threads."""
-        found: dict[Operation, None] = {}
+    def _declarations(self, ops: Iterable[Operation]) -> list[Operation]:
+        """The declarations of the values that differ between threads and that `ops` use, in order."""
+        declarations: dict[Operation, None] = {}
 
         def visit(op: Operation) -> None:
             for value in free_values(op):
                 for before in self.varying.get(value, ()):
-                    if before not in found:
+                    if before not in declarations:
                         visit(before)
-                        found[before] = None
+                        declarations[before] = None
 
         for op in ops:
             visit(op)
-        return list(found)
+        return list(declarations)
 
     def _address(self, op: Operation, variables: dict[str, SSAValue]) -> None:
-        """Let a statement use the memory of its own thread."""
+        """Redirects the accesses of a statement to the memory of its own thread."""
         for inner in list(op.walk()):
             for buffer in [value for value in inner.operands if value in self.expanded]:
                 expanded = self.expanded[buffer]
                 builder = TirBuilder(InsertPoint.before(inner), inner.location)
                 mine = [variables.get(axis) for axis in expanded.axes]
                 indices = [builder.const(0, i32) if v is None else v for v in mine]
-                new = _readdressed(inner, expanded.buffer, indices)
+                new = _readdress(inner, expanded.buffer, indices)
                 builder.insert(new)
                 for a, b in zip(inner.results, new.results, strict=True):
                     b.name_hint = a.name_hint
@@ -414,7 +414,7 @@ class _Distributor:
     # Values
 
     def _is_uniform(self, ops: Iterable[Operation], values: Sequence[SSAValue] = ()) -> bool:
-        """Whether what ops compute, and values, are the same for all threads of a block."""
+        """Whether the results of `ops`, and `values`, are the same for all threads of a block."""
         return all(same_for_all_threads(v, self._written) for v in (*(r for op in ops for r in op.results), *values))
 
     def _copy(self, ops: Iterable[Operation], point: InsertPoint) -> None:
@@ -431,13 +431,13 @@ def _is_shared(op: AllocBufferOp) -> bool:
     return isinstance(space, StringAttr) and space.data not in (LOCAL, OF_WARP)
 
 
-def _rest(op: Operation) -> list[Operation]:
-    """The ops behind one, in its block."""
-    found: list[Operation] = []
+def _following_ops(op: Operation) -> list[Operation]:
+    """The ops after `op` in its block."""
+    ops: list[Operation] = []
     while op.next_op is not None:
         op = op.next_op
-        found.append(op)
-    return found
+        ops.append(op)
+    return ops
 
 
 def _insert(point: InsertPoint, op: Operation) -> None:
@@ -448,7 +448,7 @@ def _insert(point: InsertPoint, op: Operation) -> None:
 
 
 def _guard(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> IfOp | None:
-    """A branch for the threads that a loop inside of another has."""
+    """A branch that selects the threads of a nested loop."""
     conditions = list[SSAValue]()
     if low != 0:
         conditions.append(builder.binary("ge", value, low))
@@ -460,8 +460,8 @@ def _guard(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> I
     return IfOp(condition)
 
 
-def _readdressed(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> Operation:
-    """An access to a buffer with some more indices in front."""
+def _readdress(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> Operation:
+    """An access to a buffer with additional leading indices."""
     match op:
         case LoadOp():
             return LoadOp(buffer, [*indices, *op.indices])

@@ -1,1 +1,1 @@
-"""What `convert-tir-to-scf` is made of: one module per kind of operation, each with its table of handlers."""
+"""The parts of `convert-tir-to-scf`: one module per kind of operation, each with its table of handlers."""

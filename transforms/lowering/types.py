@@ -1,4 +1,4 @@
-"""Types on both sides of `convert-tir-to-scf`: signless integers, pointers of the `llvm` dialect, memrefs of those."""
+"""Types on both sides of `convert-tir-to-scf`: signless integers, pointers of the `llvm` dialect, memrefs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ I32 = IntegerType(32)
 I64 = IntegerType(64)
 
 ALIGNED = "stepwell.aligned"
-"""The attribute of an allocation that says which strides shall be multiples of what (`tir-pad-buffers`)."""
+"""The attribute of an allocation with the required alignments of its strides (`tir-pad-buffers`)."""
 BLOCK = "stepwell.block"
-"""The attribute of a statement that names the block it is of."""
+"""The attribute of a statement with the name of its block."""
 
 
 @cache
@@ -41,24 +41,24 @@ def lower_type(type: Attribute) -> Attribute:
 
 
 def with_element_type(type: Attribute, element: Attribute) -> Attribute:
-    """A scalar or a vector as `type`, of another element type."""
+    """A scalar or vector type like `type`, with another element type."""
     return VectorType(element, type.shape, type.scalable_dims) if isinstance(type, VectorType) else element
 
 
 def dtype_name(type: Attribute) -> str:
-    """The data type as numpy calls it, of a scalar or of the elements of a buffer; "handle" for a pointer."""
+    """The name, as in numpy, of the data type of a scalar or of the elements of a buffer; "handle" for a pointer."""
     if isinstance(type, MemRefType):
         type = type.element_type
     return "handle" if isinstance(type, HandleType | LLVMPointerType) else dtype_of(type).name
 
 
 def byte_size(type: Attribute) -> int:
-    """Bytes of one element in memory; what has less than one takes one."""
+    """The size of an element in memory in bytes; at least 1."""
     return dtype_of(type).bytes
 
 
 def where(op: Operation) -> str:
-    """`file.py:3:5: ` for an operation that knows its place in the source, else nothing."""
+    """`file.py:3:5: ` for an operation with a source location, else the empty string."""
     match op.location:
         case FileLineColLoc(filename=file, line=line, column=column):
             return f"{file.data}:{line.data}:{column.data}: error: "
@@ -67,5 +67,5 @@ def where(op: Operation) -> str:
 
 
 def unsupported(op: Operation, message: str) -> UnsupportedError:
-    """The error that says that `op` cannot be compiled, and where it was written."""
+    """The error that reports `op`, with its source location, as unsupported."""
     return UnsupportedError(f"{where(op)}{op.name}: {message}")
