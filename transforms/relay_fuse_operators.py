@@ -167,7 +167,7 @@ class _Groups:
 
 
 def _users(node: Operation) -> list[Operation]:
-    """The ops of the same block that use the results of an operator; a branch stands for the users nested in it."""
+    """The ops of the same block that use the results of an operator; for users nested in a branch, the branch."""
     users: dict[Operation, None] = {}
     for result in node.results:
         for use in result.uses:

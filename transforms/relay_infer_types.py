@@ -20,7 +20,7 @@ from .lowering.types import where
 class RelayInferTypesPass(ModulePass):
     """Infers the types of all tensors anew from the types of the parameters.
 
-    A pass, or a user, that changes the types of parameters (`refine_parameters`) leaves outdated types behind. The pass
+    A pass, or a user, that changes the types of parameters (`refine_parameters`) leaves other types outdated. The pass
     updates only types that depend on a change.
 
     Before

@@ -32,7 +32,7 @@ class TirCompactBuffersPass(ModulePass):
     """Shrinks allocations to the box of elements that each execution of the enclosing region uses.
 
     Each allocation first moves to the innermost region around its uses where that is legal (`tir-plan-allocations`
-    states when). There its extents become the extents of the smallest box around its loads and stores, and indices are
+    states when). Its extents become the extents of the smallest box around its loads and stores, and indices are
     relative to the lower corner of the box. A dimension in which the box has no known extent keeps its extent.
 
     scopes: the scopes (memory spaces) of the buffers to shrink; all by default.

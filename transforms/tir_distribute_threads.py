@@ -303,7 +303,7 @@ class _Distributor:
                 f"{where(op)}the bounds of loop {name_of(op)} differ between threads of {axis_of(op)}"
             )
         self._copy(pending, context.point)
-        low, extent = (self._mixed(n) for n in range_of(op))
+        low, extent = (self._map_mixed(n) for n in range_of(op))
         axis = axis_of(op)
         assert axis is not None
         outer = next((t for t in context.team if t.axis == axis), None)
@@ -370,7 +370,7 @@ class _Distributor:
             builder = TirBuilder(point, location)
             values[alias] = builder.cast(variables[axis], dtype_of(alias.type))
         for limit in context.limits:
-            guard = _guard(TirBuilder(point, location), values[limit.variable], *map(self._mixed, range_of(limit)))
+            guard = _guard(TirBuilder(point, location), values[limit.variable], *map(self._map_mixed, range_of(limit)))
             if guard is not None:
                 _insert(point, guard)
                 point = InsertPoint.at_end(guard.then.block)
@@ -421,7 +421,7 @@ class _Distributor:
         for op in ops:
             _insert(point, op.clone(self.values))
 
-    def _mixed(self, number: Mixed) -> Mixed:
+    def _map_mixed(self, number: Mixed) -> Mixed:
         return number if isinstance(number, int) else self.values.get(number, number)
 
 

@@ -118,7 +118,7 @@ class _Lowering:
             symbol.detach()
             symbol.erase()
             return
-        a, b = _known(declared), _known(actual)
+        a, b = _constant_int(declared), _constant_int(actual)
         if declared is actual or (a is not None and a == b):
             return
         if a is not None and b is not None:
@@ -179,7 +179,7 @@ class _Lowering:
         expected = 1
         pairs = list(zip(self.op.mixed_shape, self._source_strides()[self.dropped :], strict=True))
         for n, (extent, stride) in enumerate(reversed(pairs)):
-            if extent != 1 and _known(stride) != expected:
+            if extent != 1 and _constant_int(stride) != expected:
                 return False
             if not isinstance(extent, int):
                 return n == len(pairs) - 1
@@ -270,14 +270,14 @@ def _is_free(symbol: SymbolOp) -> bool:
     return not any(isinstance(use.operation, MatchBufferOp) for use in symbol.result.uses)
 
 
-def _known(number: Mixed) -> int | None:
+def _constant_int(number: Mixed) -> int | None:
     known = number if isinstance(number, int) else constant_value(number)
     return known if isinstance(known, int) else None
 
 
 def _sum(builder: TirBuilder, low: Mixed, index: Mixed) -> Mixed:
     """`low + index`; the sum with a ramp is a ramp, so that its lanes are known to be contiguous."""
-    a, b = _known(low), _known(index)
+    a, b = _constant_int(low), _constant_int(index)
     if a is not None and b is not None and (isinstance(low, int) or isinstance(index, int)):
         return a + b
     if a == 0:

@@ -169,7 +169,7 @@ class _Lowering:
         return self._result_index(builder, known) or [builder.const(0, "int32")]
 
     def _shared_index(self, builder: TirBuilder, known: Values, number: SSAValue) -> list[SSAValue]:
-        """The index of a partial result in shared memory. Threads with other results are neighbours there."""
+        """The index of a partial result in shared memory, where threads with other results are neighbours."""
         team = [known.get(loop.variable, loop.variable) for loop in self.reduction.team]
         return [*self._result_index(builder, known), number, *team]
 
@@ -226,8 +226,8 @@ class _Lowering:
 
     def _add_up(self, plan: InitPlan) -> None:
         """Emits the tree over the threads after the reduction, and the store of the result."""
-        place = self.reduction.place
-        builder, known, nest = self._nest(TirBuilder(InsertPoint.after(place), self.block.location))
+        position = self.reduction.place
+        builder, known, nest = self._nest(TirBuilder(InsertPoint.after(position), self.block.location))
         if self.lanes.count > 1:
             self._add_up_lanes(builder, known)
         else:
@@ -252,8 +252,8 @@ class _Lowering:
                 first = builder.binary("and", first, builder.binary("lt", number, alive))
             with builder.at(builder.insert(IfOp(first)).then.block):
                 number = self._thread(builder, known)
-                place = builder.binary("floordiv", number, width) if left > 1 else builder.const(0, "int32")
-                self._write_parts(builder, known, place)
+                part = builder.binary("floordiv", number, width) if left > 1 else builder.const(0, "int32")
+                self._write_parts(builder, known, part)
             if left > 1:
                 self._read_parts(builder, known, left)
             alive = left
@@ -326,12 +326,12 @@ class _Lowering:
         builder = TirBuilder(taken.block.body.block, self.block.location)
         analyzer = Analyzer()
         fixed = {v: export(analyzer, lin, builder, v.type) for v, lin in plan.fixed.items()}
-        place = self._shared_index(builder, {**fixed, **taken.loops}, builder.const(0, "int32"))
+        indices = self._shared_index(builder, {**fixed, **taken.loops}, builder.const(0, "int32"))
         stores = {op.buffer: op for op in taken.block.walk() if isinstance(op, StoreOp)}
         first = [stores[a.buffer] for a in self.accumulators]
         start = [store.value for store in first]
         for n, store in enumerate(first):
-            values = [builder.load(shared, place) for shared in self.shared]
+            values = [builder.load(shared, indices) for shared in self.shared]
             values = self.reduction.reducer.combine(builder, start, values)
             builder.store(values[n], store.buffer, store.indices)
         for store in first:

@@ -80,8 +80,8 @@ def _depth(
     sizes = {axis: kernel.size([axis]) or 1 for axis in window} | {t.axis: t.threads * t.each for t in tiles}
     depth = min(DEPTH, kernel.size([channel]) or DEPTH)
     tiled = {tile.axis for tile in tiles}
-    while (found := sum(_bytes(read, sizes | {channel: depth}, tiled) for read in reads)) > STATIC_SHARED_BYTES:
-        decline_unless(depth > 1, f"its window and one channel take {found} bytes of shared memory")
+    while (size := sum(_bytes(read, sizes | {channel: depth}, tiled) for read in reads)) > STATIC_SHARED_BYTES:
+        decline_unless(depth > 1, f"its window and one channel take {size} bytes of shared memory")
         depth //= 2
     return depth
 
@@ -105,4 +105,6 @@ def _window_axes(kernel: Kernel, image: Access) -> list[SSAValue]:
 def _sums(kernel: Kernel, image: Access) -> list[Lin]:
     """The indices that are sums of an axis of the result and a reduction axis."""
     kinds = [{kernel.kinds.get(axis) for axis in index.terms if isinstance(axis, SSAValue)} for index in image.indices]
-    return [index for index, found in zip(image.indices, kinds, strict=True) if found == {"spatial", "reduce"}]
+    return [
+        index for index, index_kinds in zip(image.indices, kinds, strict=True) if index_kinds == {"spatial", "reduce"}
+    ]

@@ -35,7 +35,9 @@ def is_epilogue(kernel: Kernel, user: BlockOp) -> bool:
 
 
 def is_prologue(producer: BlockOp, user: BlockOp) -> bool:
-    """Whether a block computes elements of temporaries independently, for `user` alone, and may be computed there."""
+    """Whether a block computes elements of temporaries independently, for `user` alone, and may be moved into its
+    kernel.
+    """
     return (
         all(_is_temporary(buffer) for buffer in writes_of(producer))
         and _is_elementwise(Kernel(BlockRV(""), producer))

@@ -33,13 +33,13 @@ def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     decline_unless(column_loops, "what comes behind has one element for each result")
     sch.reorder(*row_loops, *column_loops)
     row_loops = row_loops or [sch.add_unit_loop(column_loops[0])]
-    place, axis, most = _share_rows(sch, row_loops, are_neighbours=column in rows)
+    row, axis, most = _share_rows(sch, row_loops, are_neighbours=column in rows)
     sizes = [last.size(columns), *(member.size(member.reduced) for member in members if member.reduced)]
     threads = min(threads_for(size, most) for size in sizes)
     _, thread = sch.split(fused(sch, column_loops), [None, threads])
     sch.bind(thread, axis)
     for member in reversed(members):
-        sch.compute_at(member.rv, place)
+        sch.compute_at(member.rv, row)
         sch.set_scope(member.rv, 0, "shared")
         if member.reduced:
             share_steps(sch, member.rv, _steps(sch, member), threads, axis)

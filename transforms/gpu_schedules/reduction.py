@@ -55,15 +55,15 @@ def reduction_by_blocks(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     require_reduction(kernel)
     parts = parts_of(kernel)
     decline_unless(parts >= PARTS, "its steps are too few, or its results too many, for several blocks for each result")
-    _, found, steps = steps_inside(sch, kernel, column_of(kernel))
+    _, column_loops, steps = steps_inside(sch, kernel, column_of(kernel))
     part, _ = sch.split(fused(sch, steps), [parts, None])
     partial = sch.rfactor(part, 0)
     *grid, part, inner = sch.get_loops(partial)
-    columns = [grid.pop() for _ in found]
+    columns = [grid.pop() for _ in column_loops]
     sch.reorder(part, *columns)
     _distribute(sch, partial, [*grid, part], columns, [inner])
     *grid, part = sch.get_loops(kernel.rv)
-    columns = [grid.pop() for _ in found]
+    columns = [grid.pop() for _ in column_loops]
     _distribute(sch, kernel.rv, grid, columns, [part])
     return ()
 

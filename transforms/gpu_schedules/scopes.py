@@ -16,7 +16,7 @@ from .kernel import handle_of
 
 
 def keep_to_threads(sch: Schedule, thread: LoopRV) -> None:
-    """Makes temporaries that are used only inside a loop over threads private to each thread."""
+    """Sets the scope of temporaries with all uses inside a loop over threads to private memory of the thread."""
     loop = sch.get(thread)
     assert isinstance(loop, ForOp)
     for handle, block in zip(sch.get_child_blocks(thread), child_blocks(loop), strict=True):

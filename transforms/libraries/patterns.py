@@ -40,7 +40,7 @@ class Pattern:
         for more in self._inside(value, found):
             yield {**more, self: value}
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         """The ways in which the parts of the pattern match."""
         raise NotImplementedError
 
@@ -69,24 +69,24 @@ class Pattern:
 class WildcardPattern(Pattern):
     """Any tensor."""
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
-        yield found
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+        yield bindings
 
 
 class ConstantPattern(Pattern):
     """A constant."""
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         if isinstance(value.owner, ConstantOp):
-            yield found
+            yield bindings
 
 
 class VarPattern(Pattern):
     """A parameter of the function."""
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         if isinstance(value, BlockArgument):
-            yield found
+            yield bindings
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +100,16 @@ class CallPattern(Pattern):
         """The operator with such operands."""
         return CallPattern(self.operator, args)
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         op = value.owner
         if not isinstance(op, OperatorOp) or op.operator.name != self.operator:
             return
         if self.args is None:
-            yield found
+            yield bindings
         elif len(self.args) == len(op.args):
             orders = permutations(op.args) if self.operator in _COMMUTATIVE else [tuple(op.args)]
             for operands in orders:
-                yield from _all(self.args, operands, found)
+                yield from _all(self.args, operands, bindings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +119,9 @@ class AltPattern(Pattern):
     left: Pattern
     right: Pattern
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
-        yield from self.left.matches(value, found)
-        yield from self.right.matches(value, found)
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+        yield from self.left.matches(value, bindings)
+        yield from self.right.matches(value, bindings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +131,9 @@ class WherePattern(Pattern):
     inner: Pattern
     condition: Callable[[SSAValue], bool]
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         if self.condition(value):
-            yield from self.inner.matches(value, found)
+            yield from self.inner.matches(value, bindings)
 
 
 def wildcard() -> Pattern:
@@ -164,12 +164,12 @@ def operators_in(found: Found) -> set[OperatorOp]:
     return {owner for owner in owners if isinstance(owner, OperatorOp)}
 
 
-def _all(patterns: Sequence[Pattern], values: Sequence[SSAValue], found: Found) -> Iterator[Found]:
+def _all(patterns: Sequence[Pattern], values: Sequence[SSAValue], bindings: Found) -> Iterator[Found]:
     """The ways in which several tensors match together."""
     if not patterns:
-        yield found
+        yield bindings
         return
-    for more in patterns[0].matches(values[0], found):
+    for more in patterns[0].matches(values[0], bindings):
         yield from _all(patterns[1:], values[1:], more)
 
 

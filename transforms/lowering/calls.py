@@ -180,7 +180,7 @@ def _string(w: Writer, text: str) -> Pointer:
     return Pointer(constant_memory(w, w.module.fresh_symbol("string"), type, value))
 
 
-def _packed(w: Writer, op: CallPackedOp) -> None:
+def _call_packed(w: Writer, op: CallPackedOp) -> None:
     arguments = [_packed_argument(w, op, n, arg) for n, arg in enumerate(op.args)]
     dtypes = [dtype_name(a.type) for a in op.args]
     result = [dtype_name(r.type) for r in op.results]
@@ -218,4 +218,4 @@ _BUILTINS: dict[str, Callable[[Writer, CallIntrinOp], None]] = {
 """The builtins with effects, besides barriers."""
 
 
-HANDLERS: Handlers = {CallOp: _call, CallExternOp: _extern, CallPackedOp: _packed, CallIntrinOp: _intrin}
+HANDLERS: Handlers = {CallOp: _call, CallExternOp: _extern, CallPackedOp: _call_packed, CallIntrinOp: _intrin}

@@ -33,7 +33,7 @@ def exchange_in_memory(function: FuncOp) -> None:
 def _exchange(op: CallIntrinOp, shuffle: Shuffle) -> None:
     kernel = [outer for outer in ancestors(op) if axis_of(outer) in BLOCK_AXES] or list(ancestors(op))
     loops = [loop for loop in kernel[-1].walk() if is_thread_loop(loop)]
-    extents = {axis: _known(op, extent) for axis, extent in extents_of(loops, kernel[-1]).items()}
+    extents = {axis: _constant_extent(op, extent) for axis, extent in extents_of(loops, kernel[-1]).items()}
     check_all_come(op, extents)
     threads = [outer for outer in ancestors(op) if is_thread_loop(outer)]
     total = prod(extents.values())
@@ -50,7 +50,7 @@ def _exchange(op: CallIntrinOp, shuffle: Shuffle) -> None:
     op.erase()
 
 
-def _known(op: Operation, extent: int | SSAValue) -> int:
+def _constant_extent(op: Operation, extent: int | SSAValue) -> int:
     if not isinstance(extent, int):
         raise UnsupportedError(f"{where(op)}lanes exchange values in a block of threads that nobody can count")
     return extent

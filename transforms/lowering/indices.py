@@ -87,7 +87,7 @@ def arithmetic(otherwise: Handler) -> Handler:
 
 
 def division(plain: type[Operation], otherwise: Handler) -> Handler:
-    """The lowering of a quotient or remainder: the unsigned op `plain` if both operands are known to be nonnegative."""
+    """The lowering of a quotient or remainder: `plain`, unsigned, for a nonnegative dividend and a positive divisor."""
 
     def lower(w: Writer, op: Operation) -> None:
         lhs, rhs = op.operands

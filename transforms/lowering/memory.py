@@ -46,7 +46,7 @@ from .types import I64, POINTER, byte_size, lower_type, unsupported
 from .writer import Handlers, Index, Pointer, Writer
 
 ALIGNMENT = 64
-"""The alignment in bytes that the LLVM emitter gives all memory; a larger alignment must be explicit."""
+"""The alignment of all memory in the LLVM emitter, in bytes; a larger alignment must be explicit."""
 
 
 # Layouts
@@ -97,7 +97,7 @@ def view(
     offset = w.add(pointer.offset, offset)
     identity = strides is None and offset == 0
     steps = _strides(w, shape, strides)
-    result = MemRefType(element, _statics(shape), NoneAttr() if identity else _strided(steps, offset), space)
+    result = MemRefType(element, _statics(shape), NoneAttr() if identity else _strided_layout(steps, offset), space)
     if identity and _is_all_of(pointer.base, result, shape):
         return pointer.base, pointer
     cast = memref.ReinterpretCastOp.from_dynamic(pointer.base, [offset], shape, steps, result)
@@ -116,7 +116,7 @@ def _statics(numbers: Sequence[Index]) -> list[int]:
     return [n if isinstance(n, int) else DYNAMIC_INDEX for n in numbers]
 
 
-def _strided(strides: Sequence[Index], offset: Index) -> StridedLayoutAttr:
+def _strided_layout(strides: Sequence[Index], offset: Index) -> StridedLayoutAttr:
     return StridedLayoutAttr(
         [s if isinstance(s, int) else None for s in strides], offset if isinstance(offset, int) else None
     )

@@ -46,7 +46,7 @@ def bind_parameters(w: Writer) -> None:
             raise unsupported(op, f"symbol {op.var_name.data} is not the extent, stride or offset of any parameter")
 
 
-def _declared(op: MatchBufferOp) -> Iterator[tuple[str, Mixed]]:
+def _declared_numbers(op: MatchBufferOp) -> Iterator[tuple[str, Mixed]]:
     """The declared shape, strides and offset of a buffer: (name of the number, number)."""
     for n, extent in enumerate(op.mixed_shape):
         yield f"shape[{n}]", extent
@@ -78,7 +78,7 @@ def _actual(w: Writer, op: MatchBufferOp, what: str) -> SSAValue:
 
 
 def _bind_symbols(w: Writer, op: MatchBufferOp) -> None:
-    for what, value in _declared(op):
+    for what, value in _declared_numbers(op):
         if isinstance(value, SSAValue) and isinstance(value.owner, SymbolOp) and value not in w.indices:
             actual = _actual(w, op, what)
             actual.name_hint = value.name_hint
@@ -115,7 +115,7 @@ def _check_elements(w: Writer, op: MatchBufferOp) -> None:
 
 def _match_buffer(w: Writer, op: MatchBufferOp) -> None:
     """Checks the argument against declared sizes that are constants or expressions of symbols."""
-    for what, value in _declared(op):
+    for what, value in _declared_numbers(op):
         if not isinstance(value, SSAValue):
             continue  # part of the type, which is checked before the call
         expected: Index = w.index_of(value)

@@ -166,7 +166,7 @@ class Writer:
             self.make(memref.DeallocOp, [buffer])
         self.make(terminator, values)
 
-    def _scoped(self, key: tuple[object, ...]) -> SSAValue | None:
+    def _look_up(self, key: tuple[object, ...]) -> SSAValue | None:
         return next((scope[key] for scope in reversed(self._scopes) if key in scope), None)
 
     def remember(self, key: tuple[object, ...], value: SSAValue) -> SSAValue:
@@ -175,7 +175,7 @@ class Writer:
         return value
 
     def remembered(self, key: tuple[object, ...]) -> SSAValue | None:
-        return self._scoped(key)
+        return self._look_up(key)
 
     @contextmanager
     def own_stack(self, block: Block) -> Generator[None]:
@@ -247,8 +247,8 @@ class Writer:
         if isinstance(owner, ConstOp) and not isinstance(value.type, HandleType):
             number = constant_value(value)
             assert number is not None
-            return self.constant(_signed(int(number), value.type), lower_type(value.type))
-        cached = self._scoped((value,))
+            return self.constant(_to_signed(int(number), value.type), lower_type(value.type))
+        cached = self._look_up((value,))
         if cached is not None:
             return cached
         index = self.indices.get(value)
@@ -262,7 +262,7 @@ class Writer:
     def _literal(self, op: arith.ConstantOp) -> SSAValue:
         match op.value:
             case IntegerAttr() as attr:
-                return self.constant(_signed(attr.value.data, op.result.type), op.result.type)
+                return self.constant(_to_signed(attr.value.data, op.result.type), op.result.type)
             case FloatAttr() as attr:
                 return self.constant(attr.value.data, op.result.type)
             case attr:
@@ -293,7 +293,7 @@ class Writer:
             return known
         if value in self.indices:
             return self.indices[value]
-        cached = self._scoped(("index", value))
+        cached = self._look_up(("index", value))
         return (
             self.remember(("index", value), self.to_index(self.value(value), value.type)) if cached is None else cached
         )
@@ -362,7 +362,7 @@ class Writer:
         return lowered
 
 
-def _signed(number: int, type: Attribute) -> int:
+def _to_signed(number: int, type: Attribute) -> int:
     """The number with the same bits in the signed interpretation of `type`; a bool is 0 or 1."""
     dtype = dtype_of(lower_type(type))
     if dtype.is_bool:
