@@ -40,10 +40,10 @@ class ConvertTeToTirPass(ModulePass):
 
     A parameter of static shape is a buffer; a parameter of dynamic shape is a handle with a `tir.match_buffer`; all
     other tensors are allocated. A reduction becomes a block with an init; a reduction without iterations becomes a
-    block that stores the identity elements. The tensors of a `te.compute` with several results are blocks of one nest
-    without a reduction, and one block with a reduction. A `te.scan` is a loop over time around the nests of its body,
-    whose blocks have the time as an axis of kind scan; the first rows are computed in the buffer of the result, or
-    copied to it. A `te.extern` is a block without axes. Names are the names of the tensors and axes, made unique.
+    block that stores the init values. The tensors of a `te.compute` with several results are blocks of one nest without
+    a reduction, and one block with a reduction. A `te.scan` is a loop over time around the nests of its body, whose
+    blocks have the time as an axis of kind scan; the first rows are computed in the buffer of the result, or copied to
+    it. A `te.extern` is a block without axes. Names are the names of the tensors and axes, made unique.
 
     Before
         %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
@@ -240,7 +240,7 @@ class _Converter:
             builder.store(value, *element)
 
     def _start(self, op: te.ComputeOp, builder: TirBuilder, indices: Sequence[SSAValue]) -> None:
-        """Stores the identity elements of a reduction: in its init, or in a block of its own if the reduction has no
+        """Stores the init values of a reduction: in its init, or in a block of its own if the reduction has no
         iterations.
         """
         starts, _ = self._inline(builder, op.init, indices)

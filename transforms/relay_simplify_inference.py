@@ -16,7 +16,7 @@ from .analysis.graphs import graphs, replace
 
 
 class RelaySimplifyInferencePass(ModulePass):
-    """Simplifies training operators for inference: `nn.batch_norm` to a product and a sum, `nn.dropout` to its operand.
+    """Replaces `nn.batch_norm` by a product and a sum, and `nn.dropout` by its operand, as is valid for inference.
 
     The factor and the summand depend on gamma, beta, mean and variance alone, so `relay-fold-constants` folds them if
     these are constants. The result may round differently. Floats of 16 bits are computed in 32 bits, as the operator

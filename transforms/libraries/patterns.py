@@ -67,14 +67,14 @@ class Pattern:
 
 
 class WildcardPattern(Pattern):
-    """Any tensor."""
+    """The pattern of any tensor."""
 
     def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         yield bindings
 
 
 class ConstantPattern(Pattern):
-    """A constant."""
+    """The pattern of a constant."""
 
     def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         if isinstance(value.owner, ConstantOp):
@@ -82,7 +82,7 @@ class ConstantPattern(Pattern):
 
 
 class VarPattern(Pattern):
-    """A parameter of the function."""
+    """The pattern of a parameter of the function."""
 
     def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         if isinstance(value, BlockArgument):
@@ -91,13 +91,13 @@ class VarPattern(Pattern):
 
 @dataclass(frozen=True, eq=False)
 class CallPattern(Pattern):
-    """A result of an operator. args: its operands; None for any."""
+    """The pattern of a result of an operator. args: the patterns of its operands; None for any operands."""
 
     operator: str
     args: tuple[Pattern, ...] | None = None
 
     def __call__(self, *args: Pattern) -> CallPattern:
-        """The operator with such operands."""
+        """The pattern of a result of this operator on operands that match `args`."""
         return CallPattern(self.operator, args)
 
     def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
