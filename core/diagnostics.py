@@ -84,7 +84,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def where(op: Operation) -> str:
-    """`file.py:3:5: ` for an operation that knows its place in the source, else nothing."""
+    """`file.py:3:5: ` for an operation with a source location, else the empty string."""
     match op.location:
         case FileLineColLoc(filename=file, line=line, column=column):
             return f"{file.data}:{line.data}:{column.data}: error: "
@@ -93,5 +93,5 @@ def where(op: Operation) -> str:
 
 
 def unsupported(op: Operation, message: str) -> UnsupportedError:
-    """The error that says that `op` cannot be compiled, and where it was written."""
+    """The error that reports `op`, with its source location, as unsupported."""
     return UnsupportedError(f"{where(op)}{op.name}: {message}")

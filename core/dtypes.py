@@ -408,10 +408,10 @@ def extremes(dtype: DType) -> tuple[int | float, int | float]:
 
 
 def with_element_type(type: Attribute, element: Attribute) -> Attribute:
-    """A scalar or a vector as `type`, of another element type."""
+    """A scalar or vector type like `type`, with another element type."""
     return VectorType(element, type.shape, type.scalable_dims) if isinstance(type, VectorType) else element
 
 
 def byte_size(type: Attribute) -> int:
-    """Bytes of one element in memory; what has less than one takes one."""
+    """The size of an element in memory in bytes; at least 1."""
     return dtype_of(type).bytes

@@ -57,7 +57,7 @@ PASSES: dict[str, str] = {
 
 
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    """A loader for every pass, by name; nothing is imported before one is called."""
+    """The loader of every pass, by name; modules are imported when a loader is called."""
     return {name: partial(_load, name) for name in PASSES}
 
 

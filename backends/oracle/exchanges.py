@@ -1,4 +1,4 @@
-"""Shuffles as memory that all threads of a block see, for what runs threads one after the other."""
+"""Shuffles as exchanges through memory shared by the block, for targets that run threads one after the other."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from ...transforms.tir.launch_ops import extents_of
 
 
 def exchange_in_memory(function: FuncOp) -> None:
-    """Write what lanes bring to shuffles to memory, in loops over threads of their own, and read it there, in place.
+    """Replaces shuffles by a store to memory, in separate loops over threads, and a load of the source lane's value, in
+    place.
 
-    Each statement has its own loops over threads (`tir-distribute-threads`). UnsupportedError where not all threads of
-    a block come to a shuffle, and where something is done in front of it in the same statement.
+    Each statement has its own loops over threads (`tir-distribute-threads`). Raises UnsupportedError where not all
+    threads of a block reach a shuffle, and where an effect precedes it in the same statement.
     """
     for op in list(function.walk()):
         if isinstance(op, CallIntrinOp) and is_shuffle(op):
@@ -32,35 +33,33 @@ def exchange_in_memory(function: FuncOp) -> None:
 def _exchange(op: CallIntrinOp, shuffle: Shuffle) -> None:
     kernel = [outer for outer in ancestors(op) if axis_of(outer) in BLOCK_AXES] or list(ancestors(op))
     loops = [loop for loop in kernel[-1].walk() if is_thread_loop(loop)]
-    extents = {axis: _known(op, extent) for axis, extent in extents_of(loops, kernel[-1]).items()}
+    extents = {axis: _constant_extent(op, extent) for axis, extent in extents_of(loops, kernel[-1]).items()}
     check_all_come(op, extents)
     threads = [outer for outer in ancestors(op) if is_thread_loop(outer)]
     total = prod(extents.values())
     front = threads[-1] if threads else op
     builder = TirBuilder(InsertPoint.before(front), op.location)
-    exchanged = builder.insert(
-        AllocBufferOp("exchanged", shuffle.value.type, [total], space=memory_space("shared"))
-    ).buffer
-    _bring(op, shuffle, threads, exchanged, extents)
+    cells = builder.insert(AllocBufferOp("exchanged", shuffle.value.type, [total], space=memory_space("shared"))).buffer
+    _store_operands(op, shuffle, threads, cells, extents)
     builder = TirBuilder(InsertPoint.before(op), op.location)
     mine = _number(builder, {axis_of(loop) or "": loop.variable for loop in threads}, extents)
-    value = builder.load(exchanged, [_source(builder, shuffle, mine, total)])
+    value = builder.load(cells, [_source(builder, shuffle, mine, total)])
     assert op.result is not None
     op.result.replace_all_uses_with(value)
     op.detach()
     op.erase()
 
 
-def _known(op: Operation, extent: int | SSAValue) -> int:
+def _constant_extent(op: Operation, extent: int | SSAValue) -> int:
     if not isinstance(extent, int):
         raise UnsupportedError(f"{where(op)}lanes exchange values in a block of threads that nobody can count")
     return extent
 
 
-def _bring(
-    op: CallIntrinOp, shuffle: Shuffle, threads: list[BoundLoop], exchanged: SSAValue, extents: dict[str, int]
+def _store_operands(
+    op: CallIntrinOp, shuffle: Shuffle, threads: list[BoundLoop], cells: SSAValue, extents: dict[str, int]
 ) -> None:
-    """In front of a statement: each thread stores what it brings to a shuffle in it."""
+    """Emits, before a statement, loops over threads in which each thread stores its operand of a shuffle."""
     values: dict[SSAValue, SSAValue] = {}
     point = InsertPoint.before(threads[-1] if threads else op)
     variables: dict[str, SSAValue] = {}
@@ -83,11 +82,11 @@ def _bring(
         Rewriter.insert_op(before.clone(values), point)
     builder = TirBuilder(point, op.location)
     number = _number(builder, variables, extents)
-    builder.store(values.get(shuffle.value, shuffle.value), exchanged, [number])
+    builder.store(values.get(shuffle.value, shuffle.value), cells, [number])
 
 
 def _number(builder: TirBuilder, variables: dict[str, SSAValue], extents: dict[str, int]) -> SSAValue:
-    """The number of a thread in its block: x counts first."""
+    """The linear index of a thread in its block, with x fastest."""
     number, stride = builder.const(0, "int32"), 1
     for axis in THREAD_AXES:
         if axis in variables:
@@ -97,7 +96,7 @@ def _number(builder: TirBuilder, variables: dict[str, SSAValue], extents: dict[s
 
 
 def _source(builder: TirBuilder, shuffle: Shuffle, mine: SSAValue, total: int) -> SSAValue:
-    """The number of the thread whose value thread `mine` gets: its own where there is no other one."""
+    """The index of the thread whose value thread `mine` receives; `mine` itself if the source lane does not exist."""
     width = shuffle.width
     lane = builder.cast(shuffle.lane, "int32")
     first = builder.sub(mine, builder.binary("floormod", builder.binary("floormod", mine, WARP), width))
@@ -111,5 +110,5 @@ def _source(builder: TirBuilder, shuffle: Shuffle, mine: SSAValue, total: int) -
     inside = builder.binary(
         "and", builder.binary("ge", source, first), builder.binary("lt", source, builder.add(first, width))
     )
-    there = builder.binary("and", inside, builder.binary("lt", source, total))
-    return builder.select(there, source, mine)
+    exists = builder.binary("and", inside, builder.binary("lt", source, total))
+    return builder.select(exists, source, mine)

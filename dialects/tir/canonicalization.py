@@ -1,5 +1,7 @@
-"""Patterns of `canonicalize` for `tir`: constants, and the statements that constants decide. No ranges: that is
-`tir-simplify`."""
+"""Patterns of `canonicalize` for `tir`: constants, and statements with constant conditions.
+
+Range analysis is left to `tir-simplify`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ from .tree import has_effect
 
 
 class FoldConstants(RewritePattern):
-    """An operator on constants is a constant."""
+    """Folds an operator on constants."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         value = fold(op)
@@ -39,7 +41,7 @@ class FoldConstants(RewritePattern):
 
 
 class MakeBoundsStatic(RewritePattern):
-    """A bound that is a constant is no operand."""
+    """Converts constant bounds from operands to attributes."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if make_static(op):
@@ -47,7 +49,7 @@ class MakeBoundsStatic(RewritePattern):
 
 
 class EraseIdentityCast(RewritePattern):
-    """A cast to the type that the value has, or back to it from a type that holds all its numbers, is no cast."""
+    """Erases a cast to the type of its operand, and a pair of casts to a type and back that is lossless."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CastOp, rewriter: PatternRewriter, /) -> None:
@@ -59,7 +61,7 @@ class EraseIdentityCast(RewritePattern):
 
 
 def _holds(outer: DType, inner: DType) -> bool:
-    """Whether casting from `inner` to `outer` and back gives back every number."""
+    """Whether casting from `inner` to `outer` and back is lossless for every number."""
     if inner.is_bool:
         return True
     if outer.is_bool:
@@ -70,7 +72,7 @@ def _holds(outer: DType, inner: DType) -> bool:
 
 
 class TakeKnownBranch(RewritePattern):
-    """A `tir.if` on a constant is one of its branches."""
+    """Replaces a `tir.if` on a constant by one of its branches."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: IfOp, rewriter: PatternRewriter, /) -> None:
@@ -81,7 +83,7 @@ class TakeKnownBranch(RewritePattern):
 
 
 class TakeKnownChoice(RewritePattern):
-    """A `tir.if_then_else` on a constant is one of its values; so is one that gives the same value either way."""
+    """Replaces a `tir.if_then_else` on a constant, or with equal values in both regions, by a value."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: IfThenElseOp, rewriter: PatternRewriter, /) -> None:
@@ -104,7 +106,7 @@ def _yield(block: Block) -> YieldOp:
 
 
 def _only_value(op: IfThenElseOp) -> SSAValue | None:
-    """What both regions give, if they do nothing but give one value."""
+    """The value that both regions yield, if they contain nothing else."""
     then, orelse = _yield(op.then.block), _yield(op.orelse.block)
     if then.prev_op is None and orelse.prev_op is None and then.value is orelse.value:
         return then.value
@@ -112,7 +114,7 @@ def _only_value(op: IfThenElseOp) -> SSAValue | None:
 
 
 class EraseDeadLoop(RewritePattern):
-    """A loop without an iteration is nothing. Loops over threads stay: they say how many there are."""
+    """Erases a loop without iterations. Loops over threads stay: they state the number of threads."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ForOp, rewriter: PatternRewriter, /) -> None:
@@ -122,7 +124,7 @@ class EraseDeadLoop(RewritePattern):
 
 
 class EraseDeadWhile(RewritePattern):
-    """A `tir.while` whose condition is false from the start is nothing."""
+    """Erases a `tir.while` whose condition is initially false."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: WhileOp, rewriter: PatternRewriter, /) -> None:
@@ -132,7 +134,7 @@ class EraseDeadWhile(RewritePattern):
 
 
 class TakeKnownPredicate(RewritePattern):
-    """A block whose predicate is a constant has none, or is nothing."""
+    """Drops a constant true predicate, and erases a block whose predicate is false."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BlockOp, rewriter: PatternRewriter, /) -> None:
@@ -147,7 +149,7 @@ class TakeKnownPredicate(RewritePattern):
 
 
 class EraseTrueAssert(RewritePattern):
-    """An assert of true does nothing."""
+    """Erases an assert of true."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AssertOp, rewriter: PatternRewriter, /) -> None:
@@ -169,4 +171,4 @@ PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
     MinOp: (FoldConstants(),),
     WhileOp: (EraseDeadWhile(),),
 }
-"""The patterns of each op that has some."""
+"""The patterns of each operation."""

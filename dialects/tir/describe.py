@@ -1,4 +1,4 @@
-"""Index expressions as a user reads them, for messages: `n * 2`."""
+"""Index expressions in messages, in the user's notation: `n * 2`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIGNS = {
 
 
 def describe(value: SSAValue, precedence: int = 0) -> str:
-    """The expression that `value` is, with the names the user gave; `...` for what is none."""
+    """The expression of `value`, with the names of the user; `...` for unknown expressions."""
     known = constant_value(value)
     if known is not None:
         return str(known)

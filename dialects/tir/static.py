@@ -1,4 +1,4 @@
-"""Known numbers in mixed static and dynamic lists: as attributes, not as operands."""
+"""Conversion of constants in mixed static and dynamic lists from operands to attributes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from .base import split_mixed
 
 
 def known_constant(value: Mixed) -> Mixed:
-    """The number of a constant, or the value itself."""
+    """The integer of a constant, or the value itself."""
     number = value if isinstance(value, int) else constant_value(value)
     return number if isinstance(number, int) else value
 
 
 def make_static(op: Operation, known: Callable[[Mixed], Mixed] = known_constant) -> bool:
-    """Turn bounds of a loop, domains of a block, boxes of an access and extents of threads into static numbers where
-    `known` gives one for the value. Whether anything changed."""
+    """Converts the operands of an op for which `known` returns an integer to static attributes.
+
+    The operands are bounds of loops, domains of blocks, boxes of accesses and extents of threads. Returns whether an
+    operand changed.
+    """
     handler = _HANDLERS.get(type(op))
     if handler is None or not op.operands:
         return False
@@ -60,11 +63,11 @@ _HANDLERS: dict[type[Operation], Callable[[Any, Callable[[Mixed], Mixed]], None]
 
 
 def set_operands(op: Operation, groups: Sequence[Sequence[SSAValue]]) -> None:
-    """Give an op with operand segments other operands."""
+    """Replaces the operands of an op with operand segments."""
     op.operands = [operand for group in groups for operand in group]
     op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [len(group) for group in groups])
 
 
 def drop_predicate(op: BlockOp) -> None:
-    """Make a block run whatever its predicate says."""
+    """Removes the predicate of a block."""
     set_operands(op, [op.bindings, op.domains, []])

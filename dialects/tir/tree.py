@@ -269,7 +269,7 @@ def operands_from_outside(op: Operation) -> list[SSAValue]:
 
 
 def start_of(op: Operation) -> InsertPoint:
-    """In front of a statement and the expressions that are computed for it."""
+    """The insertion point before a statement and the expressions computed for it."""
     first = op
     while first.prev_op is not None and is_expression(first.prev_op):
         first = first.prev_op

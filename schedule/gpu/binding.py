@@ -1,4 +1,4 @@
-"""Loops that become blocks and threads."""
+"""Binding of loops to blocks and threads."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..handles import LoopRV
 from .results import decline_unless
 
 THREADS = 256
-"""How many threads a block has, where nothing says another number."""
+"""The default number of threads of a block."""
 
 
 def fused(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
-    """One loop for some that stand in each other."""
+    """Fuses a chain of nested loops into one."""
     return loops[0] if len(loops) == 1 else sch.fuse(*loops)
 
 
 def extent_of(sch: Schedule, loop: LoopRV) -> int | None:
-    """How often a loop runs; None if that is not known."""
+    """The extent of a loop; None if it is dynamic."""
     op = sch.get(loop)
     assert isinstance(op, ForOp)
     extent = op.mixed_bounds[1]
@@ -29,11 +29,12 @@ def extent_of(sch: Schedule, loop: LoopRV) -> int | None:
 
 
 def bind_grid(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
-    """Make blocks of threads of loops that stand in each other; the loop over threads.
+    """Binds nested loops to blocks and threads; returns the loop over threads.
 
-    DeclineError unless the iterations of each are independent. Then so are those of all of them: of two that differ,
-    the first of the loops in which they do tells. They become one loop, if the indices of that are affine; else the
-    last one is cut into threads, and it and the first ones are blocks.
+    Raises DeclineError unless the iterations of each loop are independent. This makes the iterations of the nest
+    independent: for two different iterations, consider the outermost loop in which they differ. The loops are fused if
+    the resulting indices are affine; else the last loop is split into threads, and its outer part and the first loops
+    are bound to blocks.
     """
     for loop in loops:
         decline_unless(is_independent(sch, loop), f"the iterations of loop {loop.name} depend on each other")
@@ -50,13 +51,13 @@ def bind_grid(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
 
 
 def _blocks_and_threads(sch: Schedule, loop: LoopRV) -> list[LoopRV]:
-    """The two parts of a loop, of which the inner one has as many iterations as a block has threads, or fewer."""
+    """Splits a loop in two; the inner loop has as many iterations as a block has threads, or fewer."""
     extent = extent_of(sch, loop)
     return sch.split(loop, [None, THREADS if extent is None else max(min(THREADS, extent), 1)])
 
 
 def is_independent(sch: Schedule, loop: LoopRV) -> bool:
-    """Whether no iteration of a loop touches what another one writes."""
+    """Whether no iteration of a loop accesses an element that another iteration writes."""
     op = sch.get(loop)
     assert isinstance(op, ForOp)
     return carried_dependence(op) is None

@@ -1,4 +1,4 @@
-"""Sums of products, tile by tile: what matrix products and convolutions share."""
+"""Tiled sums of products: the schedule shared by matrix products and convolutions."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from .kernel import Access, Kernel, block_of, element_bytes
 from .neighbours import is_epilogue, producer_of
 
 UNROLLED = 2
-"""How many steps are written out, so that one reads while another one adds."""
+"""The unroll factor of the reduction loop, so that loads of a step overlap with sums of another."""
 VECTOR_BYTES = 16
-"""What a thread reads or writes at once at most (CUDA C++ Programming Guide, device memory accesses)."""
+"""The maximum number of bytes of one access of a thread (CUDA C++ Programming Guide, device memory accesses)."""
 BANK_BYTES = 128
-"""How far apart elements of shared memory in one bank are: 32 banks of 4 bytes (there, shared memory)."""
+"""The distance in bytes between elements of shared memory in one bank: 32 banks of 4 bytes (ibid., shared memory)."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """What a block of threads does of an axis. threads: how many share it.  each: how many elements each of them does.
+    """The part of an axis that a block of threads computes.
 
-    thread: the axis of threads.  parts: each thread does so many runs of neighbours, and its neighbours what is between
-    them; so what a warp reads at once lies next to each other.
+    threads: the number of threads along the axis.  each: the number of elements of each thread.  thread: the axis of
+    threads.  parts: the number of contiguous runs of each thread; the runs of its neighbours lie between them, so that
+    the elements that a warp accesses at once are contiguous.
     """
 
     axis: SSAValue
@@ -44,22 +45,23 @@ class Tile:
 
     @property
     def run(self) -> int:
-        """How many neighbours one thread does."""
+        """The number of contiguous elements of one thread."""
         return self.each // self.parts
 
     @property
     def apart(self) -> int | None:
-        """How far apart the runs of one thread are; None if there is one."""
+        """The distance between the runs of one thread, in elements; None if a thread has one run."""
         return self.threads * self.run if self.parts > 1 else None
 
 
 @dataclass(frozen=True)
 class Contraction:
-    """How the loops of a sum of products are cut.
+    """A tiling of the loops of a sum of products.
 
-    grid: axes of which a block has one value.  tiles: spatial axes that are cut, outermost first.  depth: how much of
-    `summed` is in shared memory at a time.  outer, inner: other reduction axes, around what is in shared memory and
-    inside.  shared: the buffers that are copied there.
+    grid: axes of which a block has one value.  tiles: the spatial axes that are split, outermost first.  summed, depth:
+    the reduction axis that is split, and the number of its values in shared memory at a time.  outer, inner: other
+    reduction axes, outside and inside of the loop that fills shared memory.  shared: the buffers that are copied to
+    shared memory.
     """
 
     grid: Sequence[SSAValue]
@@ -72,50 +74,51 @@ class Contraction:
 
 
 def contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ...]:
-    """Cut the loops of a sum of products, keep sums in registers, and copy what is read to shared memory.
+    """Splits the loops of a sum of products, keeps sums in registers, and copies operands to shared memory.
 
-    A block that takes the sums element by element is done by the thread that has them. Gives its name. The steps are
-    right for any block that writes one element at its spatial axes and reads other buffers (`operands` in `gemm.py`),
-    and take seconds to check for a convolution, so they are not checked.
+    The thread that computed a sum also executes an epilogue, a block that reads the sums element by element. Returns
+    the name of the epilogue. The steps are legal for any block that writes one element at its spatial axes and reads
+    other buffers (`operands` in `gemm.py`); checking them takes seconds for a convolution, so they are not checked.
     """
     users, stored = consumers(kernel.block), writes_of(kernel.block)
     epilogue = users[0] if len(users) == 1 and is_epilogue(kernel, users[0]) else None
     with sch.unchecked():
-        kernel, plan = _padded(sch, kernel, plan)
+        kernel, plan = _pad(sch, kernel, plan)
         is_padded = writes_of(kernel.block) != stored
-        follows = _follower(sch, kernel.rv, epilogue) if epilogue is not None or is_padded else None
+        follows = _consumer(sch, kernel.rv, epilogue) if epilogue is not None or is_padded else None
         _contract(sch, kernel, plan, follows)
     return () if epilogue is None else (epilogue.block_name.data,)
 
 
-def _padded(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[Kernel, Contraction]:
-    """The same with whole tiles: there are zeros around what is read, in shared memory, so that nothing is asked where
-    sums are added to. What `pad_einsum` refuses stays as it is, and is guarded there.
+def _pad(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[Kernel, Contraction]:
+    """The kernel and plan with all tiles whole, padded by zeros in shared memory, so that sums need no guards.
+
+    A block that `pad_einsum` rejects stays as it is, and gets guards.
     """
     if _divides(kernel, plan):
         return kernel, plan
     sizes = {tile.axis: tile.threads * tile.each for tile in plan.tiles} | {plan.summed: plan.depth}
     made_by = {buffer: producer_of(sch, kernel.rv, buffer) for buffer in plan.shared}
-    old = _summed(kernel)
+    old = _summed_buffers(kernel)
     try:
         sch.pad_einsum(kernel.rv, [sizes.get(axis, 1) for axis in kernel.axes])
     except ScheduleError:
         return kernel, plan
     padded = Kernel(kernel.rv, kernel.block)
-    now = dict(zip(old, _summed(padded), strict=True))
+    now = dict(zip(old, _summed_buffers(padded), strict=True))
     for buffer, producer in made_by.items():
         if producer is not None and now[buffer] is not buffer:
             sch.compute_inline(producer)
     return padded, replace(plan, shared=[now[buffer] for buffer in plan.shared])
 
 
-def _summed(kernel: Kernel) -> list[SSAValue]:
+def _summed_buffers(kernel: Kernel) -> list[SSAValue]:
     """The buffers that are read along a reduction axis."""
     return [read.buffer for read in kernel.reads if any(axis in read.axes() for axis in kernel.reduced)]
 
 
-def _follower(sch: Schedule, block: BlockRV, epilogue: BlockOp | None) -> BlockRV:
-    """The block that takes sums from a temporary: an epilogue, with what takes them out of their padding inlined."""
+def _consumer(sch: Schedule, block: BlockRV, epilogue: BlockOp | None) -> BlockRV:
+    """The consumer of the sums: the epilogue, with the block that removes the padding inlined."""
     (user,) = sch.get_consumers(block)
     if epilogue is not None and sch.get(user) is not epilogue:
         sch.compute_inline(user)
@@ -151,7 +154,7 @@ def _contract(sch: Schedule, kernel: Kernel, plan: Contraction, follows: BlockRV
 
 
 def _divides(kernel: Kernel, plan: Contraction) -> bool:
-    """Whether all tiles are whole, so that nothing is guarded."""
+    """Whether all tiles are whole, so that no guards are needed."""
     sizes = [(tile.axis, tile.threads * tile.each) for tile in plan.tiles]
     return all((kernel.extents[axis] or 1) % size == 0 for axis, size in [*sizes, (plan.summed, plan.depth)])
 
@@ -159,66 +162,68 @@ def _divides(kernel: Kernel, plan: Contraction) -> bool:
 def _keep_in_registers(
     sch: Schedule, kernel: Kernel, follows: BlockRV | None, thread: LoopRV, tiles: Sequence[Tile], vectors: bool
 ) -> None:
-    """Let sums be in registers, and the thread that has them do what follows, or copy them.
+    """Keeps sums in registers, and moves their consumer, or a copy to memory, into the same thread.
 
-    vectors: whether several may be copied at once.
+    vectors: whether the copy may be vectorized.
     """
     if follows is not None:
-        _move_behind(sch, kernel, follows, thread, tiles)
+        _move_consumer(sch, kernel, follows, thread, tiles)
         sch.set_scope(kernel.rv, 0, LOCAL)
         return
     copy = sch.cache_write(kernel.rv, 0, LOCAL)
-    _move_behind(sch, kernel, copy, thread, tiles)
+    _move_consumer(sch, kernel, copy, thread, tiles)
     loops, (write,) = sch.get_loops(copy)[_depth(sch, copy, thread) :], kernel.writes
     if vectors and loops and (lanes := _lanes(write.buffer, extent_of(sch, loops[-1]))) > 1:
         sch.vectorize(_last_of(sch, loops[-1], lanes))
 
 
-def _move_behind(sch: Schedule, kernel: Kernel, user: BlockRV, thread: LoopRV, tiles: Sequence[Tile]) -> None:
-    """Let a thread do what follows its sums.
+def _move_consumer(sch: Schedule, kernel: Kernel, user: BlockRV, thread: LoopRV, tiles: Sequence[Tile]) -> None:
+    """Moves the consumer of the sums after them, into the thread that computes them.
 
-    Where it has several runs of an axis, that axis becomes two, of the buffer with the sums and of the block that
-    follows: which of them, and what of it. So what a thread has is a box, with nothing of others in between.
+    Where a thread has several runs of an axis, the axis is split in two, (run, element of the run), in the buffer of
+    the sums and in the consumer. So the sums of a thread form a box without elements of other threads.
     """
     (write,) = kernel.writes
     apart = [next((t.apart for t in tiles if t.axis in index.terms), None) for index in write.indices]
     if any(apart):
         axes = _axes_of_reader(sch, user, writes_of(kernel.block)[0])
-        sch.transform_layout(kernel.rv, ("write", 0), _divided(apart))
+        sch.transform_layout(kernel.rv, ("write", 0), _split_map(apart))
         by_axis = {axis: step for axis, step in zip(axes, apart, strict=True) if axis is not None}
-        sch.transform_block_layout(user, _divided([by_axis.get(axis) for axis in block_of(sch, user).variables]))
+        sch.transform_block_layout(user, _split_map([by_axis.get(axis) for axis in block_of(sch, user).variables]))
     sch.reverse_compute_at(user, thread)
 
 
 def _axes_of_reader(sch: Schedule, reader: BlockRV, buffer: SSAValue) -> list[SSAValue | None]:
-    """At which axis a block reads each dimension of a buffer; None where that is a number."""
+    """The axis of a block that indexes each dimension of a buffer it reads; None for constant indices."""
     read = next(read for read in Kernel(reader, block_of(sch, reader)).reads if read.buffer is buffer)
     return [next((axis for axis in index.terms if isinstance(axis, SSAValue)), None) for index in read.indices]
 
 
-def _divided(steps: Sequence[int | None]) -> AffineMap:
-    """Indices of which some become two: their quotient by a step, and what is left."""
+def _split_map(steps: Sequence[int | None]) -> AffineMap:
+    """The index map that splits some indices into the quotient and remainder by a step."""
     dims = [AffineExpr.dimension(n) for n in range(len(steps))]
     pairs = [(dim,) if step is None else (dim // step, dim % step) for dim, step in zip(dims, steps, strict=True)]
     return AffineMap(len(dims), 0, tuple(each for pair in pairs for each in pair))
 
 
 def _last_of(sch: Schedule, loop: LoopRV, count: int) -> LoopRV:
-    """The inner one of two loops, which runs so often, or the loop itself, if that does."""
+    """The inner part of a loop split to run `count` iterations, or the loop itself if that is its extent."""
     return loop if extent_of(sch, loop) == count else sch.split(loop, [None, count])[1]
 
 
 def _lanes(buffer: SSAValue, together: int | None) -> int:
-    """How many elements of a buffer, of up to 16 bytes, its rows and those that are copied together are made of."""
+    """The number of elements of a vector of up to 16 bytes that divides the rows of a buffer and the elements copied
+    together.
+    """
     assert isinstance(buffer.type, MemRefType)
     lanes = max(VECTOR_BYTES // element_bytes(buffer), 1)
     return 1 if together is None else math.gcd(lanes, together, buffer.type.get_shape()[-1])
 
 
 def _copy_to_shared(
-    sch: Schedule, kernel: Kernel, buffer: SSAValue, place: LoopRV, tiles: Sequence[Tile], vectors: bool
+    sch: Schedule, kernel: Kernel, buffer: SSAValue, outer: LoopRV, tiles: Sequence[Tile], vectors: bool
 ) -> None:
-    """Let the threads of a block copy together what they read of a buffer at a time, or compute it there.
+    """Lets the threads of a block cooperatively copy, or compute, the part of a buffer in use to shared memory.
 
     vectors: whether several elements may be copied at once.
     """
@@ -230,9 +235,9 @@ def _copy_to_shared(
     else:
         copy = producer
         sch.set_scope(copy, 0, "shared")
-    around = _depth(sch, kernel.rv, place)
-    sch.compute_at(copy, place)
-    turned = _turn(sch, copy, read, tiles)
+    around = _depth(sch, kernel.rv, outer)
+    sch.compute_at(copy, outer)
+    transposed = _transpose(sch, copy, read, tiles)
     shared = [tile for tile in tiles if tile.thread is not None]
     loops = sch.get_loops(copy)[around:]
     lanes = _lanes(buffer, extent_of(sch, loops[-1])) if vectors and producer is None else 1
@@ -243,12 +248,13 @@ def _copy_to_shared(
         assert tile.thread is not None
         sch.bind(loop, tile.thread)
     if lanes > 1:
-        sch.vectorize(_through_registers(sch, copy, parts[-2]) if turned else parts[-1])
+        sch.vectorize(_through_registers(sch, copy, parts[-2]) if transposed else parts[-1])
 
 
-def _turn(sch: Schedule, copy: BlockRV, read: Access, tiles: Sequence[Tile]) -> bool:
-    """Lay out what is copied so that neighbours along a tile lie next to each other, since they are read at once; False
-    if they do already. Rows are longer then, as what a thread copies is a column of them.
+def _transpose(sch: Schedule, copy: BlockRV, read: Access, tiles: Sequence[Tile]) -> bool:
+    """Transposes a copy in shared memory so that elements along a tile are contiguous; False if they are already.
+
+    Such elements are read at once. Rows are padded, as a thread copies a column of them.
     """
     along = [n for n, index in enumerate(read.indices) if any(tile.axis in index.terms for tile in tiles)]
     if len(along) != 1 or along[0] == len(read.indices) - 1:
@@ -261,13 +267,13 @@ def _turn(sch: Schedule, copy: BlockRV, read: Access, tiles: Sequence[Tile]) -> 
 
 
 def _through_registers(sch: Schedule, copy: BlockRV, thread: LoopRV) -> LoopRV:
-    """Let a thread read what it copies at a time before it writes it; the loop of what it reads."""
+    """Lets a thread load all elements of a copy before it stores them; returns the loop over the loads."""
     held = sch.cache_read(copy, 0, LOCAL, [copy])
     sch.compute_at(held, thread)
     return sch.get_loops(held)[-1]
 
 
-def _depth(sch: Schedule, block: BlockRV, place: LoopRV) -> int:
-    """How many loops are around a block down to one of them."""
+def _depth(sch: Schedule, block: BlockRV, innermost: LoopRV) -> int:
+    """The number of loops around a block, from the outermost to `place` inclusive."""
     loops = [sch.get(loop) for loop in sch.get_loops(block)]
-    return loops.index(sch.get(place)) + 1
+    return loops.index(sch.get(innermost)) + 1

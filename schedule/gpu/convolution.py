@@ -1,4 +1,4 @@
-"""Convolutions: sums of products with a window that moves."""
+"""Convolutions: sums of products with a moving window."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from .kernel import Access, Kernel
 from .results import decline_unless
 
 DEPTH = 8
-"""How many channels are in shared memory at a time, if there is room for so many."""
+"""The maximum number of channels in shared memory at a time."""
 
 
 def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """Tiles of channels and columns of the result; the part of the image under them and the weights are shared.
+    """Tiles channels and columns of the result; copies the part of the image under a tile and the weights to shared
+    memory.
 
-    Declines: where no index is a sum of an axis of the result and one that is summed over; depthwise convolutions,
-    where nothing is summed over but the window; sides that are not known, or of less than 4; windows that shared memory
-    has no room for.
+    Declines: blocks without an index that is a sum of an axis of the result and a reduction axis; depthwise
+    convolutions, whose only reduction axes are those of the window; sides of unknown size, or of less than 4; windows
+    that exceed shared memory.
     """
     left, right = operands(kernel)
     image, weights = (left, right) if right.is_plain() else (right, left)
-    moved = _moved(kernel, image)
+    moved = _window_axes(kernel, image)
     decline_unless(moved, "no window moves over what it reads")
     decline_unless(weights.is_plain(), "it has no weights at its axes")
     window = [axis for axis in kernel.reduced if any(axis in index.terms for index in _sums(kernel, image))]
@@ -55,9 +56,10 @@ def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
 
 
 def whole_side(kernel: Kernel, axis: SSAValue, thread: str) -> Tile:
-    """`side` of a size that divides the axis, if one does with at least half of the threads.
+    """The `side` with a size that divides the extent of the axis, if such a size exists with at least half of the
+    threads.
 
-    Columns of images are often 7 times a power of two, and sums of a tile that is not whole are guarded at each step.
+    Columns of images are often 7 times a power of two, and sums of a partial tile are guarded at each step.
     """
     tile, extent = side(kernel, axis, thread), kernel.size([axis]) or 1
     sizes = product(range(THREADS // 2, THREADS + 1), (1, 2, 4))
@@ -71,19 +73,21 @@ def whole_side(kernel: Kernel, axis: SSAValue, thread: str) -> Tile:
 def _depth(
     kernel: Kernel, tiles: Sequence[Tile], channel: SSAValue, window: Sequence[SSAValue], reads: Sequence[Access]
 ) -> int:
-    """How many channels there is room for in shared memory, at most `DEPTH`. DeclineError if not even for one."""
+    """The number of channels that fit into shared memory, at most `DEPTH`. Raises DeclineError if a single one does not
+    fit.
+    """
     decline_unless(kernel.size(window) is not None, "the size of its window is not known")
     sizes = {axis: kernel.size([axis]) or 1 for axis in window} | {t.axis: t.threads * t.each for t in tiles}
     depth = min(DEPTH, kernel.size([channel]) or DEPTH)
     tiled = {tile.axis for tile in tiles}
-    while (found := sum(_bytes(read, sizes | {channel: depth}, tiled) for read in reads)) > STATIC_SHARED_BYTES:
-        decline_unless(depth > 1, f"its window and one channel take {found} bytes of shared memory")
+    while (size := sum(_bytes(read, sizes | {channel: depth}, tiled) for read in reads)) > STATIC_SHARED_BYTES:
+        decline_unless(depth > 1, f"its window and one channel take {size} bytes of shared memory")
         depth //= 2
     return depth
 
 
 def _bytes(read: Access, sizes: Mapping[SSAValue, int], tiled: Container[SSAValue]) -> int:
-    """How much memory what is read takes, if axes take so many values, others one, and rows along a tile are longer."""
+    """The size in bytes of the accessed box, for axes of `sizes` (default 1), with rows along a tile padded."""
     extents, rows = list[int](), list[int]()
     for index in read.indices:
         axes = {axis: abs(k) for axis, k in index.terms.items() if isinstance(axis, SSAValue)}
@@ -93,12 +97,14 @@ def _bytes(read: Access, sizes: Mapping[SSAValue, int], tiled: Container[SSAValu
     return math.prod(extents) * read.element_bytes() + math.prod(rows) * VECTOR_BYTES
 
 
-def _moved(kernel: Kernel, image: Access) -> list[SSAValue]:
-    """The axes of the result that a window moves along."""
+def _window_axes(kernel: Kernel, image: Access) -> list[SSAValue]:
+    """The axes of the result along which a window moves."""
     return [axis for axis in kernel.spatial if any(axis in index.terms for index in _sums(kernel, image))]
 
 
 def _sums(kernel: Kernel, image: Access) -> list[Lin]:
-    """The indices that are sums of an axis of the result and one that is summed over."""
+    """The indices that are sums of an axis of the result and a reduction axis."""
     kinds = [{kernel.kinds.get(axis) for axis in index.terms if isinstance(axis, SSAValue)} for index in image.indices]
-    return [index for index, found in zip(image.indices, kinds, strict=True) if found == {"spatial", "reduce"}]
+    return [
+        index for index, index_kinds in zip(image.indices, kinds, strict=True) if index_kinds == {"spatial", "reduce"}
+    ]

@@ -1,4 +1,4 @@
-"""Blocks that compute each element for itself."""
+"""The schedule of blocks that compute each element independently."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .results import decline_unless
 
 
 def elementwise(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """One thread for each element, neighbours in memory by neighbouring threads.
+    """Assigns one thread to each element, and neighbouring threads to neighbours in memory.
 
-    Declines: reductions, loops that are no axes, several outputs written in different orders.
+    Declines: reductions, loops other than axes, several outputs written in different orders.
     """
     decline_unless(kernel.has_plain_loops(), "its loops are not its axes")
     decline_unless(kernel.spatial and len(kernel.spatial) == len(kernel.axes), "it has axes that are not spatial")

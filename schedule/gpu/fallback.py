@@ -1,4 +1,4 @@
-"""The rules for everything else: loops that are parallel as they stand, and at last one thread."""
+"""The rules for all other blocks: parallel loops as they are, and finally one thread."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .scopes import keep_to_threads
 
 
 def parallel_loops(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """Bind all loops around a block whose iterations are independent, in front of those that stay as they are.
+    """Binds all loops around a block with independent iterations, after moving them outside of the other loops.
 
-    Loops stay that other statements are in too, whose bounds other loops say, or that must keep their order.
+    Loops stay in place that contain other statements, whose bounds depend on other loops, or whose order is fixed.
     """
     loops, handles = kernel.loops, sch.get_loops(kernel.rv)
     first = _first_parallel(loops)
@@ -36,7 +36,7 @@ def parallel_loops(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
 
 
 def outer_loops(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """Bind the first loops around a block whose iterations are independent, as they stand."""
+    """Binds the outermost loops around a block with independent iterations, in their order."""
     loops, handles = kernel.loops, sch.get_loops(kernel.rv)
     first = last = _first_parallel(loops)
     while (
@@ -50,7 +50,7 @@ def outer_loops(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
 
 
 def one_thread(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """Let one thread do all of a nest of loops, as far as nothing of it is bound already."""
+    """Lets one thread execute a loop nest, as far as none of its loops is bound."""
     handles = sch.get_loops(kernel.rv)
     free = [n for n, loop in enumerate(kernel.loops) if not any(axis_of(op) is not None for op in loop.walk())]
     unit = sch.add_unit_loop(handles[free[0]] if free else kernel.rv)
@@ -59,10 +59,10 @@ def one_thread(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
 
 
 def _first_parallel(loops: Sequence[ForOp]) -> int:
-    found = [n for n, loop in enumerate(loops) if _is_parallel(loop) and loop.mixed_bounds[1] != 1]
-    found = [n for n in found if not any(loop.kind.data == "unrolled" for loop in loops[:n])]  # one kernel, not several
-    decline_unless(found, "no loop around it has independent iterations")
-    return found[0]
+    indices = [n for n, loop in enumerate(loops) if _is_parallel(loop) and loop.mixed_bounds[1] != 1]
+    indices = [n for n in indices if not any(loop.kind.data == "unrolled" for loop in loops[:n])]  # one kernel
+    decline_unless(indices, "no loop around it has independent iterations")
+    return indices[0]
 
 
 def _is_parallel(loop: ForOp) -> bool:
@@ -73,7 +73,7 @@ def _is_parallel(loop: ForOp) -> bool:
 
 
 def _is_bounded_outside(loop: ForOp, others: Sequence[ForOp]) -> bool:
-    """Whether no other loop says the bounds of a loop."""
+    """Whether the bounds of a loop do not depend on other loops."""
     bounds = [number for number in loop.mixed_bounds if isinstance(number, SSAValue)]
     return not any(depends_on(bounds, other.variable) for other in others)
 
@@ -85,7 +85,7 @@ def _bind(sch: Schedule, kernel: Kernel, loops: Sequence[LoopRV]) -> tuple[str, 
 
 
 def _others(sch: Schedule, kernel: Kernel, loop: LoopRV) -> tuple[str, ...]:
-    """The other blocks in a loop."""
+    """The names of the other blocks in a loop."""
     op = sch.get(loop)
     assert isinstance(op, ForOp)
     blocks = [inner for inner in op.walk() if isinstance(inner, BlockOp) and inner is not sch.get(kernel.rv)]

@@ -1,4 +1,4 @@
-"""Products of matrices, batches of them too."""
+"""Matrix products, including batched products."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from .kernel import Access, Kernel
 from .results import decline_unless
 
 THREADS = 16
-"""How many threads a block has at most along each side of its tile."""
+"""The maximum number of threads along each side of the tile of a block."""
 BLOCKS = 128
-"""How many blocks keep a GPU busy: tiles are as large as leaves that many."""
+"""The number of blocks that keep a GPU busy: the tile size is the largest that leaves this many blocks."""
 DEPTH = 16
-"""How much of what is summed is in shared memory at a time."""
+"""The maximum number of values of the reduction axis in shared memory at a time."""
 LEAST = 4
-"""Sides shorter than this are no tile."""
+"""The minimum extent of the sides of a tile."""
 
 
 def gemm(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """Tiles of the result, up to 128 x 128 for a block and 8 x 8 for a thread, their inputs in shared memory.
+    """Tiles the result, up to 128 x 128 for a block and 8 x 8 for a thread, with the inputs in shared memory.
 
-    Tiles of that size are for results of at least 128 of them; else they are half as large. Where they are whole, 16
-    bytes are copied at a time.
+    Tiles of the largest size require a result of at least 128 tiles; else tiles are half as large. Where tiles are
+    whole, copies have 16 bytes.
 
-    Declines: what is not a sum over products of two buffers at their axes, each with an axis of the result that the
-    other one has not; sides that are not known, or of less than 4.
+    Declines: blocks other than sums of products of two buffers at their axes, each with an axis of the result that the
+    other buffer lacks; sides of unknown size, or of less than 4.
     """
     left, right = operands(kernel)
     decline_unless(left.is_plain() and right.is_plain(), "it reads at indices that are computed")
@@ -61,16 +61,16 @@ def gemm(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
 
 
 def operands(kernel: Kernel) -> tuple[Access, Access]:
-    """The two accesses whose products are summed. DeclineError if that is not what a block does."""
+    """The two accesses whose products are summed. Raises DeclineError for blocks other than sums of products."""
     decline_unless(kernel.has_plain_loops(), "its loops are not its axes")
     decline_unless(kernel.init is not None and kernel.reduced, "it is no reduction")
     decline_unless(len(kernel.spatial) + len(kernel.reduced) == len(kernel.axes), "it has other axes")
     decline_unless(len(kernel.writes) == 1 and kernel.writes[0].is_plain(), "it does not write one element at its axes")
     decline_unless(kernel.spatial, "it has one result")
     decline_unless(all(axis in kernel.loop_of for axis in kernel.reduced), "it is summed over one value")
-    found = [read for read in kernel.reads if any(axis in read.axes() for axis in kernel.reduced)]
-    decline_unless(len(found) == 2, f"it reads {len(found)} elements for each step, expected two")
-    left, right = found
+    reads = [read for read in kernel.reads if any(axis in read.axes() for axis in kernel.reduced)]
+    decline_unless(len(reads) == 2, f"it reads {len(reads)} elements for each step, expected two")
+    left, right = reads
     (write,) = kernel.writes
     decline_unless(all(read.buffer is not write.buffer for read in kernel.reads), "it reads what it writes")
     decline_unless(kernel.is_one_store(), "it does more than to add to one element")
@@ -79,26 +79,27 @@ def operands(kernel: Kernel) -> tuple[Access, Access]:
 
 
 def require_tile(kernel: Kernel, row: SSAValue, column: SSAValue, depth: SSAValue) -> None:
-    """DeclineError unless the sides of a tile are known, and the result long enough for them."""
+    """Raises DeclineError unless the sides of a tile are known, and the result is large enough for them."""
     decline_unless(kernel.size([row, column, depth]) is not None, "the size of a side is not known")
     for axis in (row, column):
         decline_unless((kernel.size([axis]) or 0) >= LEAST, f"a side has less than {LEAST}")
 
 
 def side(kernel: Kernel, axis: SSAValue, thread: str, most: int = 4) -> Tile:
-    """What a block does of an axis: up to `most` elements, a power of two, for each of some threads."""
+    """The tile of an axis: up to `most` elements, a power of two, for each of up to `THREADS` threads."""
     extent = kernel.size([axis]) or 1
     count = min(THREADS, extent)
     return Tile(axis, count, min(most, 2 ** int(math.log2(extent // count))), thread)
 
 
 def in_runs(tile: Tile, read: Access) -> Tile:
-    """A tile in which each thread has runs of 16 bytes of what is read along it, and its neighbours have those between:
-    what a warp reads at once is next to each other.
+    """A tile split into runs of 16 bytes of the buffer read along it; neighbouring threads have neighbouring runs.
+
+    So the elements that a warp reads at once are contiguous.
     """
     return replace(tile, parts=max(tile.each * read.element_bytes() // VECTOR_BYTES, 1))
 
 
 def longest(kernel: Kernel, axes: list[SSAValue]) -> SSAValue:
-    """The axis of most values, the last one of equals; one that is not known counts as long."""
+    """The axis with the greatest extent, the last of several; a dynamic extent counts as the greatest."""
     return max(reversed(axes), key=lambda axis: kernel.extents[axis] or 2**31)

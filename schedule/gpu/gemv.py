@@ -10,16 +10,16 @@ from .reduction import require_reduction, share_steps, steps_inside
 from .results import decline_unless
 
 ROWS = 4
-"""How many rows a block of threads does."""
+"""The number of rows of a block of threads."""
 THREADS = 64
-"""How many threads do a row."""
+"""The number of threads of a row."""
 
 
 def gemv(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """Some rows for each block of threads, each done by several threads.
+    """Assigns several rows to each block of threads, and several threads to each row.
 
-    Declines: what is not a sum over products of two buffers at their axes, one of which has no axis of the result for
-    itself; a matrix whose columns are contiguous (`reduction`); less than 32 steps.
+    Declines: blocks other than sums of products of two buffers at their axes, one of which has no axis of the result
+    for itself; a matrix with contiguous columns (`reduction`); less than 32 steps.
     """
     left, right = operands(kernel)
     decline_unless(left.is_plain() and right.is_plain(), "it reads at indices that are computed")

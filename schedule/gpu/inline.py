@@ -1,4 +1,4 @@
-"""Producers that are computed where they are used, so that a chain of them is one kernel."""
+"""Inlining of producers into their consumers, so that a chain of producers is one kernel."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from ..handles import BlockRV
 from .kernel import Kernel
 
 LARGEST = 64
-"""How many ops an expression may have that is written more than once."""
+"""The maximum number of ops of an expression that is inlined more than once."""
 
 
 def inline_producers(sch: Schedule, function: str) -> Schedule:
-    """A schedule in which the blocks of a function that compute elements of temporaries, each for itself, are inlined.
+    """A schedule in which the elementwise producers of temporaries of a function are inlined.
 
-    Not inlined are: what would be written many times, and what would be computed many times though it costs more than
-    a read: with an operation of `math` or a division, for a reduction that reads each element several times.
+    Not inlined are large expressions with several readers, and expressions that would be recomputed many times though
+    they cost more than a load: expressions with an operation of `math` or a division, for a reduction that reads each
+    element several times.
     """
     done = set[str]()
     while (block := _next(sch, function, done)) is not None:
@@ -35,7 +36,7 @@ def inline_producers(sch: Schedule, function: str) -> Schedule:
 
 
 def _next(sch: Schedule, function: str, done: set[str]) -> BlockOp | None:
-    """The first block that should be inlined, of those that have not been tried."""
+    """The first block that should be inlined and has not been tried."""
     func = sch.mod.functions[function]
     scope = Scope(func)  # pyright: ignore[reportArgumentType]
     for block in scope.blocks:
@@ -45,7 +46,7 @@ def _next(sch: Schedule, function: str, done: set[str]) -> BlockOp | None:
 
 
 def _is_injective(block: BlockOp) -> bool:
-    """Whether a block computes elements of one temporary, each by itself."""
+    """Whether a block computes the elements of one temporary independently."""
     written = writes_of(block)
     return (
         len(written) == 1
@@ -69,7 +70,7 @@ def _pays(block: BlockOp, scope: Scope) -> bool:
 
 
 def _is_cheap(block: BlockOp) -> bool:
-    """Whether computing an element costs little more than reading it."""
+    """Whether computing an element costs little more than loading it."""
     return all(type(op) not in _DEAR and not op.name.startswith("math.") for op in block.body.walk())
 
 
@@ -77,7 +78,7 @@ _DEAR = (arith.DivfOp,)
 
 
 def _is_product(consumer: BlockOp) -> bool:
-    """Whether a reduction reads two elements for each step: what they are computed by goes to shared memory."""
+    """Whether a reduction reads two elements at each step: its operands go to shared memory."""
     kernel = Kernel(BlockRV(""), consumer)
     return len([read for read in kernel.reads if read.axes() & set(kernel.reduced)]) > 1
 

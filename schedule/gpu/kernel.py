@@ -1,4 +1,4 @@
-"""What rules ask of a block: its axes, its loops, and at which indices it reads and writes."""
+"""The view that rules have of a block: its axes, its loops, and the indices of its accesses."""
 
 from __future__ import annotations
 
@@ -20,69 +20,69 @@ from ..handles import BlockRV, LoopRV
 
 @dataclass(frozen=True)
 class Access:
-    """Where a block reads or writes: a buffer, and its indices as sums of axes."""
+    """An access of a block: a buffer, and its indices as linear combinations of axes."""
 
     buffer: SSAValue
     indices: tuple[Lin, ...]
 
     def axes(self) -> set[SSAValue]:
-        """The axes that the indices are sums of."""
+        """The axes in the indices."""
         return {value for index in self.indices for value in index.terms if isinstance(value, BlockArgument)}
 
     def fastest(self) -> SSAValue | None:
-        """The axis along which neighbours lie one behind the other in memory; None if there is none."""
+        """The axis along which the access is contiguous in memory; None without such an axis."""
         axis = _only_axis(self.indices[-1]) if self.indices else None
         return None if any(axis in index.terms for index in self.indices[:-1]) else axis
 
     def element_bytes(self) -> int:
-        """How many bytes an element has."""
+        """The size of an element in bytes."""
         return element_bytes(self.buffer)
 
     def is_plain(self) -> bool:
-        """Whether each index is an axis or a number, and no axis comes twice."""
+        """Whether each index is an axis or a constant, and no axis occurs twice."""
         axes = [_only_axis(index) for index in self.indices if index.terms]
         return None not in axes and len(set(axes)) == len(axes)
 
 
 def element_bytes(buffer: SSAValue) -> int:
-    """How many bytes an element of a buffer has."""
+    """The size of an element of a buffer in bytes."""
     assert isinstance(buffer.type, MemRefType)
     return byte_size(buffer.type.element_type)
 
 
 def _only_axis(index: Lin) -> SSAValue | None:
-    """The axis that an index is; None if it is something else."""
+    """The axis that equals an index; None for other indices."""
     axis = next(iter(index.terms), None)
     return axis if isinstance(axis, BlockArgument) and index == Lin.of(axis) else None
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A block that is to be scheduled, as a rule sees it. `rv`: its handle."""
+    """A block to be scheduled, as seen by a rule. `rv`: its handle."""
 
     rv: BlockRV
     block: BlockOp
 
     @property
     def name(self) -> str:
-        """What the block is called."""
+        """The name of the block."""
         return self.block.block_name.data
 
     # Axes and loops
 
     @cached_property
     def axes(self) -> list[SSAValue]:
-        """The axes, as the body of the block sees them."""
+        """The axes, as block arguments."""
         return list(self.block.variables)
 
     @cached_property
     def kinds(self) -> dict[SSAValue, str]:
-        """Of each axis, whether it is spatial, reduce, ..."""
+        """The kind of each axis: spatial, reduce, ..."""
         return {axis: of.kind for axis, of in zip(self.axes, self.block.axes, strict=True)}
 
     @cached_property
     def extents(self) -> dict[SSAValue, int | None]:
-        """How many values each axis has; None if that is not known."""
+        """The extent of each axis; None for dynamic extents."""
         pairs = zip(self.axes, self.block.axes, strict=True)
         return {axis: of.extent if isinstance(of.extent, int) else None for axis, of in pairs}
 
@@ -103,16 +103,16 @@ class Kernel:
 
     @cached_property
     def loop_of(self) -> dict[SSAValue, int]:
-        """Which loop each axis is, counted from outside; axes of one value that are bound to no loop are not there."""
-        numbers: dict[SSAValue, int] = {loop.variable: n for n, loop in enumerate(self.loops)}
+        """{ axis -> index of its loop, from the outermost }, without axes of extent 1 that are bound to no loop."""
+        indices: dict[SSAValue, int] = {loop.variable: n for n, loop in enumerate(self.loops)}
         return {
-            axis: numbers[of.binding]
+            axis: indices[of.binding]
             for axis, of in zip(self.axes, self.block.axes, strict=True)
-            if of.binding in numbers
+            if of.binding in indices
         }
 
     def has_plain_loops(self) -> bool:
-        """Whether each axis is one loop that counts from 0, directly in each other, but for axes of one value."""
+        """Whether the loops are perfectly nested, start at 0, and correspond to the axes, except axes of extent 1."""
         bound = [axis for axis in self.axes if axis in self.loop_of]
         rest = [axis for axis in self.axes if axis not in self.loop_of]
         return (
@@ -127,25 +127,25 @@ class Kernel:
         )
 
     def is_one_store(self) -> bool:
-        """Whether a block does nothing but to store one element, apart from its init."""
+        """Whether the only statement of the block, apart from its init, stores one element."""
         return [type(op) for op in statements(self.block.body.block) if op is not self.block.init] == [StoreOp]
 
     # Accesses
 
     @cached_property
     def writes(self) -> list[Access]:
-        """What the block writes, apart from its init."""
+        """The stores of the block, apart from its init."""
         return list(self._accesses(StoreOp))
 
     @cached_property
     def reads(self) -> list[Access]:
-        """What the block reads, apart from what it adds to."""
+        """The loads of the block, apart from loads of its accumulators."""
         written = {access.buffer for access in self.writes}
         return [access for access in self._accesses(LoadOp) if self.init is None or access.buffer not in written]
 
     @property
     def init(self) -> object | None:
-        """What a reduction starts from."""
+        """The init of a reduction."""
         return self.block.init
 
     def _accesses(self, kind: type[LoadOp | StoreOp]) -> Iterator[Access]:
@@ -155,7 +155,7 @@ class Kernel:
                 yield Access(op.buffer, tuple(_sum(analyzer, index) for index in op.indices))
 
     def read_buffers(self) -> list[Access]:
-        """The first access to each buffer that the block says it reads, in that order."""
+        """The first load from each buffer that the block declares to read, in that order."""
         first: dict[SSAValue, Access] = {}
         for read in self.reads:
             first.setdefault(read.buffer, read)
@@ -164,16 +164,16 @@ class Kernel:
     # Handles
 
     def loop_handles(self, sch: Schedule, axes: Sequence[SSAValue]) -> list[LoopRV]:
-        """The loops of some axes, in their order; none for axes that have no loop."""
+        """The loops of `axes`, in their order, without axes that have no loop."""
         return self.groups_of_loops(sch, axes)[0]
 
     def groups_of_loops(self, sch: Schedule, *groups: Sequence[SSAValue]) -> list[list[LoopRV]]:
-        """`loop_handles` of several groups of axes."""
+        """The `loop_handles` of several groups of axes."""
         handles = sch.get_loops(self.rv)
         return [[handles[self.loop_of[axis]] for axis in axes if axis in self.loop_of] for axes in groups]
 
     def size(self, axes: Sequence[SSAValue]) -> int | None:
-        """How many values some axes have together; None if that is not known."""
+        """The product of the extents of some axes; None if an extent is dynamic."""
         total = 1
         for axis in axes:
             extent = self.extents[axis]
@@ -184,19 +184,19 @@ class Kernel:
 
 
 def _sum(analyzer: Analyzer, index: SSAValue) -> Lin:
-    """An index as a sum; lanes of a vector are no axis."""
+    """An index as a linear combination; a vector index is an atom, not an axis."""
     return Lin.of(index) if isinstance(index.type, VectorType) else analyzer.lin(index)
 
 
 def block_of(sch: Schedule, block: BlockRV) -> BlockOp:
-    """The block that a handle is of."""
+    """The block of a handle."""
     op = sch.get(block)
     assert isinstance(op, BlockOp)
     return op
 
 
 def handle_of(sch: Schedule, function: str, block: BlockOp) -> BlockRV:
-    """The handle of a block of a function: by name, if no other block has it, else by its place."""
+    """The handle of a block of a function: by name if the name is unique, else by position."""
     func = sch.mod.functions[function]
     name = block.block_name.data
     if sum(isinstance(op, BlockOp) and op.block_name.data == name for op in func.walk()) == 1:
@@ -206,17 +206,17 @@ def handle_of(sch: Schedule, function: str, block: BlockOp) -> BlockRV:
 
 
 def kernel_around(block: BlockOp) -> ForOp:
-    """The outermost loop over blocks or threads around a block that is in one."""
+    """The outermost loop bound to blocks or threads around a block."""
     return [op for op in ancestors(block) if isinstance(op, ForOp) and op.thread is not None][-1]
 
 
 def is_in_kernel(block: BlockOp) -> bool:
-    """Whether a block is in a loop over blocks or threads."""
+    """Whether a block is nested in a loop bound to blocks or threads."""
     return any(axis_of(op) is not None for op in ancestors(block))
 
 
 def _depends_on_loop(loop: ForOp) -> bool:
-    """Whether the extent of a loop is another thing than a number or a value that is there before all loops."""
+    """Whether the extent of a loop is computed inside of a loop."""
     extent = loop.mixed_bounds[1]
     if isinstance(extent, int):
         return False

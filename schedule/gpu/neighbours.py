@@ -1,4 +1,4 @@
-"""What stands in front of a sum and behind it, and may be done where the sum is."""
+"""Producers and consumers of a sum that may be computed in its kernel."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .kernel import Kernel, block_of, is_in_kernel
 
 
 def is_epilogue(kernel: Kernel, user: BlockOp) -> bool:
-    """Whether a block takes the results of another one, element by element, and may do so as soon as each is there.
+    """Whether `user` consumes the results of a block element by element, and may do so as soon as each is computed.
 
-    That is: the results are used by it alone, it has a loop for each of their dimensions, nobody else touches what it
-    writes, and what else it reads is there before.
+    The conditions: `user` is the only consumer of the results, and has a loop for each of their dimensions; no other
+    block accesses the buffers that it writes; and its other operands are complete before.
     """
     other = Kernel(BlockRV(""), user)
     (buffer,) = {write.buffer for write in kernel.writes}
@@ -35,7 +35,9 @@ def is_epilogue(kernel: Kernel, user: BlockOp) -> bool:
 
 
 def is_prologue(producer: BlockOp, user: BlockOp) -> bool:
-    """Whether a block computes elements of a temporary, each by itself, for another one alone, and may do so there."""
+    """Whether a block computes elements of temporaries independently, for `user` alone, and may be moved into its
+    kernel.
+    """
     return (
         all(_is_temporary(buffer) for buffer in writes_of(producer))
         and _is_elementwise(Kernel(BlockRV(""), producer))
@@ -45,7 +47,7 @@ def is_prologue(producer: BlockOp, user: BlockOp) -> bool:
 
 
 def producer_of(sch: Schedule, block: BlockRV, buffer: SSAValue) -> BlockRV | None:
-    """The block that computes elements of a buffer for this one alone, each by itself, if it may be moved here."""
+    """The block that computes elements of a buffer independently, for `block` alone, if it may be moved into it."""
     op = block_of(sch, block)
     for handle, producer in zip(sch.get_producers(block), producers(op), strict=True):
         if buffer in writes_of(producer):
@@ -58,7 +60,7 @@ def _is_temporary(buffer: SSAValue) -> bool:
 
 
 def _is_elementwise(kernel: Kernel) -> bool:
-    """Whether each instance of a block stores one element, of which it reads none, and the block is in no kernel."""
+    """Whether each instance of a block outside of kernels stores one element of a buffer that it does not read."""
     written = {write.buffer for write in kernel.writes}
     return (
         kernel.has_plain_loops()
@@ -70,23 +72,23 @@ def _is_elementwise(kernel: Kernel) -> bool:
 
 
 def _is_touched_by(buffer: SSAValue, block: BlockOp) -> bool:
-    """Whether a block alone reads or writes the memory of a buffer."""
+    """Whether a block contains all accesses to the memory of a buffer."""
     return all(block.is_ancestor(op) for op in _accesses(block, buffer))
 
 
 def _is_complete(buffer: SSAValue, block: BlockOp) -> bool:
-    """Whether all that writes a buffer comes in front of a block."""
+    """Whether all stores to a buffer precede a block."""
     return all(comes_before(op, block) for op in _accesses(block, buffer) if isinstance(op, StoreOp))
 
 
 def _is_written_between(buffer: SSAValue, a: BlockOp, b: BlockOp) -> bool:
-    """Whether something may write a buffer that does not come in front of one block or behind another."""
+    """Whether a store to a buffer may run between two blocks: it neither precedes `a` nor follows `b`."""
     stores = [op for op in _accesses(a, buffer) if isinstance(op, StoreOp)]
     return not all(comes_before(op, a) or comes_before(b, op) for op in stores)
 
 
 def _accesses(block: BlockOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
-    """The loads and stores of the memory of a buffer, in the function around a block."""
+    """The loads and stores of the memory of a buffer, in the function that contains a block."""
     memory = root_buffer(buffer)
     every = (op for op in scope_of(block).walk() if isinstance(op, LoadOp | StoreOp))
     return [op for op in every if root_buffer(op.buffer) is memory]

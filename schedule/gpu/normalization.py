@@ -1,4 +1,4 @@
-"""Reductions of rows and what is done with each row then: softmax, normalizations."""
+"""Reductions of rows with their elementwise consumers: softmax, normalizations."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .results import decline_unless
 
 
 def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """A block of threads for each row, which does all reductions of the row, and then what is computed of them.
+    """Assigns a block of threads to each row, which executes all reductions of the row and then their consumers.
 
-    Where neighbours in memory belong to different rows, a block has 32 of those, and 8 threads for each.
+    Where neighbours in memory belong to different rows, a block executes 32 rows, with 8 threads for each.
 
-    Declines: rows that several blocks reduce (`reduction_by_blocks`); where no block of several elements for each
-    result of the reduction comes behind, or one of the blocks in between has other results than rows.
+    Declines: rows that several blocks reduce (`reduction_by_blocks`); reductions without a consumer of several elements
+    for each result; blocks between reduction and consumer with results other than rows.
     """
     require_reduction(kernel)
     decline_unless(parts_of(kernel) < PARTS, "its rows are few, and so long that several blocks do each")
@@ -33,13 +33,13 @@ def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     decline_unless(column_loops, "what comes behind has one element for each result")
     sch.reorder(*row_loops, *column_loops)
     row_loops = row_loops or [sch.add_unit_loop(column_loops[0])]
-    place, axis, most = _share_rows(sch, row_loops, are_neighbours=column in rows)
+    row, axis, most = _share_rows(sch, row_loops, are_neighbours=column in rows)
     sizes = [last.size(columns), *(member.size(member.reduced) for member in members if member.reduced)]
     threads = min(threads_for(size, most) for size in sizes)
     _, thread = sch.split(fused(sch, column_loops), [None, threads])
     sch.bind(thread, axis)
     for member in reversed(members):
-        sch.compute_at(member.rv, place)
+        sch.compute_at(member.rv, row)
         sch.set_scope(member.rv, 0, "shared")
         if member.reduced:
             share_steps(sch, member.rv, _steps(sch, member), threads, axis)
@@ -47,8 +47,11 @@ def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
 
 
 def _share_rows(sch: Schedule, rows: list[LoopRV], are_neighbours: bool) -> tuple[LoopRV, str, int]:
-    """Divide rows among blocks: a loop with one row inside, the axis of the threads of a row, and how many there are at
-    most. are_neighbours: whether those of the last loop are neighbours in memory."""
+    """Distributes rows over blocks; returns a loop around one row, the axis of the threads of a row, and their maximum
+    number.
+
+    are_neighbours: whether the rows of the last loop are neighbours in memory.
+    """
     if not are_neighbours:
         row = fused(sch, rows)
         sch.bind(row, "blockIdx.x")
@@ -65,22 +68,22 @@ def _kernel(sch: Schedule, block: BlockOp) -> Kernel:
 
 
 def _steps(sch: Schedule, kernel: Kernel) -> list[LoopRV]:
-    """The loops of a reduction, when it has been moved to its row."""
+    """The reduction loops of a block that has been moved to its row."""
     moved = Kernel(kernel.rv, block_of(sch, kernel.rv))
     return moved.loop_handles(sch, moved.reduced)
 
 
 def _last(sch: Schedule, kernel: Kernel) -> Kernel:
-    """The last of the blocks that use, through others too, what a block computes."""
+    """The last of the direct and indirect consumers of a block."""
     scope = Scope(scope_of(kernel.block))
-    found, todo = dict[BlockOp, None](), [kernel.block]
+    users, todo = dict[BlockOp, None](), [kernel.block]
     while todo:
         for user in scope.consumers(todo.pop()):
-            if user not in found:
-                found[user] = None
+            if user not in users:
+                users[user] = None
                 todo.append(user)
-    decline_unless(found, "nothing is computed of it")
-    last = max(found, key=scope.blocks.index)
+    decline_unless(users, "nothing is computed of it")
+    last = max(users, key=scope.blocks.index)
     decline_unless(last.init is None and not is_in_kernel(last), "what comes last is no block of elements")
     end = _kernel(sch, last)
     decline_unless(end.has_plain_loops() and len(end.spatial) == len(end.axes), "what comes behind has other loops")
@@ -89,19 +92,19 @@ def _last(sch: Schedule, kernel: Kernel) -> Kernel:
 
 
 def _rows(last: Kernel, kernel: Kernel) -> list[SSAValue]:
-    """The axes of the last block by which it reads results of the reduction."""
+    """The axes of the last block that index results of the reduction."""
     written = {write.buffer for write in kernel.writes}
-    found = [read for read in last.reads if read.buffer in written]
-    decline_unless(found, "what comes last does not read it")
-    same = all(read.is_plain() and read.axes() == found[0].axes() for read in found)
+    reads = [read for read in last.reads if read.buffer in written]
+    decline_unless(reads, "what comes last does not read it")
+    same = all(read.is_plain() and read.axes() == reads[0].axes() for read in reads)
     decline_unless(same, "it is read at other rows")
-    rows = [axis for axis in last.spatial if axis in found[0].axes()]
+    rows = [axis for axis in last.spatial if axis in reads[0].axes()]
     decline_unless(last.size(rows) == kernel.size(kernel.spatial), "it is not read at each of its rows")
     return rows
 
 
 def _members(kernel: Kernel, last: BlockOp, rows: int | None) -> list[BlockOp]:
-    """The blocks that are done for each row in front of the last one, in their order."""
+    """The blocks that are computed for each row before the last block, in order."""
     scope = Scope(scope_of(kernel.block))
     members = [last]
     for block in reversed(scope.blocks[: scope.blocks.index(last)]):

@@ -15,25 +15,25 @@ from .kernel import Kernel, block_of
 from .results import DeclineError, decline_unless
 
 LEAST = 32
-"""How many steps a reduction has at least that is divided among threads."""
+"""The minimum number of steps of a reduction that is distributed over threads."""
 MANY = 128
-"""With so many results, each is done by a thread, if it is not known which elements are neighbours."""
+"""The number of results from which each result gets one thread, if the contiguous axis is unknown."""
 COLUMNS = 32
-"""How many results whose elements are neighbours a block does."""
+"""The number of results of a block whose elements are neighbours in memory."""
 BLOCKS = 512
-"""How many blocks of threads are enough for any GPU."""
+"""The number of blocks of threads that keeps any GPU busy."""
 STEPS = 4096
-"""How many steps a block does at least, where several share a result."""
+"""The minimum number of steps of a block, where several blocks share a result."""
 PARTS = 4
-"""Into how many parts a result is cut at least, so that it is worth a second kernel."""
+"""The minimum number of parts of a result, so that a second kernel is worthwhile."""
 
 
 def reduction(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """A block of threads for each result, which reduce together: each thread does a part of the steps.
+    """Assigns a block of threads to each result; each thread reduces a part of the steps.
 
-    Where neighbours in memory belong to different results, a block has 32 of those, and 8 threads for each.
+    Where neighbours in memory belong to different results, a block computes 32 results, with 8 threads for each.
 
-    Declines: less than 32 steps; and so many such results that a thread for each is as good.
+    Declines: less than 32 steps; and numbers of such results for which one thread per result is as good.
     """
     require_reduction(kernel)
     column = column_of(kernel)
@@ -42,40 +42,43 @@ def reduction(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
         decline_unless(results is not None and results < BLOCKS * THREADS, "a thread for each result is as good")
     elif not _is_along_steps(kernel):
         decline_unless(results is not None and results < MANY, "neighbours in memory are not known, of many results")
-    _divide(sch, kernel.rv, *steps_inside(sch, kernel, column))
+    _distribute(sch, kernel.rv, *steps_inside(sch, kernel, column))
     return ()
 
 
 def reduction_by_blocks(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """Several blocks of threads for each result, each a part of the steps; a second kernel puts the parts together.
+    """Assigns several blocks of threads to each result, each with a part of the steps; a second kernel combines the
+    parts.
 
-    Declines: steps for less than 4 blocks, or blocks enough, 512 / 4, without.
+    Declines: reductions with steps for less than 4 blocks per result, or with results for 512 / 4 blocks.
     """
     require_reduction(kernel)
     parts = parts_of(kernel)
     decline_unless(parts >= PARTS, "its steps are too few, or its results too many, for several blocks for each result")
-    _, found, steps = steps_inside(sch, kernel, column_of(kernel))
+    _, column_loops, steps = steps_inside(sch, kernel, column_of(kernel))
     part, _ = sch.split(fused(sch, steps), [parts, None])
     partial = sch.rfactor(part, 0)
     *grid, part, inner = sch.get_loops(partial)
-    columns = [grid.pop() for _ in found]
+    columns = [grid.pop() for _ in column_loops]
     sch.reorder(part, *columns)
-    _divide(sch, partial, [*grid, part], columns, [inner])
+    _distribute(sch, partial, [*grid, part], columns, [inner])
     *grid, part = sch.get_loops(kernel.rv)
-    columns = [grid.pop() for _ in found]
-    _divide(sch, kernel.rv, grid, columns, [part])
+    columns = [grid.pop() for _ in column_loops]
+    _distribute(sch, kernel.rv, grid, columns, [part])
     return ()
 
 
 def column_of(kernel: Kernel) -> SSAValue | None:
-    """The axis of results whose neighbours read neighbours in memory, of the buffers with the most axes."""
+    """The axis of results along which reads of the buffers with the most axes are contiguous; None without such an
+    axis.
+    """
     fastest = _fastest(kernel)
     axis = next(iter(fastest), None)
     return axis if len(fastest) == 1 and axis in kernel.spatial and axis in kernel.loop_of else None
 
 
 def _is_along_steps(kernel: Kernel) -> bool:
-    """Whether neighbours in memory belong to one result."""
+    """Whether reads of the buffers with the most axes are contiguous along a reduction axis."""
     return any(axis in kernel.reduced for axis in _fastest(kernel))
 
 
@@ -87,18 +90,20 @@ def _fastest(kernel: Kernel) -> set[SSAValue | None]:
 def steps_inside(
     sch: Schedule, kernel: Kernel, column: SSAValue | None = None
 ) -> tuple[list[LoopRV], list[LoopRV], list[LoopRV]]:
-    """The loops of a reduction, moved so that they stand in this order: of its results, but for the column, of the
-    column, if there is one, and of its steps."""
+    """The loops of a reduction, reordered: the loops over results, the loop over the column, and the loops over steps.
+
+    The second list is empty without a column.
+    """
     others = [axis for axis in kernel.spatial if axis is not column]
     groups = kernel.groups_of_loops(sch, others, [] if column is None else [column], kernel.reduced)
     sch.reorder(*(loop for group in groups for loop in group))
     return groups[0], groups[1], groups[2]
 
 
-def _divide(
+def _distribute(
     sch: Schedule, block: BlockRV, others: Sequence[LoopRV], columns: Sequence[LoopRV], steps: Sequence[LoopRV]
 ) -> None:
-    """Divide a reduction among threads: the steps of each result, and some neighbouring columns."""
+    """Distributes a reduction over threads: the steps of each result, and some neighbouring columns."""
     grid, thread, most = list(others), "threadIdx.x", THREADS
     for column in columns:
         outer, _, most = share_columns(sch, column)
@@ -108,8 +113,10 @@ def _divide(
 
 
 def share_columns(sch: Schedule, column: LoopRV) -> tuple[LoopRV, LoopRV, int]:
-    """Give each thread of threadIdx.x one of some neighbouring columns: a loop over blocks and one over these threads,
-    and how many threads there may be for each column."""
+    """Assigns neighbouring columns to the threads of threadIdx.x.
+
+    Returns the loop over blocks, the loop over these threads, and the maximum number of threads of each column.
+    """
     wide = _columns_together(extent_of(sch, column))
     outer, inner = sch.split(column, [None, wide])
     sch.bind(inner, "threadIdx.x")
@@ -117,12 +124,12 @@ def share_columns(sch: Schedule, column: LoopRV) -> tuple[LoopRV, LoopRV, int]:
 
 
 def _columns_together(extent: int | None) -> int:
-    """How many columns a block does."""
+    """The number of columns of a block."""
     return COLUMNS if extent is None else max(min(COLUMNS, extent), 1)
 
 
 def parts_of(kernel: Kernel) -> int:
-    """How many blocks of threads can share each result of a reduction, a power of two; 0 if its size is not known."""
+    """The number of blocks that can share each result of a reduction, a power of two; 0 for dynamic sizes."""
     results, steps = kernel.size(kernel.spatial), kernel.size(kernel.reduced)
     if results is None or steps is None:
         return 0
@@ -132,7 +139,7 @@ def parts_of(kernel: Kernel) -> int:
 
 
 def require_reduction(kernel: Kernel) -> None:
-    """DeclineError unless a block is a reduction that is worth dividing among threads."""
+    """Raises DeclineError unless a block is a reduction that is worth distributing over threads."""
     decline_unless(kernel.init is not None and kernel.reduced, "it is no reduction")
     decline_unless(kernel.has_plain_loops(), "its loops are not its axes")
     decline_unless(len(kernel.spatial) + len(kernel.reduced) == len(kernel.axes), "it has other axes")
@@ -144,28 +151,28 @@ def require_reduction(kernel: Kernel) -> None:
 def share_steps(
     sch: Schedule, block: BlockRV, steps: Sequence[LoopRV], most: int = THREADS, axis: str = "threadIdx.x"
 ) -> None:
-    """Give each thread of an axis a part of the steps of a reduction.
+    """Distributes the steps of a reduction over the threads of an axis.
 
-    DeclineError where threads cannot reduce together.
+    Raises DeclineError where threads cannot reduce together.
     """
     loop = fused(sch, steps)
     _, thread = sch.split(loop, [None, threads_for(extent_of(sch, loop), most)])
     sch.bind(thread, axis)
     try:
-        together = thread_reduction(block_of(sch, block))
-        if together is not None:
-            plan_result(together)
+        across_threads = thread_reduction(block_of(sch, block))
+        if across_threads is not None:
+            plan_result(across_threads)
     except ThreadReductionError as error:
         raise DeclineError(f"threads cannot reduce together: {error.reason}") from error
 
 
 def threads_for(extent: int | None, most: int = THREADS) -> int:
-    """How many threads share some work: a power of two, not more than there is to do."""
+    """The number of threads for `extent` iterations: a power of two, at most `most`."""
     if extent is None:
         return most
     return min(most, _power_of_two(extent))
 
 
 def _power_of_two(most: int) -> int:
-    """The greatest power of two that is not more than a number; 1 for less than that."""
+    """The greatest power of two that is at most `most`; 1 for less."""
     return 1 << max(most.bit_length() - 1, 0)

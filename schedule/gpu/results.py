@@ -1,4 +1,4 @@
-"""What a rule says: that it has scheduled a block, or why it has not."""
+"""The results of rules: a scheduled block, or the reason for a refusal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .kernel import Kernel
 
 @dataclass(frozen=True)
 class Applied:
-    """A rule has scheduled a block. block: its name.  with_blocks: the names of others that run in its kernel."""
+    """A block scheduled by a rule. block: its name.  with_blocks: the names of other blocks in the same kernel."""
 
     rule: str
     block: str
@@ -25,7 +25,7 @@ class Applied:
 
 @dataclass(frozen=True)
 class Declined:
-    """A rule has left a block to the next one. reason: why."""
+    """A block that a rule left to the next rule. reason: the reason of the refusal."""
 
     rule: str
     block: str
@@ -36,17 +36,17 @@ class Declined:
 
 
 class DeclineError(Exception):
-    """Raised by a rule, with the reason, where it finds that it is not for a block."""
+    """Raised by a rule, with the reason, for a block that it does not support."""
 
 
 Rule: TypeAlias = Callable[[Schedule, Kernel], "tuple[str, ...]"]
-"""Schedules a block by primitives, and gives the names of other blocks that it has moved into the same kernel.
+"""Schedules a block by primitives, and returns the names of other blocks that it has moved into the same kernel.
 
-DeclineError, or ScheduleError of a primitive, if it is not for this block; what it did till then is taken back.
+Raises DeclineError, or ScheduleError of a primitive, for an unsupported block; its steps are then undone.
 """
 
 
 def decline_unless(condition: object, reason: str) -> None:
-    """DeclineError with a reason unless a condition holds."""
+    """Raises DeclineError with a reason unless a condition holds."""
     if not condition:
         raise DeclineError(reason)

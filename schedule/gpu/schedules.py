@@ -1,4 +1,4 @@
-"""Default schedules of whole functions: which rules are tried on which blocks, and what came of it."""
+"""Default schedules of whole functions: the order of rules and blocks, and the results."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ RULES: Mapping[str, Rule] = {
 
 @dataclass(frozen=True)
 class FunctionSchedule:
-    """What has become of a function.
+    """The schedule of a function.
 
-    function: its name.  trace: the primitives that did it.  applied: which rule each block was scheduled by.
-    declined: which ones were tried before, and why they did not.  alone: how many statements without a block one
-    thread runs, which no primitive does.
+    function: its name.  trace: the primitives.  applied: the rule that scheduled each block.  declined: the rules tried
+    before, and the reasons of their refusals.  alone: the number of statements without a block that one thread runs; no
+    primitive does this.
     """
 
     function: str
@@ -65,15 +65,18 @@ class FunctionSchedule:
 
 @dataclass(frozen=True)
 class GpuSchedules:
-    """A module with its default schedules. mod: scheduled.  functions: what was done, by name; not those that were
-    bound to blocks or threads before, which stay as they are."""
+    """A module with its default schedules.
+
+    mod: the scheduled module.  functions: the schedules by function; without functions that were bound to blocks or
+    threads before, which stay as they are.
+    """
 
     mod: Module
     functions: Mapping[str, FunctionSchedule]
 
     @property
     def trace(self) -> Trace:
-        """All that was done by primitives, for `Schedule.replay` on the module as it was."""
+        """The primitives of all functions, for `Schedule.replay` on the original module."""
         whole = TraceOp()
         for function in self.functions.values():
             copy = function.trace.op.clone()
@@ -84,12 +87,12 @@ class GpuSchedules:
 
     @property
     def applied(self) -> list[Applied]:
-        """Which rule each block was scheduled by."""
+        """The rule that scheduled each block."""
         return [each for function in self.functions.values() for each in function.applied]
 
     @property
     def declined(self) -> list[Declined]:
-        """Which rules were tried on which blocks before, and why they declined."""
+        """The rules tried before on each block, and the reasons of their refusals."""
         return [each for function in self.functions.values() for each in function.declined]
 
     def __str__(self) -> str:
@@ -97,52 +100,57 @@ class GpuSchedules:
 
 
 def _lines(functions: Mapping[str, FunctionSchedule]) -> Iterator[str]:
-    for name, found in functions.items():
+    for name, schedule in functions.items():
         yield f"{name}:"
-        yield from (f"  {each}" for each in found.applied)
-        if found.alone:
-            yield f"  {found.alone} statements without a block: one thread"
+        yield from (f"  {each}" for each in schedule.applied)
+        if schedule.alone:
+            yield f"  {schedule.alone} statements without a block: one thread"
 
 
 def schedule_gpu(mod: Module | ModuleOp) -> GpuSchedules:
-    """A module in which each function runs on a GPU: `tir.func`s without loops bound to blocks or threads get the
-    schedules of the first rule that applies. `mod` itself stays as it is."""
+    """A copy of a module in which each function runs on a GPU.
+
+    Each `tir.func` without loops bound to blocks or threads gets the schedules of the first rules that apply. `mod`
+    itself is unchanged.
+    """
     module = (mod if isinstance(mod, Module) else Module(mod)).clone()
     return GpuSchedules(module, schedule_functions(module.op))
 
 
 def schedule_functions(module: ModuleOp) -> dict[str, FunctionSchedule]:
-    """Give the functions of a module that have no bound loops default schedules, in place; what was done, by name.
+    """Applies default schedules, in place, to the functions of a module without bound loops; returns the schedules by
+    function.
 
-    Those whose attribute `tir.is_host_func` says that they only call what is on the device stay as they are."""
-    done: dict[str, FunctionSchedule] = {}
+    Functions with the attribute `tir.is_host_func`, which only call functions of the device, are unchanged.
+    """
+    schedules: dict[str, FunctionSchedule] = {}
     for func in [op for op in module.body.block.ops if isinstance(op, FuncOp)]:
         if not is_true(func.attr(HOST)) and not any(axis_of(op) is not None for op in func.walk()):
-            made, found = _scheduled(func)
-            module.body.block.insert_op_before(made, func)
+            scheduled, schedule = _schedule_function(func)
+            module.body.block.insert_op_before(scheduled, func)
             func.detach()
             func.erase(safe_erase=False)
-            done[found.function] = found
-    return done
+            schedules[schedule.function] = schedule
+    return schedules
 
 
-def _scheduled(func: FuncOp) -> tuple[FuncOp, FunctionSchedule]:
+def _schedule_function(func: FuncOp) -> tuple[FuncOp, FunctionSchedule]:
     search = _Search(func.sym_name.data, Schedule(ModuleOp([func.clone()]), error_render_level="fast"))
     if not names_loaded_values(func):
         search.run()
-    made = search.sch.mod.functions[search.function]
-    assert isinstance(made, FuncOp)
-    made.detach()
-    made.location = func.location
-    alone = run_by_one_thread(made)
-    return made, FunctionSchedule(
+    scheduled = search.sch.mod.functions[search.function]
+    assert isinstance(scheduled, FuncOp)
+    scheduled.detach()
+    scheduled.location = func.location
+    alone = run_by_one_thread(scheduled)
+    return scheduled, FunctionSchedule(
         search.function, search.sch.trace.simplified(), tuple(search.applied), tuple(search.declined), alone
     )
 
 
 @dataclass
 class _Search:
-    """Which rule applies to each block of a function. left: blocks that none does."""
+    """The search for a rule for each block of a function. left: blocks without an applicable rule."""
 
     function: str
     sch: Schedule
@@ -157,8 +165,9 @@ class _Search:
         share_between_kernels(self.sch, self.function)
 
     def _next(self) -> Kernel | None:
-        """The first block that is in no loop over blocks or threads yet: of the reductions, as others go with them, and
-        then of all."""
+        """The next block outside of kernels: first reductions, whose kernels include other blocks, then all other
+        blocks.
+        """
         left = [self.sch.get(block) for block in self.left]
         blocks = child_blocks(self.sch.mod.functions[self.function])
         for block in sorted(blocks, key=lambda block: block.init is None):
@@ -167,7 +176,7 @@ class _Search:
         return None
 
     def _schedule(self, kernel: Kernel) -> None:
-        """Schedule a block by the first rule that does not decline."""
+        """Schedules a block by the first rule that does not decline."""
         for name, rule in RULES.items():
             trial = self.sch.copy()
             block = block_of(trial, kernel.rv)

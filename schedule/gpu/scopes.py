@@ -1,4 +1,4 @@
-"""In which memory temporaries are: that of all blocks, or of one thread."""
+"""The scopes of temporaries: global memory, or private memory of a thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .kernel import handle_of
 
 
 def keep_to_threads(sch: Schedule, thread: LoopRV) -> None:
-    """Say of temporaries that are used in a loop over threads alone that each thread has its own."""
+    """Sets the scope of temporaries with all uses inside a loop over threads to private memory of the thread."""
     loop = sch.get(thread)
     assert isinstance(loop, ForOp)
     for handle, block in zip(sch.get_child_blocks(thread), child_blocks(loop), strict=True):
@@ -27,8 +27,7 @@ def keep_to_threads(sch: Schedule, thread: LoopRV) -> None:
 
 
 def share_between_kernels(sch: Schedule, function: str) -> None:
-    """Put temporaries that several kernels use, and that are said to be in memory of a block or a thread, where all
-    blocks reach them."""
+    """Moves temporaries with users in several kernels from memory of a block or thread to global memory."""
     func = sch.mod.functions[function]
     kernels = list(outermost(func, (*BLOCK_AXES, *THREAD_AXES)))
     for block in child_blocks(func):
@@ -40,7 +39,7 @@ def share_between_kernels(sch: Schedule, function: str) -> None:
 
 
 def _temporaries(block: BlockOp) -> Iterator[tuple[int, AllocBufferOp]]:
-    """What a block writes that is allocated in the program, each with its place among what is written."""
+    """The allocations that a block writes, each with its index among the written buffers."""
     for n, access in enumerate(a for a in block.accesses if a.is_write):
         if isinstance(access.buffer.owner, AllocBufferOp):
             yield n, access.buffer.owner

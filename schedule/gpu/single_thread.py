@@ -1,4 +1,4 @@
-"""Statements that no primitive reaches, as they are in no block: one thread runs them."""
+"""Execution by one thread of statements outside of blocks, which primitives cannot schedule."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ...dialects.tir.tree import is_expression
 
 
 def run_by_one_thread(func: FuncOp) -> int:
-    """Put what touches memory and is in no loop over blocks or threads into loops of one block and one thread.
+    """Wraps statements that access memory outside of loops over blocks or threads in loops of one block and one thread.
 
-    What is behind the name of a value that is loaded goes with it. Returns how many kernels there are of this kind.
+    The ops after a named loaded value move along with it. Returns the number of such kernels.
     """
     return _wrap_statements(func.body.block)
 
 
 def host_reads_memory(op: Operation) -> bool:
-    """Whether it is read from memory if an op runs, and how often: for bounds and conditions of it and around it."""
+    """Whether bounds or conditions of an op, or of its ancestors, are loaded from memory."""
     around = [op, *ancestors(op)]
     return any(isinstance(op, WhileOp) or any(isinstance(e, LoadOp) for e in _computed_for(op)) for op in around)
 
@@ -37,7 +37,7 @@ def names_loaded_values(func: FuncOp) -> bool:
 
 
 def _computed_for(op: Operation) -> Iterator[Operation]:
-    """The expressions that the operands of an op are computed by."""
+    """The expressions that the operands of an op are computed from."""
     todo: list[SSAValue] = list(op.operands)
     seen = set[Operation]()
     while todo:
@@ -59,7 +59,7 @@ def _wrap_statements(block: Block) -> int:
         if not _touches_memory(ops):
             continue
         if op.results:
-            _wrap([*ops, *_behind(op)])
+            _wrap([*ops, *_following_ops(op)])
             return count + 1
         if any(axis_of(inner) is not None for inner in op.walk()):
             if axis_of(op) is None:
@@ -74,16 +74,16 @@ def _touches_memory(ops: Sequence[Operation]) -> bool:
     return any(isinstance(inner, LoadOp | StoreOp) for op in ops for inner in op.walk())
 
 
-def _behind(op: Operation) -> list[Operation]:
-    found: list[Operation] = []
+def _following_ops(op: Operation) -> list[Operation]:
+    ops: list[Operation] = []
     while op.next_op is not None:
         op = op.next_op
-        found.append(op)
-    return found
+        ops.append(op)
+    return ops
 
 
 def _wrap(ops: Sequence[Operation]) -> None:
-    """Put statements into a loop over one block, and in it one over one thread."""
+    """Moves statements into a loop over one block, around a loop over one thread."""
     block = ForOp("bx", 0, 1, i32, kind="thread_binding", thread="blockIdx.x")
     thread = ForOp("tx", 0, 1, i32, kind="thread_binding", thread="threadIdx.x")
     block.location = thread.location = ops[-1].location

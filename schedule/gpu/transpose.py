@@ -1,4 +1,4 @@
-"""Copies whose neighbours in memory are not neighbours where they come from."""
+"""Transposing copies: blocks that read and write contiguous elements along different axes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from .kernel import Kernel
 from .results import decline_unless
 
 TILE = 32
-"""How many rows and columns are turned at once."""
+"""The number of rows and columns of a tile."""
 ROWS = 8
-"""How many rows of threads turn them."""
+"""The number of rows of threads of a tile."""
 
 
 def transpose(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """Read tiles into shared memory along one axis, and write them along the other one; their rows are a bank apart.
+    """Loads tiles into shared memory along one axis, and stores them along the other axis; their rows are padded by a
+    bank.
 
-    Declines: where all is read in the order in which it is written, or more than one buffer is not, and small sizes.
+    Declines: blocks that read all buffers in the order in which they write, or several buffers in another order; small
+    sizes.
     """
     decline_unless(kernel.has_plain_loops(), "its loops are not its axes")
     decline_unless(kernel.spatial and len(kernel.spatial) == len(kernel.axes), "it has axes that are not spatial")
@@ -24,10 +26,10 @@ def transpose(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     last = kernel.writes[0].fastest()
     decline_unless(last is not None, "no axis is the last one of what it writes")
     buffers = kernel.read_buffers()
-    turned = [n for n, read in enumerate(buffers) if read.fastest() not in (None, last)]
-    decline_unless(turned, "it reads in the order in which it writes")
-    decline_unless(len(turned) == 1, "it reads several buffers in another order")
-    read = buffers[turned[0]]
+    transposed = [n for n, read in enumerate(buffers) if read.fastest() not in (None, last)]
+    decline_unless(transposed, "it reads in the order in which it writes")
+    decline_unless(len(transposed) == 1, "it reads several buffers in another order")
+    read = buffers[transposed[0]]
     other = read.fastest()
     assert last is not None
     assert other is not None
@@ -42,7 +44,7 @@ def transpose(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     sch.reorder(*outer, row_block, column_block, row_inner, column_inner)
     block = fused(sch, [*outer, row_block, column_block])
     sch.bind(block, "blockIdx.x")
-    tile = sch.cache_read(kernel.rv, turned[0], "shared")
+    tile = sch.cache_read(kernel.rv, transposed[0], "shared")
     sch.compute_at(tile, block)
     sch.storage_align(tile, 0, axis=-2, factor=TILE, offset=1)
     for nest in ((row_inner, column_inner), tuple(sch.get_loops(tile)[-len(read.indices) :])):

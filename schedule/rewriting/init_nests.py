@@ -321,9 +321,9 @@ def _loads(block: BlockOp, buffer: SSAValue) -> bool:
 
 
 def plan_result(reduction: ThreadReduction) -> InitPlan:
-    """How the init of a block that threads reduce comes to stand behind the loops that it is reduced along.
+    """The plan that moves the init of a block reduced across threads after the loops of the reduction.
 
-    ThreadReductionError, with the reason, if it cannot.
+    Raises ThreadReductionError, with the reason, if this is impossible.
     """
     check_init(reduction)
     try:

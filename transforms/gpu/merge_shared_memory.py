@@ -1,4 +1,4 @@
-"""`gpu-merge-shared-memory`."""
+"""The pass `gpu-merge-shared-memory`."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from ...dialects.attributes import OF_WARP
 
 _DYNAMIC, _STATIC = StringAttr("shared.dyn"), StringAttr("shared")
 _ALIGNMENT = 16
-"""Bytes: where a buffer starts, as the widest access asks for it."""
+"""The alignment of a buffer in bytes, as required by the widest access."""
 
 
 @dataclass(frozen=True)
 class GpuMergeSharedMemoryPass(ModulePass):
-    """Put all memory of scope `shared.dyn` of a kernel into one allocation, whose size the launch says.
+    """Merges the `shared.dyn` memory of a kernel into one allocation, whose size becomes an operand of the launch.
 
-    Two buffers lie in the same place if one is used no more when the other is first used, and all threads wait for each
-    other between.
+    Two buffers overlap if a barrier for all threads separates the last use of one from the first use of the other.
 
-    arch: the architecture; UnsupportedError if it does not have so much shared memory, static and dynamic.
+    arch: the architecture, as `sm_90`. Raises UnsupportedError for a kernel with more static and dynamic shared memory
+    than a block of this architecture can have.
 
     Before
         gpu.launch blocks(...) threads(...) {
@@ -49,7 +49,8 @@ class GpuMergeSharedMemoryPass(ModulePass):
           ...
         }
 
-    Must hold before: launches are those of `convert-tir-to-scf`, which allocate at the start of the kernel.
+    Must hold before: launches have the form that `convert-tir-to-scf` produces, with allocations at the start of the
+    kernel.
 
     Gone after: more than one allocation of `shared.dyn` in a launch.
     """
@@ -77,7 +78,9 @@ class GpuMergeSharedMemoryPass(ModulePass):
 
 @dataclass
 class _Buffer:
-    """An allocation, which top-level operations of the kernel use it (first and last), and where it is."""
+    """An allocation, the positions of its first and last use among the top-level operations of the kernel, and its
+    offset in bytes.
+    """
 
     alloc: memref.AllocaOp
     first: int
@@ -90,13 +93,13 @@ class _Buffer:
 
     @property
     def alignment(self) -> int:
-        asked = self.alloc.alignment
-        return max(_ALIGNMENT, 1 if asked is None else asked.value.data)
+        required = self.alloc.alignment
+        return max(_ALIGNMENT, 1 if required is None else required.value.data)
 
 
 def _allocations(launch: gpu.LaunchOp, space: StringAttr) -> list[memref.AllocaOp]:
-    found = [op for op in launch.walk() if isinstance(op, memref.AllocaOp)]
-    return [op for op in found if op.memref.type.memory_space == space]
+    allocs = [op for op in launch.walk() if isinstance(op, memref.AllocaOp)]
+    return [op for op in allocs if op.memref.type.memory_space == space]
 
 
 def _bytes(alloc: memref.AllocaOp) -> int:
@@ -106,54 +109,56 @@ def _bytes(alloc: memref.AllocaOp) -> int:
     return prod(type.get_shape()) * dtype_of(type.element_type).bytes
 
 
-# Where each buffer is
+# Offsets of buffers
 
 
 def _plan(body: Block, allocs: Sequence[memref.AllocaOp]) -> list[_Buffer]:
-    """Each buffer, the largest first, at the lowest place that none has which is used at the same time."""
+    """The buffers, largest first, each at the lowest offset that does not overlap a buffer live at the same time."""
     ops = list(body.ops)
     number = {op: n for n, op in enumerate(ops)}
     barriers = [n for n, op in enumerate(ops) if isinstance(op, gpu.BarrierOp) and OF_WARP not in op.attributes]
     placed: list[_Buffer] = []
     for alloc in sorted(reversed(allocs), key=_bytes, reverse=True):
-        uses = sorted({number[_top(user, body)] for user in _users(alloc.memref)}) or [number[_top(alloc, body)]]
+        uses = sorted({number[_top_level_op(user, body)] for user in _users(alloc.memref)}) or [
+            number[_top_level_op(alloc, body)]
+        ]
         buffer = _Buffer(alloc, uses[0], uses[-1])
-        others = [other for other in placed if not _apart(buffer, other, barriers)]
+        others = [other for other in placed if not _are_separated(buffer, other, barriers)]
         buffer.offset = _free_offset(buffer, others)
         placed.append(buffer)
     return placed
 
 
-def _apart(a: _Buffer, b: _Buffer, barriers: Sequence[int]) -> bool:
-    """Whether all threads wait for each other between all uses of one and all of the other."""
-    before, behind = (a, b) if a.last < b.first else (b, a)
-    return any(before.last < barrier < behind.first for barrier in barriers)
+def _are_separated(a: _Buffer, b: _Buffer, barriers: Sequence[int]) -> bool:
+    """Whether a barrier for all threads separates all uses of one buffer from all uses of the other."""
+    before, after = (a, b) if a.last < b.first else (b, a)
+    return any(before.last < barrier < after.first for barrier in barriers)
 
 
 def _free_offset(buffer: _Buffer, others: Sequence[_Buffer]) -> int:
     offset = 0
     for other in sorted(others, key=lambda other: other.offset):
         if offset + buffer.size > other.offset:
-            offset = max(offset, _up(other.offset + other.size, buffer.alignment))
+            offset = max(offset, _align_up(other.offset + other.size, buffer.alignment))
     return offset
 
 
-def _up(size: int, alignment: int) -> int:
+def _align_up(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
 def _users(buffer: SSAValue) -> list[Operation]:
-    """What uses a buffer, and what is made of it that points there."""
-    found: list[Operation] = []
+    """The operations that use a buffer or a view of it."""
+    users: list[Operation] = []
     for use in buffer.uses:
-        found.append(use.operation)
+        users.append(use.operation)
         for result in use.operation.results:
             if not isinstance(use.operation, memref.LoadOp):
-                found += _users(result)
-    return found
+                users += _users(result)
+    return users
 
 
-def _top(op: Operation, body: Block) -> Operation:
+def _top_level_op(op: Operation, body: Block) -> Operation:
     while op.parent is not body:
         parent = op.parent_op()
         assert parent is not None
@@ -161,7 +166,7 @@ def _top(op: Operation, body: Block) -> Operation:
     return op
 
 
-# The one allocation
+# The merged allocation
 
 
 def _merge(launch: gpu.LaunchOp, buffers: Sequence[_Buffer], total: int) -> None:

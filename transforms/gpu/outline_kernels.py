@@ -1,4 +1,4 @@
-"""`gpu-outline-kernels`."""
+"""The pass `gpu-outline-kernels`."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from ...dialects.attributes import NOALIAS, ON_DEVICE
 
 _DIMENSIONS = (gpu.DimensionEnum.X, gpu.DimensionEnum.Y, gpu.DimensionEnum.Z)
 _KINDS = (gpu.BlockIdOp, gpu.ThreadIdOp, gpu.GridDimOp, gpu.BlockDimOp)
-"""What the arguments of a launch's body are, three of each: by x, y, z."""
+"""The operations that replace the arguments of a launch's body, three arguments for each: x, y, z."""
 _COPIED = (arith.ConstantOp, memref.GetGlobalOp)
-"""What a kernel computes again rather than being given it."""
+"""Operations that a kernel repeats instead of receiving their results as arguments."""
 
 
 class GpuOutlineKernelsPass(ModulePass):
-    """Make a function of the device of each launch, and leave a call of it with the numbers of blocks and threads.
+    """Outlines each launch into a function of the device, and replaces it by a call with the grid and block sizes.
 
-    The functions are in one gpu.module, named after the function that launches them. They take what the launch uses;
-    constants are copied, and so are declarations of the C functions they call. Memory that is given to kernels, of the
-    function that allocates it or of one that it calls, is allocated on the device; so is what C functions are given by
-    functions whose attribute `stepwell.on_device` says so. What the host loads there, to branch on it, is copied to the
-    host, which waits for it.
+    The functions are in one gpu.module, named after the function that launches them. Their parameters are the values
+    that the launch uses; constants are copied, and so are declarations of the C functions that they call. Memory passed
+    to kernels, by the function that allocates it or by a function that it calls, is allocated on the device; so is
+    memory passed to C functions by functions with the attribute `stepwell.on_device`. Elements of such memory that the
+    host loads, for its branches, are copied to the host, which waits for the copy.
 
     Before
         func.func @main(%A: memref<8xf32>) {
@@ -75,10 +75,10 @@ class GpuOutlineKernelsPass(ModulePass):
         gpu.memcpy %here, %there
         %x = memref.load %cell[] : memref<f32>
 
-    Must hold before: launches are those of convert-tir-to-scf: operands beside sizes there are none. The host stores
-    nothing (`tir-check-launches`).
+    Must hold before: launches have the form that `convert-tir-to-scf` produces, without operands other than sizes. The
+    host stores nothing (`tir-check-launches`).
 
-    Gone after: gpu.launch, gpu.terminator, loads by the host of what is not a constant.
+    Gone after: gpu.launch, gpu.terminator, loads by the host except from constants.
     """
 
     name = "gpu-outline-kernels"
@@ -98,7 +98,9 @@ class GpuOutlineKernelsPass(ModulePass):
 
 
 def _move_declarations(module: ModuleOp) -> None:
-    """Declare C functions that kernels call, and a device has, beside them; and not for the host if it does not."""
+    """Declares the C functions that kernels call, and the device has, in the device module; erases host declarations
+    without calls.
+    """
     block = module.body.block
     declared = {op.sym_name.data: op for op in block.ops if isinstance(op, func.FuncOp) and op.is_declaration}
     host: set[str] = set()
@@ -144,12 +146,12 @@ def _outline(function: func.FuncOp, launches: Sequence[gpu.LaunchOp]) -> None:
 
 
 def _operands(launch: gpu.LaunchOp) -> list[SSAValue]:
-    """What a kernel is given: the values from outside, in the order in which they are used."""
-    body = dict.fromkeys(v for region in launch.regions for op in region.walk() for v in _used(op, launch))
+    """The operands of a kernel: the values from outside, in the order of their first use."""
+    body = dict.fromkeys(v for region in launch.regions for op in region.walk() for v in _outside_operands(op, launch))
     return [v for v in body if not isinstance(v.owner, _COPIED)]
 
 
-def _used(op: Operation, launch: gpu.LaunchOp) -> list[SSAValue]:
+def _outside_operands(op: Operation, launch: gpu.LaunchOp) -> list[SSAValue]:
     return [v for v in op.operands if not launch.is_ancestor(v.owner)]
 
 
@@ -166,10 +168,10 @@ def _device_function(name: str, launch: gpu.LaunchOp, operands: Sequence[SSAValu
             values[value] = copy.results[0]
     for number, argument in enumerate(body.args):
         if argument.uses:
-            made = _KINDS[number // 3](gpu.DimensionAttr(_DIMENSIONS[number % 3]))
-            hint(made.result, argument.name_hint or "id")
-            block.add_op(made)
-            argument.replace_all_uses_with(made.result)
+            dimension = _KINDS[number // 3](gpu.DimensionAttr(_DIMENSIONS[number % 3]))
+            hint(dimension.result, argument.name_hint or "id")
+            block.add_op(dimension)
+            argument.replace_all_uses_with(dimension.result)
     for op in list(body.ops):
         op.detach()
         block.add_op(gpu.ReturnOp([]) if isinstance(op, gpu.TerminatorOp) else op)
@@ -191,7 +193,7 @@ def _constant(value: SSAValue) -> int | None:
 
 
 class _DeviceMemory:
-    """Memory that functions give to kernels, or load, is the device's; on the stack is none of it."""
+    """Placement of allocations: memory that kernels or loads use is memory of the device, never of the stack."""
 
     def __init__(self, functions: Sequence[func.FuncOp]):
         self.functions = {function.sym_name.data: function for function in functions}
@@ -204,9 +206,9 @@ class _DeviceMemory:
                     _allocate_on_device(op)
 
     def _reaches_kernel(self, buffer: SSAValue) -> bool:
-        """Whether a buffer, or a view of it, is given to a kernel, or loaded as kernels leave it."""
+        """Whether a buffer, or a view of it, is an operand of a kernel, or of a load that reads results of kernels."""
         if buffer not in self.known:
-            self.known[buffer] = False  # while a function that calls itself is looked at
+            self.known[buffer] = False  # the assumption for recursive functions
             self.known[buffer] = any(map(self._is_for_kernel, buffer.uses))
         return self.known[buffer]
 
@@ -249,18 +251,18 @@ def _allocate_on_device(op: memref.AllocOp | memref.AllocaOp) -> None:
         Rewriter.insert_op(gpu.DeallocOp(new.result), InsertPoint.before(block.last_op))
 
 
-# What the host branches on
+# Loads by the host
 
 
 def _root(buffer: SSAValue) -> SSAValue:
-    """What a buffer is a view of."""
+    """The allocation or argument that `buffer` is a view of."""
     owner = buffer.owner
     views = [v for v in owner.operands if isinstance(v.type, MemRefType)] if isinstance(owner, Operation) else []
     return _root(views[0]) if views else buffer
 
 
 def _copy_to_host(load: memref.LoadOp) -> None:
-    """Load an element of memory of the device from a copy that the host has waited for."""
+    """Replaces a load of device memory by a load of a host copy, which the host has waited for."""
     type, name = load.memref.type, load.memref.name_hint
     assert isinstance(type, MemRefType)
     cell_type = MemRefType(type.element_type, [], memory_space=type.memory_space)
@@ -282,7 +284,7 @@ def _copy_to_host(load: memref.LoadOp) -> None:
 
 
 def _element_of(load: memref.LoadOp, type: MemRefType) -> memref.SubviewOp | memref.CastOp:
-    """A view of the element that is loaded, wherever it is."""
+    """A view of the loaded element alone, with a dynamic offset."""
     if not load.indices:
         return memref.CastOp.get(load.memref, type)
     ones = [1] * len(load.indices)

@@ -1,8 +1,8 @@
-"""Every ordering of passes, one list per landing, and what must be gone when a landing is left.
+"""The pipelines: one list of passes per landing, and the check of the invariants that hold after a landing.
 
-A pass does nothing to functions that are already below it, so the whole way down takes a module at any landing. The
-passes of graphs are imported for graphs: with the operators and the schedules that they know, they are half as much as
-all others.
+A pass leaves functions that are below its landing unchanged, so the whole lowering accepts a module at any landing. The
+passes of graphs are imported only for graphs: with the operators and schedules they use, they have half the size of all
+other passes.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from ..upstream.legalize_small_floats import LegalizeSmallFloatsPass
 from ..upstream.legalize_small_integers import LegalizeSmallIntegersPass
 
 AfterPass: TypeAlias = Callable[[str, Module], None]
-"""Called behind each pass with its name and the module it has left."""
+"""A callback after each pass, with the name of the pass and the resulting module."""
 
 
 def optimize_relay() -> list[ModulePass]:
-    """What makes graphs smaller before they go down."""
+    """The optimizations of graphs."""
     from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
     from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
@@ -104,19 +104,19 @@ def schedule_gpu() -> list[ModulePass]:
 
 
 def te_to_tir() -> list[ModulePass]:
-    """From tensors to loops and blocks."""
+    """From tensor expressions to loops and blocks."""
     return [ConvertTeToTirPass()]
 
 
 def to_tir(module: ModuleOp) -> list[ModulePass]:
-    """From graphs, if there are some in a module, or tensors, to loops and blocks."""
+    """From graphs (if the module has any) or tensor expressions to loops and blocks."""
     return relay_to_tir() if has_graphs(module) else te_to_tir()
 
 
 def resolve_tir(launches: bool = False) -> list[ModulePass]:
-    """From programs as people write and schedule them, or tensors, to loops, branches and accesses of buffers.
+    """From programs with blocks, or tensor expressions, to loops, branches and accesses of buffers.
 
-    launches: for a GPU, whose blocks and threads have memory of their own.
+    launches: whether the target is a GPU, whose blocks and threads have private memory.
     """
     return [
         *te_to_tir(),
@@ -178,18 +178,18 @@ def tir_to_upstream() -> list[ModulePass]:
 
 
 def clean_upstream() -> list[ModulePass]:
-    """What the LLVM emitter asks for beyond plain MLIR."""
+    """Legalizations that the LLVM emitter requires beyond plain MLIR."""
     return [LegalizeSmallFloatsPass()]
 
 
 def clean_device() -> list[ModulePass]:
-    """What the CUDA emitter asks for beyond plain MLIR."""
+    """Legalizations that the CUDA emitter requires beyond plain MLIR."""
     return [*clean_upstream(), LegalizeSmallIntegersPass()]
 
 
 @dataclass(frozen=True)
 class Landing:
-    """A flight of stairs: its passes, and the check that holds behind them."""
+    """A level of the lowering: the passes that lead to it, and the check that holds after them."""
 
     name: str
     passes: Callable[[], list[ModulePass]]
@@ -204,10 +204,10 @@ def contract_upstream(contract: bool) -> list[ModulePass]:
 
 
 def lower(mod: Module, after: AfterPass | None = None, contract: bool = False) -> Module:
-    """`mod`, at any landing, as the plain MLIR that the LLVM emitter takes. `mod` itself stays as it is.
+    """Lowers a copy of `mod`, at any landing, to the plain MLIR that the LLVM emitter accepts.
 
-    after: is shown the module behind each pass.  contract: whether sums of products may be rounded once.
-    Raises `UnsupportedError` for what cannot be lowered, `PassError` for a pass that left what it promised to remove.
+    after: called with the module after each pass.  contract: whether sums of products may be rounded once.
+    Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that left ops it is specified to remove.
     """
     mod = mod.clone()
     if has_graphs(mod.op):
@@ -222,9 +222,9 @@ def lower(mod: Module, after: AfterPass | None = None, contract: bool = False) -
 
 
 def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_90", contract: bool = False) -> Module:
-    """`mod`, at any landing, as plain MLIR with functions of a GPU and their launches. `mod` itself stays as it is.
+    """Lowers a copy of `mod`, at any landing, to plain MLIR with functions of a GPU and their launches.
 
-    arch: the architecture whose limits hold.  after, contract, errors: as of `lower`.
+    arch: the architecture whose limits apply.  after, contract, errors: as of `lower`.
     """
     mod = mod.clone()
     if has_graphs(mod.op):
@@ -234,21 +234,21 @@ def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_
 
 
 def has_graphs(module: ModuleOp) -> bool:
-    """Whether functions of a module are graphs."""
+    """Whether a module contains graphs."""
     return any(op.name == "relay.func" for op in module.body.block.ops)
 
 
 def _has_kernels(module: ModuleOp) -> bool:
-    """Whether functions of a module are kernels that graphs were made of."""
-    said = (op.properties.get("func_attrs") for op in module.body.block.ops)
-    return any(isinstance(each, DictionaryAttr) and KERNEL in each.data for each in said)
+    """Whether a module contains kernels generated from graphs."""
+    attributes = (op.properties.get("func_attrs") for op in module.body.block.ops)
+    return any(isinstance(each, DictionaryAttr) and KERNEL in each.data for each in attributes)
 
 
 def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | None = None) -> Module:
-    """The module that `passes` make of a copy of `mod`.
+    """Applies `passes` to a copy of `mod` and returns the result.
 
     With the environment variable STEPWELL_VERIFY set to 1, each pass is followed by the verifier.
-    Raises `PassError` for a pass that fails with any error that is not ours.
+    Raises `PassError` for a pass that fails with an error that is not a `StepwellError`.
     """
     mod = mod.clone()
     _apply(mod, passes, after)
@@ -256,17 +256,17 @@ def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | N
 
 
 def apply_passes(mod: Module, spec: str, after: AfterPass | None = None) -> Module:
-    """The module that a pipeline makes of a copy of `mod`: `tir-resolve-blocks,tir-simplify{unit-loops=true}`.
+    """Applies a pipeline, such as `tir-resolve-blocks,tir-simplify{unit-loops=true}`, to a copy of `mod`.
 
-    Passes are ours, xDSL's and those of other packages, written as for `stepwell-opt -p`. after: is shown the module
-    behind each pass.
-    Raises `OptionError` for a pipeline that does not read, `PassError` for a pass that fails.
+    Passes are Stepwell's, xDSL's and those of other packages, in the syntax of `stepwell-opt -p`. after: called with
+    the module after each pass.
+    Raises `OptionError` for a malformed pipeline, `PassError` for a pass that fails.
     """
     return run_pipeline(mod, parse_passes(spec), after)
 
 
 def parse_passes(spec: str) -> tuple[ModulePass, ...]:
-    """The passes of a pipeline that is written as for `apply_passes`. OptionError if it does not read."""
+    """The passes of a pipeline in the syntax of `apply_passes`. Raises OptionError for a malformed pipeline."""
     known = {**installed_universe().all_passes, **get_upstream_passes(), **get_all_passes()}
     try:
         return PassPipeline.parse_spec(known, spec).passes
@@ -291,18 +291,18 @@ def _apply(mod: Module, passes: Iterable[ModulePass], after: AfterPass | None) -
             after(module_pass.name, mod)
 
 
-# What a landing leaves
+# Invariants of landings
 
 
 def check_resolved(module: ModuleOp) -> None:
-    """Raise `PassError` if a block, what belongs to one, or a named box of a buffer is left."""
+    """Raises `PassError` if a block, a part of a block, or a named box of a buffer remains."""
     for op in module.walk():
         if isinstance(op, _BLOCKS):
             raise PassError(f"{where(op)}{op.name} is left behind the passes that resolve blocks")
 
 
 def check_upstream(module: ModuleOp) -> None:
-    """Raise `PassError` unless only operations and types are left that `convert-tir-to-scf` promises."""
+    """Raises `PassError` unless all operations and types are in the output language of `convert-tir-to-scf`."""
     for op in module.walk():
         if type(op) not in _UPSTREAM:
             raise PassError(f"{where(op)}{op.name} is left behind convert-tir-to-scf")
@@ -351,4 +351,4 @@ LANDINGS = [
     Landing("upstream", tir_to_upstream, check_upstream),
     Landing("legal upstream", clean_upstream, check_upstream),
 ]
-"""The way down to what the LLVM emitter takes."""
+"""The landings of the lowering to the input of the LLVM emitter, in order."""

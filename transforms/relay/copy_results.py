@@ -1,4 +1,4 @@
-"""`relay-copy-results`."""
+"""The pass `relay-copy-results`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from .graphs import blocks, graphs
 
 
 class RelayCopyResultsPass(ModulePass):
-    """Copy what a function or branch gives and does not compute: what it is given, constants, and what it gives twice.
+    """Copies results that their function or branch does not compute itself: parameters, constants, and repeated
+    results.
 
-    So each result is written by what computes it. Numbers that are neither read by an operator nor given are copied
-    too, as they are in no memory: a condition, and what another function is called with.
+    So each result is written by the operator that computes it. Scalar constants that are conditions, or arguments of
+    calls, are copied too, as they are in no memory.
 
     Before
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -31,7 +32,7 @@ class RelayCopyResultsPass(ModulePass):
 
     Must hold before: nothing.
 
-    Gone after: results that no operator, call or branch of their block computes, each for one of them.
+    Gone after: results that no operator, call or branch of their block computes, and repeated results.
     """
 
     name = "relay-copy-results"
@@ -44,12 +45,12 @@ class RelayCopyResultsPass(ModulePass):
 
 
 def uncomputed_operands(op: Operation) -> list[int]:
-    """The numbers of the operands of an op for which no memory is written, or memory that is another one's result."""
+    """The indices of the operands of an op without memory of their own: unwritten, or shared with another result."""
     values = list(op.operands)
     if isinstance(op, ReturnOp | YieldOp):
-        return [n for n, value in enumerate(values) if not _is_computed_beside(value, op) or value in values[:n]]
+        return [n for n, value in enumerate(values) if not _is_computed_in_block_of(value, op) or value in values[:n]]
     if isinstance(op, CallOp | IfOp):
-        return [n for n, value in enumerate(values) if _is_number(value)]
+        return [n for n, value in enumerate(values) if _is_scalar(value)]
     return []
 
 
@@ -59,10 +60,10 @@ def _copy(op: Operation) -> None:
         op.operands[n] = builder.operator("copy", op.operands[n])
 
 
-def _is_computed_beside(value: SSAValue, op: Operation) -> bool:
+def _is_computed_in_block_of(value: SSAValue, op: Operation) -> bool:
     owner = value.owner
     return isinstance(owner, OperatorOp | CallOp | IfOp) and owner.parent is op.parent
 
 
-def _is_number(value: SSAValue) -> bool:
+def _is_scalar(value: SSAValue) -> bool:
     return isinstance(value.owner, ConstantOp) and value.owner.array_name is None

@@ -1,4 +1,4 @@
-"""`relay-eliminate-dead-code`."""
+"""The pass `relay-eliminate-dead-code`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .graphs import dropping_unused_arrays, erase
 
 
 class RelayEliminateDeadCodePass(ModulePass):
-    """Erase what is computed and not used, then primitive functions that nothing calls, and arrays nothing refers to.
+    """Erases operations without uses, then primitive functions without calls, and arrays without references.
 
-    xDSL's `dce` does the first, since all ops of `relay` are pure; it knows of no functions, and of no arrays.
+    The first part is xDSL's `dce`, since all ops of `relay` are pure; `dce` knows neither functions nor arrays.
 
     Before
         relay.func primitive @fused_exp("p0" %p0: tensor<8xf32>) {

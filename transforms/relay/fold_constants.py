@@ -1,4 +1,4 @@
-"""`relay-fold-constants`."""
+"""The pass `relay-fold-constants`."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ from .graphs import dropping_unused_arrays, erase, graphs, replace
 Array: TypeAlias = npt.NDArray[Any]
 
 LARGE, GROWTH = 2**20, 8
-"""A result of more bytes than `LARGE` is not computed if it has more than `GROWTH` times those of the operands."""
+"""A result of more than `LARGE` bytes is not computed if it has more than `GROWTH` times the bytes of the operands."""
 
 
 class RelayFoldConstantsPass(ModulePass):
-    """Compute operators on constants, as numpy does, and take the branches that constants choose.
+    """Folds operators on constants, and branches with constant conditions.
 
-    Arrays are those that stand beside the module (`constants_of`); of an array that is not there nothing is computed.
-    A result whose elements are all the same is a number, another one an array beside the module. What would grow to
-    more than a mebibyte out of little stays an operator. Arrays that nothing refers to any more leave the module.
+    Operators are computed with numpy. Arrays are the constants kept beside the module (`constants_of`); an operator on
+    an array that is absent is not folded. A result whose elements are all the same is a scalar constant, any other
+    result an array beside the module. An operator whose result has more than a mebibyte, and much more than its
+    operands, is not folded. Arrays without references are removed from the module.
 
     Before
         %0 = relay.constant 2.0 : tensor<f32>
@@ -68,9 +69,9 @@ class RelayFoldConstantsPass(ModulePass):
 
 
 class _Folder:
-    """Computes what is known in one function, and then writes down what something else reads of it.
+    """The evaluation of one function: first computes all constant results, then writes those that remaining ops use.
 
-    constants: the arrays beside the module.  known: of tensors that are computed, arrays and what to call them.
+    constants: the arrays beside the module.  known: the array of each computed tensor, and the name for that array.
     """
 
     def __init__(self, constants: dict[str, Array]):
@@ -79,20 +80,22 @@ class _Folder:
         self.folded: dict[OperatorOp, None] = {}
 
     def fold(self, ops: Sequence[Operation]) -> None:
-        """Compute those operators that can be, and put branches that are always taken in their places."""
+        """Computes the operators whose operands are known, and replaces branches on known conditions by the branch
+        taken.
+        """
         for op in ops:
             if isinstance(op, OperatorOp):
                 self._compute(op)
             elif isinstance(op, IfOp):
                 condition = self._array(op.condition)
                 if condition is not None:
-                    self.fold(_chosen(op, bool(condition)))
+                    self.fold(_take_branch(op, bool(condition)))
                     continue
                 for region in op.regions:
                     self.fold(list(region.block.ops))
 
     def write(self) -> None:
-        """Let constants take the place of what has been computed."""
+        """Replaces uses of computed results by constants, and erases the folded operators."""
         for op in self.folded:
             builder = RelayBuilder(InsertPoint.before(op), self.constants, op.location)
             for output in op.outputs:
@@ -109,27 +112,27 @@ class _Folder:
     def _compute(self, op: OperatorOp) -> None:
         operands = [self._array(arg) for arg in op.args]
         known = [operand for operand in operands if operand is not None]
-        if len(known) < len(operands) or _grows(op):
+        if len(known) < len(operands) or _is_too_large(op):
             return
         try:
             with np.errstate(all="ignore"):
                 results = op.operator.arrays(known, op.values)
         except ValueError:
-            return  # numpy has no answer, to the greatest of no numbers for instance
+            return  # numpy has no result, for instance for the maximum of no elements
         self.folded[op] = None
         name = next((name for arg in op.args if (name := self._name(arg)) is not None), op.operator.name)
         self.known |= {output: (array, name) for output, array in zip(op.outputs, results, strict=True)}
 
     def _name(self, value: SSAValue) -> str | None:
-        """What an array is called, or the first one that it is made of."""
+        """The name of an array, or of the first array that it was computed from."""
         if value in self.known:
             return self.known[value][1]
         assert isinstance(value.owner, ConstantOp)
         return None if value.owner.array_name is None else value.owner.array_name.data
 
 
-def _chosen(op: IfOp, condition: bool) -> list[Operation]:
-    """The ops of the branch that is always taken, put in the place of both."""
+def _take_branch(op: IfOp, condition: bool) -> list[Operation]:
+    """Inlines the branch that is always taken in place of the conditional; returns its ops."""
     block = (op.then if condition else op.orelse).block
     last = block.last_op
     assert isinstance(last, YieldOp)
@@ -141,9 +144,9 @@ def _chosen(op: IfOp, condition: bool) -> list[Operation]:
     return ops
 
 
-def _grows(op: OperatorOp) -> bool:
-    made = sum(map(_bytes, op.outputs))
-    return made > LARGE and made > GROWTH * sum(map(_bytes, op.args))
+def _is_too_large(op: OperatorOp) -> bool:
+    size = sum(map(_bytes, op.outputs))
+    return size > LARGE and size > GROWTH * sum(map(_bytes, op.args))
 
 
 def _bytes(value: SSAValue) -> int:
@@ -152,13 +155,13 @@ def _bytes(value: SSAValue) -> int:
 
 
 def _constant(builder: RelayBuilder, type: Attribute, array: Array, name: str) -> SSAValue:
-    """A constant: a number if that says all elements, else an array by its name."""
-    is_number = array.size > 0 and _is_one_number(array)
+    """Builds a constant: a scalar if all elements are the same, else a named array."""
+    is_number = array.size > 0 and _is_uniform(array)
     value = array.flat[0].item() if is_number else builder.name_array(np.array(array, order="C"), name)
     return builder.insert(ConstantOp(value, type)).result
 
 
-def _is_one_number(array: Array) -> bool:
+def _is_uniform(array: Array) -> bool:
     """Whether all elements have the same bits."""
     bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}")
     return bool((bits == bits[0]).all())

@@ -1,4 +1,4 @@
-"""`relay-fold-scale-axis`."""
+"""The pass `relay-fold-scale-axis`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 class RelayFoldScaleAxisPass(ModulePass):
-    """Multiply the constant weights of products and convolutions instead of what they compute, or of what they read.
+    """Folds constant factors before or after products and convolutions into their constant weights.
 
-    A factor that is a constant for each channel, or for all, goes from behind a convolution or a product of matrices
-    into its weights, and on the way there into biases and constants that are added, and through `nn.relu` if it is
-    positive. A factor of each channel in front goes into the weights too. What is multiplied are constants, which
+    A factor that is constant for each channel, or a scalar, moves from the result of a convolution or matrix product
+    into its weights, and on the way into biases and constants that are added, and through `nn.relu` if it is positive.
+    A factor of each channel of the data moves into the weights too. The multiplied weights are constants, which
     `relay-fold-constants` computes. Floats only; results may round differently.
 
     Before
@@ -38,7 +38,7 @@ class RelayFoldScaleAxisPass(ModulePass):
         %1 = relay.multiply(%w, %0) : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
         %2 = relay.nn.dense(%x, %1) : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
 
-    Must hold before: weights and factors are constants (`relay-fold-constants`); what is folded has no other use.
+    Must hold before: weights and factors are constants (`relay-fold-constants`); the folded tensors have no other use.
 
     Gone after: nothing.
     """
@@ -53,15 +53,15 @@ class RelayFoldScaleAxisPass(ModulePass):
 
 
 def _fold(op: OperatorOp, constants: dict[str, Array]) -> None:
-    """Fold one multiplication, if it is one by a constant."""
+    """Folds one multiplication if one of its operands is a constant factor."""
     for data, factor in (op.args, op.args[::-1]):
         scale = _scale_of(factor, data)
         if scale is None or data.type != op.outputs[0].type:
             continue
         folder = _Folder(RelayBuilder(InsertPoint.before(op), constants, op.location), scale)
-        made = folder.behind(data)
-        if made is not None:
-            replace(op, [made])
+        scaled = folder.behind(data)
+        if scaled is not None:
+            replace(op, [scaled])
             _erase_chain(data)
         elif folder.in_front(op, data):
             replace(op, [data])
@@ -71,7 +71,7 @@ def _fold(op: OperatorOp, constants: dict[str, Array]) -> None:
 
 
 def _erase_chain(value: SSAValue) -> None:
-    """Erase what has been written anew: operators that nothing uses, from the last one on."""
+    """Erases operators without uses: the operator that computes `value`, then recursively those of its operands."""
     op = value.owner
     if isinstance(op, OperatorOp) and not any(output.uses for output in op.outputs):
         args = list(op.args)
@@ -82,14 +82,14 @@ def _erase_chain(value: SSAValue) -> None:
 
 @dataclass(frozen=True)
 class _Scale:
-    """Constant factors along an axis of a tensor, or for all of it. axis: None for all."""
+    """Constant factors along an axis of a tensor; axis None for one factor for the whole tensor."""
 
     value: SSAValue
     axis: int | None
 
 
 def _scale_of(factor: SSAValue, data: SSAValue) -> _Scale | None:
-    """A constant as factors of a tensor, if it is one number for each place along one axis, or for all."""
+    """A constant as factors of a tensor, if its elements vary along at most one axis."""
     rank, shape = len(shape_of(data)), shape_of(factor)
     is_float = parse_dtype(dtype_of_tensor(data)).is_float
     if not isinstance(factor.owner, ConstantOp) or not is_float or len(shape) > rank:
@@ -100,9 +100,11 @@ def _scale_of(factor: SSAValue, data: SSAValue) -> _Scale | None:
 
 @dataclass(frozen=True)
 class _Weights:
-    """Which axis of weights has the channels that are computed, and which those that are read; and where these are.
+    """The channel axes of weights: outputs and inputs, with the axes of the result and of the data that they correspond
+    to.
 
-    made, read: axes of the result and of the data.
+    made: the channel axis of the result, `outputs` that of the weights.  read: the channel axis of the data, `inputs`
+    that of the weights, None for grouped convolutions.
     """
 
     made: int
@@ -112,7 +114,7 @@ class _Weights:
 
 
 def _weights_of(op: OperatorOp) -> _Weights | None:
-    """Of an operator whose second operand are constant weights."""
+    """The channel axes of an operator whose second operand is a weight constant; None for other operators."""
     name, rank = op.operator.name, len(shape_of(op.args[0]))
     if len(op.args) < 2 or not isinstance(op.args[1].owner, ConstantOp):
         return None
@@ -127,20 +129,20 @@ def _weights_of(op: OperatorOp) -> _Weights | None:
     data: str = op.value("data_layout")
     is_whole = op.value("groups") == 1
     if name.endswith("_transpose") and not is_whole:
-        return None  # an axis counts the outputs of one group
+        return None  # the axis of outputs covers one group only
     result: str = op.value("out_layout") or data
     return _Weights(result.index("C"), kernel.index("O"), data.index("C"), kernel.index("I") if is_whole else None)
 
 
 class _Folder:
-    """Moves factors into weights. Operators are written anew in front of the multiplication."""
+    """Moves factors into weights. The new operators precede the multiplication."""
 
     def __init__(self, build: RelayBuilder, scale: _Scale):
         self.build = build
         self.scale = scale
 
     def behind(self, value: SSAValue) -> SSAValue | None:
-        """A tensor times the factors, which go into the weights that it is made with; None if there are none."""
+        """The tensor `value` times the factors, computed with scaled weights; None if no weights accept the factors."""
         op = value.owner
         if not isinstance(op, OperatorOp) or len(list(value.uses)) != 1:
             return None
@@ -156,7 +158,7 @@ class _Folder:
                 return self._product(op, value)
 
     def in_front(self, op: OperatorOp, data: SSAValue) -> bool:
-        """Put the factors of what one operator reads into its weights. Returns whether it does."""
+        """Moves the factors into the weights of the single reader of `op`. Returns whether it did."""
         uses = list(op.outputs[0].uses)
         reader = uses[0].operation if len(uses) == 1 else None
         if not isinstance(reader, OperatorOp) or reader.parent is not op.parent or reader.args[0] is not op.outputs[0]:
@@ -194,19 +196,19 @@ class _Folder:
         return self.build.operator("nn.bias_add", inner, scaled, axis=axis)
 
     def _sum(self, op: OperatorOp, value: SSAValue) -> SSAValue | None:
-        for place, constant in enumerate(op.args):
-            data = op.args[1 - place]
+        for index, constant in enumerate(op.args):
+            data = op.args[1 - index]
             if isinstance(constant.owner, ConstantOp) and data.type == value.type:
                 inner = self.behind(data)
                 if inner is None:
                     return None
                 scaled = self.build.operator("multiply", constant, self.scale.value)
-                args = (scaled, inner) if place == 0 else (inner, scaled)
+                args = (scaled, inner) if index == 0 else (inner, scaled)
                 return self.build.operator(op.operator.name, *args)
         return None
 
     def _along(self, rank: int, axis: int) -> SSAValue:
-        """The factors in the shape in which they go along an axis of a tensor of a number of dimensions."""
+        """The factors, reshaped to broadcast along `axis` of a tensor of rank `rank`."""
         shape = [] if self.scale.axis is None else [-1 if d == axis else 1 for d in range(rank)]
         return self.build.operator("reshape", self.scale.value, newshape=shape)
 

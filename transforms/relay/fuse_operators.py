@@ -1,4 +1,4 @@
-"""`relay-fuse-operators`."""
+"""The pass `relay-fuse-operators`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .outline import Outliner, drop_numbers, operator_names
 
 @dataclass(frozen=True)
 class RelayFuseOperatorsPass(ModulePass):
-    """Make one function of each group of operators that is to be one kernel, and call it.
+    """Fuses operators: outlines each group of operators that is to be one kernel into a function, and calls it.
 
-    An operator is fused with the one through which everything that reads it goes (its immediate post-dominator), and
-    with all in between, if their patterns allow it: elementwise, broadcasting and then injective operators with each
-    other and in front of a reduction; elementwise ones behind a product or convolution. Functions that compute the same
-    are one.
+    An operator is fused with its immediate post-dominator, through which all its value flow passes, and with all
+    operators between, if their patterns allow it: elementwise, broadcasting and then injective operators with each
+    other and before a reduction; elementwise operators after a product or convolution. Functions with equal bodies are
+    merged.
 
-    level: 0 for a function per operator.
+    level: the highest phase of fusion; 0 outlines each operator by itself.
 
     Before
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -68,7 +68,7 @@ class RelayFuseOperatorsPass(ModulePass):
 
 
 class _Groups:
-    """Operators of one block, and which of them are one group."""
+    """A partition of the operators of a block into groups (a union-find structure)."""
 
     def __init__(self, nodes: Sequence[OperatorOp], level: int):
         self.nodes = nodes
@@ -86,10 +86,10 @@ class _Groups:
 
     def all(self) -> list[list[OperatorOp]]:
         """The groups, each in the order of the block, in the order of their last operators."""
-        found: dict[Operation, list[OperatorOp]] = {}
+        groups: dict[Operation, list[OperatorOp]] = {}
         for node in self.nodes:
-            found.setdefault(self._find(node), []).append(node)
-        return sorted(found.values(), key=lambda group: self.order[group[-1]])
+            groups.setdefault(self._find(node), []).append(node)
+        return sorted(groups.values(), key=lambda group: self.order[group[-1]])
 
     def _find(self, node: Operation) -> Operation:
         while self.root[node] is not node:
@@ -102,7 +102,7 @@ class _Groups:
     # Dominators
 
     def _dominate(self, node: OperatorOp) -> None:
-        """Find the operator through which all goes that is made of one, and how it is read on the way there."""
+        """Records the immediate post-dominator of an operator, and the most general pattern on the paths to it."""
         users, top, pattern = self.users[node], None, Pattern.OPAQUE
         if users and all(user in self.order for user in users):
             pattern = max(_edge(node, user) for user in users)
@@ -139,48 +139,48 @@ class _Groups:
             between = at_sink = lambda kind: kind <= Pattern.INJECTIVE
         if not allowed or not at_sink(self._kind(sink)):
             return
-        ways = self._between(node, sink)
-        if self._has_one_anchor(ways, sink) and all(between(self._kind(each)) for each in ways if each is not node):
-            self._join(ways, sink)
+        nodes = self._between(node, sink)
+        if self._has_one_anchor(nodes, sink) and all(between(self._kind(each)) for each in nodes if each is not node):
+            self._join(nodes, sink)
 
     def _between(self, node: Operation, sink: Operation) -> set[Operation]:
-        """An operator and all on the ways to another one, without that one."""
-        found, todo = set[Operation](), [node]
+        """An operator and all operators on the paths to `sink`, without `sink`."""
+        nodes, todo = set[Operation](), [node]
         while todo:
             top = todo.pop()
-            if top is not sink and top not in found:
-                found.add(top)
+            if top is not sink and top not in nodes:
+                nodes.add(top)
                 todo += self.users[top]  # pyright: ignore[reportArgumentType]
-        return found
+        return nodes
 
-    def _has_one_anchor(self, ways: Iterable[Operation], sink: Operation) -> bool:
-        """Whether what would be one group has one reduction, product or convolution at most."""
-        roots = {self._find(each) for each in (*ways, sink)}
+    def _has_one_anchor(self, nodes: Iterable[Operation], sink: Operation) -> bool:
+        """Whether the merged group would have at most one reduction, product or convolution."""
+        roots = {self._find(each) for each in (*nodes, sink)}
         return sum(self.pattern[root] >= Pattern.COMM_REDUCE for root in roots) <= 1
 
-    def _join(self, ways: Iterable[Operation], sink: Operation) -> None:
+    def _join(self, nodes: Iterable[Operation], sink: Operation) -> None:
         target = self._find(sink)
-        for each in ways:
+        for each in nodes:
             root = self._find(each)
             self.root[root] = target
             self.pattern[target] = max(self.pattern[target], self.pattern[root])
 
 
 def _users(node: Operation) -> list[Operation]:
-    """What reads the results of an operator, in its block: a branch for what stands in it."""
-    found: dict[Operation, None] = {}
+    """The ops of the same block that use the results of an operator; for users nested in a branch, the branch."""
+    users: dict[Operation, None] = {}
     for result in node.results:
         for use in result.uses:
             user: Operation | None = use.operation
             while user is not None and user.parent is not node.parent:
                 user = user.parent_op()
             assert user is not None
-            found[user] = None
-    return list(found)
+            users[user] = None
+    return list(users)
 
 
 def _edge(node: OperatorOp, user: Operation) -> Pattern:
-    """How an operator reads another one: what broadcasts others may read this one element by element."""
+    """The pattern by which `user` reads an operator: elementwise for a broadcasting user if the types are equal."""
     assert isinstance(user, OperatorOp)
     pattern = user.operator.pattern
     same = any(result.type == user.outputs[0].type for result in node.results if result in user.operands)

@@ -1,4 +1,4 @@
-"""`relay-infer-types`."""
+"""The pass `relay-infer-types`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ...operators.relay import CallOp, FuncOp, IfOp, OperatorOp, YieldOp
 
 
 class RelayInferTypesPass(ModulePass):
-    """Infer the types of all tensors anew from those of the parameters.
+    """Infers the types of all tensors anew from the types of the parameters.
 
-    A pass, or a user, that changes the types of parameters (`refine_parameters`) leaves types behind them that are no
-    longer true. Only what depends on a change is inferred again.
+    A pass, or a user, that changes the types of parameters (`refine_parameters`) leaves other types outdated. The pass
+    updates only types that depend on a change.
 
     Before
         relay.func @main("x" %x: tensor<2x4xf32>) {
@@ -35,7 +35,7 @@ class RelayInferTypesPass(ModulePass):
           relay.return %0 : tensor<2x4xf32>
         }
 
-    Must hold before: what functions call has the types of parameters that it is called with.
+    Must hold before: the arguments of each call have the types of the callee's parameters.
 
     Gone after: nothing.
     """
@@ -50,9 +50,10 @@ class RelayInferTypesPass(ModulePass):
 
 
 def refine_parameters(func: FuncOp, types: Mapping[str, Attribute]) -> None:
-    """Give parameters, by name, other types, and infer those of what is computed of them.
+    """Changes the types of parameters, given by name, and infers the types of all tensors that depend on them.
 
-    PassError, with the place, for operators that cannot be computed of such tensors; then the types are half changed.
+    Raises PassError, with the source location, for operators that do not accept such tensors; the types are then partly
+    changed.
     """
     changed = set[SSAValue]()
     for name, value in func.params:
@@ -62,14 +63,14 @@ def refine_parameters(func: FuncOp, types: Mapping[str, Attribute]) -> None:
 
 
 def _infer(func: FuncOp, done: set[FuncOp]) -> None:
-    """Infer the types in one function, after those of the functions that it calls."""
+    """Infers the types in one function, after those of its callees."""
     if func not in done:
         done.add(func)
         _infer_block(func.body.block, None, done)
 
 
 def _infer_block(block: Block, changed: set[SSAValue] | None, done: set[FuncOp]) -> None:
-    """Infer the types in a block. changed: tensors whose types have changed, to which others come; None for all."""
+    """Infers the types in a block. changed: tensors with new types, which the function extends; None for all types."""
     for op in block.ops:
         inner = [operand for each in op.walk() for operand in each.operands]
         if changed is None or any(operand in changed for operand in inner):
@@ -107,9 +108,9 @@ def _types_of_call(op: CallOp, done: set[FuncOp]) -> Iterable[Attribute]:
     callee = SymbolTable.lookup_symbol(op, op.callee)
     if not isinstance(callee, FuncOp):
         return [output.type for output in op.outputs]
-    given, expected = [arg.type for arg in op.args], [*callee.body.block.arg_types]
-    if given != expected:
-        texts = [", ".join(map(str, types)) for types in (given, expected)]
+    actual, expected = [arg.type for arg in op.args], [*callee.body.block.arg_types]
+    if actual != expected:
+        texts = [", ".join(map(str, types)) for types in (actual, expected)]
         raise PassError(f"{where(op)}@{callee.sym_name.data} called with {texts[0]}, expected {texts[1]}")
     _infer(callee, done)
     return callee.result_types_

@@ -1,4 +1,4 @@
-"""Functions of operators written as tensor expressions, in the form in which graphs call kernels."""
+"""Kernels of graphs: functions of operators as tensor expressions."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ...expressions.write import FunctionWriter
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp, Sizes, dtype_of_tensor, free_sizes, shape_of
 
 Formula: TypeAlias = Callable[..., Any]
-"""From tensors and attributes by name, those that are said, to the tensor or tensors that an operator computes."""
+"""A function from tensors, and explicit attributes by name, to the tensor or tensors that an operator computes."""
 
 
 def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te.FuncOp:
-    """A function of operators as tensor expressions.
+    """The tensor expressions of a function of operators.
 
-    Its parameters are those of the function, and the results behind them; in front of them, numbers, the sizes that no
-    parameter says by itself.
+    The parameters are the parameters of the function followed by its results; sizes that no parameter determines by
+    itself precede them as integer parameters.
 
-    formulas: what computes operators, by name, in place of their definitions. TeError as these raise it.
+    formulas: functions that compute operators, by name, in place of their definitions. Raises the TeErrors of formulas.
     """
     sizes, values = Sizes(), dict[SSAValue, Tensor]()
     for name, value in func.params:
@@ -33,8 +33,8 @@ def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te
     inputs = list(values.values())
     for op in func.body.block.ops:
         if isinstance(op, OperatorOp):
-            made = _computed(op, [values[arg] for arg in op.args], formulas or {})
-            values |= dict(zip(op.outputs, made, strict=True))
+            tensors = _compute_operator(op, [values[arg] for arg in op.args], formulas or {})
+            values |= dict(zip(op.outputs, tensors, strict=True))
         elif isinstance(op, ConstantOp):
             values[op.result] = _number(op)
     numbers: list[Var] = [sizes.variable(name) for name in sizes_of_kernel(func)]
@@ -46,16 +46,16 @@ def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te
 
 
 def sizes_of_kernel(func: FuncOp) -> list[str]:
-    """The sizes that no parameter says by itself, which the kernel of a function is given in front of them."""
+    """The sizes that no parameter determines by itself, which are the first parameters of the kernel of a function."""
     return free_sizes([value.type for _, value in func.params], func.result_types_)
 
 
-def _computed(op: OperatorOp, operands: Sequence[Tensor], formulas: Mapping[str, Formula]) -> Sequence[Tensor]:
+def _compute_operator(op: OperatorOp, operands: Sequence[Tensor], formulas: Mapping[str, Formula]) -> Sequence[Tensor]:
     own = formulas.get(op.operator.name)
     if own is None:
         return op.operator.tensors(operands, op.values)
-    made = own(*operands, **op.values)
-    return tuple(made) if isinstance(made, list | tuple) else (made,)
+    result = own(*operands, **op.values)
+    return tuple(result) if isinstance(result, list | tuple) else (result,)
 
 
 def _number(op: ConstantOp) -> Tensor:
@@ -65,9 +65,9 @@ def _number(op: ConstantOp) -> Tensor:
 
 
 def _distinct(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Tensor]:
-    """Results, each a tensor of its own: a copy of what is a parameter or another result."""
-    found: list[Tensor] = []
+    """The results, each a distinct tensor: parameters and repeated results are copied."""
+    results: list[Tensor] = []
     for output in outputs:
-        taken = output in inputs or output in found
-        found.append(elementwise(lambda x: x, [output], "T_copy") if taken else output)
-    return found
+        is_repeated = output in inputs or output in results
+        results.append(elementwise(lambda x: x, [output], "T_copy") if is_repeated else output)
+    return results

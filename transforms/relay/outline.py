@@ -1,4 +1,4 @@
-"""Groups of operators as functions of their own, and calls of these in their place."""
+"""Outlining of groups of operators into functions, and calls in their place."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ...analysis.names import fresh_name
 from ...operators.relay import CallOp, ConstantOp, FuncOp, OperatorOp, ReturnOp
 
 _LONGEST = 64
-"""Of names of functions, before numbers that make them unique."""
+"""The maximum length of the name of a function, without the suffix that makes it unique."""
 
 
 class Outliner:
-    """The functions that groups become, by their text, so that equal ones are one."""
+    """The outlined functions, by their text, so that equal functions are merged."""
 
     def __init__(self, module: ModuleOp):
         self.known: dict[str, str] = {}
@@ -30,10 +30,10 @@ class Outliner:
         primitive: bool = False,
         compiler: str | None = None,
     ) -> None:
-        """Call a function instead of a group; it is put in front of another one unless there is an equal one.
+        """Replaces a group by a call of a function, which is inserted before `before` unless an equal function exists.
 
-        group: operators of one block, in its order; what they read is computed in front of the last one.  name: of the
-        function, with a number if it is taken.  primitive, compiler: as `relay.func` has them.
+        group: operators of one block, in its order; all operands are computed before the last operator.  name: the name
+        of the function, with a suffix if it is in use.  primitive, compiler: as in `relay.func`.
         """
         inputs, outputs = _inputs(group), _outputs(group)
         func = _function(group, inputs, outputs, primitive, compiler)
@@ -48,26 +48,26 @@ class Outliner:
 
 
 def operator_names(group: Sequence[OperatorOp]) -> str:
-    """What the operators of a group are called, for the name of its function."""
+    """The names of the operators of a group, joined, for the name of its function."""
     return "_".join(node.operator.name.replace(".", "_") for node in group)
 
 
 def drop_numbers(func: FuncOp) -> None:
-    """Erase the constants of a function that stand in others now."""
-    for op in [op for op in func.walk() if _is_number(op) and not any(result.uses for result in op.results)]:
+    """Erases the scalar constants of a function that have been copied into other functions."""
+    for op in [op for op in func.walk() if _is_scalar(op) and not any(result.uses for result in op.results)]:
         op.detach()
         op.erase()
 
 
 def _inputs(group: Sequence[OperatorOp]) -> list[SSAValue]:
-    """What a group reads, without numbers, which are copied."""
+    """The operands of a group, without scalar constants, which are copied."""
     members = set[Operation | Block](group)
     read = (value for node in group for value in node.operands)
-    return list(dict.fromkeys(value for value in read if value.owner not in members and not _is_number(value.owner)))
+    return list(dict.fromkeys(value for value in read if value.owner not in members and not _is_scalar(value.owner)))
 
 
 def _outputs(group: Sequence[OperatorOp]) -> list[SSAValue]:
-    """What others read of a group."""
+    """The results of a group with other users."""
     members = set[Operation](group)
     results = (result for node in group for result in node.results)
     return [result for result in results if any(use.operation not in members for use in result.uses)]
@@ -80,7 +80,7 @@ def _function(
     primitive: bool,
     compiler: str | None,
 ) -> FuncOp:
-    """A group as a function."""
+    """Builds a function of a group."""
     params = [(f"p{n}", value.type) for n, value in enumerate(inputs)]
     func = FuncOp("kernel", params, primitive=primitive, compiler=compiler)
     func.location = group[-1].location
@@ -88,8 +88,8 @@ def _function(
     values: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
     for node in group:
         for operand in node.operands:
-            if operand not in values and _is_number(operand.owner):
-                values[operand] = _copied(operand, block)
+            if operand not in values and _is_scalar(operand.owner):
+                values[operand] = _copy_constant(operand, block)
         copy = node.clone(values)
         copy.location = node.location
         block.add_op(copy)
@@ -98,7 +98,7 @@ def _function(
 
 
 def _replace(group: Sequence[OperatorOp], call: CallOp, outputs: Sequence[SSAValue]) -> None:
-    """Put a call where the last operator of a group is, and erase the group."""
+    """Inserts a call at the last operator of a group, and erases the group."""
     last = group[-1]
     call.location = last.location
     assert last.parent is not None
@@ -111,14 +111,14 @@ def _replace(group: Sequence[OperatorOp], call: CallOp, outputs: Sequence[SSAVal
         node.erase()
 
 
-def _copied(number: SSAValue, block: Block) -> SSAValue:
+def _copy_constant(number: SSAValue, block: Block) -> SSAValue:
     assert isinstance(number.owner, ConstantOp)
     copy = number.owner.clone()
     block.add_op(copy)
     return copy.result
 
 
-def _is_number(owner: Operation | Block) -> bool:
+def _is_scalar(owner: Operation | Block) -> bool:
     return isinstance(owner, ConstantOp) and owner.value is not None
 
 

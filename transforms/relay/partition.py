@@ -1,4 +1,4 @@
-"""`relay-partition`."""
+"""The pass `relay-partition`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .outline import Outliner, drop_numbers, operator_names
 
 @dataclass(frozen=True)
 class RelayPartitionPass(ModulePass):
-    """Make functions of the operators that libraries compute, and call them.
+    """Outlines the operators that libraries compute into functions, and calls these functions.
 
-    A function says in `compiler` which library it is for. What matches several patterns goes to the longest one, then
-    to the first library and its first pattern. Operators whose results something else reads too stay outside, and
-    functions that compute the same are one. Such a call is no operator: nothing is fused with it.
+    The attribute `compiler` of a function names its library. Operators that match several patterns go to the longest
+    pattern, then to the first library and its first pattern. An operator whose result has other readers stays outside,
+    and functions with equal bodies are merged. Such a call is no operator: nothing is fused with it.
 
-    libraries: their names, those in front first.
+    libraries: the names of the libraries, in the order of preference.
 
     Before
         relay.func @main("x" %x: tensor<1x8xf32>, "w" %w: tensor<4x8xf32>) {
@@ -40,9 +40,9 @@ class RelayPartitionPass(ModulePass):
           relay.return %0 : tensor<1x4xf32>
         }
 
-    Must hold before: nothing. What is in primitive functions already stays there.
+    Must hold before: nothing. Operators in primitive functions stay there.
 
-    Gone after: operators outside of functions for libraries that one of the libraries computes.
+    Gone after: operators that one of the libraries computes, outside of functions for libraries.
     """
 
     name = "relay-partition"
@@ -54,7 +54,7 @@ class RelayPartitionPass(ModulePass):
 
 
 def partition(module: ModuleOp, libraries: Sequence[Library]) -> None:
-    """Make functions of the operators that some libraries compute, those in front first."""
+    """Outlines the operators that the libraries compute into functions; earlier libraries take precedence."""
     outliner = Outliner(module)
     for func in graphs(module):
         for block in blocks(func):

@@ -1,4 +1,4 @@
-"""`relay-plan-memory`."""
+"""The pass `relay-plan-memory`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ...operators.relay import CallOp, FuncOp, IfOp, dtype_of_tensor, shape_of
 from .graphs import graphs
 
 ALIGNMENT = 64
-"""Of tensors in the workspace, in bytes."""
+"""The alignment of tensors in the workspace, in bytes."""
 
 
 class RelayPlanMemoryPass(ModulePass):
-    """Say where in one workspace each tensor is kept that is neither given nor returned.
+    """Assigns each intermediate tensor an offset in one workspace, shared between tensors of disjoint lifetimes.
 
-    Two tensors share memory if one is read for the last time before the other is computed. The largest tensors are
-    placed first, each at the lowest address that is free while it lives. Tensors of sizes that are not known, and those
-    in branches, are not planned. The function says the size of the workspace, and what it would be without sharing.
+    Two tensors may share memory if the last read of one precedes the computation of the other. The largest tensors are
+    placed first, each at the lowest offset that is free during its lifetime. Tensors of dynamic size, and tensors in
+    branches, are not planned. Attributes of the function state the size of the workspace, with and without sharing.
 
     Before
         %0 = relay.call @fused_exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
@@ -32,7 +32,7 @@ class RelayPlanMemoryPass(ModulePass):
     After
         %0 = relay.call @fused_exp(%x) attributes {offsets = [0]} : (tensor<8xf32>) -> tensor<8xf32>
 
-    Must hold before: functions call primitive ones (`relay-fuse-operators`).
+    Must hold before: functions call primitive functions (`relay-fuse-operators`).
 
     Gone after: nothing.
     """
@@ -45,7 +45,7 @@ class RelayPlanMemoryPass(ModulePass):
 
 
 def offsets_of(op: Operation) -> list[int | None]:
-    """Where each result of a call is kept; None for those without a plan."""
+    """The offset of each result of a call in the workspace, in bytes; None for results without a plan."""
     planned = op.attributes.get(OFFSETS)
     if not isinstance(planned, ArrayAttr):
         return [None] * len(op.results)
@@ -54,14 +54,17 @@ def offsets_of(op: Operation) -> list[int | None]:
 
 
 def workspace_of(func: FuncOp, attribute: str = WORKSPACE) -> int:
-    """How many bytes of workspace a function needs."""
-    found = None if func.func_attrs is None else func.func_attrs.data.get(attribute)
-    return found.value.data if isinstance(found, IntegerAttr) else 0
+    """The size of the workspace of a function in bytes."""
+    size = None if func.func_attrs is None else func.func_attrs.data.get(attribute)
+    return size.value.data if isinstance(size, IntegerAttr) else 0
 
 
 @dataclass(eq=False)
 class _Tensor:
-    """A tensor to be planned: computed by the op of a number, read last by that of another."""
+    """A tensor to be planned.
+
+    first, last: the positions of the op that computes the tensor and of its last reader.  size, offset: in bytes.
+    """
 
     value: SSAValue
     size: int
@@ -70,7 +73,7 @@ class _Tensor:
     offset: int = -1
 
     def meets(self, other: _Tensor) -> bool:
-        """Whether both live at some time."""
+        """Whether the lifetimes of both tensors overlap."""
         return self.first <= other.last and other.first <= self.last
 
 
@@ -85,26 +88,26 @@ def _plan(func: FuncOp) -> None:
         if any(result in offsets for result in op.results):
             op.attributes[OFFSETS] = ArrayAttr([IntegerAttr(offsets.get(r, -1), i64) for r in op.results])
     whole = max((tensor.offset + tensor.size for tensor in tensors), default=0)
-    said = {} if func.func_attrs is None else dict(func.func_attrs.data)
-    said[WORKSPACE] = IntegerAttr(whole, i64)
-    said[UNSHARED] = IntegerAttr(sum(tensor.size for tensor in tensors), i64)
-    func.func_attrs = DictionaryAttr(said)
+    attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
+    attributes[WORKSPACE] = IntegerAttr(whole, i64)
+    attributes[UNSHARED] = IntegerAttr(sum(tensor.size for tensor in tensors), i64)
+    func.func_attrs = DictionaryAttr(attributes)
 
 
 def _tensors(func: FuncOp) -> list[_Tensor]:
     """The tensors of known size that calls compute and the function does not return."""
     ops = list(func.body.block.ops)
-    place = {op: n for n, op in enumerate(ops)}
+    position = {op: n for n, op in enumerate(ops)}
     returned = set(func.returned)
-    found: list[_Tensor] = []
+    tensors: list[_Tensor] = []
     for n, op in enumerate(ops):
         if isinstance(op, CallOp | IfOp):
             for result in op.outputs:
                 size = _bytes(result)
                 if result not in returned and size is not None:
-                    reads = [place[_in_block(use.operation, func)] for use in result.uses]
-                    found.append(_Tensor(result, size, n, max(reads, default=n)))
-    return found
+                    reads = [position[_in_block(use.operation, func)] for use in result.uses]
+                    tensors.append(_Tensor(result, size, n, max(reads, default=n)))
+    return tensors
 
 
 def _in_block(op: Operation, func: FuncOp) -> Operation:
@@ -125,7 +128,7 @@ def _bytes(value: SSAValue) -> int | None:
 
 
 def _lowest(tensor: _Tensor, others: list[_Tensor]) -> int:
-    """The lowest address at which a tensor does not meet others."""
+    """The lowest offset at which a tensor overlaps none of `others`."""
     start = 0
     for other in sorted(others, key=lambda other: other.offset):
         if start + tensor.size <= other.offset:

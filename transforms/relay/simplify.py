@@ -1,4 +1,4 @@
-"""`relay-simplify`."""
+"""The pass `relay-simplify`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ from ...operators.windows import paddings
 from .graphs import dropping_unused_arrays, erase, graphs, number_of, operator_at, replace
 
 Rule: TypeAlias = "Callable[[OperatorOp, RelayBuilder], SSAValue | None]"
-"""What an operator may be replaced by; None if it does not apply. What a rule inserts for nothing is erased."""
+"""A rewrite rule: returns the replacement of an operator, or None if it does not apply. Unused insertions are erased.
+"""
 
 
 class RelaySimplifyPass(ModulePass):
-    """Replace operators by fewer or simpler ones that compute the same, to the last bit.
+    """Replaces operators by fewer or simpler operators with the same results, to the last bit.
 
-    What adds 0, multiplies by 1, moves nothing or converts to the type that is there goes; chains of transposes,
-    reshapes, casts, clips and paddings become one; zeros around an image become padding of the convolution or pool
-    that reads it; a product with a transpose says so instead. `x + 0.0` is x where x is known to be no -0.0.
+    Removes operators that add 0, multiply by 1, move no element or convert to the type of the operand; merges chains of
+    transposes, reshapes, casts, clips and paddings; turns zeros around an image into padding of the convolution or pool
+    that reads it, and a product with a transpose into a product with a transpose flag. `x + 0.0` becomes x where x is
+    known to be no -0.0.
 
     Before
         %0 = relay.transpose(%x) : (tensor<2x3xf32>) -> tensor<3x2xf32>
@@ -53,13 +55,13 @@ class RelaySimplifyPass(ModulePass):
 
 
 def _simplify(func: FuncOp) -> bool:
-    """Simplify each operator once, then erase what nothing uses. Returns whether something has changed."""
+    """Simplifies each operator once, then erases operators without uses. Returns whether the function has changed."""
     changed = False
     for op in [inner for inner in func.walk() if isinstance(inner, OperatorOp)]:
         for rule in _RULES.get(op.operator.name, ()):
-            made = _applied(rule, op)
-            if made is not None:
-                replace(op, [made])
+            replacement = _apply(rule, op)
+            if replacement is not None:
+                replace(op, [replacement])
                 changed = True
                 break
     for op in reversed([inner for inner in func.walk() if isinstance(inner, OperatorOp | ConstantOp)]):
@@ -68,51 +70,53 @@ def _simplify(func: FuncOp) -> bool:
     return changed
 
 
-def _applied(rule: Rule, op: OperatorOp) -> SSAValue | None:
-    """What a rule makes of an operator; None unless that has its type."""
+def _apply(rule: Rule, op: OperatorOp) -> SSAValue | None:
+    """The replacement of an operator by a rule; None unless its type is the type of the operator."""
     try:
-        made = rule(op, RelayBuilder(InsertPoint.before(op), location=op.location))
-    except TeError:  # what it would insert does not go together
+        replacement = rule(op, RelayBuilder(InsertPoint.before(op), location=op.location))
+    except TeError:  # operands of an inserted operator do not match
         return None
-    return made if made is not None and made.type == op.outputs[0].type else None
+    return replacement if replacement is not None and replacement.type == op.outputs[0].type else None
 
 
 # Arithmetic
 
 
-def _neutral(number: float, *places: int) -> Rule:
-    """An operand that leaves the other one as it is: of the operands at some places the one that is a number."""
+def _neutral(number: float, *indices: int) -> Rule:
+    """A rule that removes an operator whose operand at one of the indices is the identity element `number`."""
 
     def rule(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
-        for place in places:
-            found = number_of(op.args[place])
-            if found is not None and found == number and _leaves(op, place, found):
-                return op.args[1 - place]
+        for index in indices:
+            operand = number_of(op.args[index])
+            if operand is not None and operand == number and _is_exact(op, index, operand):
+                return op.args[1 - index]
         return None
 
     return rule
 
 
-def _leaves(op: OperatorOp, place: int, number: float) -> bool:
-    """Whether adding or subtracting a 0 leaves a -0.0: -0.0 + 0.0 is 0.0. All other numbers leave what they should."""
+def _is_exact(op: OperatorOp, index: int, number: float) -> bool:
+    """Whether adding (or subtracting) `number` keeps the other operand unchanged: only zeros may not, as -0.0 + 0.0 is
+    0.0.
+    """
     if not isinstance(number, float) or number != 0.0:
         return True
     is_negative = copysign(1, number) < 0
     added = is_negative if op.operator.name == "add" else not is_negative
-    return added or operator_at(op.args[1 - place], *_NEVER_NEGATIVE_ZERO) is not None
+    return added or operator_at(op.args[1 - index], *_NEVER_NEGATIVE_ZERO) is not None
 
 
 _NEVER_NEGATIVE_ZERO = ("abs", "exp", "nn.relu", "sigmoid", "nn.softmax")
 
 
 def _involution(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
-    """What undoes itself, done twice."""
+    """Removes an operator that is its own inverse and is applied twice."""
     inner = operator_at(op.args[0], op.operator.name)
     return inner.args[0] if inner is not None and inner.values == op.values else None
 
 
 def _idempotent(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
-    """What does nothing the second time."""
+    """Removes the second application of an idempotent operator."""
     return op.args[0] if operator_at(op.args[0], op.operator.name) is not None else None
 
 
@@ -121,7 +125,7 @@ def _clip_of_clip(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
     if inner is None:
         return None
     (a, b), (c, d) = ((each.value("a_min"), each.value("a_max")) for each in (inner, op))
-    if not (a <= b and c <= d and max(a, c) <= min(b, d)) or 0 in (a, b, c, d):  # zeros have signs
+    if not (a <= b and c <= d and max(a, c) <= min(b, d)) or 0 in (a, b, c, d):  # signed zeros
         return None
     return build.operator("clip", inner.args[0], a_min=max(a, c), a_max=min(b, d))
 
@@ -135,7 +139,7 @@ def _relu_of_clip(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
 
 
 def _holds(wide: str, narrow: str) -> bool:
-    """Whether a data type has all numbers of another one."""
+    """Whether a data type represents all numbers of another data type."""
     a, b = parse_dtype(wide), parse_dtype(narrow)
     if wide == narrow or b.is_bool:
         return True
@@ -152,7 +156,7 @@ def _cast_of_cast(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
         return None
     first, between, last = (dtype_of_tensor(each) for each in (inner.args[0], op.args[0], op.outputs[0]))
     wraps = parse_dtype(first).is_int and parse_dtype(between).is_float and parse_dtype(last).is_int
-    if not _holds(between, first) or (wraps and not _holds(last, first)):  # floats are cut off where integers wrap
+    if not _holds(between, first) or (wraps and not _holds(last, first)):  # saturates where integers wrap
         return None
     return build.cast(inner.args[0], last)
 
@@ -161,7 +165,7 @@ def _cast_of_cast(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
 
 
 def _same_type(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
-    """What moves no element, since the type is the same."""
+    """Removes an operator that moves no element, as its type is the type of its operand."""
     return op.args[0] if op.args[0].type == op.outputs[0].type else None
 
 
@@ -175,7 +179,7 @@ def _only_one(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
 
 
 def _without_empty(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
-    """Tensors together of which some have no element."""
+    """Concatenates only the tensors that have elements."""
     axis = op.value("axis") % len(shape_of(op.args[0]))
     kept = [arg for arg in op.args if shape_of(arg)[axis] != 0]
     if not kept or len(kept) == len(op.args):
@@ -188,8 +192,8 @@ def _order(op: OperatorOp) -> tuple[int, ...]:
     return tuple(reversed(range(rank))) if axes is None else tuple(axis % rank for axis in axes)
 
 
-def _transposed(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
-    """Transposes of transposes, and those that only move extents of 1 or nothing."""
+def _merge_transposes(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    """Merges two transposes; removes transposes that move only extents of 1, or nothing."""
     data, order = op.args[0], _order(op)
     inner = operator_at(data, "transpose")
     if inner is not None:
@@ -198,17 +202,17 @@ def _transposed(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
     if order == tuple(range(len(order))):
         return data
     long = [axis for axis in order if shape_of(data)[axis] != 1]
-    return _reshaped(build, data, shape_of(op.outputs[0])) if long == sorted(long) else None
+    return _reshape(build, data, shape_of(op.outputs[0])) if long == sorted(long) else None
 
 
-def _reshaped(build: RelayBuilder, data: SSAValue, shape: Sequence[Size]) -> SSAValue | None:
-    """A tensor in another shape, if `reshape` has words for it: all sizes but one are known, and from 1 on."""
+def _reshape(build: RelayBuilder, data: SSAValue, shape: Sequence[Size]) -> SSAValue | None:
+    """A tensor in another shape, if `reshape` can express it: all sizes but one are known and positive."""
     sizes = [size if isinstance(size, int) and size > 0 else -1 for size in shape]
     return build.operator("reshape", data, newshape=sizes) if sizes.count(-1) < 2 else None
 
 
 _RESHAPES = ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
-"""What leaves the elements in the order of rows."""
+"""Operators that keep the elements in row-major order."""
 
 
 def _reshape_of_reshape(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
@@ -218,15 +222,15 @@ def _reshape_of_reshape(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
     data = inner.args[0]
     if data.type == op.outputs[0].type:
         return data
-    is_reshape = "reshape" in (op.operator.name, inner.operator.name)  # else it would say less
-    return _reshaped(build, data, shape_of(op.outputs[0])) if is_reshape else None
+    is_reshape = "reshape" in (op.operator.name, inner.operator.name)  # other pairs are simpler than a reshape
+    return _reshape(build, data, shape_of(op.outputs[0])) if is_reshape else None
 
 
 # Products
 
 
-def _turned(value: SSAValue) -> SSAValue | None:
-    """What a tensor is the transpose of, by its last two axes; None for one of a constant, which is a constant."""
+def _transpose_operand(value: SSAValue) -> SSAValue | None:
+    """The operand of a transpose of the last two axes; None for constants, whose transposes are constants."""
     inner = operator_at(value, "transpose")
     if inner is None or isinstance(inner.args[0].owner, ConstantOp):
         return None
@@ -235,16 +239,16 @@ def _turned(value: SSAValue) -> SSAValue | None:
 
 
 def _product_of_transpose(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
-    for place, flag in enumerate(("transpose_a", "transpose_b")):
-        data = _turned(op.args[place])
+    for index, flag in enumerate(("transpose_a", "transpose_b")):
+        data = _transpose_operand(op.args[index])
         if data is not None:
-            args = [data if n == place else arg for n, arg in enumerate(op.args)]
+            args = [data if n == index else arg for n, arg in enumerate(op.args)]
             return build.operator(op.operator.name, *args, **{**op.values, flag: not op.value(flag)})
     return None
 
 
 def _dense_of_transpose(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
-    data, weight = op.args[0], _turned(op.args[1])
+    data, weight = op.args[0], _transpose_operand(op.args[1])
     if weight is None or len(shape_of(data)) != 2:
         return None
     return build.operator("nn.matmul", data, weight, out_dtype=op.value("out_dtype"))
@@ -254,8 +258,8 @@ def _dense_of_transpose(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
 
 
 def _widths(op: OperatorOp) -> list[tuple[int, int]] | None:
-    """How much a `nn.pad` puts in front of and behind each axis, if all of it is one number."""
-    widths = [(front, behind) for front, behind in op.value("pad_width")]
+    """The padding before and after each axis of a `nn.pad` by a constant; None for other modes or negative padding."""
+    widths = [(front, back) for front, back in op.value("pad_width")]
     if op.value("pad_mode") != "constant" or any(n < 0 for pair in widths for n in pair):
         return None
     return widths
@@ -277,7 +281,7 @@ def _pad_of_pad(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
 
 
 def _pad_into_window(kind: str, rank: int) -> Rule:
-    """Padding of an image as that of the operator on windows that reads it: "conv", "max" or "avg"."""
+    """A rule that merges the padding of an image into the window operator that reads it: "conv", "max" or "avg"."""
     letters = "DHW"[3 - rank :]
 
     def rule(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
@@ -289,15 +293,15 @@ def _pad_into_window(kind: str, rank: int) -> Rule:
         if any(any(pair) and letter not in letters for pair, letter in zip(widths, layout, strict=True)):
             return None
         own = paddings(op.value("padding"), rank, op.operator.name)
-        said = dict[str, Any](op.values)
+        values = dict[str, Any](op.values)
         if kind == "avg":
             if any(n for pair in own for n in pair) and not op.value("count_include_pad"):
                 return None
-            said["count_include_pad"] = True  # the zeros count as elements of the image
+            values["count_include_pad"] = True  # the zeros count as elements of the image
         more = [widths[layout.index(letter)] for letter in letters]
-        said["padding"] = [a[0] + b[0] for a, b in zip(own, more, strict=True)]
-        said["padding"] += [a[1] + b[1] for a, b in zip(own, more, strict=True)]
-        return build.operator(op.operator.name, inner.args[0], *op.args[1:], **said)
+        values["padding"] = [a[0] + b[0] for a, b in zip(own, more, strict=True)]
+        values["padding"] += [a[1] + b[1] for a, b in zip(own, more, strict=True)]
+        return build.operator(op.operator.name, inner.args[0], *op.args[1:], **values)
 
     return rule
 
@@ -322,7 +326,7 @@ _RULES: dict[str, Sequence[Rule]] = {
     "broadcast_to": [_same_type],
     "strided_slice": [_whole_slice],
     "concatenate": [_only_one, _without_empty],
-    "transpose": [_transposed],
+    "transpose": [_merge_transposes],
     "nn.dense": [_dense_of_transpose],
     "nn.matmul": [_product_of_transpose],
     "nn.batch_matmul": [_product_of_transpose],

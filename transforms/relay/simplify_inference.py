@@ -1,4 +1,4 @@
-"""`relay-simplify-inference`."""
+"""The pass `relay-simplify-inference`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from .graphs import graphs, replace
 
 
 class RelaySimplifyInferencePass(ModulePass):
-    """Replace operators that do less when nothing is trained: `nn.batch_norm` by a product and a sum, `nn.dropout` by
-    its operand.
+    """Replaces `nn.batch_norm` by a product and a sum, and `nn.dropout` by its operand, as is valid for inference.
 
-    What is multiplied by and added is computed of gamma, beta, mean and variance alone, so `relay-fold-constants` makes
-    constants of it where these are. It may round differently. Floats of 16 bits are computed with in 32, as the
-    operator does. Norms by the mean and variance of data are kernels, and stay.
+    The factor and the summand depend on gamma, beta, mean and variance alone, so `relay-fold-constants` folds them if
+    these are constants. The result may round differently. Floats of 16 bits are computed in 32 bits, as the operator
+    does. Norms by the mean and variance of the data are kernels, and stay.
 
     Before
         %0, %1, %2 = relay.nn.batch_norm(%x, %gamma, %beta, %mean, %var) : ...
@@ -51,20 +50,20 @@ class RelaySimplifyInferencePass(ModulePass):
                 if inner.operator.name == "nn.dropout":
                     replace(inner, inner.args)
                 elif inner.operator.name == "nn.batch_norm":
-                    replace(inner, _normalized(inner))
+                    replace(inner, _normalize(inner))
 
 
-def _normalized(op: OperatorOp) -> Sequence[SSAValue]:
-    """What takes the place of the results of a `nn.batch_norm`."""
+def _normalize(op: OperatorOp) -> Sequence[SSAValue]:
+    """The replacements of the results of a `nn.batch_norm`."""
     builder = RelayBuilder(InsertPoint.before(op), location=op.location)
     dtype, kind = dtype_of_tensor(op.args[0]), _wide(op.args[0])
     data, gamma, beta, mean, variance = op.args
     rank = len(shape_of(data))
-    behind = rank - 1 - op.value("axis") % rank
+    trailing = rank - 1 - op.value("axis") % rank
 
-    def beside(vector: SSAValue) -> SSAValue:
-        """A vector in the shape in which it goes together with the data along the axis."""
-        return builder.operator("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector
+    def along_axis(vector: SSAValue) -> SSAValue:
+        """The vector, reshaped to broadcast along the axis of the data."""
+        return builder.operator("expand_dims", vector, axis=1, num_newaxis=trailing) if trailing else vector
 
     shifted = builder.operator("add", builder.cast(variance, kind), builder.number(op.value("epsilon"), kind))
     scale = builder.operator("rsqrt", shifted)
@@ -75,12 +74,12 @@ def _normalized(op: OperatorOp) -> Sequence[SSAValue]:
         shift = builder.operator("subtract", builder.cast(beta, kind), shift)
     else:
         shift = builder.operator("negative", shift)
-    scaled = builder.operator("multiply", builder.cast(data, kind), beside(scale))
-    made = builder.operator("add", scaled, beside(shift))
-    return [builder.cast(made, dtype), mean, variance]
+    scaled = builder.operator("multiply", builder.cast(data, kind), along_axis(scale))
+    normalized = builder.operator("add", scaled, along_axis(shift))
+    return [builder.cast(normalized, dtype), mean, variance]
 
 
 def _wide(value: SSAValue) -> str:
-    """The data type that is computed with."""
+    """The data type of the computation."""
     dtype = dtype_of_tensor(value)
     return "float32" if parse_dtype(dtype).is_small_float else dtype

@@ -1,4 +1,4 @@
-"""`convert-relay-to-te`."""
+"""The pass `convert-relay-to-te`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .libraries import lower_function
 
 
 class ConvertRelayToTePass(ModulePass):
-    """Make a `te.func` of each primitive function: the formulas of its operators, one after the other, written into
-    each other where nothing is computed twice for it (`te-inline{recompute=false}`).
+    """Converts each primitive function to a `te.func`, inlining the formulas of its operators without recomputation.
 
-    Its parameters are those of the function, and the results behind them; in front of them, numbers, the sizes that no
-    parameter says by itself. A function for a library becomes what that makes of it: a `te.func` or `tir.func` with the
-    same parameters. Functions that call these stay.
+    Formulas follow each other; a tensor is inlined into its readers where no element is computed twice
+    (`te-inline{recompute=false}`). The parameters are the parameters of the function followed by its results; sizes
+    that no parameter determines by itself precede them as integer parameters. A function for a library becomes the
+    function that the library builds: a `te.func` or `tir.func` with the same parameters. Callers are unchanged.
 
     Before
         relay.func primitive @fused_exp("p0" %p0: tensor<8xf32>) {
@@ -41,9 +41,9 @@ class ConvertRelayToTePass(ModulePass):
           te.params %p0 : tensor<8xf32>, %T_exp : tensor<8xf32>
         }
 
-    Must hold before: operators stand in primitive functions (`relay-fuse-operators`).
+    Must hold before: all operators are in primitive functions (`relay-fuse-operators`).
 
-    Gone after: operators, primitive functions, those for libraries.
+    Gone after: operators, primitive functions and functions for libraries.
     """
 
     name = "convert-relay-to-te"
@@ -60,19 +60,21 @@ class ConvertRelayToTePass(ModulePass):
 
 
 def _check(module: ModuleOp) -> None:
-    """UnsupportedError for operators outside of primitive functions, all of them at once."""
-    found: dict[str, OperatorOp] = {}
+    """Raises UnsupportedError, naming all of them, for operators outside of primitive functions."""
+    outside: dict[str, OperatorOp] = {}
     for func in graphs(module):
         for op in func.walk():
             if isinstance(op, OperatorOp):
-                found.setdefault(op.name, op)
-    if found:
-        first = next(iter(found.values()))
-        raise UnsupportedError(f"{where(first)}{', '.join(found)} outside of primitive functions: relay-fuse-operators")
+                outside.setdefault(op.name, op)
+    if outside:
+        first = next(iter(outside.values()))
+        raise UnsupportedError(
+            f"{where(first)}{', '.join(outside)} outside of primitive functions: relay-fuse-operators"
+        )
 
 
 def _kernel(func: FuncOp) -> te.FuncOp | tir.FuncOp:
-    """What computes a function: its library, or the formulas of its operators."""
+    """The kernel of a function: the function that its library builds, or the formulas of its operators."""
     if func.compiler is not None:
         return lower_function(func)
     kernel = kernel_of(func)

@@ -1,4 +1,4 @@
-"""`convert-relay-to-tir`."""
+"""The pass `convert-relay-to-tir`."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from .plan_memory import offsets_of, workspace_of
 
 
 class ConvertRelayToTirPass(ModulePass):
-    """Make a `tir.func` of each function of calls: buffers for its tensors, and calls that write them.
+    """Converts each function of calls to a `tir.func`: buffers for its tensors, and calls that write them.
 
-    Its parameters are those of the function, the arrays of its constants by their names, its results (`output0`, ...),
-    and `workspace`, the memory that `relay-plan-memory` has planned; tensors without a plan are allocated. That sizes
-    are within its limits is asserted. It is a function of the host, which only calls others and branches.
+    The parameters are the parameters of the function, the arrays of its constants by name, its results (`output0`,
+    ...), and `workspace`, the memory planned by `relay-plan-memory`; tensors without a plan are allocated. Assertions
+    check that sizes are within their limits. The result is a host function: it only calls other functions and branches.
 
     Before
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -52,10 +52,10 @@ class ConvertRelayToTirPass(ModulePass):
           tir.call @fused_exp(%x, %y) : memref<8xf32>, memref<8xf32>
         }
 
-    Must hold before: no operators stand in such functions, and what they call is of `tir`. What a function or branch
-    gives is computed by a call for that alone (`relay-copy-results`).
+    Must hold before: these functions contain no operators, and their callees are `tir` functions. Each result of a
+    function or branch is computed by a call for that result alone (`relay-copy-results`).
 
-    Gone after: relay.
+    Gone after: the `relay` dialect.
     """
 
     name = "convert-relay-to-tir"
@@ -73,7 +73,7 @@ class ConvertRelayToTirPass(ModulePass):
 
 
 class _Host:
-    """Converts one function."""
+    """The conversion of one function."""
 
     def __init__(self, func: FuncOp):
         self.source = func
@@ -101,20 +101,20 @@ class _Host:
         for variable in self._variables(kinds):
             symbol = self.builder.insert(SymbolOp(variable.name, type_of(variable.data_type)))
             self.writer.known[variable] = symbol.result
-        given = [
+        buffers = [
             self._parameter(name, type, argument)
             for (name, _), (_, type), argument in zip(params, kinds, func.body.block.args, strict=False)
         ]
         self._assert_limits()
         inputs, count = [value for _, value in source.params], len(source.returned)
-        self.buffers |= dict(zip(inputs, given, strict=False))
-        named = dict(zip(arrays, given[len(inputs) :], strict=False))
+        self.buffers |= dict(zip(inputs, buffers, strict=False))
+        named = dict(zip(arrays, buffers[len(inputs) :], strict=False))
         for op in source.walk():
             if uncomputed_operands(op):
                 raise UnsupportedError(f"{where(op)}{op.name} of what no call computes for it: relay-copy-results")
             if isinstance(op, ConstantOp) and op.array_name is not None:
                 self.buffers[op.result] = named[op.array_name.data]
-        self._results(source.body.block, source.returned, given[len(given) - count :])
+        self._results(source.body.block, source.returned, buffers[len(buffers) - count :])
         return func
 
     def _check_sizes(self, types: Sequence[Attribute]) -> None:
@@ -150,7 +150,7 @@ class _Host:
         return [size if isinstance(size, int) else self.writer.number(self.sizes(size)) for size in shape_of(type)]
 
     def _new(self, value: SSAValue, offset: int | None) -> SSAValue:
-        """Memory for a tensor: in the workspace, or of its own."""
+        """A buffer for a tensor: a view of the workspace at `offset`, or a new allocation."""
         name, element = fresh_name(value.name_hint or "t", self.names), type_of(dtype_of_tensor(value))
         if offset is None or self.workspace is None:
             return self.builder.insert(AllocBufferOp(name, element, self._shape(value.type))).buffer
@@ -160,7 +160,7 @@ class _Host:
     # Ops
 
     def _results(self, block: Block, values: Sequence[SSAValue], targets: Sequence[SSAValue]) -> None:
-        """Compute a block, so that what it gives stands in some buffers."""
+        """Emits the calls of a block, so that `values` are computed into the buffers `targets`."""
         self.buffers |= dict(zip(values, targets, strict=True))
         for op in block.ops:
             self.builder.location = op.location
@@ -185,8 +185,8 @@ class _Host:
     def _branch(self, op: IfOp) -> None:
         outputs = self._allocate(op)
         condition = self.builder.load(self.buffers[op.condition], [])
-        made = self.builder.insert(tir.IfOp(condition))
-        for region, target in ((op.then, made.then), (op.orelse, made.orelse)):
+        branch = self.builder.insert(tir.IfOp(condition))
+        for region, target in ((op.then, branch.then), (op.orelse, branch.orelse)):
             last = region.block.last_op
             assert isinstance(last, YieldOp)
             with self.builder.at(target.block):
@@ -194,16 +194,16 @@ class _Host:
 
 
 def arrays_of(func: FuncOp) -> dict[str, ConstantOp]:
-    """The arrays that a function refers to, by name, each with the first op that does."""
-    found: dict[str, ConstantOp] = {}
+    """The arrays that a function refers to: { name -> the first op that refers to the array }."""
+    arrays: dict[str, ConstantOp] = {}
     for op in func.walk():
         if isinstance(op, ConstantOp) and op.array_name is not None:
-            found.setdefault(op.array_name.data, op)
-    return found
+            arrays.setdefault(op.array_name.data, op)
+    return arrays
 
 
 def _parameter_type(type: Attribute) -> Attribute:
-    """A buffer, or a handle if the type does not say all sizes."""
+    """The type of a parameter: a buffer, or a handle if a size is dynamic."""
     shape = shape_of(type)
     known = [size for size in shape if isinstance(size, int)]
     return buffer_type(type_of(dtype_of_tensor(type)), known) if len(known) == len(shape) else HandleType()

@@ -1,4 +1,4 @@
-"""`te-inline`."""
+"""The pass `te-inline`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ...dialects.tir import ConstOp, IfThenElseOp, TirBuilder
 
 @dataclass(frozen=True)
 class TeInlinePass(ModulePass):
-    """Write computed tensors into those that read them, where they are no reductions and no parameters.
+    """Inlines computed tensors into their readers, unless they are reductions or parameters.
 
-    What is read at several places is computed several times. A tensor that something else than an element of it is
-    used of (a scan starts from it, a call takes it) stays.
+    An element with several reads is computed several times. A tensor with uses other than reads of elements (the init
+    of a scan, an argument of a call) stays.
 
-    recompute: if False, a tensor stays if some of its elements would be computed more than once, unless it is one of
-    numbers and elements of others, and no reduction reads it.
+    recompute: whether elements may be computed more than once. If False, a tensor stays if an element would be, unless
+    it consists of constants and elements of other tensors, and no reduction reads it.
 
     Before
         %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
@@ -61,8 +61,8 @@ class TeInlinePass(ModulePass):
 
 
 def inline_tensors(op: Operation, recompute: bool) -> None:
-    """What the pass does, to a module or function."""
-    # Readers first: each body is written once for each of its readers, however long the chain of those is.
+    """Inlines the tensors of a module or function, as the pass `te-inline` does."""
+    # Readers first: each body is cloned once for each of its readers, however long the chain of readers is.
     for compute in reversed([c for c in op.walk() if isinstance(c, te.ComputeOp)]):
         if not compute.is_reduction and all(_is_read_only(tensor) for tensor in compute.tensors):
             if recompute or _is_moved(compute) or _is_computed_once(compute):
@@ -70,26 +70,26 @@ def inline_tensors(op: Operation, recompute: bool) -> None:
 
 
 def _is_read_only(tensor: SSAValue) -> bool:
-    """Whether a tensor is used for its elements alone."""
+    """Whether all uses of a tensor are reads of elements."""
     return all(isinstance(use.operation, te.ReadOp) for use in tensor.uses)
 
 
 def _is_moved(op: te.ComputeOp) -> bool:
-    """Whether elements are numbers, or elements of other tensors, for tensors that are no reductions."""
+    """Whether all elements are constants or elements of other tensors, and no reduction reads such elements."""
     reads = [inner for inner in op.body.walk() if isinstance(inner, te.ReadOp)]
     moves = all(isinstance(inner, te.ReadOp | te.YieldOp) or _is_index(inner) for inner in op.body.walk())
     return moves and not (reads and any(reader.is_reduction for reader, _ in _reads(op)))
 
 
 def _is_index(op: Operation) -> bool:
-    """Whether an op computes with integers, or is a number."""
+    """Whether an op is a constant or an integer computation."""
     if isinstance(op, IfThenElseOp) or isinstance(op.parent_op(), IfThenElseOp):
         return False
     return isinstance(op, ConstantOp | ConstOp) or all(isinstance(type, IntegerType) for type in op.result_types)
 
 
 def _is_computed_once(op: te.ComputeOp) -> bool:
-    """Whether all that read a tensor read no more elements than it has."""
+    """Whether the readers of a tensor together read no more elements than the tensor has."""
     elements, unknown = _count(op.axes)
     total = 0
     for reader, _ in _reads(op):
@@ -101,8 +101,8 @@ def _is_computed_once(op: te.ComputeOp) -> bool:
 
 
 def _reads(op: te.ComputeOp) -> set[tuple[te.ComputeOp, tuple[SSAValue, ...]]]:
-    """What reads the elements of a tensor, and at which indices; the same place of a body once."""
-    found: set[tuple[te.ComputeOp, tuple[SSAValue, ...]]] = set()
+    """The readers of the elements of a tensor, with their indices; equal reads of one body are one entry."""
+    readers: set[tuple[te.ComputeOp, tuple[SSAValue, ...]]] = set()
     for tensor in op.tensors:
         for use in tensor.uses:
             read, reader = use.operation, use.operation.parent_op()
@@ -110,12 +110,12 @@ def _reads(op: te.ComputeOp) -> set[tuple[te.ComputeOp, tuple[SSAValue, ...]]]:
                 reader = reader.parent_op()
             assert isinstance(read, te.ReadOp)
             assert isinstance(reader, te.ComputeOp)
-            found.add((reader, tuple(read.indices)))
-    return found
+            readers.add((reader, tuple(read.indices)))
+    return readers
 
 
 def _count(axes: Sequence[te.Axis]) -> tuple[int, Counter[SSAValue]]:
-    """How many points there are: a number, times the sizes that are not known."""
+    """The size of an iteration domain: the product of its known extents, and the multiset of its dynamic extents."""
     known = [axis.extent for axis in axes if isinstance(axis.extent, int)]
     return prod(known), Counter(axis.extent for axis in axes if not isinstance(axis.extent, int))
 
@@ -123,7 +123,7 @@ def _count(axes: Sequence[te.Axis]) -> tuple[int, Counter[SSAValue]]:
 def _inline(op: te.ComputeOp) -> None:
     for n, tensor in enumerate(op.tensors):
         for reads in _same_elements(tensor):
-            element = _written(op, n, reads[0])
+            element = _clone_element(op, n, reads[0])
             for read in reads:
                 read.result.replace_all_uses_with(element)
                 read.detach()
@@ -133,22 +133,22 @@ def _inline(op: te.ComputeOp) -> None:
 
 
 def _same_elements(tensor: SSAValue) -> list[list[te.ReadOp]]:
-    """What reads a tensor, those together that read the same element in one block, the first of them first."""
-    found: dict[tuple[Block | None, tuple[SSAValue, ...]], list[te.ReadOp]] = {}
+    """The reads of a tensor, grouped by block and element, each group in the order of the block."""
+    groups: dict[tuple[Block | None, tuple[SSAValue, ...]], list[te.ReadOp]] = {}
     for use in tensor.uses:
         read = use.operation
         assert isinstance(read, te.ReadOp)
-        found.setdefault((read.parent, tuple(read.indices)), []).append(read)
-    for (block, _), reads in found.items():
+        groups.setdefault((read.parent, tuple(read.indices)), []).append(read)
+    for (block, _), reads in groups.items():
         if len(reads) > 1:
             assert block is not None
-            place = {op: n for n, op in enumerate(block.ops)}
-            reads.sort(key=place.__getitem__)
-    return list(found.values())
+            position = {op: n for n, op in enumerate(block.ops)}
+            reads.sort(key=position.__getitem__)
+    return list(groups.values())
 
 
-def _written(op: te.ComputeOp, number: int, read: te.ReadOp) -> SSAValue:
-    """The element that is read, computed in front of the read."""
+def _clone_element(op: te.ComputeOp, number: int, read: te.ReadOp) -> SSAValue:
+    """Clones the computation of the element that `read` reads before `read`; returns the element."""
     builder = TirBuilder(InsertPoint.before(read), read.location)
     values: dict[SSAValue, SSAValue] = {
         variable: builder.cast(index, dtype_of(variable.type))
@@ -156,7 +156,7 @@ def _written(op: te.ComputeOp, number: int, read: te.ReadOp) -> SSAValue:
     }
     last = op.body.block.last_op
     assert isinstance(last, te.YieldOp)
-    needed = _needed(op, last.values[number])
+    needed = _dependences(op, last.values[number])
     for inner in op.body.block.ops:
         if inner in needed:
             copy = inner.clone(values)
@@ -167,12 +167,12 @@ def _written(op: te.ComputeOp, number: int, read: te.ReadOp) -> SSAValue:
     return values.get(last.values[number], last.values[number])
 
 
-def _needed(op: te.ComputeOp, value: SSAValue) -> set[Operation]:
-    """The ops of a body that a value is computed by."""
-    found, todo = set[Operation](), [value]
+def _dependences(op: te.ComputeOp, value: SSAValue) -> set[Operation]:
+    """The ops of a body that a value depends on."""
+    ops, todo = set[Operation](), [value]
     while todo:
         owner = todo.pop().owner
-        if isinstance(owner, Operation) and owner.parent is op.body.block and owner not in found:
-            found.add(owner)
+        if isinstance(owner, Operation) and owner.parent is op.body.block and owner not in ops:
+            ops.add(owner)
             todo += [operand for inner in owner.walk() for operand in inner.operands]
-    return found
+    return ops

@@ -1,4 +1,4 @@
-"""`convert-te-to-tir`."""
+"""The pass `convert-te-to-tir`."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from ...dialects.tir.tree import operands_from_outside, treeify
 
 
 class ConvertTeToTirPass(ModulePass):
-    """Make a `tir.func` of each `te.func`: a nest of loops and a block for each computed tensor.
+    """Converts each `te.func` to a `tir.func`: a loop nest and a block for each computed tensor.
 
-    A parameter of known shape is a buffer, of another shape a handle with a `tir.match_buffer`; the other tensors are
-    allocated. A reduction becomes a block with an init; one without steps, a block of what it starts from. Several
-    tensors of one `te.compute` without reduction are blocks of one nest, those of a reduction one block. A `te.scan` is
-    a loop over time with the nests of its body in it, whose blocks have the time as an axis of kind scan; the first
-    rows are computed where they are kept, or copied there. A `te.extern` is a block without axes. Names are those
-    of the tensors and axes, made unique.
+    A parameter of static shape is a buffer; a parameter of dynamic shape is a handle with a `tir.match_buffer`; all
+    other tensors are allocated. A reduction becomes a block with an init; a reduction without iterations becomes a
+    block that stores the init values. The tensors of a `te.compute` with several results are blocks of one nest without
+    a reduction, and one block with a reduction. A `te.scan` is a loop over time around the nests of its body, whose
+    blocks have the time as an axis of kind scan; the first rows are computed in the buffer of the result, or copied to
+    it. A `te.extern` is a block without axes. Names are the names of the tensors and axes, made unique.
 
     Before
         %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
@@ -65,7 +65,7 @@ class ConvertTeToTirPass(ModulePass):
 
     Must hold before: nothing.
 
-    Gone after: te.
+    Gone after: the `te` dialect.
     """
 
     name = "convert-te-to-tir"
@@ -81,14 +81,14 @@ class ConvertTeToTirPass(ModulePass):
 
 
 class _Converter:
-    """Converts one function. Ops of its body move over; tensors become buffers."""
+    """The conversion of one function. Ops of its body move over; tensors become buffers."""
 
     def __init__(self, func: te.FuncOp):
         self.source = func
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.buffer_names: set[str] = set()
         self.block_names: set[str] = set()
-        self.scan: _Scan | None = None  # that of the body that is being converted
+        self.scan: _Scan | None = None  # the scan whose body is being converted
 
     def convert(self) -> FuncOp:
         params = self.source.params
@@ -106,7 +106,7 @@ class _Converter:
         ops = list(self.source.body.block.ops)
         for op in ops:
             if not isinstance(op, te.PlaceholderOp | te.ComputeOp | te.ScanOp | te.ExternOp | te.ParamsOp):
-                op.detach()  # sizes, and what is computed from them
+                op.detach()  # sizes, and values computed from them
                 func.body.block.add_op(op)
         for name, param, argument in zip(names, params, func.body.block.args, strict=True):
             if isinstance(param.owner, SymbolOp):
@@ -155,7 +155,9 @@ class _Converter:
         return self.builder.insert(MatchBufferOp(name, argument, element, _shape(tensor))).buffer
 
     def _allocate(self, op: te.ComputeOp | te.ScanOp | te.ExternOp) -> None:
-        """Find memory for the results that are no parameters: with the tensor whose first rows they are, or new."""
+        """Assigns buffers to the results that are no parameters: the buffer of the scan whose first rows they are, or a
+        new allocation.
+        """
         self.builder.location = op.location
         for tensor in op.tensors:
             whole = _whole(tensor)
@@ -169,8 +171,8 @@ class _Converter:
             self.buffers |= {row: self._new(row) for row in others}
 
     def _new(self, tensor: SSAValue) -> SSAValue:
-        made = AllocBufferOp(self._buffer_name(tensor), tensor_type_of(tensor).element_type, _shape(tensor))
-        return self.builder.insert(made).buffer
+        alloc = AllocBufferOp(self._buffer_name(tensor), tensor_type_of(tensor).element_type, _shape(tensor))
+        return self.builder.insert(alloc).buffer
 
     # Nests
 
@@ -205,11 +207,11 @@ class _Converter:
         return builder.insert(BlockOp(name, axes, annotations=op.annotations, predicate=predicate))
 
     def _axes(self, block: BlockOp) -> Sequence[SSAValue]:
-        """The axes of a block that are those of its compute."""
+        """The axes of a block that correspond to axes of its compute."""
         return block.variables if self.scan is None else block.variables[1:]
 
     def _element(self, tensor: SSAValue, indices: Sequence[SSAValue]) -> tuple[SSAValue, list[SSAValue]]:
-        """Where an element is: the row of a scan is that of its time."""
+        """The buffer and indices of an element; the first index of a row of a scan is its time."""
         if self.scan is not None and tensor in self.scan.rows:
             indices = [self.scan.time, *indices]
         return self.buffers[tensor], list(indices)
@@ -224,21 +226,23 @@ class _Converter:
         block = self._block(op, op.op_name.data, loops, builder)
         builder = TirBuilder(block.body.block, op.location)
         indices = self._axes(block)[: op.rank]
-        places = [self._element(tensor, indices) for tensor in op.tensors]
+        elements = [self._element(tensor, indices) for tensor in op.tensors]
         self._start(op, TirBuilder(builder.insert(InitOp()).body.block, op.location), indices)
         values, condition = self._inline(builder, op.body, self._axes(block))
         if condition is not None:
             builder = TirBuilder(_guard(builder, condition).then.block, op.location)
-        old = [builder.load(*place) for place in places]
+        old = [builder.load(*element) for element in elements]
         new, _ = self._inline(builder, op.combine, [*old, *values])
-        if len(new) > 1:  # all are computed before the first is written
-            names = [f"v_{buffer_name(buffer)}" for buffer, _ in places]
+        if len(new) > 1:  # all values are computed before the first is stored
+            names = [f"v_{buffer_name(buffer)}" for buffer, _ in elements]
             new = [builder.let(name, value) for name, value in zip(names, new, strict=True)]
-        for value, place in zip(new, places, strict=True):
-            builder.store(value, *place)
+        for value, element in zip(new, elements, strict=True):
+            builder.store(value, *element)
 
     def _start(self, op: te.ComputeOp, builder: TirBuilder, indices: Sequence[SSAValue]) -> None:
-        """Write what a reduction starts from: in its init, or in a block of its own if it has no steps."""
+        """Stores the init values of a reduction: in its init, or in a block of its own if the reduction has no
+        iterations.
+        """
         starts, _ = self._inline(builder, op.init, indices)
         for start, tensor in zip(starts, op.tensors, strict=True):
             builder.store(start, *self._element(tensor, indices))
@@ -259,7 +263,7 @@ class _Converter:
         self.scan = None
         for use in list(time.uses):
             block = _block_around(use.operation)
-            if block is not None:  # and no original of what was cloned
+            if block is not None:  # the original of a cloned op is in no block
                 use.operation.operands[use.index] = block.variables[0]
 
     def _extern(self, op: te.ExternOp) -> None:
@@ -271,7 +275,7 @@ class _Converter:
             for tensor in tensors:
                 builder.insert(AccessOp(kind, self.buffers[tensor], [(0, extent) for extent in _shape(tensor)]))
         for buffer, tensor in zip(op.buffers, [*op.inputs, *op.tensors], strict=True):
-            buffer.name_hint = None  # which would go to the memory
+            buffer.name_hint = None  # else the memory would inherit the hint
             buffer.replace_all_uses_with(self.buffers[tensor])
         for inner in list(op.body.block.ops):
             inner.detach()
@@ -280,11 +284,11 @@ class _Converter:
     def _inline(
         self, builder: TirBuilder, region: Region, arguments: Sequence[SSAValue]
     ) -> tuple[list[SSAValue], SSAValue | None]:
-        """Move what is in a region to the end of the builder's block: what it yields, and its condition."""
+        """Moves the ops of a region to the end of the builder's block; returns the yielded values and the condition."""
         source, target = region.block, builder.point.block
         assert target is not None
         for variable, value in zip(source.args, arguments, strict=True):
-            variable.name_hint = None  # which would go to the value
+            variable.name_hint = None  # else the value would inherit the hint
             variable.replace_all_uses_with(value)
         for op in [op for op in region.walk() if isinstance(op, te.ReadOp)]:
             reading = TirBuilder(InsertPoint.before(op), op.location)
@@ -304,7 +308,7 @@ class _Converter:
 
 @dataclass(frozen=True)
 class _Scan:
-    """A scan whose body is being converted: its time, the axis of that in blocks, and the rows that it keeps."""
+    """A scan whose body is being converted: its time, the axis of the time in blocks, and the rows that it stores."""
 
     time: SSAValue
     axis: Axis
@@ -312,14 +316,14 @@ class _Scan:
 
 
 def _copy_rows(op: te.ScanOp) -> None:
-    """Let what a scan keeps be computed where it is kept, by a copy if it is used for something else besides.
+    """Lets the rows of a scan be computed in the buffer of its result, through a copy if they have other uses.
 
-    A reduction that reads the tensor that it gives a row of becomes one too: a block with an init does not read what
-    it writes.
+    A reduction that reads the tensor that it updates is copied as well: a block with an init does not read the memory
+    that it writes.
     """
     for n, (init, result) in enumerate(zip(op.inits, op.tensors, strict=True)):
         if _whole(init) is init:
-            copy = _copied(init, f"{_result_name(op, result)}_init", op)
+            copy = _copy_tensor(init, f"{_result_name(op, result)}_init", op)
             op.parent.insert_op_before(copy, op)  # pyright: ignore[reportOptionalMemberAccess]
             op.operands[n] = copy.tensors[0]
     last = op.body.block.last_op
@@ -330,13 +334,13 @@ def _copy_rows(op: te.ScanOp) -> None:
         assert isinstance(step, te.ComputeOp)
         own = {state for state, other in zip(op.states, rows, strict=True) if other.owner is step}
         if step.is_reduction and any(isinstance(read, te.ReadOp) and read.tensor in own for read in step.walk()):
-            copy = _copied(row, _result_name(op, op.tensors[n]), op)
+            copy = _copy_tensor(row, _result_name(op, op.tensors[n]), op)
             op.body.block.insert_op_before(copy, last)
             last.operands[n] = copy.tensors[0]
 
 
-def _copied(source: SSAValue, name: str, scan: te.ScanOp) -> te.ComputeOp:
-    """A tensor with the elements of another one."""
+def _copy_tensor(source: SSAValue, name: str, scan: te.ScanOp) -> te.ComputeOp:
+    """Builds a tensor with the elements of `source`."""
     axes = [
         te.Axis(f"ax{n}", "spatial", 0, extent, scan.time.type if isinstance(extent, int) else extent.type)
         for n, extent in enumerate(_shape(source))
@@ -349,7 +353,7 @@ def _copied(source: SSAValue, name: str, scan: te.ScanOp) -> te.ComputeOp:
 
 
 def _whole(tensor: SSAValue) -> SSAValue:
-    """The result of a scan whose first rows a tensor is and nothing else; or the tensor."""
+    """The scan result whose first rows `tensor` is, if that is its only use; else `tensor`."""
     op, uses = tensor.owner, list(tensor.uses)
     if isinstance(op, te.ComputeOp) and len(op.tensors) == 1 and len(uses) == 1:
         user = uses[0].operation
@@ -359,7 +363,7 @@ def _whole(tensor: SSAValue) -> SSAValue:
 
 
 def _nest(builder: TirBuilder, axes: Sequence[te.Axis]) -> tuple[list[ForOp], TirBuilder]:
-    """Loops over axes, and a builder in the innermost."""
+    """Builds loops over axes; returns the loops and a builder inside the innermost."""
     loops: list[ForOp] = []
     for axis in axes:
         loops.append(builder.insert(ForOp(axis.name, axis.low, axis.extent, axis.type)))
@@ -368,7 +372,7 @@ def _nest(builder: TirBuilder, axes: Sequence[te.Axis]) -> tuple[list[ForOp], Ti
 
 
 def _is_row(builder: TirBuilder, row: SSAValue, rows: Mixed, end: Mixed) -> SSAValue | None:
-    """Whether one of the first rows is a row at all; None if that is known."""
+    """The condition that an index among the first rows is within the extent; None if both bounds are known."""
     if rows == end or (isinstance(rows, int) and isinstance(end, int)):
         return None
     return builder.binary("lt", row, end)
@@ -382,7 +386,7 @@ def _block_around(op: Operation) -> BlockOp | None:
 
 
 def _guard(builder: TirBuilder, condition: SSAValue) -> IfOp:
-    """Put all that stands in front of the builder's point, but for what the condition is computed from, in a branch."""
+    """Moves all ops before the builder's point, except those that compute the condition, into a branch."""
     block = builder.point.block
     assert block is not None
     ops = [op for op in block.ops if not isinstance(op, InitOp)]
@@ -415,7 +419,7 @@ def _shape(tensor: SSAValue) -> list[Mixed]:
 
 
 def _parameter_type(param: SSAValue) -> Attribute:
-    """A buffer, or a handle if the type does not say all sizes; the type of a number."""
+    """The type of a parameter: a buffer, or a handle if a size is dynamic; the type of a scalar."""
     if isinstance(param.owner, SymbolOp):
         return param.type
     type = tensor_type_of(param)

@@ -1,4 +1,4 @@
-"""Where memory is allocated."""
+"""The placement of allocations."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _LOOPS = ForOp | LaunchThreadOp | WhileOp
 
 
 def sink(alloc: AllocBufferOp, analyzer: Analyzer) -> None:
-    """Move an allocation to the innermost place around its uses, in a loop if each iteration reads only what it has
-    written there itself. One without uses goes.
+    """Moves an allocation to the innermost region around its uses, and erases it if it has no uses.
 
-    analyzer: of the program as it is; it stays good.
+    It moves into a loop only if each iteration reads only elements that the iteration has written. analyzer: an
+    analyzer of the program, which stays valid.
     """
     users = [use.operation for use in alloc.buffer.uses]
     if not users:
@@ -28,25 +28,25 @@ def sink(alloc: AllocBufferOp, analyzer: Analyzer) -> None:
         return
     holders = list(_holders(alloc, users))
     loops = [n for n, (op, _) in enumerate(holders) if isinstance(op, _LOOPS)]
-    # What is fresh in each iteration of a loop is so in those of the loops around it: the innermost one is asked first.
+    # Memory fresh in each iteration of a loop is fresh in enclosing loops as well: the innermost loop is queried first.
     fresh = next((n for n in reversed(loops) if is_fresh_in_each_iteration(holders[n][0], alloc.buffer, analyzer)), -1)
     end = next((n for n in loops if n > fresh), len(holders))
     if end:
         block = holders[end - 1][1]
-        place = next(op for op in block.ops if any(op.is_ancestor(u) for u in users))
+        user = next(op for op in block.ops if any(op.is_ancestor(u) for u in users))
         alloc.detach()
-        Rewriter.insert_op(alloc, start_of(place))
+        Rewriter.insert_op(alloc, start_of(user))
 
 
 def _holders(alloc: AllocBufferOp, users: list[Operation]) -> Iterator[tuple[Operation, Block]]:
-    """The ops with regions that hold all users, each in the one before it, with the block in which they are."""
+    """The ops with regions that contain all users, from the outermost, each with the block that contains the users."""
     block = alloc.parent
     while (op := _holder(block, users)) is not None and (block := _block_around(op, users)) is not None:
         yield op, block
 
 
 def _holder(block: Block | None, users: list[Operation]) -> Operation | None:
-    """The op with regions directly in `block` that holds all users, or None."""
+    """The op with regions directly in `block` that contains all users, or None."""
     assert block is not None
     holders = {id(op): op for op in (block.find_ancestor_op_in_block(user) for user in users) if op is not None}
     (holder, *others) = holders.values()
@@ -54,6 +54,6 @@ def _holder(block: Block | None, users: list[Operation]) -> Operation | None:
 
 
 def _block_around(op: Operation, users: list[Operation]) -> Block | None:
-    """The block of a region of `op` that holds all users, or None if they are in several."""
+    """The block of a region of `op` that contains all users, or None if they are in several."""
     blocks = [b for region in op.regions for b in region.blocks]
     return next((b for b in blocks if all(b.find_ancestor_op_in_block(u) is not None for u in users)), None)

@@ -1,4 +1,4 @@
-"""`tir-check-launches`."""
+"""The pass `tir-check-launches`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from ...dialects.tir import AllocBufferOp, FuncOp, LaunchThreadOp, LoadOp, Store
 
 
 class TirCheckLaunchesPass(ModulePass):
-    """Refuse what no GPU can launch, with the reason: too many threads or blocks, too much static shared memory.
+    """Rejects launches that exceed the limits of every GPU; changes nothing.
+
+    Limits are those on threads, blocks and static shared memory. Raises UnsupportedError with the reason.
 
     Before
         tir.launch_thread "bx" %bx : i32 in 4 thread "blockIdx.x" {
@@ -31,8 +33,8 @@ class TirCheckLaunchesPass(ModulePass):
     After
         UnsupportedError: 2048 threads of threadIdx.x ("tx"), expected at most 1024
 
-    Must hold before: kernels are launches (`tir-launch-threads`). UnsupportedError also for numbers of threads that are
-    not known, and for elements of memory that the host stores; it loads one at a time, to branch on it.
+    Must hold before: kernels are launches (`tir-launch-threads`). Raises UnsupportedError also for dynamic numbers of
+    threads, and for stores and vector loads by the host, which loads single elements only, for its branches.
 
     Gone after: nothing.
     """
@@ -46,11 +48,11 @@ class TirCheckLaunchesPass(ModulePass):
                 _check_shared(kernel)
         for inner in op.walk():
             if isinstance(inner, StoreOp) or is_atomic(inner) or _is_vector_load(inner):
-                _check_place(inner)
+                _check_is_on_device(inner)
 
 
 def _check_sizes(kernel: Operation) -> None:
-    """UnsupportedError for more blocks or threads than there can be."""
+    """Raises UnsupportedError for more blocks or threads than a launch can have."""
     launches = [op for op in kernel.walk() if isinstance(op, LaunchThreadOp)]
     threads: list[int] = []
     for op in launches:
@@ -74,8 +76,8 @@ def _check_sizes(kernel: Operation) -> None:
 
 
 def _check_shared(kernel: Operation) -> None:
-    """UnsupportedError for more static shared memory than a block of threads can have."""
-    found: dict[str, int] = {}
+    """Raises UnsupportedError for more static shared memory than a block of threads can have."""
+    sizes: dict[str, int] = {}
     for op in kernel.walk():
         if isinstance(op, AllocBufferOp) and (scope := scope_of(op.type)) in ("shared", "shared.dyn"):
             name = op.buffer_name.data
@@ -83,16 +85,16 @@ def _check_shared(kernel: Operation) -> None:
             if len(extents) != len(op.mixed_shape):
                 raise UnsupportedError(f"{where(op)}the size of {name}, in shared memory, is not known")
             if scope == "shared":
-                found[name] = found.get(name, 0) + prod(extents) * dtype_of(op.type.element_type).bytes
-    if (static := sum(found.values())) > STATIC_SHARED_BYTES:
-        listed = ", ".join(f"{name}: {n}" for name, n in found.items())
+                sizes[name] = sizes.get(name, 0) + prod(extents) * dtype_of(op.type.element_type).bytes
+    if (static := sum(sizes.values())) > STATIC_SHARED_BYTES:
+        listed = ", ".join(f"{name}: {n}" for name, n in sizes.items())
         raise UnsupportedError(
             f"{where(kernel)}{static} bytes ({listed}) of scope shared, expected at most {STATIC_SHARED_BYTES}"
         )
 
 
-def _check_place(op: Operation) -> None:
-    """UnsupportedError for elements of memory of the device that the host would touch."""
+def _check_is_on_device(op: Operation) -> None:
+    """Raises UnsupportedError for accesses of the host to device memory."""
     parent = op.parent_op()
     while parent is not None and not (isinstance(parent, LaunchThreadOp) and axis_of(parent) is not None):
         parent = parent.parent_op()

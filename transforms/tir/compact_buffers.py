@@ -1,4 +1,4 @@
-"""`tir-compact-buffers`."""
+"""The pass `tir-compact-buffers`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .allocations import sink
 
 @dataclass(frozen=True)
 class TirCompactBuffersPass(ModulePass):
-    """Make allocations as small as what is used of them at a time.
+    """Shrinks allocations to the box of elements that each execution of the enclosing region uses.
 
-    Each is moved to the innermost place around its uses where that is allowed (`tir-plan-allocations` says when), and
-    there gets, in each dimension, the extent of the smallest box around what is loaded and stored; indices start at
-    its lower end. A dimension whose box has no known extent stays as it is.
+    Each allocation first moves to the innermost region around its uses where that is legal (`tir-plan-allocations`
+    states when). Its extents become the extents of the smallest box around its loads and stores, and indices are
+    relative to the lower corner of the box. A dimension in which the box has no known extent keeps its extent.
 
-    scopes: only memory of these; all by default.
+    scopes: the scopes (memory spaces) of the buffers to shrink; all by default.
 
     Before
         %s = tir.alloc_buffer "S" : memref<64xf32, "shared">
@@ -47,8 +47,8 @@ class TirCompactBuffersPass(ModulePass):
           ...
         }
 
-    Must hold before: no tir.block (`tir-resolve-blocks`). Buffers that something else than loads and stores uses, and
-    those with strides, stay as they are.
+    Must hold before: no tir.block (`tir-resolve-blocks`). Buffers with strides, or with uses other than loads and
+    stores, stay as they are.
 
     Gone after: nothing.
     """
@@ -70,7 +70,7 @@ class TirCompactBuffersPass(ModulePass):
 
 
 def _compact(analyzer: Analyzer, alloc: AllocBufferOp, users: Sequence[LoadOp | StoreOp]) -> None:
-    """Give an allocation, where it stands, the extents of what is used of it."""
+    """Replaces an allocation, at its position, by an allocation with the extents of the box that is used."""
     block = alloc.parent
     outer = alloc.parent_op()
     assert block is not None
@@ -104,12 +104,12 @@ def _compact(analyzer: Analyzer, alloc: AllocBufferOp, users: Sequence[LoadOp | 
 
 
 def _is_less(side: Side, whole: Side) -> bool:
-    """Whether a side has a known extent, which is less than that of the buffer."""
+    """Whether the extent of a side is a constant less than the extent of the buffer."""
     return not side.extent.terms and (bool(whole.extent.terms) or side.extent.const < whole.extent.const)
 
 
 def _shift(analyzer: Analyzer, user: LoadOp | StoreOp, buffer: SSAValue, lows: Sequence[Lin]) -> None:
-    """Let a load or store count from where the box starts."""
+    """Makes the indices of a load or store relative to the lower corner of the box."""
     builder = TirBuilder(InsertPoint.before(user), user.location)
     indices = [_minus(analyzer, builder, i, low) for i, low in zip(user.indices, lows, strict=True)]
     old = list(user.operands)

@@ -1,4 +1,4 @@
-"""`tir-distribute-threads`."""
+"""The pass `tir-distribute-threads`."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ from ...dialects.tir.tree import erase_statement, is_expression, is_pure_express
 
 
 class TirDistributeThreadsPass(ModulePass):
-    """Give each statement its own loops over the threads of a block, so that program order is what threads agree on.
+    """Distributes loops over threads into their bodies, so that each statement has its own loops over threads.
 
-    The threads of a block run in lockstep: a statement that all threads come to is done by all of them before the next
-    one. So the loops over them go around each such statement, and what was around it (loops and branches that are the
-    same for all threads) stays outside. Memory of scope `local` gets a leading dimension for each thread axis; so does
-    that of scope `warp` but for `threadIdx.x`, and becomes shared memory. A loop
-    inside of another that is bound to the same axis runs for the thread that is there. What threads come to at
-    different times (a branch or loop that depends on the thread) is one statement.
+    The threads of a block run in lockstep: all threads execute a statement that all of them reach before any thread
+    executes the next statement. So the loops over threads move inwards, around each such statement, and enclosing loops
+    and branches that are uniform over the threads stay outside. Memory of scope `local` gets a leading dimension for
+    each thread axis; memory of scope `warp` gets such dimensions except for `threadIdx.x`, and becomes shared memory. A
+    loop nested in a loop bound to the same axis runs for the current thread. A branch or loop that depends on the
+    thread is one statement with its body.
 
     Before
         tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
@@ -79,10 +79,10 @@ class TirDistributeThreadsPass(ModulePass):
           }
         }
 
-    Must hold before: nothing. UnsupportedError for numbers of threads that differ between threads, and for
-    `T.tvm_storage_sync` where not all threads come.
+    Must hold before: nothing. Raises UnsupportedError for numbers of threads that differ between threads, and for
+    `T.tvm_storage_sync` that not all threads reach.
 
-    Gone after: loops over threads around more than one statement; `T.tvm_storage_sync`.
+    Gone after: loops over threads with more than one statement; `T.tvm_storage_sync`.
     """
 
     name = "tir-distribute-threads"
@@ -93,7 +93,7 @@ class TirDistributeThreadsPass(ModulePass):
 
 
 def distribute_threads(function: FuncOp) -> None:
-    """Give each statement of a function its own loops over the threads of a block, in place."""
+    """Gives each statement of a function its own loops over the threads of a block, in place."""
     roots = list(outermost(function, THREAD_AXES))
     if not roots:
         return
@@ -110,7 +110,7 @@ def distribute_threads(function: FuncOp) -> None:
 
 
 def _sink_views(function: FuncOp) -> None:
-    """Allocate memory of a thread, that is not only loaded and stored, where the thread is alone with it."""
+    """Moves allocations that are private to a thread, and have uses other than loads and stores, into its loops."""
     for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
         if is_of_warp(alloc.buffer):
             continue
@@ -123,21 +123,21 @@ def _sink_views(function: FuncOp) -> None:
 
 
 def _is_addressed_simply(buffer: SSAValue) -> bool:
-    """Whether a buffer is only loaded and stored."""
+    """Whether all uses of a buffer are loads, stores and access declarations."""
     return all(isinstance(use.operation, LoadOp | StoreOp | AccessOp) for use in buffer.uses)
 
 
 @dataclass
 class Expanded:
-    """A buffer that has got leading dimensions, one for each of some thread axes."""
+    """A buffer with leading dimensions for thread axes, one for each of `axes`."""
 
     axes: tuple[str, ...]
     buffer: SSAValue
 
 
 def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue, Expanded]:
-    """The memory of threads that is allocated outside of the loops over them, with dimensions for these."""
-    found: dict[SSAValue, Expanded] = {}
+    """Expands the private memory of threads that is allocated outside of the loops over threads."""
+    expanded: dict[SSAValue, Expanded] = {}
     for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
         axes = thread_axes_of(alloc.buffer)
         if is_of_warp(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
@@ -149,8 +149,8 @@ def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue
             for root in roots:
                 _add_extents(extents, root)
             mine = {axis: extent for axis, extent in extents.items() if axis in axes}
-            found[alloc.buffer] = expand(alloc, mine, InsertPoint.before(alloc), {})
-    return found
+            expanded[alloc.buffer] = expand(alloc, mine, InsertPoint.before(alloc), {})
+    return expanded
 
 
 def _add_extents(extents: dict[str, Mixed], root: BoundLoop) -> None:
@@ -162,14 +162,14 @@ def _add_extents(extents: dict[str, Mixed], root: BoundLoop) -> None:
 
 
 def _end(low: Mixed, extent: Mixed) -> Mixed:
-    """How many threads an axis has, for a loop over them."""
+    """The number of threads of an axis, for a loop over them."""
     return low + extent if isinstance(low, int) and isinstance(extent, int) else extent
 
 
 def expand(
     alloc: AllocBufferOp, extents: dict[str, Mixed], point: InsertPoint, values: dict[SSAValue, SSAValue]
 ) -> Expanded:
-    """Allocate a buffer once for each thread."""
+    """Allocates a buffer with leading dimensions, one copy for each thread."""
     if alloc.mixed_strides is not None:
         raise UnsupportedError(f"{where(alloc)}local buffer {alloc.buffer_name.data} has strides, expected none")
     axes = tuple(axis for axis in reversed(THREAD_AXES) if axis in extents)
@@ -188,7 +188,7 @@ def expand(
 
 @dataclass(frozen=True)
 class _Thread:
-    """An axis of the threads that come to a statement. loop: the first one bound to it."""
+    """An axis of the threads that execute a statement. loop: the outermost loop bound to the axis."""
 
     axis: str
     loop: BoundLoop
@@ -197,10 +197,10 @@ class _Thread:
 
 @dataclass(frozen=True)
 class _Context:
-    """Where statements go, and for which threads they run.
+    """The insertion point of statements, and the threads that execute them.
 
-    aliases: variables of loops inside of others bound to the same axis.  limits: those of them that not all threads
-    run, with the loop that says which.
+    aliases: variables of loops nested in a loop bound to the same axis.  limits: nested loops that cover only a part of
+    the threads, which restrict the threads that execute a statement.
     """
 
     point: InsertPoint
@@ -211,10 +211,10 @@ class _Context:
 
 @dataclass
 class _Distributor:
-    """Writes a kernel, from its outermost loop over threads, in front of it, and removes it.
+    """Rewrites a kernel, from its outermost loop over threads: the new kernel precedes the old kernel, which is erased.
 
-    values: what values of the kernel that are the same for all threads are in the new one.  varying: the statements
-    that name values which differ between threads, with the expressions in front of them, by value.
+    values: { uniform value of the old kernel -> value of the new kernel }.  varying: the declarations of values that
+    differ between threads, with the expressions that precede them, by value.
     """
 
     root: BoundLoop
@@ -241,18 +241,18 @@ class _Distributor:
             if not op.results or self._is_plain_allocation(op, pending):
                 self._statement(op, pending, context)
             elif not self._declare(op, pending, context):
-                self._leaf([*pending, op, *_rest(op)], context)
+                self._leaf([*pending, op, *_following_ops(op)], context)
                 return
             pending = []
 
     def _is_plain_allocation(self, op: Operation, pending: Sequence[Operation]) -> bool:
-        """Whether memory is shared by threads, or can get dimensions for them."""
+        """Whether an allocation is shared by the threads, or can get dimensions for them."""
         if not isinstance(op, AllocBufferOp) or not self._is_uniform(pending, [*op.operands]):
             return False
         return _is_shared(op) or is_of_warp(op.buffer) or (op.mixed_strides is None and _is_addressed_simply(op.buffer))
 
     def _declare(self, op: Operation, pending: Sequence[Operation], context: _Context) -> bool:
-        """A name for a value, or for memory; False if what follows in the block must be one statement with it."""
+        """Copies a declaration of a value or buffer; False if the rest of the block must be one statement with it."""
         ops = (*pending, op)
         is_private = isinstance(op, AllocBufferOp) or (
             isinstance(op, AllocateOp) and not op.pointer.type.scope.data.startswith("shared")
@@ -268,7 +268,7 @@ class _Distributor:
         return True
 
     def _keep(self, op: LetOp, pending: Sequence[Operation], context: _Context) -> None:
-        """Keep a value, which may be another one later or has effects, in memory of each thread."""
+        """Stores a value that has effects, or may change later, in memory of each thread."""
         builder = TirBuilder(InsertPoint.before(op), op.location)
         alloc = builder.insert(AllocBufferOp(op.var_name.data, op.result.type, [1], space=memory_space(LOCAL)))
         for use in list(op.result.uses):
@@ -304,7 +304,7 @@ class _Distributor:
                 f"{where(op)}the bounds of loop {name_of(op)} differ between threads of {axis_of(op)}"
             )
         self._copy(pending, context.point)
-        low, extent = (self._mixed(n) for n in range_of(op))
+        low, extent = (self._map_mixed(n) for n in range_of(op))
         axis = axis_of(op)
         assert axis is not None
         outer = next((t for t in context.team if t.axis == axis), None)
@@ -316,7 +316,7 @@ class _Distributor:
         self._statements(op.body.block, context)
 
     def _inside(self, op: ForOp | IfOp | AttrOp, context: _Context) -> None:
-        """An op that is the same for all threads, around what is distributed in it."""
+        """Copies a uniform op, and distributes its body."""
         shell = op.clone_without_regions(self.values)
         for old, new in zip(op.regions, shell.regions, strict=True):
             for block in old.blocks:
@@ -334,14 +334,14 @@ class _Distributor:
         self.values[old] = new
 
     def _allocate(self, op: AllocBufferOp, context: _Context) -> None:
-        """Memory allocated inside of the loops over threads: shared, or one for each thread."""
+        """Copies an allocation inside the loops over threads if it is shared; else expands it."""
         if _is_shared(op):
             self._copy([op], context.point)
             return
         self._expand(op, thread_axes_of(op.buffer), context)
 
     def _expand(self, op: AllocBufferOp, axes: Container[str], context: _Context) -> None:
-        """Allocate memory once for each thread."""
+        """Allocates memory once for each thread."""
         extents: dict[str, Mixed] = {}
         _add_extents(extents, self.root)
         extents |= {t.axis: _end(*t.bounds) for t in context.team}
@@ -351,7 +351,7 @@ class _Distributor:
     # Statements of one thread
 
     def _leaf(self, ops: Sequence[Operation], context: _Context) -> None:
-        """Statements that each thread runs for itself, in loops over the threads."""
+        """Copies ops that each thread executes by itself into loops over the threads."""
         for op in (inner for outer in ops for inner in outer.walk()):
             if is_barrier(op):
                 raise UnsupportedError(f"{where(op)}threads wait for each other where not all of them come")
@@ -371,40 +371,40 @@ class _Distributor:
             builder = TirBuilder(point, location)
             values[alias] = builder.cast(variables[axis], dtype_of(alias.type))
         for limit in context.limits:
-            guard = _guard(TirBuilder(point, location), values[limit.variable], *map(self._mixed, range_of(limit)))
+            guard = _guard(TirBuilder(point, location), values[limit.variable], *map(self._map_mixed, range_of(limit)))
             if guard is not None:
                 _insert(point, guard)
                 point = InsertPoint.at_end(guard.then.block)
-        copies = [op.clone(values) for op in (*self._needed(ops), *ops)]
+        copies = [op.clone(values) for op in (*self._declarations(ops), *ops)]
         for copy in copies:
             _insert(point, copy)
         for copy in copies:
             self._address(copy, variables)
 
-    def _needed(self, ops: Iterable[Operation]) -> list[Operation]:
-        """What names the values that some statements use and that differ between threads."""
-        found: dict[Operation, None] = {}
+    def _declarations(self, ops: Iterable[Operation]) -> list[Operation]:
+        """The declarations of the values that differ between threads and that `ops` use, in order."""
+        declarations: dict[Operation, None] = {}
 
         def visit(op: Operation) -> None:
             for value in free_values(op):
                 for before in self.varying.get(value, ()):
-                    if before not in found:
+                    if before not in declarations:
                         visit(before)
-                        found[before] = None
+                        declarations[before] = None
 
         for op in ops:
             visit(op)
-        return list(found)
+        return list(declarations)
 
     def _address(self, op: Operation, variables: dict[str, SSAValue]) -> None:
-        """Let a statement use the memory of its own thread."""
+        """Redirects the accesses of a statement to the memory of its own thread."""
         for inner in list(op.walk()):
             for buffer in [value for value in inner.operands if value in self.expanded]:
                 expanded = self.expanded[buffer]
                 builder = TirBuilder(InsertPoint.before(inner), inner.location)
                 mine = [variables.get(axis) for axis in expanded.axes]
                 indices = [builder.const(0, i32) if v is None else v for v in mine]
-                new = _readdressed(inner, expanded.buffer, indices)
+                new = _readdress(inner, expanded.buffer, indices)
                 builder.insert(new)
                 for a, b in zip(inner.results, new.results, strict=True):
                     b.name_hint = a.name_hint
@@ -415,14 +415,14 @@ class _Distributor:
     # Values
 
     def _is_uniform(self, ops: Iterable[Operation], values: Sequence[SSAValue] = ()) -> bool:
-        """Whether what ops compute, and values, are the same for all threads of a block."""
+        """Whether the results of `ops`, and `values`, are the same for all threads of a block."""
         return all(same_for_all_threads(v, self._written) for v in (*(r for op in ops for r in op.results), *values))
 
     def _copy(self, ops: Iterable[Operation], point: InsertPoint) -> None:
         for op in ops:
             _insert(point, op.clone(self.values))
 
-    def _mixed(self, number: Mixed) -> Mixed:
+    def _map_mixed(self, number: Mixed) -> Mixed:
         return number if isinstance(number, int) else self.values.get(number, number)
 
 
@@ -432,13 +432,13 @@ def _is_shared(op: AllocBufferOp) -> bool:
     return isinstance(space, StringAttr) and space.data not in (LOCAL, OF_WARP)
 
 
-def _rest(op: Operation) -> list[Operation]:
-    """The ops behind one, in its block."""
-    found: list[Operation] = []
+def _following_ops(op: Operation) -> list[Operation]:
+    """The ops after `op` in its block."""
+    ops: list[Operation] = []
     while op.next_op is not None:
         op = op.next_op
-        found.append(op)
-    return found
+        ops.append(op)
+    return ops
 
 
 def _insert(point: InsertPoint, op: Operation) -> None:
@@ -449,7 +449,7 @@ def _insert(point: InsertPoint, op: Operation) -> None:
 
 
 def _guard(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> IfOp | None:
-    """A branch for the threads that a loop inside of another has."""
+    """A branch that selects the threads of a nested loop."""
     conditions = list[SSAValue]()
     if low != 0:
         conditions.append(builder.binary("ge", value, low))
@@ -461,8 +461,8 @@ def _guard(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> I
     return IfOp(condition)
 
 
-def _readdressed(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> Operation:
-    """An access to a buffer with some more indices in front."""
+def _readdress(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> Operation:
+    """An access to a buffer with additional leading indices."""
     match op:
         case LoadOp():
             return LoadOp(buffer, [*indices, *op.indices])

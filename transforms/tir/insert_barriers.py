@@ -1,4 +1,4 @@
-"""`tir-insert-barriers`."""
+"""The pass `tir-insert-barriers`."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ from .launch_ops import extents_of
 
 
 class TirInsertBarriersPass(ModulePass):
-    """Write down where the threads of a block wait for each other: exactly where one needs what another has done.
+    """Inserts barriers between the threads of a block exactly where a dependence between two threads requires them.
 
-    Between two statements is a barrier if a thread writes an element that another one reads or writes, in memory that
-    both see. For a loop that is asked of its end and its next iteration too. Dependences are those of isl. Where all
-    such pairs of threads are of one warp, only the threads of a warp wait for each other (scope "warp").
+    A barrier separates two statements if a thread writes an element, in memory that several threads see, that another
+    thread reads or writes. A loop gets a barrier at the end of its body if an iteration and a later iteration require
+    one. Dependences are computed with isl. Where all such pairs of threads belong to one warp, the barrier is one of
+    the warp (scope "warp").
 
     Before
         tir.for thread_binding "tx" %tx : i32 in [0 +: 64] thread "threadIdx.x" {
@@ -61,7 +62,8 @@ class TirInsertBarriersPass(ModulePass):
     Must hold before: kernels are launches of blocks (`tir-launch-blocks`), statements have their own loops over threads
     (`tir-distribute-threads`).
 
-    UnsupportedError for a statement in which threads read or add to what others write: no barrier can be inside.
+    Raises UnsupportedError for a statement in which threads read or update elements that other threads write: no
+    barrier can be inside a statement.
 
     Gone after: nothing.
     """
@@ -76,11 +78,11 @@ class TirInsertBarriersPass(ModulePass):
 
 @dataclass(frozen=True)
 class _Frame:
-    """What the dimensions of a statement's executions stand for.
+    """The meaning of the dimensions of a statement's instances.
 
-    around: the loops in front of those over threads, which come first.  rank: how many loops there are.
-    threads: which of them is bound to each axis of the kernel.  is_of_all: threads of an axis that no loop is bound to
-    do the statement all, as it writes nothing that several see; else the first one does.
+    around: the loops that enclose the loops over threads; they come first.  rank: the number of loops. threads: for
+    each axis of the kernel, the position of the loop bound to it.  is_of_all: whether all threads of an axis without a
+    loop execute the statement, as it writes no memory that several threads see; else only the first thread does.
     """
 
     around: tuple[Operation, ...]
@@ -89,7 +91,9 @@ class _Frame:
     is_of_all: bool
 
     def beside(self, other: _Frame, loop: Operation | None) -> isl.Map:
-        """{ execution -> one in the same iteration of all loops around both }; in a later one of `loop`."""
+        """{ instance -> instances in the same iteration of all common loops }; with `loop`, in a later iteration of
+        `loop`.
+        """
         pairs = self.pairs(other)
         for n, (x, y) in enumerate(zip(self.around, other.around, strict=False)):
             if x is not y:
@@ -100,7 +104,7 @@ class _Frame:
         return pairs
 
     def by_same_thread(self, other: _Frame) -> isl.Map:
-        """{ execution -> one by the same thread }."""
+        """{ instance -> instances executed by the same thread }."""
         pairs = self.pairs(other)
         for mine, others in zip(self.threads, other.threads, strict=True):
             match mine, others:
@@ -115,34 +119,39 @@ class _Frame:
         return pairs
 
     def pairs(self, other: _Frame) -> isl.Map:
-        """{ execution -> any }."""
+        """{ instance -> all instances }."""
         return isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, self.rank, other.rank))
 
 
 @dataclass(frozen=True)
 class _Touch:
-    """What statements of one frame do to some memory: { execution -> element } that they read, and that they write.
-    What they add to is both."""
+    """The accesses of statements of one frame to one memory: { instance -> element read }, { instance -> element
+    written }.
+
+    Updates are both.
+    """
 
     reads: isl.Map | None
     writes: isl.Map | None
 
     def and_(self, other: _Touch) -> _Touch:
-        """What these and others do."""
+        """The union of both accesses."""
         return _Touch(_union(self.reads, other.reads), _union(self.writes, other.writes))
 
 
 _Touches: TypeAlias = Mapping[tuple[SSAValue | None, _Frame], _Touch]
-"""What some statements do to each memory that several threads see. Those of one frame are put together, so there are
-as many questions as nests of loops, however many statements."""
+"""The accesses of some statements to each memory that several threads see, merged by frame, so that the number of
+queries
+depends on the number of loop nests rather than on the number of statements.
+"""
 
 
 @dataclass
 class _Walked:
-    """What came behind the last barrier of some statements, what in front of the first, and whether there is one that
-    all threads come to.
+    """The accesses of some statements relative to their barriers.
 
-    near: what came behind the last barrier of any kind.
+    last: the accesses after the last barrier.  first: the accesses before the first barrier.  has_barrier: whether all
+    threads execute a barrier.  near: the accesses after the last barrier of any kind, barriers of a warp included.
     """
 
     last: _Touches
@@ -152,7 +161,7 @@ class _Walked:
 
 
 class _Distance(IntEnum):
-    """How far apart the threads are that touch an element."""
+    """The distance between threads that access the same element."""
 
     NONE = 0
     WARP = 1
@@ -160,7 +169,7 @@ class _Distance(IntEnum):
 
 
 class _Kernel:
-    """Puts barriers into a kernel, from its launch of blocks on."""
+    """The insertion of barriers into a kernel, given by its launch of blocks."""
 
     def __init__(self, root: Operation):
         self.root = root
@@ -168,15 +177,15 @@ class _Kernel:
         self.touches: dict[Operation, _Touches] = {}
         for statement in Region(root, of_one_thread=False).statements():
             op = statement.key if isinstance(statement.key, Operation) else statement.key.block
-            self.touches[op] = _together((self.touches.get(op, {}), _touches(statement, self._frame(statement))))
-        self._questions: dict[tuple[_Frame, _Frame, Operation | None], _Question] = {}
+            self.touches[op] = _merge((self.touches.get(op, {}), _touches(statement, self._frame(statement))))
+        self._queries: dict[tuple[_Frame, _Frame, Operation | None], _DistanceQuery] = {}
 
     def _frame(self, statement: Statement) -> _Frame:
         loops = statement.loops
         around = tuple(takewhile(lambda loop: not is_thread_loop(loop), loops))
-        places = {axis_of(loop): n for n, loop in reversed(list(enumerate(loops)))}
-        threads = tuple(places.get(axis) for axis in self.extents)
-        is_partial = any(extent != 1 and axis not in places for axis, extent in self.extents.items())
+        positions = {axis_of(loop): n for n, loop in reversed(list(enumerate(loops)))}
+        threads = tuple(positions.get(axis) for axis in self.extents)
+        is_partial = any(extent != 1 and axis not in positions for axis, extent in self.extents.items())
         return _Frame(around, len(loops), threads, is_partial and not statement.written)
 
     def insert(self) -> None:
@@ -202,14 +211,16 @@ class _Kernel:
                 self._check_races(op, inside)
                 part = _Walked(inside, inside, False, inside)
             if not walked.has_barrier:
-                walked.first = _together((walked.first, part.first))
-            walked.last = part.last if part.has_barrier else _together((walked.last, part.last))
-            walked.near = part.near if part.has_barrier else _together((walked.near, part.near))
+                walked.first = _merge((walked.first, part.first))
+            walked.last = part.last if part.has_barrier else _merge((walked.last, part.last))
+            walked.near = part.near if part.has_barrier else _merge((walked.near, part.near))
             walked.has_barrier = walked.has_barrier or part.has_barrier
         return walked
 
     def _wait(self, walked: _Walked, then: _Touches, point: InsertPoint, loop: ForOp | None = None) -> None:
-        """Put a barrier between what was walked and what comes then, if one is needed. loop: around both."""
+        """Inserts a barrier between the statements walked and the next statements if required. loop: a loop around
+        both.
+        """
         farthest = self._farthest(walked.last, then, loop)
         if farthest is _Distance.BLOCK:
             self._barrier(point, "shared")
@@ -227,11 +238,11 @@ class _Kernel:
 
     def _branches(self, op: IfOp | AttrOp) -> _Walked:
         parts = [self._block(block) for region in op.regions for block in region.blocks]
-        last, first, near = (_together(getattr(part, name) for part in parts) for name in ("last", "first", "near"))
+        last, first, near = (_merge(getattr(part, name) for part in parts) for name in ("last", "first", "near"))
         return _Walked(last, first, all(part.has_barrier for part in parts), near)
 
     def _inside(self, op: Operation) -> _Touches:
-        return _together(self.touches[inner] for inner in op.walk() if inner in self.touches)
+        return _merge(self.touches[inner] for inner in op.walk() if inner in self.touches)
 
     def _barrier(self, point: InsertPoint, scope: str) -> None:
         builder = TirBuilder(point, self.root.location)
@@ -240,15 +251,15 @@ class _Kernel:
     # Dependences
 
     def _check_races(self, op: Operation, inside: _Touches) -> None:
-        """UnsupportedError if threads need what others do in the same statement, where no barrier can be.
+        """Raises UnsupportedError for dependences between threads within one statement, where no barrier can be.
 
-        That several threads write an element is allowed: what they write is the same (docs/semantics.md). So are atomic
-        operations.
+        Several threads may write an element: they write the same value (docs/semantics.md). Atomic operations are
+        allowed as well.
         """
         for memory in filter(None, dict.fromkeys(memory for memory, _ in inside)):
             writes = [(frame, t.writes) for (m, frame), t in inside.items() if m is memory and t.writes is not None]
             reads = [(frame, t.reads) for (m, frame), t in inside.items() if m is memory and t.reads is not None]
-            pairs = ((self._question(x, y, None), a, b) for x, a in writes for y, b in reads)
+            pairs = ((self._query(x, y, None), a, b) for x, a in writes for y, b in reads)
             if writes and reads and is_read_in(memory, op) and any(question.of(a, b) for question, a, b in pairs):
                 name = memory_name(memory)
                 raise UnsupportedError(
@@ -257,32 +268,33 @@ class _Kernel:
                 )
 
     def _farthest(self, a: _Touches, b: _Touches, loop: ForOp | None) -> _Distance:
-        """How far from a thread another one is that touches in `b` what the first has touched in `a`, one of them
-        writing it.
+        """The greatest distance between two threads, one with an access in `a` and one with an access in `b`, to the
+        same element, at least one of them a write.
 
-        loop: `a` runs in an earlier iteration of it; else both in the same of all loops that they share.
+        loop: `a` runs in an earlier iteration of this loop; if None, both run in the same iteration of all common
+        loops.
         """
-        found = _Distance.NONE
+        farthest = _Distance.NONE
         for (memory, mine), x in a.items():
             for (other, others), y in b.items():
                 if memory is not other:
                     continue
                 for one, two in ((x.writes, y.writes), (x.writes, y.reads), (x.reads, y.writes)):
                     if one is not None and two is not None:
-                        found = max(found, self._question(mine, others, loop).of(one, two))
-                    if found is _Distance.BLOCK:
-                        return found
-        return found
+                        farthest = max(farthest, self._query(mine, others, loop).of(one, two))
+                    if farthest is _Distance.BLOCK:
+                        return farthest
+        return farthest
 
-    def _question(self, a: _Frame, b: _Frame, loop: ForOp | None) -> _Question:
-        if (a, b, loop) not in self._questions:
+    def _query(self, a: _Frame, b: _Frame, loop: ForOp | None) -> _DistanceQuery:
+        if (a, b, loop) not in self._queries:
             near = None if a.is_of_all or b.is_of_all else self._near(a, b)
             same = None if a.is_of_all or b.is_of_all else a.by_same_thread(b)
-            self._questions[a, b, loop] = _Question(a.beside(b, loop), same, near)
-        return self._questions[a, b, loop]
+            self._queries[a, b, loop] = _DistanceQuery(a.beside(b, loop), same, near)
+        return self._queries[a, b, loop]
 
     def _near(self, a: _Frame, b: _Frame) -> isl.Map | None:
-        """{ execution -> one by a thread of the same warp }, None if it is not known which these are."""
+        """{ instance -> instances of threads of the same warp }; None if the warps are not known statically."""
         if not all(isinstance(extent, int) for extent in self.extents.values()):
             return None
         first, second = (self._warp(frame, name) for frame, name in ((a, "i"), (b, "o")))
@@ -290,13 +302,13 @@ class _Kernel:
         return isl.Map(f"{{ [{names[0]}] -> [{names[1]}] : {first} = {second} }}")
 
     def _warp(self, frame: _Frame, name: str) -> str:
-        """The number of the warp that does a statement, in isl's words: of threads as they are counted, x first."""
+        """The index of the warp that executes a statement, as an isl expression; thread indices count x fastest."""
         number, stride = ["0"], 1
-        places = dict(zip(self.extents, frame.threads, strict=True))
+        positions = dict(zip(self.extents, frame.threads, strict=True))
         for axis in THREAD_AXES:
-            place = places.get(axis)
-            if place is not None:
-                number.append(f"{stride}{name}{place}")
+            position = positions.get(axis)
+            if position is not None:
+                number.append(f"{stride}{name}{position}")
             extent = self.extents.get(axis, 1)
             assert isinstance(extent, int)
             stride *= extent
@@ -304,11 +316,12 @@ class _Kernel:
 
 
 @dataclass(frozen=True)
-class _Question:
-    """How far apart threads are that touch an element, of two statements by what their dimensions stand for.
+class _DistanceQuery:
+    """A distance query for two statements, which depends on their frames only.
 
-    ordered: { execution -> one that may come before the next barrier }.  same: { execution -> one by the same thread },
-    None if all threads do one of the statements.  near: { execution -> one by a thread of the same warp }.
+    ordered: { instance -> instances that may run before the next barrier }.  same: { instance -> instances of the same
+    thread }, None if all threads execute one of the statements.  near: { instance -> instances of threads of the same
+    warp }.
     """
 
     ordered: isl.Map
@@ -316,7 +329,7 @@ class _Question:
     near: isl.Map | None
 
     def of(self, a: isl.Map, b: isl.Map) -> _Distance:
-        """For what the first one touches, and the second: { execution -> element }."""
+        """The distance for accesses `a` of the first and `b` of the second statement, both { instance -> element }."""
         pairs = a.apply_range(b.reverse()).intersect(self.ordered)
         if pairs.is_empty() if self.same is None else pairs.is_subset(self.same):
             return _Distance.NONE
@@ -324,7 +337,7 @@ class _Question:
 
 
 def _touches(statement: Statement, frame: _Frame) -> _Touches:
-    """What a statement does to memory that several threads see. What it waits for by itself is nothing of that."""
+    """The accesses of a statement to memory that several threads see, except effects that synchronize themselves."""
     return {
         (memory, frame): _Touch(_union(access.reads, access.updates), _union(access.writes, access.updates))
         for memory, access in statement.accesses.items()
@@ -332,13 +345,13 @@ def _touches(statement: Statement, frame: _Frame) -> _Touches:
     }
 
 
-def _together(parts: Iterable[_Touches]) -> _Touches:
-    """What several statements do."""
-    found: dict[tuple[SSAValue | None, _Frame], _Touch] = {}
+def _merge(parts: Iterable[_Touches]) -> _Touches:
+    """The union of accesses."""
+    touches: dict[tuple[SSAValue | None, _Frame], _Touch] = {}
     for part in parts:
         for key, touch in part.items():
-            found[key] = found[key].and_(touch) if key in found else touch
-    return found
+            touches[key] = touches[key].and_(touch) if key in touches else touch
+    return touches
 
 
 def _union(a: isl.Map | None, b: isl.Map | None) -> isl.Map | None:
@@ -346,7 +359,7 @@ def _union(a: isl.Map | None, b: isl.Map | None) -> isl.Map | None:
 
 
 def _only_exchanges(statement: Statement) -> bool:
-    """Whether all that a statement does outside of buffers is that lanes exchange values, for which they wait."""
+    """Whether the only effects of a statement outside of buffers are exchanges between lanes, which synchronize."""
     op = statement.key
     if not isinstance(op, Operation):
         return False
@@ -355,6 +368,6 @@ def _only_exchanges(statement: Statement) -> bool:
 
 
 def _only_launch(block: Block) -> Operation | None:
-    """The launch of another axis that is all there is in a block."""
+    """The launch of another block axis, if it is the only launch in a block."""
     ops: Sequence[Operation] = [op for op in block.ops if isinstance(op, LaunchThreadOp)]
     return ops[0] if len(ops) == 1 and axis_of(ops[0]) in BLOCK_AXES else None

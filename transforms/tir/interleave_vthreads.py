@@ -1,4 +1,4 @@
-"""`tir-interleave-vthreads`."""
+"""The pass `tir-interleave-vthreads`."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from ...dialects.tir.tree import has_effect, is_expression, treeify
 from .launch_ops import replace_loop
 
 _MOST_COPIES = 16
-"""Statements are written for each of at most so many virtual threads; for more there is a loop around them."""
+"""The maximum number of virtual threads for which a statement is replicated; a loop runs more virtual threads."""
 
 
 @dataclass(frozen=True)
 class TirInterleaveVthreadsPass(ModulePass):
-    """Let one thread play all virtual threads at once: each statement for each of them, in place of a loop around all.
+    """Interleaves virtual threads in one thread: replicates each statement, in place of a loop over virtual threads.
 
-    Loops and branches that are the same for all virtual threads stay, once. A statement that says the same for all is
-    there once. Memory that one loop over virtual threads alone uses, and in which they store different values, is there
-    once for each, with a leading dimension. A loop inside of another that is bound to the same axis runs for the one
-    that is there.
+    Loops and branches that are uniform over the virtual threads stay, once. A statement that is the same for all
+    virtual threads is not replicated. Memory that only one loop over virtual threads uses, and in which they store
+    different values, gets a leading dimension for the virtual threads. A loop nested in a loop bound to the same axis
+    runs for the current virtual thread.
 
-    serial: for a processor, where such loops become plain loops.
+    serial: whether to turn such loops into serial loops, for a processor.
 
     Before
         tir.for thread_binding "v" %v : i32 in [0 +: 2] thread "vthread.x" {
@@ -55,9 +55,8 @@ class TirInterleaveVthreadsPass(ModulePass):
           tir.store %y, %L[%c1, %k] : memref<2x8xf32, "local">
         }
 
-    Must hold before: no tir.block (`tir-resolve-blocks`). A loop whose number of iterations is not known stays a serial
-    loop, and so does one where memory that would have to be there several times has strides, or is used otherwise than
-    by loads and stores.
+    Must hold before: no tir.block (`tir-resolve-blocks`). A loop of unknown trip count becomes a serial loop, and so
+    does a loop with memory that would have to be replicated but has strides, or has uses other than loads and stores.
 
     Gone after: loops over virtual threads.
     """
@@ -79,8 +78,10 @@ def _is_vthread(op: Operation) -> bool:
 
 
 def _use_outer(loop: ForOp) -> set[SSAValue | None]:
-    """Let loops inside of another over the same virtual threads run for the one that is there. Returns the memory that
-    is stored to in them: what they divide among each other."""
+    """Lets nested loops over the same virtual threads run for the current virtual thread only.
+
+    Returns the memory that these loops store to: its elements are divided among the virtual threads.
+    """
     inner = [op for op in loop.walk() if op is not loop and isinstance(op, ForOp) and axis_of(op) == axis_of(loop)]
     divided = {memory_of(op.buffer) for each in inner for op in each.walk() if isinstance(op, StoreOp)}
     for each in reversed(inner):
@@ -89,15 +90,15 @@ def _use_outer(loop: ForOp) -> set[SSAValue | None]:
 
 
 def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> bool:
-    """Write a loop as interleaved statements in its place; False, and nothing is done, where that cannot be."""
+    """Replaces a loop by interleaved statements; returns False, and changes nothing, where this is impossible."""
     low, extent, step = loop.mixed_bounds
     if low != 0 or step != 1 or not isinstance(extent, int) or extent < 1:
         return False
     treeify(loop)
-    touched = _touched(loop, divided)
-    if not all(_can_be_several(alloc) for alloc in touched):
+    allocs = _memory_to_expand(loop, divided)
+    if not all(_can_be_several(alloc) for alloc in allocs):
         return False
-    for alloc in touched:
+    for alloc in allocs:
         _expand(alloc, loop.variable, extent)
     body = loop.body.block
     _Writer(loop, extent).block(body)
@@ -112,8 +113,8 @@ def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> bool:
 # Memory
 
 
-def _touched(loop: ForOp, divided: set[SSAValue | None]) -> list[AllocBufferOp]:
-    """The memory of a loop over virtual threads in which they store different values, or in different places."""
+def _memory_to_expand(loop: ForOp, divided: set[SSAValue | None]) -> list[AllocBufferOp]:
+    """The buffers of a loop over virtual threads that receive different values, or values at different indices."""
     mine: dict[SSAValue, list[StoreOp]] = {}
     for op in loop.walk():
         memory = memory_of(op.buffer) if isinstance(op, StoreOp) else None
@@ -124,24 +125,24 @@ def _touched(loop: ForOp, divided: set[SSAValue | None]) -> list[AllocBufferOp]:
         for memory, stores in mine.items()
         if memory not in divided and all(loop.is_ancestor(use.operation) for use in memory.uses)
     }
-    found: dict[SSAValue, None] = {}
+    memories: dict[SSAValue, None] = {}
     while True:
-        differs = _Differs(loop, found)
-        new = [m for m, stores in mine.items() if m not in found and any(differs.of_statement(s) for s in stores)]
+        differs = _Differs(loop, memories)
+        new = [m for m, stores in mine.items() if m not in memories and any(differs.of_statement(s) for s in stores)]
         if not new:
-            return [memory.owner for memory in found if isinstance(memory.owner, AllocBufferOp)]
-        found |= dict.fromkeys(new)
+            return [memory.owner for memory in memories if isinstance(memory.owner, AllocBufferOp)]
+        memories |= dict.fromkeys(new)
 
 
 @dataclass
 class _Differs:
-    """Whether values differ between virtual threads. memory: there is one for each of them."""
+    """The analysis of values that differ between virtual threads. memory: buffers with a copy per virtual thread."""
 
     loop: ForOp
     memory: dict[SSAValue, None]
 
     def of_statement(self, op: Operation) -> bool:
-        """Whether a statement does not the same for all, or not for all."""
+        """Whether a statement, or its execution, differs between virtual threads."""
         parent = op.parent_op()
         while parent is not None and parent is not self.loop:
             if any(map(self.value, parent.operands)):
@@ -170,7 +171,7 @@ def _can_be_several(alloc: AllocBufferOp) -> bool:
 
 
 def _expand(alloc: AllocBufferOp, variable: SSAValue, extent: int) -> None:
-    """Give a buffer a leading dimension for virtual threads, and each access the one that is there."""
+    """Gives a buffer a leading dimension for virtual threads, and each access the current virtual thread as index."""
     new = alloc.reshaped([extent, *alloc.mixed_shape], alloc.type.memory_space)
     new.memory = alloc.memory
     new.attributes.update(alloc.attributes)
@@ -198,7 +199,7 @@ def _expand(alloc: AllocBufferOp, variable: SSAValue, extent: int) -> None:
 
 @dataclass
 class _Writer:
-    """Repeats the statements of a loop that name its variable, in place."""
+    """Replicates the statements of a loop that use its variable, in place."""
 
     loop: ForOp
     extent: int
@@ -213,20 +214,20 @@ class _Writer:
                 rest = [op]
                 while rest[-1].next_op is not None:
                     rest.append(rest[-1].next_op)
-                self._repeat([*pending, *rest])
+                self._replicate([*pending, *rest])
                 return
             self._statement(pending, op)
             pending = []
 
     def _statement(self, pending: Sequence[Operation], op: Operation) -> None:
-        if isinstance(op, ForOp | IfOp | AttrOp | LaunchThreadOp) and not self._is_named_in(pending, op):
+        if isinstance(op, ForOp | IfOp | AttrOp | LaunchThreadOp) and not self._differs_in(pending, op):
             for region in op.regions:
                 self.block(region.block)
         elif self._names(pending, op) or not _is_repeatable(pending, op):
-            self._repeat([*pending, op])
+            self._replicate([*pending, op])
 
-    def _is_named_in(self, pending: Sequence[Operation], op: Operation) -> bool:
-        """Whether the bounds or the condition of a statement differ, or are computed with an effect."""
+    def _differs_in(self, pending: Sequence[Operation], op: Operation) -> bool:
+        """Whether the bounds or the condition of a statement differ, or have effects."""
         return (
             self.loop.variable in op.operands
             or any(map(has_effect, pending))
@@ -236,8 +237,8 @@ class _Writer:
     def _names(self, pending: Sequence[Operation], op: Operation) -> bool:
         return any(self.loop.variable in free_values(each) for each in (*pending, op))
 
-    def _repeat(self, ops: Sequence[Operation]) -> None:
-        """Some operations for each virtual thread."""
+    def _replicate(self, ops: Sequence[Operation]) -> None:
+        """Replicates operations for each virtual thread."""
         loop, first = self.loop, ops[0]
         builder = TirBuilder(InsertPoint.before(first), loop.location)
         if self.extent > _MOST_COPIES:
@@ -245,8 +246,8 @@ class _Writer:
             around.variable.name_hint = loop.variable.name_hint
             _clone(ops, loop.variable, around.variable, InsertPoint.at_end(around.body.block))
         else:
-            for number in range(self.extent):
-                value = builder.const(number, dtype_of(loop.variable.type))
+            for index in range(self.extent):
+                value = builder.const(index, dtype_of(loop.variable.type))
                 _clone(ops, loop.variable, value, InsertPoint.before(first))
         for op in reversed(ops):
             op.detach()
@@ -260,7 +261,7 @@ def _clone(ops: Sequence[Operation], variable: SSAValue, value: SSAValue, point:
 
 
 def _is_repeatable(pending: Sequence[Operation], op: Operation) -> bool:
-    """Whether doing a statement once is as good as once for each virtual thread, all of which do the same."""
+    """Whether one execution of a uniform statement is equivalent to an execution by each virtual thread."""
     if any(map(has_effect, pending)):
         return False
     return bool(op.results) or isinstance(op, StoreOp) or is_barrier(op)

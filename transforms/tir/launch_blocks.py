@@ -1,4 +1,4 @@
-"""`tir-launch-blocks`."""
+"""The pass `tir-launch-blocks`."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from .launch_ops import extents_of, launch, replace_loop
 
 
 class TirLaunchBlocksPass(ModulePass):
-    """Make a kernel of each outermost loop that is bound to a GPU's grid: its blocks around what each of them does.
+    """Converts each outermost loop bound to a GPU's grid to a kernel: launches of blocks around the work of each block.
 
-    All loops of the kernel over one axis of blocks become one launch around it; a kernel without any is one block. A
-    loop that does not have all numbers of its axis becomes a branch. Memory of no scope that is allocated in the kernel
-    for all threads of a block is shared.
+    All loops of a kernel over one axis of blocks become one launch around it; a kernel without such loops is one block.
+    A loop that does not cover its axis becomes a branch. Memory without a scope that is allocated in the kernel for all
+    threads of a block becomes shared memory.
 
     Before
         tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
@@ -50,10 +50,11 @@ class TirLaunchBlocksPass(ModulePass):
           }
         }
 
-    Must hold before: no tir.block (`tir-resolve-blocks`). UnsupportedError for numbers of blocks that the kernel
-    computes, for two that are not known to be equal, and for what only some of the loops over blocks are around.
+    Must hold before: no tir.block (`tir-resolve-blocks`). Raises UnsupportedError for numbers of blocks that the kernel
+    computes, for two numbers of blocks that are not known to be equal, and for statements nested in only some of the
+    loops over blocks.
 
-    Gone after: loops over blocks, but for launches that are outermost.
+    Gone after: loops over blocks, except launches that are outermost.
     """
 
     name = "tir-launch-blocks"
@@ -69,29 +70,29 @@ def _launch(root: BoundLoop) -> None:
     for loop in loops:
         for number in range_of(loop):
             if isinstance(number, SSAValue):
-                _compute_in_front(number, root)
+                _hoist(number, root)
     extents = extents_of(loops, root)
     _check_coverage(root, {axis for axis, extent in extents.items() if extent != 1})
     if not loops:
         one = LaunchThreadOp("bx", BLOCK_AXES[0], 1, i32)
         one.location = root.location
         Rewriter.insert_op(one, InsertPoint.before(root))
-        made = [one]
+        launches = [one]
     else:
-        made = launch(tuple(reversed(BLOCK_AXES)), extents, loops, InsertPoint.before(root))
+        launches = launch(tuple(reversed(BLOCK_AXES)), extents, loops, InsertPoint.before(root))
     root.detach()
-    made[-1].body.block.add_op(root)
-    variables = {op.thread.data: op.variable for op in made}
+    launches[-1].body.block.add_op(root)
+    variables = {op.thread.data: op.variable for op in launches}
     for loop in loops:
         axis = axis_of(loop) or ""
         replace_loop(loop, variables[axis], extents[axis])
-    for alloc in [op for op in made[0].walk() if isinstance(op, AllocBufferOp)]:
+    for alloc in [op for op in launches[0].walk() if isinstance(op, AllocBufferOp)]:
         if alloc.type.memory_space == NoneAttr() and team_of(alloc) is None and not thread_axes_of(alloc.buffer):
             _share(alloc)
 
 
 def _share(alloc: AllocBufferOp) -> None:
-    """Give memory that the threads of a block have together the scope that says so."""
+    """Changes the scope of memory common to the threads of a block to shared."""
     if not all(isinstance(use.operation, LoadOp | StoreOp) for use in alloc.buffer.uses):
         name = alloc.buffer_name.data
         raise UnsupportedError(f'{where(alloc)}the threads of a block share {name}: expected it in scope "shared"')
@@ -100,14 +101,14 @@ def _share(alloc: AllocBufferOp) -> None:
     Rewriter.replace_value_with_new_type(alloc.buffer, shared)
 
 
-def _compute_in_front(value: SSAValue, kernel: Operation) -> bool:
-    """Compute a value in front of a kernel, if it is computed of values from there alone; whether it is."""
+def _hoist(value: SSAValue, kernel: Operation) -> bool:
+    """Moves the computation of a value before a kernel; False if it is impure or depends on values of the kernel."""
     owner = value.owner
     if not kernel.is_ancestor(owner):
         return True
     if not isinstance(owner, Operation) or not is_pure_expression(owner):
         return False
-    if not all([_compute_in_front(operand, kernel) for operand in owner.operands]):
+    if not all([_hoist(operand, kernel) for operand in owner.operands]):
         return False
     owner.detach()
     Rewriter.insert_op(owner, InsertPoint.before(kernel))
@@ -115,7 +116,7 @@ def _compute_in_front(value: SSAValue, kernel: Operation) -> bool:
 
 
 def _check_coverage(root: BoundLoop, axes: set[str]) -> None:
-    """UnsupportedError for a store that not all loops over blocks are around: each block would do it."""
+    """Raises UnsupportedError for a store outside of a loop over blocks, as every block would execute the store."""
     for op in root.walk():
         if isinstance(op, StoreOp) or is_atomic(op):
             missing = sorted(axes - set(_axes_around(op)))

@@ -1,4 +1,4 @@
-"""What the passes that make launches of loops bound to a GPU's grid share."""
+"""Helpers of the passes that convert loops bound to a GPU's grid to launches."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ...dialects.tir import IfOp, LaunchThreadOp, Mixed, TirBuilder
 
 
 def extents_of(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, Mixed]:
-    """How many blocks or threads a kernel needs in each axis that some loops are bound to: enough for all of them.
+    """The number of blocks or threads that a kernel needs along each axis of `loops`: the maximum over the loops.
 
-    Raises UnsupportedError for a number that is computed in the kernel, and for one that is not known beside another.
+    Raises UnsupportedError for a number that is computed in the kernel, and for two numbers not known to be equal.
     """
-    found: dict[str, Mixed] = {}
+    extents: dict[str, Mixed] = {}
     for loop in loops:
         axis = axis_of(loop)
         assert axis is not None
@@ -30,22 +30,22 @@ def extents_of(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, Mixed
                     f"{where(loop)}the kernel computes the bounds of {name_of(loop)}, bound to {axis}"
                 )
         end = low + extent if isinstance(low, int) and isinstance(extent, int) else extent
-        known = found.setdefault(axis, end)
+        known = extents.setdefault(axis, end)
         if isinstance(known, int) and isinstance(end, int):
-            found[axis] = max(known, end)
+            extents[axis] = max(known, end)
         elif known is not end or low != 0:
             raise UnsupportedError(
                 f"{where(loop)}loop {name_of(loop)} is bound to {axis} as another one is, whose extent is not known to "
                 "be the same"
             )
-    return found
+    return extents
 
 
 def launch(
     axes: Sequence[str], extents: dict[str, Mixed], like: Sequence[BoundLoop], point: InsertPoint
 ) -> list[LaunchThreadOp]:
-    """Launches over some axes inside of each other, the first one outermost; named like loops over them."""
-    made: list[LaunchThreadOp] = []
+    """Builds nested launches over some axes, the first axis outermost, with the names of loops over these axes."""
+    launches: list[LaunchThreadOp] = []
     for axis in axes:
         first = next((loop for loop in like if axis_of(loop) == axis), None)
         if first is None:
@@ -55,12 +55,12 @@ def launch(
         op.variable.name_hint = first.variable.name_hint
         Rewriter.insert_op(op, point)
         point = InsertPoint.at_end(op.body.block)
-        made.append(op)
-    return made
+        launches.append(op)
+    return launches
 
 
 def replace_loop(loop: BoundLoop, variable: SSAValue, extent: Mixed) -> None:
-    """Put the body of a loop in its place, for the thread or block that is there: `variable`, of `extent`."""
+    """Replaces a loop by its body for the current thread or block: `variable`, of `extent`."""
     low, mine = range_of(loop)
     builder = TirBuilder(InsertPoint.before(loop), loop.location)
     value = builder.cast(variable, dtype_of(loop.variable.type))
@@ -78,7 +78,7 @@ def replace_loop(loop: BoundLoop, variable: SSAValue, extent: Mixed) -> None:
 
 
 def _is_in(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> SSAValue:
-    """Whether `low <= value < low + extent`, for a value that is not negative."""
+    """The condition `low <= value < low + extent`, for a nonnegative value."""
     end = low + extent if isinstance(low, int) and isinstance(extent, int) else builder.binary("add", low, extent)
     below = builder.binary("lt", value, end)
     return below if low == 0 else builder.binary("and", builder.binary("ge", value, low), below)

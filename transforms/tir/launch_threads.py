@@ -1,4 +1,4 @@
-"""`tir-launch-threads`."""
+"""The pass `tir-launch-threads`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .launch_ops import extents_of, launch, replace_loop
 
 
 class TirLaunchThreadsPass(ModulePass):
-    """Put all that a block of threads does into one launch of them, each statement for the threads that have it.
+    """Merges the statements of a block of threads into one launch of threads, with a guard around each statement.
 
-    What fewer threads do than there are becomes a branch; what has no loop over an axis around is done by the first
-    thread of that axis. Memory of a thread loses its dimensions for threads again, and is allocated inside; shared
-    memory in front.
+    A loop over fewer threads than the launch becomes a branch; a statement without a loop over an axis is executed by
+    the first thread of that axis. Private memory of threads loses its dimensions for threads, and is allocated inside
+    the launch of threads; shared memory is allocated before it.
 
     Before
         tir.launch_thread "bx" %bx : i32 in 4 thread "blockIdx.x" {
@@ -51,10 +51,10 @@ class TirLaunchThreadsPass(ModulePass):
           }
         }
 
-    Must hold before: barriers are written down (`tir-insert-barriers`). UnsupportedError for numbers of threads that
-    the kernel computes, and for lanes that exchange values where not all threads come.
+    Must hold before: barriers are explicit (`tir-insert-barriers`). Raises UnsupportedError for numbers of threads that
+    the kernel computes, and for exchanges between lanes that not all threads reach.
 
-    Gone after: loops over threads that are no launches.
+    Gone after: loops over threads other than launches.
     """
 
     name = "tir-launch-threads"
@@ -75,27 +75,27 @@ def _launch(kernel: Operation) -> None:
     for op in [op for op in kernel.walk() if is_shuffle(op)]:
         check_all_come(op, extents)
     ops = list(block.ops)
-    made = launch(tuple(reversed(THREAD_AXES)), extents, loops, InsertPoint.at_end(block))
-    body = made[-1].body.block if made else block
-    for op in ops if made else ():
+    launches = launch(tuple(reversed(THREAD_AXES)), extents, loops, InsertPoint.at_end(block))
+    body = launches[-1].body.block if launches else block
+    for op in ops if launches else ():
         op.detach()
         body.add_op(op)
-    variables = {op.thread.data: op.variable for op in made}
+    variables = {op.thread.data: op.variable for op in launches}
     several = {axis: variable for axis, variable in variables.items() if extents[axis] != 1}
     for leaf in list(_leaves(body)):
-        _let_first_threads(leaf, several)
+        _guard_by_first_threads(leaf, several)
     for loop in loops:
         axis = axis_of(loop) or ""
         replace_loop(loop, variables[axis], extents[axis])
     for alloc in _allocations(kernel):
-        _place(alloc, kernel, block, body)
+        _move_allocation(alloc, kernel, block, body)
 
 
 # Statements
 
 
 def _leaves(block: Block) -> Iterator[Operation]:
-    """The statements of a kernel, with the loops over the threads that do them."""
+    """The statements of a kernel, each with its loops over threads."""
     for op in block.ops:
         if is_thread_loop(op):
             yield op
@@ -106,8 +106,10 @@ def _leaves(block: Block) -> Iterator[Operation]:
             yield op
 
 
-def _let_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) -> None:
-    """Let a statement be done by the first thread of each axis that it has no loop over, if that can be seen."""
+def _guard_by_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) -> None:
+    """Guards a statement with effects that other threads see, so that the first thread of each axis without a loop
+    executes it.
+    """
     mine = {axis_of(op) for op in leaf.walk() if is_thread_loop(op)}
     missing = {axis: variable for axis, variable in variables.items() if axis not in mine}
     private, seen = _writes(leaf)
@@ -140,7 +142,7 @@ def _let_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) -> No
 
 
 def _writes(leaf: Operation) -> tuple[list[AllocBufferOp], bool]:
-    """The memory of threads that a statement writes, and whether it does anything else that can be seen."""
+    """The private memory that a statement writes, and whether it has effects that other threads see."""
     private: dict[AllocBufferOp, None] = {}
     seen = False
     for op in leaf.walk():
@@ -160,15 +162,15 @@ def _writes(leaf: Operation) -> tuple[list[AllocBufferOp], bool]:
 
 
 def _allocations(kernel: Operation) -> list[AllocBufferOp]:
-    """What is allocated for a kernel: in it, and outside for its threads or blocks."""
-    found: dict[AllocBufferOp, None] = {}
+    """The allocations of a kernel: inside the kernel, and outside for its threads or blocks."""
+    allocs: dict[AllocBufferOp, None] = {}
     for op in kernel.walk():
         for value in (*op.operands, *op.results):
             if isinstance(alloc := value.owner, AllocBufferOp) and alloc.type.memory_space != NoneAttr():
-                found[alloc] = None
+                allocs[alloc] = None
             elif isinstance(alloc, AllocBufferOp) and OF_THREADS in alloc.attributes:
-                found[alloc] = None
-    return list(found)
+                allocs[alloc] = None
+    return list(allocs)
 
 
 def _axes_of(alloc: AllocBufferOp) -> list[str]:
@@ -177,8 +179,8 @@ def _axes_of(alloc: AllocBufferOp) -> list[str]:
     return [axis.data for axis in axes]  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportAttributeAccessIssue]
 
 
-def _place(alloc: AllocBufferOp, kernel: Operation, block: Block, body: Block) -> None:
-    """Allocate memory where it is one for each thread, or for each block of them."""
+def _move_allocation(alloc: AllocBufferOp, kernel: Operation, block: Block, body: Block) -> None:
+    """Moves an allocation into the launch of threads if it is private to a thread, else before it."""
     name = alloc.buffer_name.data
     if not all(kernel.is_ancestor(use.operation) for use in alloc.buffer.uses):
         raise UnsupportedError(

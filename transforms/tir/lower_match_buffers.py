@@ -1,4 +1,4 @@
-"""`tir-lower-match-buffers`."""
+"""The pass `tir-lower-match-buffers`."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from ...dialects.tir.describe import describe
 
 
 class TirLowerMatchBuffersPass(ModulePass):
-    """Replace each box of a buffer that has a name of its own by the buffer: indices move by where the box starts.
+    """Replaces each named box of a buffer by the buffer, with indices offset by the lower corner of the box.
 
-    Symbols in the shape, strides and offset of the box become what the buffer says they are; what else they are
-    computed from is asserted. Pointers into the box point into the buffer; where a call wants the box itself, it is
+    Symbols in the shape, strides and offset of the box become the values of the buffer; assertions check all other
+    declared sizes. Pointers into the box point into the buffer; a call that takes the box itself takes a buffer
     declared over such a pointer.
 
     Before
@@ -60,14 +60,14 @@ class TirLowerMatchBuffersPass(ModulePass):
     name = "tir-lower-match-buffers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # Outer boxes first; they take those inside them along.
+        # Outer boxes first; their lowering includes nested boxes.
         for region in [r for r in op.walk() if isinstance(r, MatchRegionOp)]:
             if region.parent is not None:
                 _Lowering(region).run()
 
 
 class _Lowering:
-    """One tir.match_region."""
+    """The lowering of one tir.match_region."""
 
     def __init__(self, op: MatchRegionOp):
         self.op = op
@@ -86,7 +86,7 @@ class _Lowering:
         self.op.detach()
         self.op.erase()
 
-    # What the box declares, against what it is
+    # Declared against actual shape, strides and offset
 
     def _check_dropped(self) -> None:
         if self.dropped < 0 or any(extent != 1 for _, extent in self.region[: self.dropped]):
@@ -111,14 +111,14 @@ class _Lowering:
         return self.op.mixed_offset != 0
 
     def _unify(self, what: str, declared: Mixed, actual: Mixed) -> None:
-        """Bind a symbol that nothing else binds, check everything else."""
+        """Binds a declared symbol that is not bound elsewhere to the actual value; checks all other declarations."""
         if isinstance(declared, SSAValue) and isinstance(declared.owner, SymbolOp) and _is_free(declared.owner):
             symbol = declared.owner
             declared.replace_all_uses_with(self.builder.cast(self._value(actual), dtype_of(declared.type)))
             symbol.detach()
             symbol.erase()
             return
-        a, b = _known(declared), _known(actual)
+        a, b = _constant_int(declared), _constant_int(actual)
         if declared is actual or (a is not None and a == b):
             return
         if a is not None and b is not None:
@@ -130,10 +130,10 @@ class _Lowering:
     def _value(self, number: Mixed) -> SSAValue:
         return self.builder.value(number)
 
-    # Where the box is
+    # Position of the box
 
     def _source_strides(self) -> list[Mixed]:
-        """The strides of the buffer that the box is of, in elements."""
+        """The strides of the buffer that contains the box, in elements."""
         source = self.op.source
         if isinstance(source.owner, BufferOp):
             strides = source.owner.mixed_strides
@@ -161,7 +161,7 @@ class _Lowering:
         return a if b == 1 else self.builder.mul(a, b)
 
     def _start(self) -> Mixed:
-        """How far the box starts from the data pointer of the buffer, in elements; computed in 64 bits."""
+        """The offset of the box from the data pointer of the buffer, in elements; computed in 64 bits."""
         source = self.op.source
         total = self._wide(source.owner.mixed_offset if isinstance(source.owner, BufferOp) else 0)
         for (low, _), stride in zip(self.region, self._source_strides(), strict=True):
@@ -169,7 +169,7 @@ class _Lowering:
         return total
 
     def _indices(self, builder: TirBuilder, indices: Sequence[Mixed]) -> list[Mixed]:
-        """Indices of the box as indices of the buffer."""
+        """The indices in the buffer for `indices` in the box."""
         lows = [low for low, _ in self.region]
         inner = [_sum(builder, low, i) for low, i in zip(lows[self.dropped :], indices, strict=True)]
         return [*lows[: self.dropped], *inner]
@@ -179,7 +179,7 @@ class _Lowering:
         expected = 1
         pairs = list(zip(self.op.mixed_shape, self._source_strides()[self.dropped :], strict=True))
         for n, (extent, stride) in enumerate(reversed(pairs)):
-            if extent != 1 and _known(stride) != expected:
+            if extent != 1 and _constant_int(stride) != expected:
                 return False
             if not isinstance(extent, int):
                 return n == len(pairs) - 1
@@ -224,7 +224,7 @@ class _Lowering:
         return list(zip(lows, extents, strict=True))
 
     def _rebase(self, builder: TirBuilder, inner: MatchRegionOp) -> None:
-        """A box of the box is a box of the buffer."""
+        """Replaces a box of the box by a box of the buffer."""
         new = MatchRegionOp(
             inner.buffer_name.data,
             self.op.source,
@@ -237,14 +237,16 @@ class _Lowering:
         _Lowering(new).run()
 
     def _pointer(self, builder: TirBuilder) -> SSAValue:
-        """The data pointer: an offset that the box declares is counted from that of the buffer."""
+        """The data pointer of the box: the data pointer of the buffer if the box declares an offset, else the lower
+        corner.
+        """
         if self._has_offset():
             return builder.insert(BufferDataOp(self.op.source)).pointer
         lows = [builder.value(low) for low, _ in self.region]
         return builder.insert(AddressOfOp(self.op.source, lows)).pointer
 
     def _pass(self, builder: TirBuilder, user: Operation) -> None:
-        """A call gets the box as a buffer over the same memory."""
+        """Passes the box to a call as a buffer declared over the same memory."""
         strides = self.op.mixed_strides
         if strides is None and not self._is_contiguous():
             if isinstance(user, CallOp):
@@ -268,14 +270,14 @@ def _is_free(symbol: SymbolOp) -> bool:
     return not any(isinstance(use.operation, MatchBufferOp) for use in symbol.result.uses)
 
 
-def _known(number: Mixed) -> int | None:
+def _constant_int(number: Mixed) -> int | None:
     known = number if isinstance(number, int) else constant_value(number)
     return known if isinstance(known, int) else None
 
 
 def _sum(builder: TirBuilder, low: Mixed, index: Mixed) -> Mixed:
-    """`low + index`; a ramp stays one, so that its lanes are seen to be neighbours."""
-    a, b = _known(low), _known(index)
+    """`low + index`; the sum with a ramp is a ramp, so that its lanes are known to be contiguous."""
+    a, b = _constant_int(low), _constant_int(index)
     if a is not None and b is not None and (isinstance(low, int) or isinstance(index, int)):
         return a + b
     if a == 0:

@@ -1,4 +1,4 @@
-"""`tir-lower-thread-reductions`."""
+"""The pass `tir-lower-thread-reductions`."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ from ...schedule.rewriting.init_nests import InitPlan, plan_result, take_out_ini
 from ...schedule.rewriting.nest import builder_in_front, function_of, renew_accesses, with_expressions
 
 Values: TypeAlias = Mapping[SSAValue, SSAValue]
-"""What takes the place of the variables of loops, in copies of these."""
+"""{ loop variable -> its replacement in a copy of the loop }."""
 
 
 class TirLowerThreadReductionsPass(ModulePass):
-    """Let threads reduce together: each a part of its own, then two by two.
+    """Lowers reductions across threads to a partial reduction by each thread and a binary tree over the threads.
 
-    That is a block with an init and a known reducer, one of whose reduce axes is bound to `threadIdx`. Each thread
-    starts from what changes nothing and reduces in a register. Half of the threads then add what the other half has,
-    until one is left: by shuffles among those that are lanes of one warp, and these meet in shared memory, which does
-    it all where no lanes are neighbours. Behind that the result goes, with what the init says, to where the block wrote
-    it: threads that come later read it there.
+    A reduction across threads is a block with an init and a known reducer, one of whose reduce axes is bound to
+    `threadIdx`. Each thread starts from the identity element and reduces in a register. Then, step by step, half of the
+    threads combine their value with the value of a thread of the other half, until one thread is left: by shuffles
+    among threads that are lanes of one warp, with the results of warps exchanged through shared memory; through shared
+    memory alone where neighbouring threads are no lanes. Finally the result is combined with the value of the init and
+    stored at the element that the block wrote, where later threads read it.
 
     Before
         tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
@@ -75,28 +76,31 @@ class TirLowerThreadReductionsPass(ModulePass):
           C[0] = 0 + C_parts[0]
         }
 
-    Must hold before: nothing. ThreadReductionError for a reducer that is not known, and where it cannot be said what
-    each thread reduces or which element is the result: `rfactor` makes such a reduction two.
+    Must hold before: nothing. Raises ThreadReductionError for an unknown reducer, and where the iterations reduced by
+    each thread or the element of the result cannot be determined: `rfactor` splits such a reduction in two.
 
-    Gone after: reductions over threads together.
+    Gone after: reductions across threads.
     """
 
     name = "tir-lower-thread-reductions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            found = [r for b in function.walk() if isinstance(b, BlockOp) and (r := thread_reduction(b)) is not None]
-            if found:
+            reductions = [
+                r for b in function.walk() if isinstance(b, BlockOp) and (r := thread_reduction(b)) is not None
+            ]
+            if reductions:
                 treeify(function)
-            for reduction in found:
+            for reduction in reductions:
                 _Lowering(reduction).write()
 
 
 class _Lowering:
-    """Writes one reduction.
+    """The lowering of one reduction.
 
-    parts: where each thread reduces, for each accumulator.  others: what a thread gets of another one.  shared: where
-    the threads put that together.  lanes: which of them are lanes of one warp.
+    parts: the private accumulators of a thread, one for each accumulator of the block.  others: buffers for values
+    received from other threads.  shared: buffers in shared memory for partial results.  lanes: the threads that are
+    lanes of one warp.
     """
 
     def __init__(self, reduction: ThreadReduction):
@@ -117,13 +121,13 @@ class _Lowering:
     # Memory
 
     def _open_kernel(self) -> None:
-        """Put a reduction that no kernel is around into one with one block."""
-        place = self.reduction.place
-        if any(axis_of(op) is not None for op in ancestors(place)):
+        """Nests a reduction outside of all kernels in a kernel of one block."""
+        position = self.reduction.place
+        if any(axis_of(op) is not None for op in ancestors(position)):
             return
-        builder = builder_in_front(place)
+        builder = builder_in_front(position)
         kernel = builder.insert(ForOp("bx", 0, 1, i32, kind="thread_binding", thread=BLOCK_AXES[0]))
-        for op in with_expressions(place):
+        for op in with_expressions(position):
             op.detach()
             kernel.body.block.add_op(op)
 
@@ -142,21 +146,21 @@ class _Lowering:
         number = _ceildiv(self.count, self.lanes.count)
         self.shared = [allocate(b, "parts", [*rows, number, *teams], "shared") for b in buffers]
 
-    def _row(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
-        """Which result it is, of those that a thread has a part of."""
+    def _result_index(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
+        """The index of this result among the partial results of the thread."""
         return [_iteration(r, builder, known) for r in self.reduction.rows]
 
-    def _mine(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
-        """The element of a thread's memory that a result is in."""
-        return self._row(builder, known) or [builder.const(0, "int32")]
+    def _private_index(self, builder: TirBuilder, known: Values) -> list[SSAValue]:
+        """The index of a result in the private memory of a thread."""
+        return self._result_index(builder, known) or [builder.const(0, "int32")]
 
-    def _place(self, builder: TirBuilder, known: Values, number: SSAValue) -> list[SSAValue]:
-        """Where in shared memory a part of a result is. Threads with other results are neighbours there."""
+    def _shared_index(self, builder: TirBuilder, known: Values, number: SSAValue) -> list[SSAValue]:
+        """The index of a partial result in shared memory, where threads with other results are neighbours."""
         team = [known.get(loop.variable, loop.variable) for loop in self.reduction.team]
-        return [*self._row(builder, known), number, *team]
+        return [*self._result_index(builder, known), number, *team]
 
     def _thread(self, builder: TirBuilder, known: Values) -> SSAValue:
-        """The number of a thread among those that reduce to the same element."""
+        """The index of a thread among the threads that reduce to the same element."""
         number: SSAValue | int = 0
         for loop in self.reduction.threads:
             variable = _iteration(loop, builder, known)
@@ -164,36 +168,38 @@ class _Lowering:
         assert isinstance(number, SSAValue)
         return number
 
-    # Each thread for itself
+    # Partial results
 
     def _nest(self, builder: TirBuilder) -> tuple[TirBuilder, dict[SSAValue, SSAValue], ForOp]:
-        """Loops over all results and threads, again: for what is inside, and the outermost of them."""
+        """Builds a copy of the loops over all results and threads; returns the builder inside, the new variables, and
+        the outermost loop.
+        """
         rows = self.reduction.rows
         threads = [loop for loop in self.reduction.chain if axis_of(loop) is not None]
         known: dict[SSAValue, SSAValue] = {}
-        made: list[ForOp] = []
+        loops: list[ForOp] = []
         for loop in (*rows, *threads):
             thread = axis_of(loop)
             low, extent, type = _low(loop), _extent(loop), loop.variable.type
             kind = "serial" if thread is None else "thread_binding"
-            made.append(builder.insert(ForOp(loop_name(loop), low, extent, type, kind=kind, thread=thread)))
-            known[loop.variable] = made[-1].variable
-            builder = TirBuilder(made[-1].body.block, builder.location)
-        return builder, known, made[0]
+            loops.append(builder.insert(ForOp(loop_name(loop), low, extent, type, kind=kind, thread=thread)))
+            known[loop.variable] = loops[-1].variable
+            builder = TirBuilder(loops[-1].body.block, builder.location)
+        return builder, known, loops[0]
 
     def _start(self) -> None:
         builder, known, _ = self._nest(builder_in_front(self.reduction.place))
         for part, number, a in zip(self.parts, self.reduction.reducer.identity(), self.accumulators, strict=True):
-            builder.store(builder.const(number, a.dtype), part, self._mine(builder, known))
+            builder.store(builder.const(number, a.dtype), part, self._private_index(builder, known))
 
     def _reduce(self) -> None:
-        """Let the block reduce to the memory of a thread."""
+        """Redirects the reduction of the block to the private accumulators."""
         parts = {a.buffer: part for a, part in zip(self.accumulators, self.parts, strict=True)}
         for op in list(self.block.walk()):
             if not isinstance(op, LoadOp | StoreOp) or op.buffer not in parts:
                 continue
             builder = TirBuilder(InsertPoint.before(op), op.location)
-            indices = self._mine(builder, {})
+            indices = self._private_index(builder, {})
             if isinstance(op, LoadOp):
                 op.result.replace_all_uses_with(builder.load(parts[op.buffer], indices))
             else:
@@ -202,12 +208,12 @@ class _Lowering:
             op.erase()
         renew_accesses([self.block])
 
-    # All together
+    # The tree
 
     def _add_up(self, plan: InitPlan) -> None:
-        """Behind the reduction: the tree of threads, and the result where the block wrote it."""
-        place = self.reduction.place
-        builder, known, nest = self._nest(TirBuilder(InsertPoint.after(place), self.block.location))
+        """Emits the tree over the threads after the reduction, and the store of the result."""
+        position = self.reduction.place
+        builder, known, nest = self._nest(TirBuilder(InsertPoint.after(position), self.block.location))
         if self.lanes.count > 1:
             self._add_up_lanes(builder, known)
         else:
@@ -217,7 +223,7 @@ class _Lowering:
         self._write_result(plan, nest)
 
     def _add_up_lanes(self, builder: TirBuilder, known: Values) -> None:
-        """Lanes put together what they have, then the first threads what the first lanes of all warps have."""
+        """Emits reductions within warps, then reductions of the partial results of all warps by the first threads."""
         alive = self.count
         while alive > 1:
             width = min(self.lanes.count, alive)
@@ -232,19 +238,19 @@ class _Lowering:
                 first = builder.binary("and", first, builder.binary("lt", number, alive))
             with builder.at(builder.insert(IfOp(first)).then.block):
                 number = self._thread(builder, known)
-                place = builder.binary("floordiv", number, width) if left > 1 else builder.const(0, "int32")
-                self._write_parts(builder, known, place)
+                part = builder.binary("floordiv", number, width) if left > 1 else builder.const(0, "int32")
+                self._write_parts(builder, known, part)
             if left > 1:
                 self._read_parts(builder, known, left)
             alive = left
 
     def _shuffle(self, builder: TirBuilder, known: Values, alive: int, width: int, count: int, half: int) -> None:
-        """Let the first `count` of each `width` lanes add what the one `half` behind it has, of `alive` threads.
+        """Combines the values of the first `count` of each `width` lanes with the values of the lanes at offset `half`.
 
-        Others do it too where nobody looks at what they have then; not if there are several values, which are one
-        statement then: all are computed before any of them is stored.
+        alive: the number of threads with a value. Other lanes combine as well where no later step uses their values;
+        but not with several accumulators, which are one statement: all values are computed before any value is stored.
         """
-        mine = self._mine(builder, known)
+        mine = self._private_index(builder, known)
         zero = [builder.const(0, "int32")]
         for part, other in zip(self.parts, self.others, strict=True):
             value = shuffle_down(builder, builder.load(part, mine), half * self.lanes.stride)
@@ -261,32 +267,32 @@ class _Lowering:
             builder = TirBuilder(builder.insert(IfOp(condition)).then.block, builder.location)
         values = self.reduction.reducer.combine(
             builder,
-            [builder.load(part, self._mine(builder, known)) for part in self.parts],
+            [builder.load(part, self._private_index(builder, known)) for part in self.parts],
             [builder.load(other, [builder.const(0, "int32")]) for other in self.others],
         )
         for value, part in zip(values, self.parts, strict=True):
-            builder.store(value, part, self._mine(builder, known))
+            builder.store(value, part, self._private_index(builder, known))
 
     def _write_parts(self, builder: TirBuilder, known: Values, number: SSAValue) -> None:
         for part, shared in zip(self.parts, self.shared, strict=True):
-            value = builder.load(part, self._mine(builder, known))
-            builder.store(value, shared, self._place(builder, known, number))
+            value = builder.load(part, self._private_index(builder, known))
+            builder.store(value, shared, self._shared_index(builder, known, number))
 
     def _read_parts(self, builder: TirBuilder, known: Values, count: int) -> None:
-        """Let each of the first `count` threads read a part."""
+        """Loads a partial result into each of the first `count` threads."""
         guard = builder.insert(IfOp(builder.binary("lt", self._thread(builder, known), count)))
         with builder.at(guard.then.block):
             for part, shared in zip(self.parts, self.shared, strict=True):
-                value = builder.load(shared, self._place(builder, known, self._thread(builder, known)))
-                builder.store(value, part, self._mine(builder, known))
+                value = builder.load(shared, self._shared_index(builder, known, self._thread(builder, known)))
+                builder.store(value, part, self._private_index(builder, known))
 
     def _halve(self, builder: TirBuilder, known: Values, count: int, half: int) -> None:
-        """Let each of the first `count` threads add what the one `half` behind it has."""
+        """Combines the partial results of the first `count` threads with the partial results at offset `half`."""
         condition = builder.binary("lt", self._thread(builder, known), count)
         guard = builder.insert(IfOp(condition))
         with builder.at(guard.then.block):
             number = self._thread(builder, known)
-            mine, other = (self._place(builder, known, each) for each in (number, builder.add(number, half)))
+            mine, other = (self._shared_index(builder, known, each) for each in (number, builder.add(number, half)))
             values = self.reduction.reducer.combine(
                 builder,
                 [builder.load(shared, mine) for shared in self.shared],
@@ -296,7 +302,7 @@ class _Lowering:
                 builder.store(value, shared, mine)
 
     def _write_result(self, plan: InitPlan, behind: ForOp) -> None:
-        """Let the init, behind the tree, store what it did together with what the threads have."""
+        """Moves the init after the tree, where it stores its value combined with the result of the threads."""
         name = fresh_block_name(function_of(self.block), f"{block_name(self.block)}_result")
         taken = take_out_init(plan, name)
         point = InsertPoint.after(behind)
@@ -306,12 +312,12 @@ class _Lowering:
         builder = TirBuilder(taken.block.body.block, self.block.location)
         analyzer = Analyzer()
         fixed = {v: export(analyzer, lin, builder, v.type) for v, lin in plan.fixed.items()}
-        place = self._place(builder, {**fixed, **taken.loops}, builder.const(0, "int32"))
+        indices = self._shared_index(builder, {**fixed, **taken.loops}, builder.const(0, "int32"))
         stores = {op.buffer: op for op in taken.block.walk() if isinstance(op, StoreOp)}
         first = [stores[a.buffer] for a in self.accumulators]
         start = [store.value for store in first]
         for n, store in enumerate(first):
-            values = [builder.load(shared, place) for shared in self.shared]
+            values = [builder.load(shared, indices) for shared in self.shared]
             values = self.reduction.reducer.combine(builder, start, values)
             builder.store(values[n], store.buffer, store.indices)
         for store in first:
@@ -322,7 +328,7 @@ class _Lowering:
 
 
 def _halves(count: int) -> Iterator[tuple[int, int]]:
-    """How many add what the one so many behind it has, step by step, until one is left."""
+    """The (active threads, offset) of each step of a binary-tree reduction of `count` values."""
     while count > 1:
         half = _ceildiv(count, 2)
         yield count - half, half
@@ -345,7 +351,7 @@ def _low(loop: ForOp) -> int:
 
 
 def _iteration(loop: ForOp, builder: TirBuilder, known: Values) -> SSAValue:
-    """The number of an iteration, from 0."""
+    """The index of the current iteration of a loop, from 0."""
     variable = known.get(loop.variable, loop.variable)
     return variable if _low(loop) == 0 else builder.sub(variable, _low(loop))
 

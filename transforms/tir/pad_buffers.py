@@ -1,4 +1,4 @@
-"""`tir-pad-buffers`."""
+"""The pass `tir-pad-buffers`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...dialects.tir import AllocBufferOp, LoadOp, StoreOp, scope_of
 
 
 class TirPadBuffersPass(ModulePass):
-    """Make rows of shared memory longer where `storage_align` asks for it, so that threads meet other banks of it.
+    """Pads rows of shared memory as `storage_align` requires, so that accesses of threads fall into different banks.
 
-    A dimension whose stride shall be `offset` more than a multiple of `factor` gets it from more elements in the next
-    dimension, which nothing touches. It stays as it is where no number of elements gives such a stride: of the last
-    dimension, which has a stride of 1, and where the stride of the next one has a divisor that forbids it.
+    A dimension with an alignment (factor, offset) gets a stride `offset` above a multiple of `factor`, by unused
+    elements in the next dimension. The stride is unchanged where no number of elements yields such a stride: for the
+    last dimension, whose stride is 1, and where a divisor of the next stride forbids it.
 
     Before
         %S = tir.alloc_buffer "S" attributes {stepwell.aligned = [[2, 32, 1]]} : memref<8x32xf32, "shared">
@@ -24,8 +24,9 @@ class TirPadBuffersPass(ModulePass):
     After
         %S = tir.alloc_buffer "S" : memref<8x33xf32, "shared">
 
-    Must hold before: no tir.block, of which the attribute is (`tir-resolve-blocks`): for each alignment its dimension,
-    counted from behind, factor and offset. Shared memory is as small as it gets (`tir-compact-buffers`).
+    Must hold before: no tir.block; the attribute comes from `tir-resolve-blocks`, with three integers for each
+    alignment: its dimension, counted from the last, factor and offset. Shared memory has its final extents
+    (`tir-compact-buffers`).
 
     Gone after: the attribute.
     """
@@ -52,9 +53,9 @@ def _pad(alloc: AllocBufferOp, rows: list[tuple[int, int, int]]) -> None:
     if not all(isinstance(user, LoadOp | StoreOp) for user in users):
         return
     stride = 1
-    asked = {dimension: (factor, offset) for dimension, factor, offset in rows}
+    alignments = {dimension: (factor, offset) for dimension, factor, offset in rows}
     for n in range(len(extents) - 1, 0, -1):
-        factor, offset = asked.get(len(extents) - n + 1, (1, 0))  # of the dimension in front of this one
+        factor, offset = alignments.get(len(extents) - n + 1, (1, 0))  # of the preceding dimension
         longer = range(extents[n], extents[n] + factor)
         extents[n] = next((e for e in longer if (e * stride - offset) % factor == 0), extents[n])
         stride *= extents[n]

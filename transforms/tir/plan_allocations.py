@@ -1,4 +1,4 @@
-"""`tir-plan-allocations`."""
+"""The pass `tir-plan-allocations`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from .allocations import sink
 
 @dataclass(frozen=True)
 class TirPlanAllocationsPass(ModulePass):
-    """Move each allocation to the innermost place around its uses, and decide whether it is on the stack or the heap.
+    """Moves each allocation to the innermost region around its uses, and assigns it to the stack or the heap.
 
-    Into a loop it moves only where every iteration reads nothing but what it has written before: then it is private
-    to the iteration. An allocation without uses goes. On the stack is what has a static size, smallest first, up to
-    `max-stack-bytes` in all in a function; nothing in functions that can call themselves.
+    An allocation moves into a loop only if every iteration reads only elements that it has written before: then it is
+    private to the iteration. Allocations without uses are erased. Allocations of static size are on the stack, smallest
+    first, up to `max-stack-bytes` in a function; none in functions that can call themselves.
 
-    launches: for a GPU. Memory of blocks and threads stays where it is, for `tir-compact-buffers`.
+    max-stack-bytes: the size of the stack allocations of a function, in bytes.  launches: whether the program is for a
+    GPU. Memory of blocks and threads then stays in place, for `tir-compact-buffers`.
 
     Before
         %t = tir.alloc_buffer "T" : memref<4xf32>
@@ -43,7 +44,7 @@ class TirPlanAllocationsPass(ModulePass):
 
     Must hold before: no tir.block (`tir-resolve-blocks`): memory of a block lives as long as one instance of it.
 
-    Gone after: allocations that do not say where they are.
+    Gone after: allocations without a kind of memory.
     """
 
     name = "tir-plan-allocations"
@@ -74,7 +75,7 @@ class TirPlanAllocationsPass(ModulePass):
 
 
 def _byte_size(alloc: AllocBufferOp | AllocateOp) -> int | None:
-    """The bytes of an allocation if they are known."""
+    """The size of an allocation in bytes; None if it is dynamic."""
     if isinstance(alloc, AllocateOp):
         if alloc.condition is not None and constant_value(alloc.condition) != 1:
             return None
@@ -94,7 +95,7 @@ def _byte_size(alloc: AllocBufferOp | AllocateOp) -> int | None:
 
 
 def _span(alloc: AllocBufferOp) -> int | None:
-    """How many elements a buffer spans, from its data pointer to its last element."""
+    """The number of elements from the data pointer of a buffer to its last element; None if it is dynamic."""
     shape, strides, offset = alloc.mixed_shape, alloc.mixed_strides, alloc.mixed_offset
     extents = [d for d in shape if isinstance(d, int)]
     if len(extents) != len(shape) or not isinstance(offset, int):
@@ -114,7 +115,7 @@ def _span(alloc: AllocBufferOp) -> int | None:
 
 
 def _is_recursive(function: FuncOp, functions: dict[str, FuncOp]) -> bool:
-    """Whether a function can be reached from itself."""
+    """Whether a function can call itself, directly or through other functions."""
     seen: set[str] = set()
     todo = list(_callees(function))
     while todo:

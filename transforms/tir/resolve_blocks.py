@@ -1,4 +1,4 @@
-"""`tir-resolve-blocks`."""
+"""The pass `tir-resolve-blocks`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _STATEMENTS = (StoreOp, ForOp, IfOp, WhileOp, AttrOp, EvaluateOp, CallExternOp, 
 
 
 class TirResolveBlocksPass(ModulePass):
-    """Replace each block by its statements: axes by what they are bound to, predicate and init by `tir.if`.
+    """Replaces each block by its statements: axes by their bindings, predicate and init by `tir.if`.
 
-    The init runs where every reduce axis is at the start of its domain. Memory that the block allocates now belongs
-    to the region the block was in.
+    The init runs where every reduce axis is at the lower bound of its domain. Allocations of the block move to the
+    enclosing region.
 
     Before
         tir.block "C" (spatial "vi" %vi : i32 in [0 +: 8] = %i, reduce "vk" %vk : i32 in [0 +: 4] = %k) where %p {
@@ -59,7 +59,8 @@ class TirResolveBlocksPass(ModulePass):
           ...
         }
 
-    Where loops are bound to a GPU's grid, each statement of a block keeps its name, as the attribute `stepwell.block`.
+    In functions with loops bound to a GPU's grid, each statement of a block keeps its name, as the attribute
+    `stepwell.block`.
 
     Must hold before: nothing.
 
@@ -70,7 +71,7 @@ class TirResolveBlocksPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:
-            # A block comes before those inside it, so these are resolved where their outer one has put them.
+            # Outer blocks come first, so nested blocks are resolved at their new position.
             blocks = [b for b in function.walk() if isinstance(b, BlockOp)]
             if any(axis_of(inner) is not None for inner in function.walk()):
                 for block in blocks:
@@ -80,7 +81,7 @@ class TirResolveBlocksPass(ModulePass):
 
 
 def _name_statements(block: BlockOp) -> None:
-    """Let what a block does say so, but for what other blocks are in."""
+    """Records the name of a block on its statements, except statements that contain other blocks."""
     for op in block.walk():
         if isinstance(op, _STATEMENTS) and not any(isinstance(inner, BlockOp) for inner in op.walk()):
             op.attributes[BLOCK] = block.block_name
@@ -88,7 +89,7 @@ def _name_statements(block: BlockOp) -> None:
 
 def _resolve(op: BlockOp) -> None:
     axes, body = op.axes, op.body.block
-    _say_alignments(op)
+    _record_alignments(op)
     for access in op.accesses:
         access.detach()
         access.erase()
@@ -108,20 +109,20 @@ def _resolve(op: BlockOp) -> None:
     op.erase()
 
 
-def _say_alignments(op: BlockOp) -> None:
-    """Let allocations say which alignments a block asks for (`Schedule.storage_align`)."""
+def _record_alignments(op: BlockOp) -> None:
+    """Records the alignments that a block requires on its allocations (`Schedule.storage_align`)."""
     rows = None if op.annotations is None else op.annotations.data.get("buffer_dim_align")
-    written = [access.buffer for access in op.accesses if access.kind.data == "writes"]
-    found: dict[AllocBufferOp, list[tuple[int, int, int]]] = {}
+    buffers = [access.buffer for access in op.accesses if access.kind.data == "writes"]
+    alignments_of: dict[AllocBufferOp, list[tuple[int, int, int]]] = {}
     for row in rows.data if isinstance(rows, ArrayAttr) else ():  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
         numbers = [n.value.data for n in row.data if isinstance(n, IntegerAttr)] if isinstance(row, ArrayAttr) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        if len(numbers) == 4 and 0 <= numbers[0] < len(written):
+        if len(numbers) == 4 and 0 <= numbers[0] < len(buffers):
             index, axis, factor, offset = numbers
-            memory = memory_of(written[index])
-            if memory is not None and isinstance(memory.owner, AllocBufferOp) and memory is written[index]:
+            memory = memory_of(buffers[index])
+            if memory is not None and isinstance(memory.owner, AllocBufferOp) and memory is buffers[index]:
                 rank = memory.owner.type.get_num_dims()
-                found.setdefault(memory.owner, []).append((rank - axis, factor, offset))
-    for alloc, alignments in found.items():
+                alignments_of.setdefault(memory.owner, []).append((rank - axis, factor, offset))
+    for alloc, alignments in alignments_of.items():
         alloc.attributes[ALIGNED] = ArrayAttr([ArrayAttr([IntegerAttr(n, i32) for n in row]) for row in alignments])
 
 
@@ -143,7 +144,7 @@ def _resolve_init(init: InitOp, axes: list[Axis]) -> None:
 
 
 def _always_at_start(axis: Axis) -> bool:
-    """Whether an axis has one value only, or is bound to a constant that is the first one."""
+    """Whether an axis has one value only, or is bound to a constant equal to its lower bound."""
     known = constant_value(axis.binding)
     low = axis.low if isinstance(axis.low, int) else constant_value(axis.low)
     return axis.extent == 1 or axis.low is axis.binding or (known is not None and known == low)

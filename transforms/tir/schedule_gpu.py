@@ -1,4 +1,4 @@
-"""`tir-schedule-gpu`."""
+"""The pass `tir-schedule-gpu`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...schedule.gpu import schedule_functions
 
 
 class TirScheduleGpuPass(ModulePass):
-    """Give functions without loops bound to blocks or threads a schedule for a GPU, by rules.
+    """Schedules functions without loops bound to blocks or threads for a GPU, by rules.
 
     Producers of single elements are inlined. Then each block is scheduled by the first rule that does not decline
-    (docs/gpu.md lists them), by primitives of `Schedule`; the last rule takes every block. Statements that are in no
-    block become kernels of one thread. `stepwell.schedule_gpu` does the same and keeps the traces.
+    (docs/gpu.md lists the rules), with primitives of `Schedule`; the last rule accepts every block. Statements outside
+    of blocks become kernels of one thread. `stepwell.schedule_gpu` does the same and keeps the traces.
 
     Before
         for i in range(1000):

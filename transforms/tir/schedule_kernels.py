@@ -1,4 +1,4 @@
-"""`tir-schedule-kernels`."""
+"""The pass `tir-schedule-kernels`."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from ...schedule import Schedule
 from ...schedule.handles import BlockRV, LoopRV
 
 LANES = 16
-"""How many elements a vector has at most: as many floats as the widest register."""
+"""The maximum number of lanes of a vector: the floats of the widest register."""
 FARTHEST = 4
-"""How far apart the elements of a vector may be read: vectors are put together from them, and read several times."""
+"""The maximum stride at which the elements of a vector may be read; such vectors are assembled from several loads."""
 UNKNOWN = 1
-"""Stands for an extent that is not known: such an axis is not cut."""
+"""The extent that represents a dynamic extent: such an axis is not split."""
 ROWS = (8, 7, 6, 5, 4, 3, 2)
-"""How many vectors are kept in registers at once, the best first."""
+"""The numbers of vectors to keep in registers at once, the best first."""
 
 
 class TirScheduleKernelsPass(ModulePass):
-    """Order the loops of sums, products and convolutions so that they are vectors, kept in registers.
+    """Schedules sums, products and convolutions for processors: vectorizes them and keeps accumulators in registers.
 
-    Of the spatial axes of a reduction, one becomes vectors: that along which elements are written one behind the other,
-    and read so or not at all. Another one, along which these vectors are read again, is cut into tiles; the sums of a
-    tile are in registers while the reduction runs over it. Where there is no such axis, but all is read one behind
-    the other along the reduction, that is cut into lanes, whose sums are added at the end. Only functions that graphs
-    were made of are scheduled (`relay.kernel`), and only axes of known extents are cut.
+    One spatial axis of a reduction is vectorized: an axis along which stores are contiguous, and loads contiguous or
+    invariant. Another spatial axis, along which the loaded vectors are invariant, is split into tiles; the accumulators
+    of a tile stay in registers during the reduction. If no such axis exists, but all loads are contiguous along the
+    reduction axis, the reduction axis is split into lanes, whose sums are added at the end. Only functions generated
+    from graphs are scheduled (`relay.kernel`), and only axes of static extent are split.
 
     Before
         for i, j, k in T.grid(64, 32, 48):
@@ -58,7 +58,7 @@ class TirScheduleKernelsPass(ModulePass):
                         with T.block("C_update"):
                             ...
 
-    Must hold before: blocks are as `convert-te-to-tir` makes them.
+    Must hold before: blocks have the form that `convert-te-to-tir` produces.
 
     Gone after: nothing.
     """
@@ -69,20 +69,21 @@ class TirScheduleKernelsPass(ModulePass):
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and f.attr(KERNEL) is not None]:
             plans = [plan for block in func.walk() if isinstance(block, BlockOp) and (plan := _plan(block)) is not None]
             if plans:
-                scheduled = _scheduled(func, plans)
+                copy = _schedule(func, plans)
                 parent = func.parent
                 assert parent is not None
-                parent.insert_op_before(scheduled, func)
+                parent.insert_op_before(copy, func)
                 func.detach()
                 func.erase(safe_erase=False)
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What to do with a block. kinds: of its axes.
+    """The schedule of a block. kinds: the kinds of its axes.
 
-    vector, lanes: the number of the axis that becomes vectors, and how long they are; a reduction axis is cut into
-    lanes whose sums are added.  rows, height: the axis that is cut into tiles, and how high they are; None for none.
+    vector, lanes: the index of the vectorized axis, and the number of lanes; a reduction axis is split into lanes whose
+    sums are added.  rows, height: the index of the axis that is split into tiles, None for none, and the number of its
+    elements in a tile.
     """
 
     block: str
@@ -94,7 +95,7 @@ class _Plan:
 
 
 def _plan(block: BlockOp) -> _Plan | None:
-    """What to do with a block; None for one that stays as it is."""
+    """The schedule of a block; None for a block that stays as it is."""
     axes = block.axes
     if not any(isinstance(op, InitOp) for op in block.body.block.ops):
         return None
@@ -128,14 +129,14 @@ def _is_loop(value: SSAValue) -> bool:
 
 
 def _lanes(extent: int) -> int:
-    """How long vectors along an axis are: the longest that divide it; 0 if there are none worth it."""
+    """The greatest number of lanes that divides the extent of an axis; 0 if none is worthwhile."""
     return next((n for n in range(LANES, 3, -1) if extent % n == 0), 0)
 
 
 def _rows(
     candidates: Sequence[int], extents: Sequence[int], vectors: Sequence[Sequence[int]], heights: Sequence[int]
 ) -> tuple[int | None, int]:
-    """The axis to cut into tiles, and how high: one along which vectors that are read are read again."""
+    """The axis to split into tiles, and the height of a tile: an axis along which loaded vectors are invariant."""
     for n in reversed(candidates):
         height = next((rows for rows in heights if extents[n] % rows == 0), 1)
         if height > 1 and vectors and all(stride[n] == 0 for stride in vectors):
@@ -144,15 +145,16 @@ def _rows(
 
 
 def _strides(block: BlockOp) -> list[list[int]] | None:
-    """How far apart in memory what a block writes, and then all that it reads besides, lie along each of its axes; None
-    if that is not known."""
+    """The strides of the store of a block, then of all its other accesses, along each axis in elements; None if not
+    affine.
+    """
     analyzer = Analyzer()
     stores = [op for op in block.body.block.ops if isinstance(op, StoreOp)]
     if len(stores) != 1:
         return None
     loads = [op for op in block.body.block.ops if isinstance(op, LoadOp) and op.buffer is not stores[0].buffer]
-    found = [_stride(analyzer, block, access) for access in (stores[0], *loads)]
-    return None if None in found else [stride for stride in found if stride is not None]
+    strides = [_stride(analyzer, block, access) for access in (stores[0], *loads)]
+    return None if None in strides else [stride for stride in strides if stride is not None]
 
 
 def _stride(analyzer: Analyzer, block: BlockOp, access: LoadOp | StoreOp) -> list[int] | None:
@@ -175,18 +177,18 @@ def _stride(analyzer: Analyzer, block: BlockOp, access: LoadOp | StoreOp) -> lis
 # Schedules
 
 
-def _scheduled(func: FuncOp, plans: Sequence[_Plan]) -> FuncOp:
-    """A function with its blocks scheduled."""
-    # Loops of one block that is a reduction may be put in any order, so no step is asked for.
+def _schedule(func: FuncOp, plans: Sequence[_Plan]) -> FuncOp:
+    """A copy of a function with its blocks scheduled."""
+    # The loops of a single reduction block may be reordered freely, so no step is checked.
     schedule = Schedule(ModuleOp([func.clone()]), enable_check=False)
     name = func.sym_name.data
     for plan in plans:
         (_tile if plan.kinds[plan.vector] == "spatial" else _sum_by_lanes)(schedule, plan, name)
-    made = schedule.mod.functions[name]
-    made.detach()
-    assert isinstance(made, FuncOp)
-    made.location = func.location
-    return made
+    scheduled = schedule.mod.functions[name]
+    scheduled.detach()
+    assert isinstance(scheduled, FuncOp)
+    scheduled.location = func.location
+    return scheduled
 
 
 def _tile(schedule: Schedule, plan: _Plan, func: str) -> None:
@@ -206,7 +208,7 @@ def _tile(schedule: Schedule, plan: _Plan, func: str) -> None:
 
 
 def _keep_in_registers(schedule: Schedule, block: BlockRV, summed: LoopRV, tile: Sequence[LoopRV]) -> None:
-    """Make vectors of a tile of sums, and start them in front of the loops that are reduced along."""
+    """Vectorizes a tile of sums, and moves its init before the reduction loops."""
     start = schedule.decompose_reduction(block, summed)
     for nest in (tile, schedule.get_loops(start)[-len(tile) :]):
         schedule.vectorize(nest[-1])
@@ -215,12 +217,12 @@ def _keep_in_registers(schedule: Schedule, block: BlockRV, summed: LoopRV, tile:
 
 
 def _sum_by_lanes(schedule: Schedule, plan: _Plan, func: str) -> None:
-    """Sum each lane by itself, and then the lanes, for one tile of results at a time."""
+    """Sums each lane by itself, and then the lanes, for one tile of results at a time."""
     block = schedule.get_block(plan.block, func)
     loops = schedule.get_loops(block)
     lane = schedule.split(loops[plan.vector], [None, plan.lanes])[1]
     partial = schedule.rfactor(lane, -1)
-    loops = schedule.get_loops(block)  # of the spatial axes, and over lanes
+    loops = schedule.get_loops(block)  # over spatial axes, then over lanes
     outer, tile = loops[:-1], list[LoopRV]()
     if plan.rows is not None:
         parts = schedule.split(loops[plan.rows], [None, plan.height])

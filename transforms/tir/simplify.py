@@ -1,4 +1,4 @@
-"""`tir-simplify`."""
+"""The pass `tir-simplify`."""
 
 from __future__ import annotations
 
@@ -43,16 +43,18 @@ _CONSTANTS = (arith.ConstantOp, ConstOp)
 
 @dataclass(frozen=True)
 class TirSimplifyPass(ModulePass):
-    """Simplify index arithmetic, conditions, and the loops and branches that depend on them, by ranges.
+    """Simplifies index arithmetic, conditions, and the loops and branches that depend on them, by range analysis.
 
-    Every integer expression is brought into the normal form of `analysis.index` and written back where that is
-    cheaper. Conditions that always or never hold go, with the `tir.if`, `tir.if_then_else`, `arith.select`, predicate
-    or `tir.assert` they decide; so do loops without an iteration, statements without an effect, and operators on
-    constants. Bounds that become known become static. unit-loops: also put a loop's one iteration in its place (not
-    those bound to threads); schedules want to keep such loops.
+    Every integer expression is brought into the normal form of `analysis.index`, and rewritten where the normal form is
+    cheaper. Known conditions are folded, with the `tir.if`, `tir.if_then_else`, `arith.select`, predicate or
+    `tir.assert` that they decide; loops without iterations, statements without effects and operators on constants are
+    removed as well. Known bounds become static.
 
-    Overflow wraps as docs/semantics.md says: nothing is simplified on the assumption that it does not happen. Ops stay
-    beside the one statement they are computed for.
+    unit-loops: whether to inline the bodies of loops of one iteration (not of loops bound to threads); schedules need
+    such loops.
+
+    Overflow wraps as docs/semantics.md specifies: no simplification assumes its absence. Ops stay next to the single
+    statement that uses them.
 
     Before
         tir.for serial "i" %i : i32 in [0 +: 8] {
@@ -75,7 +77,7 @@ class TirSimplifyPass(ModulePass):
 
     Must hold before: nothing; functions of other landings stay as they are.
 
-    Gone after: loops that run not at all, branches and predicates that are decided.
+    Gone after: loops without iterations, branches and predicates with known conditions.
     """
 
     name = "tir-simplify"
@@ -89,7 +91,7 @@ class TirSimplifyPass(ModulePass):
 
 
 def simplify(func: FuncOp, *, unit_loops: bool = False) -> None:
-    """Do to one function, in place, what `TirSimplifyPass` does."""
+    """Applies `TirSimplifyPass` to one function, in place."""
     simplifier = _Simplifier(unit_loops)
     simplifier.block(func.body.block)
     _erase_dead(func)
@@ -98,20 +100,20 @@ def simplify(func: FuncOp, *, unit_loops: bool = False) -> None:
 
 
 class _Simplifier:
-    """Walks a function in order, so that an expression is simplified before the statement that consumes it."""
+    """A walk over a function in order, which simplifies an expression before the statement that consumes it."""
 
     def __init__(self, unit_loops: bool):
         self.unit_loops = unit_loops
         self.analyzer = Analyzer(through_lets=False)
         self.shares_values = False
-        """Whether a value got uses in several statements."""
+        """Whether a value has uses in several statements."""
 
     def block(self, block: Block) -> None:
         self.ops(list(block.ops))
 
     def ops(self, ops: Sequence[Operation]) -> None:
         for op in ops:
-            if op.parent is not None:  # else it went with something else
+            if op.parent is not None:  # else erased with another op
                 self.op(op)
 
     def op(self, op: Operation) -> None:
@@ -130,7 +132,7 @@ class _Simplifier:
     # Expressions
 
     def expression(self, op: Operation) -> bool:
-        """Simplify an expression op itself; whether there is nothing left to do for it."""
+        """Simplifies an expression op itself; whether no further simplification applies."""
         if len(op.results) != 1:
             return False
         result = op.results[0]
@@ -138,7 +140,7 @@ class _Simplifier:
             if result.type.width.data == 1 and self.condition(op, result):
                 return True
             if is_index_arithmetic(op) and self.analyzer.lin(result).atom is not result:
-                return True  # whoever consumes it writes it anew as a whole
+                return True  # its consumer rewrites the whole expression
         if isinstance(op, arith.SelectOp) and isinstance(op.cond.type, IntegerType):
             chosen = self.analyzer.decide(op.cond)
             if chosen is not None:
@@ -147,7 +149,7 @@ class _Simplifier:
         return folded is not None and self.replace(op, folded)
 
     def condition(self, op: Operation, result: SSAValue) -> bool:
-        """Simplify an op that gives a bool."""
+        """Simplifies an op with a bool result."""
         if has_effect(op):
             return False
         known = self.analyzer.decide(result)
@@ -167,7 +169,7 @@ class _Simplifier:
         return True
 
     def roots(self, op: Operation) -> None:
-        """Simplify the integers that an op which is not index arithmetic itself consumes."""
+        """Simplifies the integer operands of an op that is not index arithmetic itself."""
         for i, value in enumerate(op.operands):
             if not isinstance(value, BlockArgument) and isinstance(value.type, IntegerType) and _is_signed(value):
                 simple = self.root(value, op)
@@ -176,7 +178,7 @@ class _Simplifier:
                     erase_if_dead(value)
 
     def root(self, value: SSAValue, consumer: Operation) -> SSAValue:
-        """`value`, or what computes the same at less cost, inserted in front of `consumer`."""
+        """`value`, or an equal value of less cost inserted before `consumer`."""
         lin = self.analyzer.lin(value)
         if lin.atom is value or constant_value(value) is not None:
             return value
@@ -187,7 +189,7 @@ class _Simplifier:
     # Statements
 
     def regions(self, op: Operation) -> None:
-        """Simplify what is inside of `op`, knowing what holds there."""
+        """Simplifies the regions of `op` under the conditions that hold inside."""
         for region in op.regions:
             with self.analyzer.assumptions():
                 self.analyzer.enter(op, region.block)
@@ -210,7 +212,7 @@ class _Simplifier:
             self.regions(op)
 
     def unit_loop(self, op: ForOp, low: Mixed) -> None:
-        """Put the one iteration in the place of the loop."""
+        """Replaces a loop by its single iteration."""
         variable = op.variable
         if variable.first_use is not None:
             builder = TirBuilder(InsertPoint.before(op), op.location)
@@ -221,7 +223,7 @@ class _Simplifier:
         erase_statement(op)
 
     def known(self, value: Mixed) -> Mixed:
-        """The number that a value is if it is known, else the value. A variable stays, even one of a single number."""
+        """The constant that a value equals, else the value. Loop variables are kept even with one value only."""
         number = None if isinstance(value, BlockArgument) else self.analyzer.number(value)
         return value if number is None else number
 
@@ -266,7 +268,7 @@ class _Simplifier:
             return
         *inner, last = _inline((op.then if known else op.orelse).block, op)
         assert isinstance(last, YieldOp)
-        op.result.replace_all_uses_with(last.value)  # first: a value without uses goes with its last consumer
+        op.result.replace_all_uses_with(last.value)  # first: a value without uses is erased with its last consumer
         erase_statement(last)
         erase_statement(op)
         self.ops(inner)
@@ -300,29 +302,29 @@ def _is_signed(value: SSAValue) -> bool:
     return dtype_of(value.type).kind == "int"
 
 
-def _inline(block: Block, place: Operation) -> list[Operation]:
-    """Move the ops of a block in front of `place`."""
-    target = place.parent
+def _inline(block: Block, point: Operation) -> list[Operation]:
+    """Moves the ops of a block before `place`."""
+    target = point.parent
     assert target is not None
     ops = list(block.ops)
     for op in ops:
         op.detach()
-        target.insert_op_before(op, place)
+        target.insert_op_before(op, point)
     return ops
 
 
-# What nobody needs
+# Dead code
 
 
 def _erase_dead(func: FuncOp) -> None:
-    """Erase expressions that nobody uses, names of such, and statements without an effect."""
+    """Erases expressions without uses, lets of such expressions, and statements without effects."""
     for op in reversed(list(func.walk())):
         if op.parent is None or op is func:
             continue
         if _is_dead(op):
             op.detach()
             op.erase()
-        elif is_expression(op) and op.results[0].first_use is None:  # has an effect, but no statement left
+        elif is_expression(op) and op.results[0].first_use is None:  # has an effect, but no statement
             evaluate_unused(op)
 
 

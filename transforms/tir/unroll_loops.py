@@ -1,4 +1,4 @@
-"""`tir-unroll-loops`."""
+"""The pass `tir-unroll-loops`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from ...dialects.tir.tree import operands_from_outside
 
 @dataclass(frozen=True)
 class TirUnrollLoopsPass(ModulePass):
-    """Write the body of each `unrolled` loop once for every iteration.
+    """Unrolls each `unrolled` loop completely: one copy of the body for every iteration.
 
-    A loop stays, and runs its iterations in order, where the number of iterations is not known or more than
-    `max-extent`, or where the copies would be more than `max-ops` operations. So does one around a loop over threads
-    which have memory of their own only because all that uses it is there. Inner loops are unrolled first.
+    A loop becomes a loop that runs its iterations in order where its trip count is unknown or more than `max-extent`,
+    or where the copies would have more than `max-ops` operations. So does a loop around loops over threads whose memory
+    is private to a thread only because all its uses are in one loop. Inner loops are unrolled first.
+
+    max-extent: the maximum number of iterations.  max-ops: the maximum number of operations of all copies of a body.
 
     Before
         tir.for unrolled "k" %k : i32 in [0 +: 2] {
@@ -36,7 +38,7 @@ class TirUnrollLoopsPass(ModulePass):
         %1 = arith.constant 1 : i32
         tir.store %x, %A[%1] : memref<2xf32>
 
-    Must hold before: no tir.block, whose name would no longer be the only one (`tir-resolve-blocks`).
+    Must hold before: no tir.block, whose name would no longer be unique (`tir-resolve-blocks`).
 
     Gone after: unrolled loops within the limits.
     """
@@ -69,14 +71,14 @@ class TirUnrollLoopsPass(ModulePass):
 
 
 def _holds_memory_of_threads(loop: ForOp) -> bool:
-    """Whether threads inside share some memory once there are several loops over them."""
+    """Whether nested loops over threads would share memory that is private to a thread, once they are copied."""
     used = {memory_of(value) for value in operands_from_outside(loop) if isinstance(value.type, MemRefType)}
     memories = [memory for memory in used if memory is not None and not is_local(memory)]
     return team_of(loop) is None and any(thread_axes_of(memory) for memory in memories)
 
 
 def _value(builder: TirBuilder, low: int | SSAValue, offset: int, dtype: DType) -> SSAValue:
-    """The loop variable of an iteration."""
+    """The value of the loop variable in the iteration at `offset`."""
     if isinstance(low, int):
         return builder.const(low + offset, dtype)
     return low if offset == 0 else builder.binary("add", low, builder.const(offset, dtype))

@@ -1,4 +1,4 @@
-"""`tir-vectorize-loops`."""
+"""The pass `tir-vectorize-loops`."""
 
 from __future__ import annotations
 
@@ -33,21 +33,25 @@ from ...dialects.tir.tree import has_effect, is_expression, is_pure_expression, 
 
 @dataclass(frozen=True)
 class TirVectorizeLoopsPass(ModulePass):
-    """Run all iterations of each `vectorized` loop at once, as lanes of vectors.
+    """Vectorizes each `vectorized` loop: its iterations become the lanes of vectors.
 
-    The loop variable becomes a ramp, and what depends on it a vector. Loads and stores take vectors as last indices; a
-    branch or a lazy choice on lanes becomes predicates of the accesses in it. Inner loops that all lanes run alike stay
-    around the vectors. What cannot be lanes becomes a serial loop, which holds only the statements concerned:
+    The loop variable becomes a ramp, and values that depend on it become vectors. The last indices of loads and stores
+    become vectors; a branch or a lazy choice on lanes becomes predicates of the accesses in it. Inner loops that are
+    uniform over the lanes stay around the vectors. Statements that cannot be vectorized become a serial loop, which
+    contains only these statements:
 
-    - accesses with the variable in another than the last index, and stores of all lanes to one element;
-    - calls, assertions, `while`, threads, inner loops with bounds of their own for each lane;
+    - accesses with the variable in an index other than the last, and stores of all lanes to one element;
+    - calls, assertions, `while`, threads, inner loops with different bounds for each lane;
     - operators on vectors that depend on the variable;
-    - branches and lazy choices on lanes with anything of that in them, or with what must not be computed for lanes that
-      are off: divisions and shifts by what is not known;
-    - memory that each iteration has for itself, unless each keeps to its own elements of it.
+    - branches and lazy choices on lanes that contain such statements, or expressions that must not be computed for
+    inactive
+      lanes: divisions and shifts by unknown amounts;
+    - memory that is private to an iteration, unless each iteration uses only its own elements.
 
-    The whole loop becomes serial where the number of iterations is not known or more than `max-lanes`, or where it
-    holds a `return`. Inner loops come first.
+    The whole loop becomes serial where the trip count is unknown or more than `max-lanes`, or where the body contains a
+    `return`. Inner loops are vectorized first.
+
+    max-lanes: the maximum number of lanes of a vector.
 
     Before
         tir.for vectorized "i" %i : i32 in [0 +: 8] {
@@ -66,7 +70,7 @@ class TirVectorizeLoopsPass(ModulePass):
         ...
         tir.store %b, %B[%r2] : memref<8xf32>
 
-    Must hold before: no tir.block, whose axes and regions speak of one iteration (`tir-resolve-blocks`).
+    Must hold before: no tir.block, whose axes and regions describe one iteration (`tir-resolve-blocks`).
 
     Gone after: vectorized loops.
     """
@@ -103,7 +107,7 @@ def _is_left(loop: ForOp) -> bool:
 
 
 def _inline(loop: ForOp, builder: TirBuilder, low: Mixed) -> None:
-    """The one iteration of a loop in front of it."""
+    """Clones the body of a loop of one iteration before the loop."""
     variable = builder.const(low, dtype_of(loop.variable.type)) if isinstance(low, int) else low
     values: dict[SSAValue, SSAValue] = {loop.variable: variable}
     block = loop.parent
@@ -114,7 +118,7 @@ def _inline(loop: ForOp, builder: TirBuilder, low: Mixed) -> None:
 
 @dataclass(frozen=True)
 class _Statement:
-    """A statement, the last of `ops`, behind the expression ops that compute what it uses."""
+    """A statement, the last of `ops`, with the expression ops that compute its operands."""
 
     ops: list[Operation]
 
@@ -137,7 +141,7 @@ def _statements(block: Block) -> list[_Statement]:
 
 
 class _Vectorizer:
-    """Writes one loop as vectors, in front of it."""
+    """The vectorization of one loop. The vectors precede the loop."""
 
     def __init__(self, loop: ForOp, lanes: int, step: int):
         self.loop = loop
@@ -145,7 +149,7 @@ class _Vectorizer:
         self.lanes = Lanes(self.builder, loop, lanes, step)
 
     def run(self) -> None:
-        """Write it."""
+        """Emits the vectorized statements."""
         start = self.loop.prev_op
         statements = _statements(self.loop.body.block)
         effects = {op for s in statements for op in s.walk() if isinstance(op, AssertOp) or has_effect(op)}
@@ -156,11 +160,13 @@ class _Vectorizer:
     # Sequences
 
     def _sequence(self, statements: Sequence[_Statement], spans: Iterable[tuple[int, int]] = ()) -> None:
-        """Statements one behind the other. spans: from where to where (inclusive) they must stay one serial loop."""
+        """Emits statements in order. spans: (first, last), inclusive, of statements that must stay together in one
+        serial loop.
+        """
         whole = {n for first, last in spans for n in range(first, last + 1)}
         pieces = [None if n in whole else self._piece(s) for n, s in enumerate(statements)]
         serial = [(n, n) for n, piece in enumerate(pieces) if piece is None]
-        ends = dict(_closed([*spans, *serial], self._uses(statements)))
+        ends = dict(_close([*spans, *serial], self._uses(statements)))
         if ends and self.lanes.mask is not None:
             _erase(pieces)
             raise NotLanes
@@ -174,7 +180,7 @@ class _Vectorizer:
         _erase(pieces)
 
     def _uses(self, statements: Sequence[_Statement]) -> list[tuple[int, int, bool]]:
-        """Which statements use results of which (the later one last), and whether a serial loop could too."""
+        """Uses between statements: (definition, user, whether a serial loop can recompute the value)."""
         at = {op: n for n, s in enumerate(statements) for op in s.ops}
         return [
             (at[value.owner], n, self.lanes.is_repeatable(value))
@@ -185,7 +191,7 @@ class _Vectorizer:
         ]
 
     def _piece(self, statement: _Statement) -> Block | None:
-        """A statement as lanes, on its own, or None."""
+        """A block with the vectorized form of a statement; None if it cannot be vectorized."""
         piece = Block()
         try:
             with self.builder.at(piece):
@@ -201,10 +207,10 @@ class _Vectorizer:
             op.detach()
             self._insert(op)
 
-    # What cannot be lanes
+    # Serial loops
 
     def _serial(self, statements: Sequence[_Statement]) -> None:
-        """A loop over the iterations, for some statements."""
+        """Emits a serial loop over the iterations, with some statements."""
         low, extent, step = self.loop.mixed_bounds
         loop = ForOp(
             self.loop.loop_var.data, low, extent, self.loop.variable.type, step=step, annotations=self.loop.annotations
@@ -223,7 +229,7 @@ class _Vectorizer:
                 self._insert(op.clone(values))
 
     def _repeat(self, value: SSAValue, values: dict[SSAValue, SSAValue]) -> None:
-        """Make `values` say what `value`, from in front of the serial loop being written, is in one iteration."""
+        """Maps `value`, defined before the serial loop being emitted, to its value in one iteration, in `values`."""
         if value in values or not self.lanes.is_inside(value):
             return
         known = self.lanes.scalar(value)
@@ -238,7 +244,7 @@ class _Vectorizer:
         self._insert(op.clone(values))
 
     def _insert(self, op: Operation) -> None:
-        """`op` keeps its position in the source."""
+        """Inserts `op` with its source location."""
         self.builder.location = op.location
         self.builder.insert(op)
 
@@ -271,7 +277,7 @@ class _Vectorizer:
             self._sequence(_statements(source))
 
     def _for(self, op: ForOp) -> None:
-        """A loop that all lanes run alike."""
+        """Emits a loop that is uniform over the lanes."""
         if op.kind.data == "thread_binding":
             raise NotLanes
         bounds: list[Mixed] = [b if isinstance(b, int) else self.lanes.uniform(b) for b in op.mixed_bounds]
@@ -314,12 +320,12 @@ class _Vectorizer:
         self._body(op.body.block, attr.body.block)
 
 
-def _closed(spans: Iterable[tuple[int, int]], uses: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
-    """Spans of statements, made longer until none uses what cannot be had outside of the one it is computed in.
+def _close(spans: Iterable[tuple[int, int]], uses: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int]]:
+    """Extends spans of statements until no statement uses a value that is available only inside another span.
 
-    uses: a statement, one behind it that uses its result, and whether that can be had in a serial loop all the same.
+    uses: the definition, a later user, and whether a serial loop can recompute the value.
     """
-    result = _merged(spans)
+    result = _merge(spans)
     while True:
         grown = list(result)
         for first, last in result:
@@ -327,13 +333,13 @@ def _closed(spans: Iterable[tuple[int, int]], uses: Sequence[tuple[int, int, boo
                 computed, used = first <= a <= last, first <= b <= last
                 if computed != used and (computed or not available):
                     grown.append((min(a, first), max(b, last)))
-        if (grown := _merged(grown)) == result:
+        if (grown := _merge(grown)) == result:
             return result
         result = grown
 
 
-def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans in order, those that overlap as one."""
+def _merge(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans in order, with overlapping spans merged."""
     result: list[tuple[int, int]] = []
     for first, last in sorted(spans):
         if result and first <= result[-1][1]:
@@ -344,20 +350,20 @@ def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _span(statements: Sequence[_Statement], ops: set[Operation]) -> tuple[int, int] | None:
-    """The first and the last statement that hold one of some ops."""
+    """The first and last of the statements that contain one of `ops`."""
     holding = [n for n, s in enumerate(statements) if any(op in ops for op in s.walk())]
     return (holding[0], holding[-1]) if holding else None
 
 
 def _erase(pieces: Iterable[Block | None]) -> None:
-    """Forget what has not been used of them."""
+    """Erases the remaining ops of blocks."""
     for piece in pieces:
         if piece is not None:
             piece.erase(safe_erase=False)
 
 
 def _drop_unused(start: Operation | None, end: Operation) -> None:
-    """Erase pure ops between two ops that compute what nobody uses."""
+    """Erases pure ops without uses between two ops."""
     op = end.prev_op
     while op is not None and op is not start:
         before = op.prev_op

@@ -1,4 +1,4 @@
-"""`contract-floats`."""
+"""The pass `contract-floats`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ...core.dtypes import dtype_of
 
 @dataclass(frozen=True)
 class ContractFloatsPass(ModulePass):
-    """Compute sums of a product and another number by `math.fma`, which rounds once and is one instruction.
+    """Contracts a sum of a product and another number to `math.fma`, one instruction that rounds once.
 
-    Results change: they are rounded once where it was twice, which is nearer to what is meant, but not the same. So no
-    pipeline does this unless it is asked for. Only f32 and f64, of which processors have the instruction; where both
-    operands are products, the first one is contracted.
+    Results change: one rounding replaces two, which is nearer to the exact result, but not the same. So no pipeline
+    runs the pass unless its user requests it. Only f32 and f64 are contracted, the types for which processors have the
+    instruction; where both operands of the sum are products, the first product is contracted.
 
     Before
         %p = arith.mulf %a, %b : f32
@@ -29,9 +29,10 @@ class ContractFloatsPass(ModulePass):
     After
         %s = math.fma %a, %b, %c : f32
 
-    Must hold before: nothing; of any landing with `arith`. In blocks a sum that is contracted is no reducer any more.
+    Must hold before: nothing; the pass accepts any landing with `arith`. A contracted sum in a block is no longer
+    recognized as a reducer.
 
-    Gone after: sums of a product that nothing else uses.
+    Gone after: sums of a product that has no other use.
     """
 
     name = "contract-floats"
@@ -43,7 +44,7 @@ class ContractFloatsPass(ModulePass):
 
 
 def _contract(op: arith.AddfOp | arith.SubfOp) -> None:
-    """Make one operation of a sum or difference, and the product that is one of its operands."""
+    """Replaces a sum or difference, and the product that is one of its operands, by one operation."""
     product = next((operand.owner for operand in op.operands if _is_used_once(operand)), None)
     if not isinstance(product, arith.MulfOp):
         return
@@ -62,5 +63,5 @@ def _contract(op: arith.AddfOp | arith.SubfOp) -> None:
 
 
 def _is_used_once(value: SSAValue) -> bool:
-    """Whether a value is a product that one operation uses, once."""
+    """Whether a value is a product with exactly one use."""
     return isinstance(value.owner, arith.MulfOp) and len(list(value.uses)) == 1

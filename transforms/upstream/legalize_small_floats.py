@@ -1,4 +1,4 @@
-"""`legalize-small-floats`."""
+"""The pass `legalize-small-floats`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from ...core.dtypes import float_format, is_small_float, with_element_type
 
-# Moves and selects are not here: they are exact on the bits. Neither are extf and truncf, which are what is left to do.
+# Moves and selects are absent: they are exact on the bits. So are extf and truncf, which remain after the pass.
 _IN_F32: tuple[type[Operation], ...] = (
     arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp,
     arith.MaximumfOp, arith.MinimumfOp, arith.MaxnumfOp, arith.MinnumfOp,
@@ -21,7 +21,7 @@ _IN_F32: tuple[type[Operation], ...] = (
     math.RsqrtOp, math.SinOp, math.SinhOp, math.SqrtOp, math.TanOp, math.TanhOp, math.TruncOp,
     vector.ReductionOp,
 )  # fmt: skip
-# Exact on the bits where the sign is one of them, apart from all others.
+# Exact on the bits of formats that have a separate sign bit.
 _OF_SIGNS: tuple[type[Operation], ...] = (arith.NegfOp, math.AbsFOp, math.CopySignOp)
 _IN_F64: tuple[type[Operation], ...] = (math.FmaOp, vector.FMAOp)
 
@@ -32,13 +32,12 @@ _WIDE: dict[type[Operation], Attribute] = {
 
 
 class LegalizeSmallFloatsPass(ModulePass):
-    """Compute in f32 what is written on floats of at most 16 bits (f16, bf16, f8E4M3FN, ...), and round after each
-    operation.
+    """Widens operations on floats of at most 16 bits (f16, bf16, f8E4M3FN, ...) to f32, and rounds each result.
 
-    The result is the correctly rounded one for `+ - * /`, square root, comparisons, minimum and maximum, and rounding
-    to integers: f32 has more than twice the bits. A fused multiply-add needs more and is computed in f64, which is
-    exact for all but bf16, where an addend below 2**-37 of the product may be lost in a tie. An integer becomes a small
-    float by way of f32, so one of more than 24 bits may round twice. A reduction rounds once, at its end.
+    The result is correctly rounded for `+ - * /`, square root, comparisons, minimum and maximum, and rounding to
+    integers: f32 has more than twice the bits. A fused multiply-add needs more and is computed in f64, which is exact
+    for all types but bf16, where an addend below 2**-37 of the product may be lost in a tie. An integer becomes a small
+    float by way of f32, so an integer of more than 24 bits may round twice. A reduction rounds once, at its end.
 
     Before
         %c = arith.addf %a, %b : f16
@@ -52,7 +51,7 @@ class LegalizeSmallFloatsPass(ModulePass):
     Must hold before: nothing.
 
     Gone after: every operation of arith, math and vector on such floats except constants, select, extf, truncf,
-    bitcasts, what only moves elements, and negf, absf and copysign where the sign is a bit of its own.
+    bitcasts, operations that only move elements, and negf, absf and copysign of formats with a separate sign bit.
     """
 
     name = "legalize-small-floats"

@@ -1,4 +1,4 @@
-"""`legalize-small-integers`."""
+"""The pass `legalize-small-integers`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...core.errors import UnsupportedError
 
 _WIDE = i32.width.data
 
-# Of operands without a sign: what is in the last bits of the result does not depend on it, or has none.
+# Operands are zero-extended: the low bits of the result do not depend on the extension, or the operands are unsigned.
 _UNSIGNED: tuple[type[Operation], ...] = (
     arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.ShLIOp, arith.ShRUIOp, arith.DivUIOp, arith.RemUIOp,
     arith.CeilDivUIOp, arith.MinUIOp, arith.MaxUIOp, arith.UIToFPOp, math.CtPopOp,
@@ -38,7 +38,7 @@ _SIGNED_KINDS = (Kind.MINSI, Kind.MAXSI, Kind.ADD, Kind.MUL)
 
 
 class LegalizeSmallIntegersPass(ModulePass):
-    """Compute in i32 what is written on integers of 2 to 7 bits (i2, i4), and keep the last bits of each result.
+    """Widens operations on integers of 2 to 7 bits (i2, i4) to i32, and truncates each result.
 
     Before
         %c = arith.divsi %a, %b : i4
@@ -49,10 +49,11 @@ class LegalizeSmallIntegersPass(ModulePass):
         %2 = arith.divsi %0, %1 : i32
         %c = arith.trunci %2 : i32 to i4
 
-    Must hold before: nothing. UnsupportedError for sums and products of such integers that give their upper bits, too.
+    Must hold before: nothing. Raises UnsupportedError for extended sums and products of such integers, which also
+    return the upper bits.
 
     Gone after: every operation of arith, math and vector on such integers except constants, select, extsi, extui,
-    trunci, bitcasts and what only moves elements.
+    trunci, bitcasts and operations that only move elements.
     """
 
     name = "legalize-small-integers"
@@ -62,13 +63,13 @@ class LegalizeSmallIntegersPass(ModulePass):
         for inner in [inner for inner in op.walk() if type(inner) in known]:
             if any(is_small_integer(value.type) for value in (*inner.operands, *inner.results)):
                 if isinstance(inner, _REFUSED):
-                    found = inner.operands[0].type
-                    raise UnsupportedError(f"{where(inner)}{inner.name} of {found}, expected i8 or more")
+                    operand_type = inner.operands[0].type
+                    raise UnsupportedError(f"{where(inner)}{inner.name} of {operand_type}, expected i8 or more")
                 _widen(inner)
 
 
 def is_small_integer(type: Attribute) -> bool:
-    """Whether a type is an integer of less than 8 bits that is no bool, or a vector of such."""
+    """Whether a type is an integer of 2 to 7 bits (no bool), or a vector of such integers."""
     element = get_element_type_or_self(type)
     return isinstance(element, IntegerType) and 1 < element.width.data < 8
 
@@ -100,15 +101,15 @@ def _widen(op: Operation) -> None:
         block.insert_op_before(new, op)
         return new.results[0]
 
-    def extend(number: int, value: SSAValue) -> SSAValue:
+    def extend(index: int, value: SSAValue) -> SSAValue:
         if not is_small_integer(value.type):
             return value
-        cast = arith.ExtSIOp if _is_signed(op, number) else arith.ExtUIOp
+        cast = arith.ExtSIOp if _is_signed(op, index) else arith.ExtUIOp
         return insert(cast(value, with_element_type(value.type, i32)))  # pyright: ignore[reportArgumentType]
 
     (result,) = op.results
     small = is_small_integer(result.type)
-    operands = [extend(number, value) for number, value in enumerate(op.operands)]
+    operands = [extend(index, value) for index, value in enumerate(op.operands)]
     properties = {name: value for name, value in op.properties.items() if name != "overflowFlags"}
     new = op.create(
         operands=operands,
@@ -117,7 +118,7 @@ def _widen(op: Operation) -> None:
         attributes=op.attributes.copy(),
     )
     if small:
-        value = _adjusted(op, new, insert)
+        value = _adjust(op, new, insert)
         value = insert(arith.TruncIOp(value, result.type))  # pyright: ignore[reportArgumentType]
     else:
         value = insert(new)
@@ -127,8 +128,8 @@ def _widen(op: Operation) -> None:
     op.erase()
 
 
-def _adjusted(op: Operation, new: Operation, insert: Callable[[Operation], SSAValue]) -> SSAValue:
-    """The result of the operation in i32, `new`, where it is another number there than in the small type."""
+def _adjust(op: Operation, new: Operation, insert: Callable[[Operation], SSAValue]) -> SSAValue:
+    """Emits `new`, the operation in i32, and corrections where its result differs from the result in the small type."""
     width, type = _width(op.results[0].type), new.results[0].type
 
     def constant(value: int) -> SSAValue:

@@ -1,4 +1,4 @@
-"""Libraries of functions outside of Stepwell: what of a graph they compute, and how they are called."""
+"""External libraries of functions: the operators that they compute, and their calls."""
 
 from ..kernels import kernel_of
 from .library import Library, LibraryPattern, libraries_of, library_of, library_symbols, lower_function

@@ -1,4 +1,4 @@
-"""Libraries of functions that compute parts of graphs: what they take, and what becomes of it."""
+"""Libraries of functions that compute parts of graphs: their patterns and lowerings."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ Check: TypeAlias = Callable[[Sequence[OperatorOp]], bool]
 
 @dataclass(frozen=True)
 class LibraryPattern:
-    """Operators that a library computes in one call. check: what must hold of those that match, the last of which gives
-    the result."""
+    """Operators that a library computes in one call.
+
+    check: a condition on the matching operators, the last of which computes the result.
+    """
 
     pattern: Pattern
     check: Check = lambda ops: True
@@ -37,10 +39,10 @@ class LibraryPattern:
 class Library:
     """A library of functions.
 
-    name: as targets say it.  patterns: what it computes.  lower: makes of a `relay.func` of operators that match one of
-    these the function that computes it, with the parameters that `kernel_of` gives its kernels.  symbols: the addresses
-    of the C functions that are called there; the library is loaded when this is asked for, and no sooner.  kind: of
-    targets on which it computes.
+    name: its name in targets.  patterns: the operators that it computes.  lower: converts a `relay.func` of operators
+    that match a pattern to the function that computes it, with the parameters that `kernel_of` gives its kernels.
+    symbols: the addresses of the C functions that the lowered functions call; a call loads the library.  kind: the kind
+    of targets on which it computes.
     """
 
     name: str
@@ -52,7 +54,7 @@ class Library:
 
 @cache
 def library_of(name: str) -> Library:
-    """The library of a name. OptionError if there is none, PluginError if its package is broken."""
+    """The library of a name. Raises OptionError for an unknown name, PluginError if its package is broken."""
     entry = library_entry(name)
     if entry is None:
         names = library_names()
@@ -66,47 +68,47 @@ def library_of(name: str) -> Library:
 
 
 def libraries_of(target: Target) -> tuple[Library, ...]:
-    """The libraries of a target. OptionError for one that computes on others."""
-    found = tuple(library_of(name) for name in target.libs)
-    for library in found:
+    """The libraries of a target. Raises OptionError for a library that computes on other targets."""
+    libraries = tuple(library_of(name) for name in target.libs)
+    for library in libraries:
         _check_kind(library, target)
-    return found
+    return libraries
 
 
 def lower_function(func: FuncOp) -> te.FuncOp | tir.FuncOp:
-    """What the library makes of a function that is for it. PluginError if that is something else than it promises."""
+    """The lowering, by its library, of a function for a library. Raises PluginError for an invalid lowering."""
     assert func.compiler is not None
     library = library_of(func.compiler.data)
-    made = library.lower(func)
+    lowered = library.lower(func)
     what = f"{where(func)}library {library.name} makes of {func.sym_name.data}"
-    if not isinstance(made, te.FuncOp | tir.FuncOp):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise PluginError(f"{what} {made!r}, expected a te.func or tir.func")
-    if made.sym_name != func.sym_name:
-        raise PluginError(f"{what} a function called {made.sym_name.data}")
+    if not isinstance(lowered, te.FuncOp | tir.FuncOp):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PluginError(f"{what} {lowered!r}, expected a te.func or tir.func")
+    if lowered.sym_name != func.sym_name:
+        raise PluginError(f"{what} a function called {lowered.sym_name.data}")
     expected = len(sizes_of_kernel(func)) + len(func.params) + len(func.returned)
-    if len(made.params) != expected:
-        raise PluginError(f"{what} a function of {len(made.params)} parameters, expected {expected}")
-    made.location = func.location
+    if len(lowered.params) != expected:
+        raise PluginError(f"{what} a function of {len(lowered.params)} parameters, expected {expected}")
+    lowered.location = func.location
     if library.kind != "llvm":
-        said = made.func_attrs.data if made.func_attrs is not None else {}
-        made.func_attrs = DictionaryAttr({**said, HOST: annotation_value(True)})
-    return made
+        attributes = lowered.func_attrs.data if lowered.func_attrs is not None else {}
+        lowered.func_attrs = DictionaryAttr({**attributes, HOST: annotation_value(True)})
+    return lowered
 
 
 def library_symbols(mod: Module, target: Target | None = None) -> dict[str, int]:
-    """The addresses of the C functions of the libraries that functions of a module are for.
+    """The addresses of the C functions of the libraries that functions of a module use.
 
-    target: by default any processor. OptionError, PluginError as of `library_of`, for libraries that compute on other
-    targets, and for those that are not there.
+    target: by default any processor. Raises OptionError and PluginError as `library_of`, also for libraries that
+    compute on other targets or are not installed.
     """
     target = target or Target()
     funcs = (func for func in mod.functions.values() if isinstance(func, FuncOp))
     names = dict.fromkeys(func.compiler.data for func in funcs if func.compiler is not None)
-    found: dict[str, int] = {}
+    symbols: dict[str, int] = {}
     for library in map(library_of, names):
         _check_kind(library, target)
-        found |= library.symbols(target)
-    return found
+        symbols |= library.symbols(target)
+    return symbols
 
 
 def _check_kind(library: Library, target: Target) -> None:

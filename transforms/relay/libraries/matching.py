@@ -1,4 +1,4 @@
-"""What libraries compute of a graph: operators that match one of their patterns, each for one of them."""
+"""Matching of graphs against the patterns of libraries; each operator is in at most one match."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ class Match:
 
 
 def find_matches(block: Block, libraries: Sequence[Library]) -> list[Match]:
-    """What libraries compute of a block, in the order of its results. No two have an operator in common: of those that
-    have, the longest is taken, then that of the first library, of its first pattern, and then the first one."""
+    """The disjoint matches of libraries in a block, in the order of their results.
+
+    Of overlapping matches, the longest is taken, then the match of the first library, of its first pattern, and finally
+    the first match.
+    """
     order = {op: n for n, op in enumerate(block.ops) if isinstance(op, OperatorOp)}
     candidates = [
         Match(ops, library)
@@ -32,25 +35,25 @@ def find_matches(block: Block, libraries: Sequence[Library]) -> list[Match]:
         for ops in _groups(root, entry.pattern, order)
         if entry.check(ops)
     ]
-    taken, found = set[OperatorOp](), list[Match]()
+    taken, matches = set[OperatorOp](), list[Match]()
     for match in sorted(candidates, key=lambda match: -len(match.ops)):  # stable
         if taken.isdisjoint(match.ops):
             taken.update(match.ops)
-            found.append(match)
-    return sorted(found, key=lambda match: order[match.ops[-1]])
+            matches.append(match)
+    return sorted(matches, key=lambda match: order[match.ops[-1]])
 
 
 def _groups(root: OperatorOp, pattern: Pattern, order: Mapping[OperatorOp, int]) -> Iterator[tuple[OperatorOp, ...]]:
-    """The groups of operators behind results of one that match and may be a function."""
+    """The groups of operators that compute results of `root`, match a pattern and can be outlined."""
     for result in root.outputs:
-        for found in pattern.matches(result):
-            ops = operators_in(found)
+        for match in pattern.matches(result):
+            ops = operators_in(match)
             if _is_separate(ops, root, order):
                 yield tuple(sorted(ops, key=lambda op: order[op]))
 
 
 def _is_separate(ops: set[OperatorOp], root: OperatorOp, order: Mapping[OperatorOp, int]) -> bool:
-    """Whether operators are in one block, and nothing else reads what they compute, but for results of the root."""
+    """Whether operators are in one block, and no other op reads their results, except results of the root."""
     inner = ops - {root}
     return (
         root in ops

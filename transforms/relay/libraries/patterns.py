@@ -1,9 +1,9 @@
 """Patterns of operators in graphs, by the names of TVM's dataflow patterns.
 
 is_op("nn.relu")(is_op("nn.dense")(wildcard(), wildcard()))   a relu of a dense
-is_op("nn.dense")(x, x)                                       x: the same tensor twice
-a | b                                                         one or the other, the first if both
-p.optional(lambda x: is_op("nn.relu")(x))                     a relu of it if there is one
+is_op("nn.dense")(x, x)                                       the same tensor twice
+a | b                                                         an alternative; `a` if both match
+p.optional(lambda x: is_op("nn.relu")(x))                     `p`, with a relu of the result if present
 p.has_attr({"axis": -1}), p.has_dtype("float32"), p.has_shape((1, "n"))
 """
 
@@ -20,18 +20,18 @@ from ....operators import operator_of
 from ....operators.relay import ConstantOp, OperatorOp, Size, dtype_of_tensor, shape_of
 
 Found = Mapping["Pattern", SSAValue]
-"""What patterns stand for."""
+"""The tensors that patterns match: { pattern -> tensor }."""
 
 _COMMUTATIVE = ("add", "multiply")
-"""Operators whose operands stand in any order."""
+"""Operators whose operands match in any order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Something that tensors of a graph match or do not. One that stands in several places is the same tensor there."""
+    """A predicate on tensors of a graph. All occurrences of one pattern object match the same tensor."""
 
     def matches(self, value: SSAValue, found: Found | None = None) -> Iterator[Found]:
-        """Each way in which a tensor matches, beside what has been found; that which is written first comes first."""
+        """The ways in which a tensor matches, as extensions of `found`, in the written order of alternatives."""
         found = {} if found is None else found
         if self in found:
             if found[self] is value:
@@ -40,132 +40,136 @@ class Pattern:
         for more in self._inside(value, found):
             yield {**more, self: value}
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
-        """Each way in which the parts of the pattern match."""
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+        """The ways in which the parts of the pattern match."""
         raise NotImplementedError
 
     def __or__(self, other: Pattern) -> Pattern:
         return AltPattern(self, other)
 
     def optional(self, option: Callable[[Pattern], Pattern]) -> Pattern:
-        """What `option` makes of this, or this alone: the longer one if both match."""
+        """The pattern with an optional part: `option` of this pattern, or this pattern alone if `option` does not
+        match.
+        """
         return AltPattern(option(self), self)
 
     def has_attr(self, attributes: Mapping[str, Any]) -> Pattern:
-        """This, computed by an operator with such attributes, said or by default."""
+        """This pattern, for a result of an operator with these attributes, explicit or by default."""
         return WherePattern(self, lambda value: _has_attributes(value, attributes))
 
     def has_dtype(self, *dtypes: str) -> Pattern:
-        """This, of one of some data types."""
+        """This pattern, for a tensor of one of several data types."""
         return WherePattern(self, lambda value: dtype_of_tensor(value) in dtypes)
 
     def has_shape(self, shape: Sequence[Size]) -> Pattern:
-        """This, of a shape; sizes that are not known are expressions of names."""
+        """This pattern, for a tensor of a shape; dynamic sizes are expressions of names."""
         return WherePattern(self, lambda value: shape_of(value) == tuple(shape))
 
 
 class WildcardPattern(Pattern):
-    """Any tensor."""
+    """The pattern of any tensor."""
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
-        yield found
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+        yield bindings
 
 
 class ConstantPattern(Pattern):
-    """A constant."""
+    """The pattern of a constant."""
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         if isinstance(value.owner, ConstantOp):
-            yield found
+            yield bindings
 
 
 class VarPattern(Pattern):
-    """A parameter of the function."""
+    """The pattern of a parameter of the function."""
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         if isinstance(value, BlockArgument):
-            yield found
+            yield bindings
 
 
 @dataclass(frozen=True, eq=False)
 class CallPattern(Pattern):
-    """A result of an operator. args: its operands; None for any."""
+    """The pattern of a result of an operator. args: the patterns of its operands; None for any operands."""
 
     operator: str
     args: tuple[Pattern, ...] | None = None
 
     def __call__(self, *args: Pattern) -> CallPattern:
-        """The operator with such operands."""
+        """The pattern of a result of this operator on operands that match `args`."""
         return CallPattern(self.operator, args)
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         op = value.owner
         if not isinstance(op, OperatorOp) or op.operator.name != self.operator:
             return
         if self.args is None:
-            yield found
+            yield bindings
         elif len(self.args) == len(op.args):
             orders = permutations(op.args) if self.operator in _COMMUTATIVE else [tuple(op.args)]
             for operands in orders:
-                yield from _all(self.args, operands, found)
+                yield from _all(self.args, operands, bindings)
 
 
 @dataclass(frozen=True, eq=False)
 class AltPattern(Pattern):
-    """One or the other."""
+    """An alternative between two patterns."""
 
     left: Pattern
     right: Pattern
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
-        yield from self.left.matches(value, found)
-        yield from self.right.matches(value, found)
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+        yield from self.left.matches(value, bindings)
+        yield from self.right.matches(value, bindings)
 
 
 @dataclass(frozen=True, eq=False)
 class WherePattern(Pattern):
-    """A pattern, where something else holds of the tensor."""
+    """A pattern with a condition on the tensor."""
 
     inner: Pattern
     condition: Callable[[SSAValue], bool]
 
-    def _inside(self, value: SSAValue, found: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
         if self.condition(value):
-            yield from self.inner.matches(value, found)
+            yield from self.inner.matches(value, bindings)
 
 
 def wildcard() -> Pattern:
-    """Any tensor, computed elsewhere."""
+    """The pattern of any tensor, computed elsewhere."""
     return WildcardPattern()
 
 
 def is_constant() -> Pattern:
-    """A constant: a number or an array."""
+    """The pattern of a constant: a scalar or an array."""
     return ConstantPattern()
 
 
 def is_var() -> Pattern:
-    """A parameter."""
+    """The pattern of a parameter."""
     return VarPattern()
 
 
 def is_op(name: str) -> CallPattern:
-    """A result of an operator: `is_op("nn.dense")(wildcard(), wildcard())`. UnknownOperatorError if there is none."""
+    """The pattern of a result of an operator: `is_op("nn.dense")(wildcard(), wildcard())`. UnknownOperatorError if
+    unregistered.
+    """
     return CallPattern(operator_of(name).name)
 
 
 def operators_in(found: Found) -> set[OperatorOp]:
-    """The operators that a match consists of."""
+    """The operators of a match."""
     owners = (value.owner for pattern, value in found.items() if isinstance(pattern, CallPattern))
     return {owner for owner in owners if isinstance(owner, OperatorOp)}
 
 
-def _all(patterns: Sequence[Pattern], values: Sequence[SSAValue], found: Found) -> Iterator[Found]:
-    """Each way in which all of several tensors match."""
+def _all(patterns: Sequence[Pattern], values: Sequence[SSAValue], bindings: Found) -> Iterator[Found]:
+    """The ways in which several tensors match together."""
     if not patterns:
-        yield found
+        yield bindings
         return
-    for more in patterns[0].matches(values[0], found):
+    for more in patterns[0].matches(values[0], bindings):
         yield from _all(patterns[1:], values[1:], more)
 
 

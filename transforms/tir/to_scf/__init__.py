@@ -1,4 +1,4 @@
-"""`convert-tir-to-scf`."""
+"""The pass `convert-tir-to-scf`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from .module import ModuleLowering
 
 @dataclass(frozen=True)
 class ConvertTirToScfPass(ModulePass):
-    """Turn functions on buffers into functions of the upstream dialects, in one walk that writes them anew.
+    """Converts functions on buffers to the upstream dialects func, scf, memref, arith, math and vector.
+
+    The functions are written anew, in one walk.
 
     Before
         tir.func @main("A" %A: memref<8xui8>, "n" %n: i32) {
@@ -37,16 +39,18 @@ class ConvertTirToScfPass(ModulePass):
         }
 
     Must hold before: no tir.block, tir.init, tir.access or tir.match_region (`tir-resolve-blocks`,
-    `tir-lower-match-buffers`). Where memory is, is what the allocations say (`tir-plan-allocations`), else the heap.
+    `tir-lower-match-buffers`). Allocations state the kind of their memory (`tir-plan-allocations`); the default is the
+    heap.
 
     Gone after: every operation, type and attribute of `tir`, unsigned integer types. Left are func, scf, cf, memref,
-    arith, math, vector, and of llvm pointers made from numbers. The names and data types of parameters are their
-    attributes `stepwell.name` and `stepwell.dtype`.
+    arith, math, vector, and conversions of `llvm` between integers and pointers. The names and data types of parameters
+    are the attributes `stepwell.name` and `stepwell.dtype`.
 
-    launches: for a GPU; launches of blocks and threads (`tir-launch-threads`) become gpu.launch, and what they allocate
-    is in the memory space that is its scope.
+    launches: whether to lower for a GPU: launches of blocks and threads (`tir-launch-threads`) become gpu.launch, and
+    the memory space of their allocations is the scope of the buffer.
 
-    What the target cannot do (threads, builtins it does not know, a return inside a loop) raises `UnsupportedError`.
+    Raises `UnsupportedError` for programs that the target cannot run (threads, unknown builtins, a return inside a
+    loop).
     """
 
     name = "convert-tir-to-scf"

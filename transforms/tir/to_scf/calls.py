@@ -47,12 +47,14 @@ def _call_function(w: Writer, op: Operation, name: str, args: list[SSAValue]) ->
     signature = w.module.signatures[name]
     if len(signature) != len(args):
         raise unsupported(op, f"function {name} takes {len(signature)} arguments, got {len(args)}")
-    given = [_as(w, op, n, arg, type) for n, (arg, type) in enumerate(zip(args, signature, strict=True))]
-    _bind_result(w, op, w.module.call_named(w, name, given, _result_types(op)))
+    arguments = [
+        _convert_argument(w, op, n, arg, type) for n, (arg, type) in enumerate(zip(args, signature, strict=True))
+    ]
+    _bind_result(w, op, w.module.call_named(w, name, arguments, _result_types(op)))
 
 
-def _as(w: Writer, op: Operation, n: int, arg: SSAValue, type: Attribute) -> SSAValue:
-    """Argument `n` of a call as what the function takes: a pointer and a buffer may stand for each other."""
+def _convert_argument(w: Writer, op: Operation, n: int, arg: SSAValue, type: Attribute) -> SSAValue:
+    """Argument `n` of a call, converted to the type of the parameter: pointers and buffers convert to each other."""
     if isinstance(type, MemRefType):
         return _as_memref(w, op, n, arg, type)
     if isinstance(arg.type, MemRefType):
@@ -65,16 +67,16 @@ def _as(w: Writer, op: Operation, n: int, arg: SSAValue, type: Attribute) -> SSA
 
 def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType[Attribute]) -> SSAValue:
     if isinstance(arg.type, MemRefType):
-        found = w.memref(arg)
-        have = found.type
+        value = w.memref(arg)
+        have = value.type
         if isinstance(have, MemRefType) and _begins_elsewhere(have, type):
             extents = [
-                e if e >= 0 else w.make(memref.DimOp, [found, w.index(d)], [w.index(0).type], {}).result
+                e if e >= 0 else w.make(memref.DimOp, [value, w.index(d)], [w.index(0).type], {}).result
                 for d, e in enumerate(have.get_shape())
             ]
             first = element_pointer(w, arg, [0] * have.get_num_dims())
-            found = view(w, Pointer(w.pointer_value(first)), type, extents)[0]
-        return _fit(w, op, n, found, type)
+            value = view(w, Pointer(w.pointer_value(first)), type, extents)[0]
+        return _fit(w, op, n, value, type)
     pointer = w.pointer(arg)
     base = pointer.base
     if isinstance(base.type, MemRefType) and pointer.offset == 0 and _castable(base.type, type):
@@ -82,12 +84,12 @@ def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType
     shape = type.get_shape()
     if any(extent < 0 for extent in shape) or not isinstance(type.layout, NoneAttr):
         raise unsupported(op, f"argument {n} is a pointer, whose shape nobody knows, expected {type}")
-    # A pointer of its own, so that the memref starts where it points.
+    # A separate pointer, so that the memref starts at its target.
     return view(w, Pointer(w.pointer_value(pointer)), type, list(shape))[0]
 
 
 def _castable(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
-    """Whether memref.cast can turn one into the other: the same, but for what only one of them knows."""
+    """Whether memref.cast can convert between two types: they agree in all sizes that both state."""
     if have.element_type != want.element_type or have.get_num_dims() != want.get_num_dims():
         return False
     pairs = zip(have.get_shape(), want.get_shape(), strict=True)
@@ -98,7 +100,7 @@ def _castable(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
 
 
 def _begins_elsewhere(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
-    """Whether a memref lies as another type says, but at an offset that this one does not have."""
+    """Whether a memref has the strides of another type, but an offset that the other type lacks."""
     same = have.element_type == want.element_type and have.get_num_dims() == want.get_num_dims()
     if not same or not isinstance(want.layout, NoneAttr):
         return False
@@ -107,7 +109,7 @@ def _begins_elsewhere(have: MemRefType[Attribute], want: MemRefType[Attribute]) 
 
 
 def _layout(type: MemRefType[Attribute]) -> list[int | None]:
-    """Strides and offset of a type, None for each that it does not know."""
+    """The strides and the offset of a type, None for dynamic ones."""
     if isinstance(layout := type.layout, StridedLayoutAttr):
         return [None if isinstance(s, NoneAttr) else s.data for s in (*layout.strides.data, layout.offset)]
     strides: list[int | None] = [1]
@@ -118,7 +120,7 @@ def _layout(type: MemRefType[Attribute]) -> list[int | None]:
 
 
 def _fit(w: Writer, op: Operation, n: int, value: SSAValue, type: MemRefType[Attribute]) -> SSAValue:
-    """A memref as another type of the same elements; what only the new type knows is checked."""
+    """A memref converted to another type of the same elements; sizes that only the new type states are checked."""
     have = value.type
     assert isinstance(have, MemRefType)
     if have == type:
@@ -143,12 +145,12 @@ def _extern(w: Writer, op: CallExternOp) -> None:
     if (atomic := atomic_of(op)) is not None:
         _atomic(w, op, atomic)
         return
-    given = [_c_argument(w, arg) for arg in args]
-    callee = w.module.external(w, name, [a.type for a in given], _result_types(op), op)
-    _bind_result(w, op, w.module.call_named(w, callee, given, _result_types(op)))
+    arguments = [_c_argument(w, arg) for arg in args]
+    callee = w.module.external(w, name, [a.type for a in arguments], _result_types(op), op)
+    _bind_result(w, op, w.module.call_named(w, callee, arguments, _result_types(op)))
 
 
-# memref.atomic_rmw: the numbers of MLIR's AtomicRMWKind. Extremes of floats are those of arith.maximumf and minimumf.
+# memref.atomic_rmw: the values of MLIR's AtomicRMWKind. Extrema of floats follow arith.maximumf and minimumf.
 _ATOMIC_KINDS = {
     ("add", "float"): 0, ("add", "int"): 1, ("add", "uint"): 1, ("max", "float"): 3, ("max", "int"): 4,
     ("max", "uint"): 5, ("min", "float"): 6, ("min", "int"): 7, ("min", "uint"): 8,
@@ -161,12 +163,12 @@ def _atomic(w: Writer, op: CallExternOp, atomic: Atomic) -> None:
     number = "float" if atomic.dtype.is_float else atomic.dtype.kind
     kind = IntegerAttr(_ATOMIC_KINDS[atomic.kind, number], i64)
     operands = [value, w.memref(atomic.address.buffer), *indices]
-    made = w.make(memref.AtomicRMWOp, operands, [value.type], {"kind": kind})
-    _bind_result(w, op, list(made.results[: len(op.results)]))
+    rmw = w.make(memref.AtomicRMWOp, operands, [value.type], {"kind": kind})
+    _bind_result(w, op, list(rmw.results[: len(op.results)]))
 
 
 def _c_argument(w: Writer, arg: SSAValue) -> SSAValue:
-    """C functions take pointers; a string is one to its characters and a zero."""
+    """The argument of a C function: a pointer to a buffer, or to the zero-terminated characters of a string."""
     if isinstance(arg.owner, ConstOp) and isinstance(arg.type, HandleType):
         return w.pointer_value(_string(w, arg.owner.value.data))  # pyright: ignore[reportAttributeAccessIssue]
     return w.pointer_value(data_pointer(w, arg)) if isinstance(arg.type, MemRefType) else w.value(arg)
@@ -179,12 +181,12 @@ def _string(w: Writer, text: str) -> Pointer:
     return Pointer(constant_memory(w, w.module.fresh_symbol("string"), type, value))
 
 
-def _packed(w: Writer, op: CallPackedOp) -> None:
-    given = [_packed_argument(w, op, n, arg) for n, arg in enumerate(op.args)]
+def _call_packed(w: Writer, op: CallPackedOp) -> None:
+    arguments = [_packed_argument(w, op, n, arg) for n, arg in enumerate(op.args)]
     dtypes = [dtype_name(a.type) for a in op.args]
     result = [dtype_name(r.type) for r in op.results]
-    callee = w.module.packed(op.callee.data, [a.type for a in given], dtypes, _result_types(op), result)
-    _bind_result(w, op, w.module.call_named(w, callee, given, _result_types(op)))
+    callee = w.module.packed(op.callee.data, [a.type for a in arguments], dtypes, _result_types(op), result)
+    _bind_result(w, op, w.module.call_named(w, callee, arguments, _result_types(op)))
 
 
 def _packed_argument(w: Writer, op: CallPackedOp, n: int, arg: SSAValue) -> SSAValue:
@@ -202,19 +204,19 @@ def _intrin(w: Writer, op: CallIntrinOp) -> None:
     _BUILTINS[name](w, op)
 
 
-def _nothing(w: Writer, op: CallIntrinOp) -> None:
-    """A hint to other passes."""
+def _ignore_hint(w: Writer, op: CallIntrinOp) -> None:
+    """Ignores a hint to other passes."""
     if op.results:
         w.bind(op.results[0], w.constant(0, lower_type(op.results[0].type)))
 
 
 _BUILTINS: dict[str, Callable[[Writer, CallIntrinOp], None]] = {
-    "assume": _nothing,
-    "prefetch": _nothing,
+    "assume": _ignore_hint,
+    "prefetch": _ignore_hint,
     ACTIVE_MASK: active_mask,
     **dict.fromkeys(MODES, shuffle),
 }
-"""Builtins with effects, besides barriers."""
+"""The builtins with effects, besides barriers."""
 
 
-HANDLERS: Handlers = {CallOp: _call, CallExternOp: _extern, CallPackedOp: _packed, CallIntrinOp: _intrin}
+HANDLERS: Handlers = {CallOp: _call, CallExternOp: _extern, CallPackedOp: _call_packed, CallIntrinOp: _intrin}

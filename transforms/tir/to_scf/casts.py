@@ -1,4 +1,4 @@
-"""Conversions between scalar types, lane by lane on vectors, and the same bits as another type."""
+"""Conversions between scalar types, lane by lane on vectors, and reinterpretation of bits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .writer import Handlers, Writer
 
 
 def convert(w: Writer, value: SSAValue, have: DType, want: DType) -> SSAValue:
-    """`value`, of the data type `have` on the `tir` landing, as `want`."""
+    """`value`, of the `tir` data type `have`, converted to `want`."""
     have, want = have.with_lanes(have.lanes), want.with_lanes(have.lanes)
     type = lower_type(type_of(want))
     if have == want:
@@ -34,7 +34,7 @@ def convert(w: Writer, value: SSAValue, have: DType, want: DType) -> SSAValue:
 
 
 def _nonzero(w: Writer, value: SSAValue, have: DType) -> SSAValue:
-    """Bools say whether a number differs from zero; NaN does."""
+    """Whether a number differs from zero, as a bool; NaN does."""
     if have.is_float:
         if not have.format.semantics.has_zero:
             return w.constant(1, type_of(DType("bool", 1, have.lanes)))
@@ -43,13 +43,15 @@ def _nonzero(w: Writer, value: SSAValue, have: DType) -> SSAValue:
 
 
 def compare(w: Writer, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """arith.cmpf or arith.cmpi, as the type of the operands asks for."""
+    """Emits arith.cmpf or arith.cmpi, depending on the type of the operands."""
     cls = arith.CmpfOp if dtype_of(lhs.type).is_float else arith.CmpiOp
     return w.insert(cls(lhs, rhs, predicate)).result
 
 
 def _resize_float(w: Writer, value: SSAValue, have: DType, want: DType, type: Attribute) -> SSAValue:
-    """As numpy and ml_dtypes do: from f64 to what only ml_dtypes knows, and between small types, by way of f32."""
+    """A float in another format, rounded as by numpy and ml_dtypes: by way of f32 from f64 to types of ml_dtypes, and
+    between small types.
+    """
     single = type_of(DType("float", 32, have.lanes))
     if have.bits < 32 and want.bits < 32:
         value = w.op(arith.ExtFOp, value, type=single)
@@ -91,7 +93,7 @@ def reinterpret(w: Writer, value: SSAValue, type: Attribute) -> SSAValue:
 
 
 def lane(w: Writer, value: SSAValue, n: int) -> SSAValue:
-    """One lane of a vector."""
+    """Extracts lane `n` of a vector."""
     assert isinstance(value.type, VectorType)
     return w.insert(vector.ExtractOp(value, [n], value.type.element_type)).result
 

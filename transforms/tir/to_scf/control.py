@@ -1,4 +1,4 @@
-"""Statements that hold statements: loops, branches, and leaving the function."""
+"""Statements with regions: loops and branches; returns from functions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .types import BOOL, INDEX, POINTER, lower_type
 from .writer import Handlers, Writer
 
 _Outcome: TypeAlias = tuple[SSAValue, SSAValue | None]
-"""Whether the function has been left, and with which result if it has one."""
+"""Whether the function has returned, as a bool value, and its result if it has one."""
 
 
 def _body(w: Writer, block: Block, ops: Iterable[Operation], *, parallel: bool = False) -> None:
-    """The statements `ops` and the terminator into `block`."""
+    """Lowers the statements `ops` into `block`, and adds the terminator."""
     with w.inside(block):
         if parallel:
             with w.own_stack(block):
@@ -100,7 +100,7 @@ def _yielding(w: Writer, source: Block) -> Block:
 
 
 def _attr(w: Writer, op: AttrOp) -> None:
-    """What is said about a node has no meaning here; the statements inside have."""
+    """Lowers the body; attributes of nodes have no meaning here."""
     w.statements(op.body.block.ops)
 
 
@@ -112,14 +112,14 @@ def _assert(w: Writer, op: AssertOp) -> None:
 
 
 def check(w: Writer, condition: SSAValue, message: str, *, argument: bool = False) -> None:
-    """Fail with a message unless `condition` holds. argument: the caller is to blame, for what it passed."""
+    """Emits an assertion of `condition`, with a message. argument: whether it checks arguments of the caller."""
     op = w.make(cf.AssertOp, [condition], properties={"msg": StringAttr(message)})
     if argument:
         op.attributes[ABOUT_ARGUMENT] = UnitAttr()
 
 
 def _evaluate(w: Writer, op: EvaluateOp) -> None:
-    """The value has been computed where it stands."""
+    """Emits nothing: the value has been computed where it is defined."""
 
 
 def _return(w: Writer, op: ReturnOp) -> None:
@@ -127,12 +127,12 @@ def _return(w: Writer, op: ReturnOp) -> None:
 
 
 def returns(op: Operation) -> bool:
-    """Whether `op` holds a tir.return."""
+    """Whether `op` contains a tir.return."""
     return any(isinstance(inner, ReturnOp) for inner in op.walk())
 
 
 def _ends(ops: Iterable[Operation]) -> bool | None:
-    """Whether statements always leave the function (True), never (False), or sometimes (None)."""
+    """Whether statements return from the function always (True), never (False), or sometimes (None)."""
     result: bool | None = False
     for op in ops:
         match op:
@@ -154,10 +154,10 @@ def _ends(ops: Iterable[Operation]) -> bool | None:
 
 
 def finish(w: Writer, ops: Sequence[Operation]) -> SSAValue | None:
-    """The statements that a function ends with; its result if it has one.
+    """Lowers the last statements of a function; returns its result if it has one.
 
-    The rest of a function behind a branch that leaves it is the rest of the other branch. Where both branches leave it
-    sometimes, a flag says whether they have.
+    The rest of a function after a branch that returns is moved into the other branch. Where both branches return
+    sometimes, a flag states whether the function has returned.
     """
     for n, op in enumerate(ops):
         w.location = op.location
@@ -188,7 +188,7 @@ def _result_types(w: Writer) -> list[Attribute]:
 
 
 def _final_if(w: Writer, op: IfOp, rest: Sequence[Operation]) -> SSAValue | None:
-    """A branch one side of which always leaves the function."""
+    """Lowers a branch one side of which always returns."""
     condition = w.value(op.condition)
     blocks = [_block(w, lambda r=region: finish(w, [*r.block.ops, *rest])) for region in op.regions]
     w.location = op.location
@@ -196,7 +196,7 @@ def _final_if(w: Writer, op: IfOp, rest: Sequence[Operation]) -> SSAValue | None
 
 
 def _unless(w: Writer, left: SSAValue, value: SSAValue | None, rest: Callable[[], SSAValue | None]) -> SSAValue | None:
-    """`value` if the function has been left, else what `rest` gives."""
+    """`value` if the function has returned, else the result of `rest`."""
     blocks = [_block(w, lambda: value), _block(w, rest)]
     return _optional(w.make(scf.IfOp, [left], _result_types(w), regions=[Region(b) for b in blocks]))
 
@@ -214,14 +214,14 @@ def _optional(op: Operation) -> SSAValue | None:
 
 
 def _attempt_if(w: Writer, op: IfOp) -> _Outcome:
-    """A branch that may leave the function: whether it has, and with which result."""
+    """Lowers a branch that may return from the function."""
     condition = w.value(op.condition)
     then, orelse = (list(region.block.ops) for region in op.regions)
     return _either(w, condition, lambda: _attempt(w, then), lambda: _attempt(w, orelse))
 
 
 def _either(w: Writer, condition: SSAValue, *builds: Callable[[], _Outcome]) -> _Outcome:
-    """One of two outcomes."""
+    """Emits a conditional between two outcomes."""
     location = w.location
     regions: list[Region] = []
     for build in builds:
@@ -236,7 +236,7 @@ def _either(w: Writer, condition: SSAValue, *builds: Callable[[], _Outcome]) -> 
 
 
 def _attempt(w: Writer, ops: Sequence[Operation]) -> _Outcome:
-    """Statements that may leave the function: whether they have, and with which result."""
+    """Lowers statements that may return from the function."""
     for n, op in enumerate(ops):
         w.location = op.location
         if isinstance(op, ReturnOp):
@@ -254,7 +254,7 @@ def _attempt(w: Writer, ops: Sequence[Operation]) -> _Outcome:
 
 
 def _any_result(w: Writer) -> SSAValue | None:
-    """What nobody looks at."""
+    """An arbitrary result, which is never used."""
     types = _result_types(w)
     if not types:
         return None

@@ -1,4 +1,4 @@
-"""Expressions: what arith, math and vector say already, and what becomes a few of their operations."""
+"""Expressions: operations of arith, math and vector, and operations that expand into several of these."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _F64 = DType("float", 64)
 
 
 def _copy(w: Writer, op: Operation) -> None:
-    """The same operation on signless types."""
+    """Copies an operation, on signless types."""
     operands = [w.value(v) for v in op.operands]
     types = [lower_type(r.type) for r in op.results]
     new = type(op).create(operands=operands, result_types=types, properties=op.properties, attributes=op.attributes)
@@ -41,12 +41,14 @@ def _copy(w: Writer, op: Operation) -> None:
         w.bind(old, result)
 
 
-def _later(w: Writer, op: Operation) -> None:
-    """Written where its value is needed: most constants and ramps only say where an access goes."""
+def _defer(w: Writer, op: Operation) -> None:
+    """Emits nothing: constants and ramps are emitted where their value is needed, as most are only indices of
+    accesses.
+    """
 
 
 def _bitcast(w: Writer, op: arith.BitcastOp) -> None:
-    """Between `ui8` and `i8` there is nothing left to do."""
+    """Emits a bitcast; none between `ui8` and `i8`."""
     w.bind(op.result, reinterpret(w, w.value(op.operands[0]), lower_type(op.result.type)))
 
 
@@ -68,7 +70,7 @@ def _let(w: Writer, op: LetOp) -> None:
 
 
 def _floormod(w: Writer, op: FloormodOp) -> None:
-    """The truncating remainder, moved by the divisor where the signs of both differ."""
+    """The truncated remainder, plus the divisor where their signs differ."""
     lhs, rhs = w.value(op.lhs), w.value(op.rhs)
     zero = w.constant(0, lhs.type)
     rest = w.op(arith.RemSIOp, lhs, rhs)
@@ -117,7 +119,7 @@ def _shuffle(w: Writer, op: ShuffleOp) -> None:
 
 
 def from_lanes(w: Writer, lanes: list[SSAValue], type: VectorType[Attribute]) -> SSAValue:
-    """The vector of some scalars."""
+    """The vector with the lanes `lanes`."""
     result = w.constant(0.0 if dtype_of(type).is_float else 0, type)
     for n, value in enumerate(lanes):
         result = w.insert(vector.InsertOp(value, result, [n])).result
@@ -125,7 +127,7 @@ def from_lanes(w: Writer, lanes: list[SSAValue], type: VectorType[Attribute]) ->
 
 
 def per_lane(w: Writer, args: list[SSAValue], type: Attribute, build: Callable[..., SSAValue]) -> SSAValue:
-    """`build` on the scalars of each lane of `args`, or on `args` where they are scalars."""
+    """Applies `build` to the scalars of each lane of `args`, or to `args` if these are scalars."""
     if not isinstance(type, VectorType):
         return build(*args)
     lanes = [build(*(lane(w, a, n) for a in args)) for n in range(type.get_shape()[0])]
@@ -140,7 +142,7 @@ def _intrinsic(w: Writer, op: IntrinsicOp) -> None:
 
 
 def _in(w: Writer, op: IntrinsicOp, dtype: DType, build: Callable[[list[SSAValue]], SSAValue]) -> SSAValue:
-    """`build` on the operands in the precision of `dtype`, and its result rounded back once."""
+    """The result of `build` on the operands converted to `dtype`, rounded back once."""
     have = dtype_of(op.result.type)
     want = dtype.with_lanes(have.lanes)
 
@@ -152,7 +154,7 @@ def _in(w: Writer, op: IntrinsicOp, dtype: DType, build: Callable[[list[SSAValue
 
 
 def _compute_dtype(op: IntrinsicOp, half: DType) -> DType:
-    """The precision to compute in: the type's own, `half` for types of at most 16 bits."""
+    """The data type of the computation: the operand's own, `half` for types of at most 16 bits."""
     scalar = dtype_of(op.args[0].type).scalar
     return half if scalar.bits <= 16 else scalar
 
@@ -174,7 +176,7 @@ def _exp10(w: Writer, op: IntrinsicOp) -> SSAValue:
 
 
 def _libm(name: str, half: DType, integer: bool = False) -> Callable[[Writer, IntrinsicOp], SSAValue]:
-    """A function of the C library, for float and for double; `integer`: its second operand is an int."""
+    """A call of a function of the C library, for float or double; `integer`: its second operand is an int."""
 
     def lower(w: Writer, op: IntrinsicOp) -> SSAValue:
         dtype = _compute_dtype(op, half)
@@ -196,7 +198,7 @@ def _libm(name: str, half: DType, integer: bool = False) -> Callable[[Writer, In
 
 
 def _to_int32(w: Writer, value: SSAValue, have: DType) -> SSAValue:
-    """An exponent as a C int; more than that is infinity or zero anyway."""
+    """An exponent clamped to a C int; the result of a larger exponent is infinity or zero anyway."""
     if have.bits > 32:
         low, high = w.constant(-(2**31), value.type), w.constant(2**31 - 1, value.type)
         if have.kind == "int":
@@ -209,7 +211,7 @@ def _to_int32(w: Writer, value: SSAValue, have: DType) -> SSAValue:
 
 
 def _nextafter(w: Writer, op: IntrinsicOp) -> SSAValue:
-    """The bits of `x` one up or down: floats are ordered as their bits are, apart from the sign."""
+    """The float whose bits are those of `x` plus or minus one: floats of one sign are ordered as their bits."""
     x, y = (w.value(a) for a in op.args)
     dtype = dtype_of(x.type)
     if dtype.bits < 16:
@@ -218,9 +220,9 @@ def _nextafter(w: Writer, op: IntrinsicOp) -> SSAValue:
     zero, one = w.constant(0.0, x.type), w.constant(1, bits_type)
     bits = reinterpret(w, x, bits_type)
     away = compare(w, "eq", compare(w, "olt", x, y), compare(w, "ogt", x, zero))
-    moved = w.op(arith.AddiOp, bits, select(w, away, one, w.constant(-1, bits_type)))
+    neighbour = w.op(arith.AddiOp, bits, select(w, away, one, w.constant(-1, bits_type)))
     smallest = w.op(math.CopySignOp, reinterpret(w, one, x.type), y)
-    result = select(w, compare(w, "oeq", x, zero), smallest, reinterpret(w, moved, x.type))
+    result = select(w, compare(w, "oeq", x, zero), smallest, reinterpret(w, neighbour, x.type))
     result = select(w, compare(w, "oeq", x, y), y, result)
     return select(w, compare(w, "uno", x, y), w.op(arith.AddfOp, x, y), result)
 
@@ -248,8 +250,10 @@ def _likely(w: Writer, op: IntrinsicOp) -> SSAValue:
 
 
 def _q_multiply_shift(w: Writer, op: IntrinsicOp) -> SSAValue:
-    """`x * y * 2**(s - q)` rounded to the nearest, halves up, in 64 bits: `y` is a fixed-point number with `q` bits
-    behind the point."""
+    """`x * y * 2**(s - q)` in 64 bits, rounded to the nearest, halves up.
+
+    `y` is a fixed-point number with `q` fractional bits.
+    """
     lanes = dtype_of(op.result.type).lanes
     wide = type_of(DType("int", 64, lanes))
     x, y, q, s = (
@@ -290,10 +294,10 @@ _INTRINSICS: dict[str, Callable[[Writer, IntrinsicOp], SSAValue]] = {
 HANDLERS: Handlers = {
     **{op: _copy for dialect in (arith.Arith, math.Math, vector.Vector) for op in dialect.operations},
     **indices.handlers(_copy, _copy, _floormod, casts.lower_cast),
-    arith.ConstantOp: _later,
-    ConstOp: _later,
-    RampOp: _later,
-    SymbolOp: _later,
+    arith.ConstantOp: _defer,
+    ConstOp: _defer,
+    RampOp: _defer,
+    SymbolOp: _defer,
     arith.BitcastOp: _bitcast,
     math.AbsIOp: _abs,
     LetOp: _let,
@@ -304,4 +308,4 @@ HANDLERS: Handlers = {
 }
 
 LATE: dict[type[Operation], Callable[[Writer, RampOp], SSAValue]] = {RampOp: _ramp}
-"""Operations written where their value is needed."""
+"""Operations that are emitted where their value is needed."""

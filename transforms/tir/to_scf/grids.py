@@ -1,4 +1,4 @@
-"""Launches of blocks and threads: `gpu.launch`, and what is only inside of one."""
+"""Launches of blocks and threads (`gpu.launch`), and operations valid only inside a launch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .writer import Handlers, Writer
 
 _AXES = (*BLOCK_AXES, *THREAD_AXES)
 _ARGUMENTS = 12
-"""The arguments of what is launched: the numbers of the block and the thread, and how many there are, by x, y, z."""
+"""The number of arguments of a launch's body: block index, thread index, grid size and block size, each by x, y, z."""
 
 
 def _launch(w: Writer, op: LaunchThreadOp) -> None:
@@ -61,7 +61,7 @@ def _outermost(w: Writer, op: LaunchThreadOp) -> None:
 
 
 def _inside(extent: SSAValue, op: LaunchThreadOp, launch: LaunchThreadOp) -> list[Operation]:
-    """The ops in a launch that an extent is computed of, in order. UnsupportedError if only the kernel can do that."""
+    """The ops inside a launch that compute an extent, in order. UnsupportedError if only the kernel can compute it."""
     owner = extent.owner
     if not op.is_ancestor(owner):
         return []
@@ -72,18 +72,18 @@ def _inside(extent: SSAValue, op: LaunchThreadOp, launch: LaunchThreadOp) -> lis
 
 
 def _nest(op: LaunchThreadOp) -> list[LaunchThreadOp]:
-    """A launch and those inside of it, one for each axis."""
-    found = {op.thread.data: op}
+    """A launch and the nested launches, one for each axis."""
+    launches = {op.thread.data: op}
     for inner in op.walk():
         if isinstance(inner, LaunchThreadOp):
-            known = found.setdefault(inner.thread.data, inner)
+            known = launches.setdefault(inner.thread.data, inner)
             if known is not inner:
                 raise unsupported(inner, f"{inner.thread.data} is launched twice in one kernel (`tir-launch-threads`)")
-    return list(found.values())
+    return list(launches.values())
 
 
 def barrier(w: Writer, *, of_warp: bool = False) -> bool:
-    """Let the threads of a block, or of a warp, wait for each other; False outside of a launch."""
+    """Emits a barrier for the threads of a block, or of a warp; returns False outside of a launch."""
     if w.launched is None:
         return False
     op = gpu.BarrierOp()
@@ -94,17 +94,17 @@ def barrier(w: Writer, *, of_warp: bool = False) -> bool:
 
 
 def shuffle(w: Writer, op: CallIntrinOp) -> None:
-    """Let the lanes of a warp exchange values."""
+    """Emits an exchange of values between the lanes of a warp."""
     if w.launched is None:
         raise unsupported(op, f"T.{op.intrinsic.data}: target llvm has no threads")
-    asked = shuffle_of(op)
-    lane = convert(w, w.value(asked.lane), dtype_of(asked.lane.type), dtype_of(i32))
-    made = w.insert(ShuffleOp(asked.mode, w.value(asked.value), lane, w.constant(asked.width, i32)))
-    w.bind(op.results[0], made.shuffled)
+    request = shuffle_of(op)
+    lane = convert(w, w.value(request.lane), dtype_of(request.lane.type), dtype_of(i32))
+    exchange = w.insert(ShuffleOp(request.mode, w.value(request.value), lane, w.constant(request.width, i32)))
+    w.bind(op.results[0], exchange.shuffled)
 
 
 def active_mask(w: Writer, op: CallIntrinOp) -> None:
-    """The lanes that are there: all of them."""
+    """The mask of active lanes: all lanes."""
     (result,) = op.results
     w.bind(result, w.constant(wrap_int(ALL_LANES, dtype_of(result.type)), lower_type(result.type)))
 

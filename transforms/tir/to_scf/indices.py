@@ -1,8 +1,8 @@
-"""Integer arithmetic on loop variables, sizes and parameters, done in `index` where it provably does not wrap.
+"""Integer arithmetic on loop variables, sizes and parameters, lowered to type `index` where it provably does not wrap.
 
-There the 64 bits of `index` give the same numbers, and what follows (addresses, bounds, comparisons) needs no casts,
-which would hide from LLVM that neighbouring iterations touch neighbouring elements. What comes from data, or may wrap,
-stays in the type the user wrote.
+There the 64 bits of `index` yield the same results, and later computations (addresses, bounds, comparisons) need no
+casts, which would hide from LLVM that neighbouring iterations access neighbouring elements. Values loaded from memory,
+and arithmetic that may wrap, stay in the type the user wrote.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Handler: TypeAlias = Callable[[Writer, Any], None]
 
 
 def _is_index(w: Writer, value: SSAValue) -> bool:
-    """Whether a value is a known number, has an `index` already, or is a parameter."""
+    """Whether a value is a constant, has an `index` already, or is a parameter."""
     if not isinstance(value.type, IntegerType) or dtype_of(value.type).is_bool:
         return False
     if value in w.indices or isinstance(constant_value(value), int):
@@ -33,7 +33,7 @@ def _is_index(w: Writer, value: SSAValue) -> bool:
 
 
 def _are_indices(w: Writer, values: Sequence[SSAValue]) -> bool:
-    """Whether values can be computed with as `index`, and at least one is one already."""
+    """Whether all values can be converted to `index`, and at least one has an `index` already."""
     return all(_is_index(w, v) for v in values) and any(v in w.indices for v in values)
 
 
@@ -65,7 +65,7 @@ _EXACT: dict[type[Operation], Callable[[Analyzer, Lin, Lin], Lin]] = {
 
 
 def arithmetic(otherwise: Handler) -> Handler:
-    """Addition, subtraction, multiplication."""
+    """The lowering of addition, subtraction and multiplication."""
 
     def lower(w: Writer, op: Operation) -> None:
         if not _are_indices(w, op.operands):
@@ -87,7 +87,7 @@ def arithmetic(otherwise: Handler) -> Handler:
 
 
 def division(plain: type[Operation], otherwise: Handler) -> Handler:
-    """A quotient or remainder of numbers without signs, by the op `plain`; with signs they are several."""
+    """The lowering of a quotient or remainder: `plain`, unsigned, for a nonnegative dividend and a positive divisor."""
 
     def lower(w: Writer, op: Operation) -> None:
         lhs, rhs = op.operands
@@ -102,7 +102,7 @@ def division(plain: type[Operation], otherwise: Handler) -> Handler:
 
 
 def extremum(signed: type[Operation], otherwise: Handler) -> Handler:
-    """The smaller or the larger of two numbers."""
+    """The lowering of a minimum or maximum."""
 
     def lower(w: Writer, op: Operation) -> None:
         if _are_indices(w, op.operands):
@@ -114,7 +114,7 @@ def extremum(signed: type[Operation], otherwise: Handler) -> Handler:
 
 
 def conversion(otherwise: Handler) -> Handler:
-    """To an integer type that holds the number."""
+    """The lowering of a conversion to an integer type that holds the value."""
 
     def lower(w: Writer, op: Operation) -> None:
         (value,), result = op.operands, op.results[0]
@@ -133,7 +133,7 @@ def conversion(otherwise: Handler) -> Handler:
 
 
 def _comparison(otherwise: Handler) -> Handler:
-    """Of numbers as they are, signed or unsigned."""
+    """The lowering of a comparison, signed or unsigned."""
 
     def lower(w: Writer, op: Operation) -> None:
         assert isinstance(op, arith.CmpiOp)
@@ -148,11 +148,11 @@ def _comparison(otherwise: Handler) -> Handler:
 
 
 _SIGNS = (range(6), (0, 1, *range(6, 10)))
-"""The predicates that compare numbers of a signed and of an unsigned type as what they are."""
+"""The predicates that compare the values of a signed and of an unsigned type correctly as `index`."""
 
 
 def handlers(copy: Handler, floordiv: Handler, floormod: Handler, cast: Handler) -> Handlers:
-    """How integer arithmetic is lowered, given how it is where it is not index arithmetic."""
+    """The handlers of integer arithmetic; the arguments lower operations that are no index arithmetic."""
     return {
         **{op: arithmetic(copy) for op in _EXACT},
         arith.FloorDivSIOp: division(arith.DivUIOp, floordiv),

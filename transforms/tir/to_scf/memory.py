@@ -47,14 +47,14 @@ from .types import I64, POINTER, lower_type
 from .writer import Handlers, Index, Pointer, Writer
 
 ALIGNMENT = 64
-"""Bytes: how the LLVM emitter aligns all memory. More must be written down."""
+"""The alignment of all memory in the LLVM emitter, in bytes; a larger alignment must be explicit."""
 
 
 # Layouts
 
 
 def _strides(w: Writer, shape: Sequence[Index], strides: Sequence[Index] | None) -> list[Index]:
-    """The strides in elements; those of a compact row-major array when there are none."""
+    """The strides in elements; by default the strides of a compact row-major array."""
     if strides is not None:
         return list(strides)
     result: list[Index] = [1]
@@ -64,7 +64,7 @@ def _strides(w: Writer, shape: Sequence[Index], strides: Sequence[Index] | None)
 
 
 def _layout(w: Writer, buffer: SSAValue) -> tuple[list[Index], list[Index], Index]:
-    """(shape, strides, offset) of a buffer, from what declares it."""
+    """The (shape, strides, offset) of a buffer, from its declaration."""
     if isinstance(op := buffer.owner, BufferOp):
         shape = [w.index_of(d) for d in op.mixed_shape]
         strides = None if op.mixed_strides is None else [w.index_of(s) for s in op.mixed_strides]
@@ -87,8 +87,9 @@ def view(
     strides: Sequence[Index] | None = None,
     offset: Index = 0,
 ) -> tuple[SSAValue, Pointer]:
-    """The memory behind a pointer as a memref with the elements and the space of `type`, and the same pointer counted
-    in these elements."""
+    """The memory of a pointer as a memref with the elements and memory space of `type`, and the pointer in these
+    elements.
+    """
     element, space = type.element_type, type.memory_space
     base = pointer.base.type
     if not isinstance(base, MemRefType) or base.element_type != element or base.memory_space != space:
@@ -97,7 +98,7 @@ def view(
     offset = w.add(pointer.offset, offset)
     identity = strides is None and offset == 0
     steps = _strides(w, shape, strides)
-    result = MemRefType(element, _statics(shape), NoneAttr() if identity else _strided(steps, offset), space)
+    result = MemRefType(element, _statics(shape), NoneAttr() if identity else _strided_layout(steps, offset), space)
     if identity and _is_all_of(pointer.base, result, shape):
         return pointer.base, pointer
     cast = memref.ReinterpretCastOp.from_dynamic(pointer.base, [offset], shape, steps, result)
@@ -105,7 +106,7 @@ def view(
 
 
 def _is_all_of(buffer: SSAValue, type: MemRefType[Attribute], shape: Sequence[Index]) -> bool:
-    """Whether `buffer` is already the compact array of that shape."""
+    """Whether `buffer` already is the compact array of `type` and `shape`."""
     if buffer.type != type:
         return False
     sizes = [n for n in shape if not isinstance(n, int)]
@@ -116,7 +117,7 @@ def _statics(numbers: Sequence[Index]) -> list[int]:
     return [n if isinstance(n, int) else DYNAMIC_INDEX for n in numbers]
 
 
-def _strided(strides: Sequence[Index], offset: Index) -> StridedLayoutAttr:
+def _strided_layout(strides: Sequence[Index], offset: Index) -> StridedLayoutAttr:
     return StridedLayoutAttr(
         [s if isinstance(s, int) else None for s in strides], offset if isinstance(offset, int) else None
     )
@@ -126,7 +127,7 @@ def _strided(strides: Sequence[Index], offset: Index) -> StridedLayoutAttr:
 
 
 def allocate(w: Writer, type: MemRefType[Attribute], sizes: Sequence[Index], alignment: int, stack: bool) -> SSAValue:
-    """Memory for a memref of identity layout until the end of the region being written, on the stack or the heap."""
+    """Memory for a memref of identity layout until the end of the current region, on the stack or the heap."""
     dynamic = [n for n in sizes if not isinstance(n, int)]
     if w.launched is not None:
         if dynamic:
@@ -158,13 +159,13 @@ def _alloc_buffer(w: Writer, op: AllocBufferOp) -> None:
 
 
 def _alignment(op: BufferOp) -> int:
-    """The alignment asked for, if it is a power of two (TVM writes -1 for none)."""
+    """The requested alignment if it is a power of two, else 1 (TVM writes -1 for none)."""
     number = 1 if op.alignment is None else op.alignment.value.data
     return number if number > 0 and number & (number - 1) == 0 else 1
 
 
 def _extent(w: Writer, shape: Sequence[Index], strides: Sequence[Index], offset: Index) -> Index:
-    """How many elements a strided buffer spans, its offset included (for an empty one too many, never too few)."""
+    """The number of elements that a strided buffer spans, offset included (an upper bound for empty buffers)."""
     total = w.add(offset, 1)
     for extent, stride in zip(shape, strides, strict=True):
         total = w.add(total, w.mul(w.add(extent, -1), stride))
@@ -196,7 +197,7 @@ def _allocate_const(w: Writer, op: AllocateConstOp) -> None:
 
 
 def constant_memory(w: Writer, name: str, type: MemRefType[Attribute], value: DenseIntOrFPElementsAttr) -> SSAValue:
-    """A global constant array and the memref of it."""
+    """Defines a global constant array; returns its memref."""
     w.module.add_global(memref.GlobalOp.get(StringAttr(name), type, value, StringAttr("private"), UnitAttr()))
     return w.make(memref.GetGlobalOp, [], [type], {"name": SymbolRefAttr(name)}).memref
 
@@ -214,7 +215,7 @@ def _decl_buffer(w: Writer, op: DeclBufferOp) -> None:
 
 
 def data_pointer(w: Writer, buffer: SSAValue) -> Pointer:
-    """The data pointer of a buffer; the offset that the buffer declares is counted from there."""
+    """The data pointer of a buffer, relative to which the declared offset of the buffer counts."""
     return w.data.get(buffer) or Pointer(w.memref(buffer))
 
 
@@ -236,7 +237,9 @@ def _address_of(w: Writer, op: AddressOfOp) -> None:
 
 
 def _access_ptr(w: Writer, op: AccessPtrOp) -> None:
-    """The offset counts elements of the result's type, of the base's where the result has none."""
+    """Lowers pointer arithmetic. The offset counts elements of the result's type, or of the base's for an untyped
+    result.
+    """
     base, offset = w.pointer(op.data), w.index_of(op.offset)
     data = op.data.type
     assert isinstance(data, HandleType)
@@ -273,8 +276,8 @@ def _store(w: Writer, op: StoreOp) -> None:
     w.make(memref.StoreOp, [value, buffer, *indices], [], {})
 
 
-def _contiguous(w: Writer, buffer: SSAValue, last: SSAValue) -> SSAValue | None:
-    """Where the lanes of a vector access start, if they are neighbours in memory."""
+def _first_lane(w: Writer, buffer: SSAValue, last: SSAValue) -> SSAValue | None:
+    """The index of the first lane of a vector access if its lanes are contiguous in memory; else None."""
     if not isinstance(ramp := last.owner, RampOp) or constant_value(ramp.stride) != 1:
         return None
     type = buffer.type
@@ -299,7 +302,7 @@ def _lane_indices(w: Writer, last: SSAValue) -> list[Index]:
 def _load_vector(w: Writer, op: LoadOp, buffer: SSAValue, type: VectorType[Attribute]) -> SSAValue:
     *outer, last = op.indices
     indices = [w.index(w.index_of(i)) for i in outer]
-    start = _contiguous(w, buffer, last)
+    start = _first_lane(w, buffer, last)
     zero = 0.0 if dtype_of(type).is_float else 0
     if start is not None:
         indices.append(w.index(w.index_of(start)))
@@ -309,14 +312,14 @@ def _load_vector(w: Writer, op: LoadOp, buffer: SSAValue, type: VectorType[Attri
         return w.insert(vector.MaskedLoadOp(buffer, indices, mask, rest)).result
     result = w.constant(zero, type)
     for n, index in enumerate(_lane_indices(w, last)):
-        value = _guarded(w, op.predicate, n, type.element_type, lambda i=index: w.make(
+        value = _guard(w, op.predicate, n, type.element_type, lambda i=index: w.make(
             memref.LoadOp, [buffer, *indices, w.index(i)], [type.element_type], {}).res)  # fmt: skip
         result = w.insert(vector.InsertOp(value, result, [n])).result
     return result
 
 
-def _guarded(w: Writer, predicate: SSAValue | None, n: int, type: Attribute, load: Callable[[], SSAValue]) -> SSAValue:
-    """`load` where lane `n` of the predicate is true, else 0."""
+def _guard(w: Writer, predicate: SSAValue | None, n: int, type: Attribute, load: Callable[[], SSAValue]) -> SSAValue:
+    """The result of `load` where lane `n` of the predicate is true, else 0."""
     if predicate is None:
         return load()
     blocks: list[Block] = []
@@ -331,7 +334,7 @@ def _guarded(w: Writer, predicate: SSAValue | None, n: int, type: Attribute, loa
 def _store_vector(w: Writer, op: StoreOp, value: SSAValue, buffer: SSAValue) -> None:
     *outer, last = op.indices
     indices = [w.index(w.index_of(i)) for i in outer]
-    start = _contiguous(w, buffer, last)
+    start = _first_lane(w, buffer, last)
     if start is not None:
         indices.append(w.index(w.index_of(start)))
         if op.predicate is None:

@@ -1,4 +1,4 @@
-"""`ModuleLowering`: what the functions of a module share while they are lowered."""
+"""`ModuleLowering`: the state shared by the functions of a module during their lowering."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from .writer import Handlers, Writer
 
 
 class ModuleLowering:
-    """Lowers the `tir` functions of a module; `declarations` are what they need besides themselves.
+    """The lowering of the `tir` functions of a module; `declarations` are the additional symbols that they need.
 
-    launches: whether there is a grid of threads to launch.
+    launches: whether to lower for a GPU, with launches of a grid of threads.
     """
 
     handlers: Handlers = {
@@ -70,7 +70,7 @@ class ModuleLowering:
     # Symbols of the module
 
     def fresh_symbol(self, name: str) -> str:
-        """A symbol that nothing in the module has yet."""
+        """A symbol that is unique in the module."""
         result, n = name, 0
         while result in self._symbols:
             n += 1
@@ -103,7 +103,7 @@ class ModuleLowering:
         outputs: Sequence[Attribute],
         op: Operation | None = None,
     ) -> str:
-        """Declare the C function `name`, once."""
+        """Declares the C function `name`, once; returns its symbol."""
         signature = (tuple(inputs), tuple(outputs))
         if name not in self._external:
             if name in self._symbols:
@@ -123,7 +123,7 @@ class ModuleLowering:
         outputs: Sequence[Attribute],
         results: Sequence[str],
     ) -> str:
-        """Declare the registered Python function `name` with these types, once; its symbol."""
+        """Declares the registered Python function `name` with these types, once; returns its symbol."""
         key = (name, *inputs, *dtypes, *outputs, *results)
         if key not in self._packed:
             self._packed[key] = symbol = self.fresh_symbol(name)
@@ -138,7 +138,7 @@ class ModuleLowering:
     # Functions
 
     def function(self, op: FuncOp) -> func.FuncOp:
-        """The upstream function that `op` becomes."""
+        """The upstream function for `op`."""
         inputs = self.signatures[op.sym_name.data]
         outputs = [] if op.result_type is None else [lower_type(op.result_type)]
         entry = Block(arg_types=inputs)
@@ -167,9 +167,9 @@ class ModuleLowering:
 
 
 def _signature(function: FuncOp) -> list[Attribute]:
-    """The types of the parameters: a matched handle is the memref it is looked at as."""
-    found = prologue.matches(function)
-    types = [found[a].buffer.type if a in found else a.type for a in function.body.block.args]
+    """The types of the parameters; a matched handle has the type of its buffer."""
+    buffers = prologue.matches(function)
+    types = [buffers[a].buffer.type if a in buffers else a.type for a in function.body.block.args]
     try:
         return [lower_type(t) for t in types]
     except ValueError as error:
@@ -181,11 +181,11 @@ def _attributes(dtypes: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
 
 
 def _parameter_attributes(function: FuncOp) -> ArrayAttr[DictionaryAttr]:
-    found = prologue.matches(function)
+    buffers = prologue.matches(function)
 
     def describe(name: str, arg: SSAValue) -> DictionaryAttr:
-        if arg in found:  # the buffer is what the user sees of a handle
-            name, arg = found[arg].buffer_name.data, found[arg].buffer
+        if arg in buffers:  # users know a handle by its buffer
+            name, arg = buffers[arg].buffer_name.data, buffers[arg].buffer
         return DictionaryAttr({NAME: StringAttr(name), DTYPE: StringAttr(dtype_name(arg.type))})
 
     return ArrayAttr([describe(name, arg) for name, arg in function.params])

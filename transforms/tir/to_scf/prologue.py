@@ -1,4 +1,4 @@
-"""Parameters, and what a function checks of its arguments before it does anything."""
+"""Parameters, and the checks of arguments at the start of a function."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from .writer import Handlers, Index, Pointer, Writer
 
 
 def matches(function: FuncOp) -> dict[SSAValue, MatchBufferOp]:
-    """The tir.match_buffer of each handle parameter that has one, in parameter order."""
-    found: dict[SSAValue, MatchBufferOp] = {}
+    """{ handle parameter -> its tir.match_buffer }, in parameter order."""
+    buffers: dict[SSAValue, MatchBufferOp] = {}
     for op in function.body.walk():
-        if isinstance(op, MatchBufferOp) and found.setdefault(op.source, op) is not op:
+        if isinstance(op, MatchBufferOp) and buffers.setdefault(op.source, op) is not op:
             raise unsupported(op, "a parameter can be matched by one buffer only")
-    return {arg: found[arg] for arg in function.body.block.args if arg in found}
+    return {arg: buffers[arg] for arg in function.body.block.args if arg in buffers}
 
 
 def bind_parameters(w: Writer) -> None:
-    """The arguments as values, and the symbols of their shapes: each is bound where it first stands alone."""
-    found = matches(w.function)
+    """Binds arguments to values, and symbols of their shapes to the first size that is the symbol alone."""
+    buffers = matches(w.function)
     for old, new in zip(w.function.body.block.args, w.entry.args, strict=True):
         new.name_hint = old.name_hint
-        if old in found:
-            w.bind(found[old].buffer, new)
-            new.name_hint = found[old].buffer.name_hint
+        if old in buffers:
+            w.bind(buffers[old].buffer, new)
+            new.name_hint = buffers[old].buffer.name_hint
         else:
             w.bind(old, new)
-    for old, op in found.items():
+    for old, op in buffers.items():
         w.location = op.location
         _bind_symbols(w, op)
         _check_elements(w, op)
@@ -47,8 +47,8 @@ def bind_parameters(w: Writer) -> None:
             raise unsupported(op, f"symbol {op.var_name.data} is not the extent, stride or offset of any parameter")
 
 
-def _declared(op: MatchBufferOp) -> Iterator[tuple[str, Mixed]]:
-    """What a buffer says of its shape, strides and offset, and what each is called."""
+def _declared_numbers(op: MatchBufferOp) -> Iterator[tuple[str, Mixed]]:
+    """The declared shape, strides and offset of a buffer: (name of the number, number)."""
     for n, extent in enumerate(op.mixed_shape):
         yield f"shape[{n}]", extent
     for n, stride in enumerate(op.mixed_strides or ()):
@@ -57,14 +57,14 @@ def _declared(op: MatchBufferOp) -> Iterator[tuple[str, Mixed]]:
 
 
 def _actual(w: Writer, op: MatchBufferOp, what: str) -> SSAValue:
-    """What the argument has at run time."""
+    """The number called `what` of the argument at run time."""
     buffer = w.memref(op.buffer)
     type = buffer.type
     assert isinstance(type, MemRefType)
     number = int(what[what.index("[") + 1 : -1]) if "[" in what else 0
-    found = w.remembered((buffer, what))
-    if found is not None:
-        return found
+    number_value = w.remembered((buffer, what))
+    if number_value is not None:
+        return number_value
     if what.startswith("shape"):
         return w.remember((buffer, what), w.make(memref.DimOp, [buffer, w.index(number)], [INDEX], {}).result)
     rank = type.get_num_dims()
@@ -73,13 +73,13 @@ def _actual(w: Writer, op: MatchBufferOp, what: str) -> SSAValue:
     w.remember((buffer, "offset"), data.results[1])
     for n in range(rank):
         w.remember((buffer, f"strides[{n}]"), data.results[2 + rank + n])
-    found = w.remembered((buffer, what))
-    assert found is not None
-    return found
+    number_value = w.remembered((buffer, what))
+    assert number_value is not None
+    return number_value
 
 
 def _bind_symbols(w: Writer, op: MatchBufferOp) -> None:
-    for what, value in _declared(op):
+    for what, value in _declared_numbers(op):
         if isinstance(value, SSAValue) and isinstance(value.owner, SymbolOp) and value not in w.indices:
             actual = _actual(w, op, what)
             actual.name_hint = value.name_hint
@@ -88,7 +88,7 @@ def _bind_symbols(w: Writer, op: MatchBufferOp) -> None:
 
 
 def _check_fits(w: Writer, op: MatchBufferOp, what: str, symbol: SSAValue, actual: SSAValue) -> None:
-    """A size that its symbol's type cannot hold must not be cut off silently."""
+    """Checks that a size fits into the type of its symbol, so that it is never truncated silently."""
     if symbol.type == I64:
         return
     back = w.to_index(w.value(symbol), symbol.type)
@@ -97,7 +97,7 @@ def _check_fits(w: Writer, op: MatchBufferOp, what: str, symbol: SSAValue, actua
 
 
 def _check_elements(w: Writer, op: MatchBufferOp) -> None:
-    """Index arithmetic on symbolic extents must not wrap: an argument must not have too many elements."""
+    """Checks the number of elements of an argument, so that index arithmetic on symbolic extents does not wrap."""
     limit = element_limit(op)
     if limit is None:
         return
@@ -115,10 +115,10 @@ def _check_elements(w: Writer, op: MatchBufferOp) -> None:
 
 
 def _match_buffer(w: Writer, op: MatchBufferOp) -> None:
-    """Check what the shape, strides and offset are computed from against the argument."""
-    for what, value in _declared(op):
+    """Checks the argument against declared sizes that are constants or expressions of symbols."""
+    for what, value in _declared_numbers(op):
         if not isinstance(value, SSAValue):
-            continue  # in the type: checked before the call
+            continue  # part of the type, which is checked before the call
         expected: Index = w.index_of(value)
         actual = _actual(w, op, what)
         if expected is actual:

@@ -1,4 +1,4 @@
-"""Types on both sides of `convert-tir-to-scf`: signless integers, pointers of the `llvm` dialect, memrefs of those."""
+"""Types on both sides of `convert-tir-to-scf`: signless integers, pointers of the `llvm` dialect, memrefs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def lower_type(type: Attribute) -> Attribute:
 
 
 def dtype_name(type: Attribute) -> str:
-    """The data type as numpy calls it, of a scalar or of the elements of a buffer; "handle" for a pointer."""
+    """The name, as in numpy, of the data type of a scalar or of the elements of a buffer; "handle" for a pointer."""
     if isinstance(type, MemRefType):
         type = type.element_type
     return "handle" if isinstance(type, HandleType | LLVMPointerType) else dtype_of(type).name

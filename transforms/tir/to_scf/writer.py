@@ -1,7 +1,7 @@
-"""`Writer`: writes one function of the upstream dialects while the `tir` function is walked.
+"""`Writer`: the emission of one function of the upstream dialects during a walk over the `tir` function.
 
-Constants stand once at the top of the function. What index arithmetic needs of a value (its `index`, its constant) is
-written where it is first asked for, and remembered as far as it can be seen.
+Constants are at the top of the function, each once. Conversions for index arithmetic (the `index` of a value, its
+constant) are emitted at their first use, and reused in the regions that they dominate.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 OpT = TypeVar("OpT", bound=Operation)
 
 Index: TypeAlias = int | SSAValue
-"""A number that is known, or a value of type `index`."""
+"""A known integer, or a value of type `index`."""
 
 Handlers: TypeAlias = Mapping[type[Operation], Callable[["Writer", Any], None]]
-"""How operations are lowered."""
+"""{ operation -> its lowering }."""
 
 
 @cache
 def _default_properties(cls: type[Operation]) -> Mapping[str, Attribute]:
-    """The properties that an op has when its constructor is given none."""
+    """The default properties of an op."""
     definition = cls.get_irdl_definition()  # pyright: ignore[reportAttributeAccessIssue]
     return {name: p.default_value for name, p in definition.properties.items() if p.default_value is not None}
 
@@ -71,15 +71,17 @@ def _constant_name(value: int | float, type: Attribute) -> str:
 
 @dataclass(frozen=True)
 class Pointer:
-    """What a handle points to: element `offset` of `base`, a memref (counted from its start in its elements), or an
-    `!llvm.ptr`, then with offset 0."""
+    """The target of a handle: element `offset` of `base`.
+
+    The base is a memref (the offset counts its elements from its start) or an `!llvm.ptr`, then with offset 0.
+    """
 
     base: SSAValue
     offset: Index = 0
 
 
 class Writer:
-    """Where the next operation goes, what the values of the `tir` function have become, and small pieces of IR."""
+    """The insertion point, the lowered values of the `tir` function, and builders of small pieces of IR."""
 
     def __init__(self, module: ModuleLowering, function: FuncOp, entry: Block):
         self.module = module
@@ -100,12 +102,12 @@ class Writer:
         self._stack_blocks = [entry]
         self.analyzer = Analyzer()
         self.launched: dict[str, SSAValue] | None = None
-        """Inside of a launch, the number that the block and the thread have in each axis."""
+        """Inside a launch, { axis -> index of the block or thread along this axis }."""
 
     # Operations
 
     def statements(self, ops: Iterable[Operation]) -> None:
-        """Lower operations one after the other."""
+        """Lowers operations in order."""
         outer = self.location
         for op in ops:
             self.location = op.location
@@ -114,12 +116,12 @@ class Writer:
                 raise unsupported(op, "no pass of the way down takes this operation: run one that lowers it first")
             last = self.block.last_op
             handler(self, op)
-            if BLOCK in op.attributes and (made := self.block.last_op) is not None and made is not last:
-                made.attributes[BLOCK] = op.attributes[BLOCK]
+            if BLOCK in op.attributes and (emitted := self.block.last_op) is not None and emitted is not last:
+                emitted.attributes[BLOCK] = op.attributes[BLOCK]
         self.location = outer
 
     def insert(self, op: OpT) -> OpT:
-        """`op` at the end of the current block, where the statement being lowered is written."""
+        """Inserts `op` at the end of the current block, with the current source location."""
         op.location = self.location
         self.block.add_op(op)
         return op
@@ -132,7 +134,7 @@ class Writer:
         properties: Mapping[str, Attribute] | None = None,
         regions: Sequence[Region] = (),
     ) -> OpT:
-        """An op with plain operands, without the cost of its constructor."""
+        """Builds and inserts an op with plain operands, without the cost of its constructor."""
         if properties is None:
             properties = _default_properties(cls)
         return self.insert(
@@ -140,12 +142,12 @@ class Writer:
         )
 
     def op(self, cls: type[Operation], *operands: SSAValue, type: Attribute | None = None) -> SSAValue:
-        """The result of an op on `operands`, of the first one's type unless `type` says another."""
+        """The result of a new op on `operands`, of the type of the first operand unless `type` is given."""
         return self.make(cls, operands, [operands[0].type if type is None else type]).results[0]
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
-        """Write into `block`, a block of a region of an op being built, until `end`."""
+        """Makes `block`, a block of a region of an op being built, the insertion point until `end`."""
         outer, self.block = self.block, block
         self._scopes.append({})
         self._heap.append([])
@@ -157,29 +159,29 @@ class Writer:
             self._heap.pop()
 
     def free_at_end(self, buffer: SSAValue) -> None:
-        """Free heap memory at the end of the region being written."""
+        """Registers heap memory to be freed at the end of the current region."""
         self._heap[-1].append(buffer)
 
     def end(self, terminator: type[Operation], *values: SSAValue) -> None:
-        """Free what was allocated on the heap in this region, and end it."""
+        """Frees the heap allocations of the current region, and terminates it."""
         for buffer in reversed(self._heap[-1]):
             self.make(memref.DeallocOp, [buffer])
         self.make(terminator, values)
 
-    def _scoped(self, key: tuple[object, ...]) -> SSAValue | None:
+    def _look_up(self, key: tuple[object, ...]) -> SSAValue | None:
         return next((scope[key] for scope in reversed(self._scopes) if key in scope), None)
 
     def remember(self, key: tuple[object, ...], value: SSAValue) -> SSAValue:
-        """Let `remembered(key)` find `value` until the current region ends."""
+        """Records `value` for `remembered(key)` until the end of the current region."""
         self._scopes[-1][key] = value
         return value
 
     def remembered(self, key: tuple[object, ...]) -> SSAValue | None:
-        return self._scoped(key)
+        return self._look_up(key)
 
     @contextmanager
     def own_stack(self, block: Block) -> Generator[None]:
-        """Put what lives on the stack at the start of `block`: iterations that run at the same time need their own."""
+        """Places stack allocations at the start of `block`: parallel iterations need separate memory."""
         self._stack_blocks.append(block)
         try:
             yield
@@ -187,7 +189,7 @@ class Writer:
             self._stack_blocks.pop()
 
     def on_stack(self, op: OpT) -> OpT:
-        """`op`, a static memref.alloca, in front of everything that may use it, so that loops do not repeat it."""
+        """Inserts `op`, a static memref.alloca, before all possible uses, outside of loops."""
         op.location = self.location
         block = self._stack_blocks[-1]
         if block is self.entry and self._last_constant is not None:
@@ -199,7 +201,7 @@ class Writer:
     # Constants
 
     def constant(self, value: int | float, type: Attribute) -> SSAValue:
-        """A constant of an upstream type; a vector has it in every lane."""
+        """A constant of an upstream type; for a vector type, a splat."""
         key = (repr(value), type)
         if key not in self._constants:
             attr = _constant_attr(value, repr(value).startswith("-"), type)
@@ -231,26 +233,26 @@ class Writer:
     # Values
 
     def value(self, value: SSAValue) -> SSAValue:
-        """What a `tir` value has become. A handle becomes an `!llvm.ptr`, written here."""
-        found = self.values.get(value)
-        if found is not None:
-            return found
+        """The lowered value of a `tir` value. A handle becomes an `!llvm.ptr`, emitted here."""
+        lowered = self.values.get(value)
+        if lowered is not None:
+            return lowered
         if value in self.pointers:
             return self.pointer_value(self.pointers[value])
         return self._late(value)
 
     def _late(self, value: SSAValue) -> SSAValue:
-        """Values that are written only where they are needed: constants, ramps, the typed form of an `index`."""
+        """Emits a value that is emitted only where it is needed: a constant, a ramp, the typed form of an `index`."""
         owner = value.owner
         if isinstance(owner, arith.ConstantOp):
             return self._literal(owner)
         if isinstance(owner, ConstOp) and not isinstance(value.type, HandleType):
             number = constant_value(value)
             assert number is not None
-            return self.constant(_signed(int(number), value.type), lower_type(value.type))
-        found = self._scoped((value,))
-        if found is not None:
-            return found
+            return self.constant(_to_signed(int(number), value.type), lower_type(value.type))
+        cached = self._look_up((value,))
+        if cached is not None:
+            return cached
         index = self.indices.get(value)
         if index is not None:
             return self.remember((value,), self.from_index(index, value.type))
@@ -262,7 +264,7 @@ class Writer:
     def _literal(self, op: arith.ConstantOp) -> SSAValue:
         match op.value:
             case IntegerAttr() as attr:
-                return self.constant(_signed(attr.value.data, op.result.type), op.result.type)
+                return self.constant(_to_signed(attr.value.data, op.result.type), op.result.type)
             case FloatAttr() as attr:
                 return self.constant(attr.value.data, op.result.type)
             case attr:
@@ -273,7 +275,7 @@ class Writer:
                 return self._constants[key]
 
     def bind(self, value: SSAValue, to: SSAValue) -> None:
-        """`value` of the `tir` function is `to` from here on."""
+        """Binds `value` of the `tir` function to its lowered value `to`."""
         self.values[value] = to
         if value.name_hint is not None and to.name_hint is None:
             to.name_hint = value.name_hint
@@ -281,11 +283,11 @@ class Writer:
     # Index arithmetic, always 64 bits wide
 
     def index(self, number: Index) -> SSAValue:
-        """A known number as a value of type `index`."""
+        """An `Index` as a value of type `index`."""
         return self.constant(number, INDEX) if isinstance(number, int) else number
 
     def index_of(self, value: Mixed) -> Index:
-        """An integer of the `tir` function as an `index`."""
+        """An integer of the `tir` function as an `Index`."""
         if isinstance(value, int):
             return value
         known = constant_value(value)
@@ -293,18 +295,20 @@ class Writer:
             return known
         if value in self.indices:
             return self.indices[value]
-        found = self._scoped(("index", value))
-        return self.remember(("index", value), self.to_index(self.value(value), value.type)) if found is None else found
+        cached = self._look_up(("index", value))
+        return (
+            self.remember(("index", value), self.to_index(self.value(value), value.type)) if cached is None else cached
+        )
 
     def to_index(self, value: SSAValue, type: Attribute) -> SSAValue:
-        """`value`, that had type `type` on the `tir` landing, as an `index`."""
+        """`value`, of type `type` on the `tir` landing, converted to an `index`."""
         assert isinstance(type, IntegerType)
         if dtype_of(type).kind != "int" and type.width.data < 64:
             value = self.op(arith.ExtUIOp, value, type=I64)
         return self.op(arith.IndexCastOp, value, type=INDEX)
 
     def from_index(self, index: SSAValue, type: Attribute) -> SSAValue:
-        """An `index` as an integer of the `tir` type `type`."""
+        """An `index` converted to an integer of the `tir` type `type`."""
         result = self.op(arith.IndexCastOp, index, type=lower_type(type))
         result.name_hint = index.name_hint
         return result
@@ -336,13 +340,13 @@ class Writer:
     # Pointers and memrefs
 
     def pointer(self, handle: SSAValue) -> Pointer:
-        """Where a handle points."""
+        """The target of a handle."""
         if handle not in self.pointers:
             self.pointers[handle] = Pointer(self.value(handle))
         return self.pointers[handle]
 
     def pointer_value(self, pointer: Pointer) -> SSAValue:
-        """A pointer as an `!llvm.ptr`."""
+        """A pointer converted to an `!llvm.ptr`."""
         base, type = pointer.base, pointer.base.type
         if not isinstance(type, MemRefType):
             return base
@@ -352,16 +356,16 @@ class Writer:
         return self.op(llvm.IntToPtrOp, number, type=POINTER)
 
     def memref(self, buffer: SSAValue) -> SSAValue:
-        """The memref that a buffer has become."""
-        found = self.values.get(buffer)
-        if found is None:
+        """The memref of a buffer."""
+        lowered = self.values.get(buffer)
+        if lowered is None:
             raise PassError(f"buffer {_describe(buffer)} is used before it is declared")
-        assert isinstance(found.type, MemRefType) or found.type == POINTER
-        return found
+        assert isinstance(lowered.type, MemRefType) or lowered.type == POINTER
+        return lowered
 
 
-def _signed(number: int, type: Attribute) -> int:
-    """The same bits as a signless (signed) number; a bool is 0 or 1."""
+def _to_signed(number: int, type: Attribute) -> int:
+    """The number with the same bits in the signed interpretation of `type`; a bool is 0 or 1."""
     dtype = dtype_of(lower_type(type))
     if dtype.is_bool:
         return number % 2
@@ -371,5 +375,5 @@ def _signed(number: int, type: Attribute) -> int:
 
 def _describe(value: SSAValue) -> str:
     owner = value.owner
-    place = where(owner) if isinstance(owner, Operation) else ""
-    return f"{place}%{value.name_hint or '?'} of type {value.type}"
+    location = where(owner) if isinstance(owner, Operation) else ""
+    return f"{location}%{value.name_hint or '?'} of type {value.type}"
