@@ -216,7 +216,9 @@ def _demands(
             if other.is_write is reads and root_buffer(other.buffer) is buffer
         ]
         if boxes:
-            result.append(Demand(written_box(analyzer, access), _region(analyzer, access, boxes, _fixed(loop, buffer))))
+            result.append(
+                Demand(written_box(analyzer, access), _region(analyzer, access, boxes, _fixed_during(loop, buffer)))
+            )
     return result
 
 
@@ -232,7 +234,7 @@ def _goes_down(demands: Sequence[Demand], loop: ForOp) -> bool:
     return min(coefficients, default=0) < 0 and max(coefficients, default=0) <= 0
 
 
-def _fixed(loop: ForOp, buffer: SSAValue) -> IsFixed:
+def _fixed_during(loop: ForOp, buffer: SSAValue) -> IsFixed:
     """The predicate of values that are constant during one iteration of the loop: not the threads that share the memory
     of `buffer`."""
     scope = memory_scope_of(buffer.type) if isinstance(buffer.type, MemRefType) else "global"

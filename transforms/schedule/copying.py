@@ -73,7 +73,7 @@ class Copier:
                         with builder.at(new.block):
                             self.statements(builder, statements(old.block), store)
                 case _:
-                    pass  # a name: looked through
+                    pass  # a name (`tir.let`) is looked through
 
 
 def _yield_value(block: Block) -> SSAValue:

@@ -45,8 +45,9 @@ class InlinePrimitives(Recorder):
                     vi = T.axis.spatial(8, i)
                     D[vi] = B[7 - vi] + 1.0
 
-        block: stores one element, of one or more buffers, in each instance; the indices of the element determine the
-        axes that the value depends on. Its buffers are allocated in its scope and elsewhere only loaded.
+        block: a block that stores one element, of one or more buffers, in each instance; the indices of the element
+        determine the axes that the value depends on. Its buffers are allocated in its scope, and other blocks only load
+        from them.
         Legal if the inputs of the block are the same wherever its values are read, and only elements that it has
         written are read. ScheduleError if the block is not of this kind, or with two conflicting instances.
         """

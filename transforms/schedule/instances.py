@@ -184,7 +184,7 @@ class Instances:
             image = self.image(unknown)
             texts = [
                 f"{self.names.text(c.sum)} {_SYMBOLS[c.op]} 0" for c in known if isinstance(c, AxisCondition)
-            ]  # a condition that is not affine adds no context
+            ]  # conditions that are not affine add no context
         except NotAffine:
             return None
         try:

@@ -50,7 +50,8 @@ class KindPrimitives(Recorder):
                 with T.block("B"):       ->         with T.block("B"):
 
         Conditions are those of `parallel`. Nested loops and a dynamic extent are allowed, as in TVM; the number of
-        lanes of the machine is not checked. Until a pass creates vectors, such a loop runs sequentially.
+        lanes of the machine is not checked. A loop that `tir-vectorize-loops` cannot turn into vectors runs
+        sequentially.
         """
         self.record(VectorizeOp, loop=loop)
 

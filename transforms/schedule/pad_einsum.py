@@ -80,9 +80,9 @@ class PadEinsumPrimitives(Recorder):
                                                                 v0 = T.axis.spatial(13, i0)
                                                                 C[v0] = C_pad[v0]
 
-        block: a single store, at axes, computed from elements at axes or at indices without padded axes; if a reduction
-        axis is padded, the block is a sum of terms that are 0 where the loaded elements are 0. It runs for all of its
-        domain, as the only statement in its loops.
+        block: a block with a single store, whose indices are axes; the indices of each load are axes too, or contain no
+        padded axis; if a reduction axis is padded, the block is a sum of terms that are 0 where the loaded elements are
+        0. It runs for all of its domain, as the only statement in its loops.
         padding: a positive number for each axis. A loop to which one axis is directly bound gets the padded extent of
         the axis; other loops do not change. Buffers without padded axes are used as they are.
         Legal by construction. ScheduleError if the block is not of this kind.

@@ -42,7 +42,7 @@ class ReductionPrimitives(Recorder):
         return self.record(DecomposeReductionOp, block=self._block(block), loop=loop)[0]
 
     def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
-        """Factor a reduction into two steps: along all other loops for each iteration of `loop`, then along `loop`.
+        """Factor a reduction into two steps: along all other loops, for each iteration of `loop`; then along `loop`.
 
             for i, k_0, k_1 in T.grid(8, 4, 16):        S_rf = T.alloc_buffer((4, 8))
                 with T.block("S"):                      for i, k_0, k_1 in T.grid(8, 4, 16):

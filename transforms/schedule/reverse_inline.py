@@ -52,9 +52,10 @@ class ReverseInlinePrimitives(Recorder):
                     vi = T.axis.spatial(8, i)
                     D[vi] = C[7 - vi] + 1.0
 
-        block: each instance reads one element of a buffer that another block writes, at an index that determines the
-        instance, and stores values computed from it (and from other buffers). No other block reads the buffer. An
-        instance of the producer for whose element the block does not run is disabled, by a predicate or a branch.
+        block: a block, each instance of which reads one element of a buffer that another block writes, at an index that
+        determines the instance, and stores values computed from it (and from other buffers). No other block reads the
+        buffer. An instance of the producer for whose element the block does not run is disabled, by a predicate or a
+        branch.
         Legal if the other inputs of the block have the same values at the producer. ScheduleError if the blocks are not
         of this kind, for instance if the producer is a reduction; or with two conflicting instances.
         """
