@@ -56,9 +56,9 @@ class PaddingPrimitives(Recorder):
                                                                 B[vi + 1] = A[vi]
 
         block: a block whose only statement stores `if_then_else(condition, value, constant)`, where the condition
-        bounds each axis separately, by constants.  loop: a loop around the block; the new block directly precedes it, in
-        copies of the loops from `loop` inwards. A nested loop that only serves an axis with a bound runs over the interior alone;
-        for other axes the block gets a predicate.
+        bounds each axis separately, by constants.  loop: a loop around the block; the new block directly precedes it,
+        in copies of the loops from `loop` inwards. A nested loop that only serves an axis with a bound runs over the
+        interior alone; for other axes the block gets a predicate.
         Returns the filling block. Legal if the old values of the filled elements are not used before the loop, and the
         loop does not write them again. ScheduleError if the block is not of this kind, or with two conflicting
         instances.
