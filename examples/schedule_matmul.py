@@ -1,7 +1,7 @@
 """A matrix product and a schedule for it; docs/schedules.md explains each step.
 
-Run as a Python script it prints the program before and after, and the trace, and compares with numpy.
-`stepwell run examples/schedule_matmul.py --check` runs the program as it is written.
+As a Python script, it prints the program before and after, and the trace, and compares the results with numpy.
+`stepwell run examples/schedule_matmul.py --check` runs the unscheduled program.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ class Matmul:
 
 
 def tile(sch: stepwell.Schedule, rows: int = 4, columns: int = 16, steps: int = 4) -> None:
-    """Schedule a matrix product in tiles of `rows` x `columns`, along `steps` of the sum at a time."""
+    """Schedule a matrix product in tiles of `rows` x `columns`, with `steps` of the reduction at a time."""
     block = sch.get_block("C")
     i, j, k = sch.get_loops(block)
     i_0, i_1 = sch.split(i, factors=[None, rows])

@@ -1,4 +1,4 @@
-"""Loops whose iterations run at the same time: what their bodies must be like."""
+"""Checks of loops whose iterations run concurrently."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ CONCURRENT = frozenset(("parallel", "vectorized", "thread_binding"))
 
 
 def may_reduce(kind: str, thread: str | None) -> bool:
-    """Whether the iterations of such a loop may contribute to one reduction: the threads of a block do it together."""
+    """Whether iterations of such a loop may contribute to one reduction: the threads of a block reduce together."""
     return kind == "thread_binding" and thread is not None and thread.startswith("threadIdx")
 
 
 def require_independent(
     loop: ForOp, kind: str, thread: str | None = None, memories: AbstractSet[SSAValue | None] | None = None
 ) -> None:
-    """ScheduleError with two iterations that conflict, if those of a loop must not run as `kind` says.
+    """Raise ScheduleError with two conflicting iterations if a loop must not run as `kind`.
 
-    memories: the conflict has to be in one of these; None for any.
+    memories: only conflicts in one of these count; None for all.
     """
     violation = carried_dependence(loop, allow_reduction=may_reduce(kind, thread), memories=memories)
     if violation is None:
@@ -42,9 +42,9 @@ def require_independent(
 
 
 def require_concurrent_loops(loops: Iterable[ForOp], memories: AbstractSet[SSAValue | None] | None = None) -> None:
-    """ScheduleError if one of some loops runs its iterations at the same time and, as the program is now, must not.
+    """Raise ScheduleError if a concurrent loop among `loops` must not run its iterations concurrently.
 
-    memories: as above; what touches others has not changed.
+    memories: as for `require_independent`; accesses to other memories have not changed.
     """
     for loop in loops:
         if loop.kind.data in CONCURRENT:

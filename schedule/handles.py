@@ -1,4 +1,4 @@
-"""What a user of `Schedule` holds: names for blocks, loops and numbers, valid in the schedule and in its copies."""
+"""Handles of a `Schedule`: names of blocks, loops and numbers, valid in the schedule and in its copies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 
 class Handle:
-    """Stands for a part of the program, or a number, that an instruction of a trace gave."""
+    """A reference to a part of the program, or to a number, that an instruction of a trace returned."""
 
     __slots__ = ("name",)
 
@@ -18,25 +18,25 @@ class Handle:
 
 
 class BlockRV(Handle):
-    """A block. `schedule.get(rv)` is the `tir.block` op itself; for "root" it is the function."""
+    """A handle of a block. `schedule.get(rv)` is the `tir.block` op itself; for "root" it is the function."""
 
     __slots__ = ()
 
 
 class LoopRV(Handle):
-    """A loop. `schedule.get(rv)` is the `tir.for` op itself."""
+    """A handle of a loop. `schedule.get(rv)` is the `tir.for` op itself."""
 
     __slots__ = ()
 
 
 class ExprRV(Handle):
-    """A number that was drawn, or computed from such. `schedule.get(rv)` is it."""
+    """A handle of a sampled number, or of a number computed from sampled ones. `schedule.get(rv)` is the number."""
 
     __slots__ = ()
 
 
 RV: TypeAlias = BlockRV | LoopRV | ExprRV
-"""Any of them, as TVM calls them: random variables."""
+"""A handle of any kind; TVM calls them random variables."""
 
 BlockLike: TypeAlias = BlockRV | str
-"""A block, or the name of one."""
+"""A block handle, or the name of a block."""

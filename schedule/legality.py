@@ -1,4 +1,4 @@
-"""Whether a change kept the flow of values: the bridge from primitives to `analysis.dependence`."""
+"""The check that a change keeps the value flow: the bridge from primitives to `analysis.dependence`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .rewriting.nest import all_in_blocks
 
 @dataclass
 class Change:
-    """A change of the program that is under way; what is said here is for the check behind it.
+    """A change of the program in progress, as described to the check after it.
 
-    copies_before, copies_after: blocks that only hand values on, and are seen through, in front of and behind the
-    change: inlined producers, caches.  renamed: what a statement or buffer in front of the change is behind it; or a
-    new block, and the reduction block whose init it is.
+    copies_before, copies_after: blocks before and after the change that only copy values, so that the check looks
+    through them: inlined producers, caches.  renamed: the counterpart after the change of a statement or buffer before
+    it; or, for a new block, the reduction block whose init it is.
     """
 
     copies_before: list[BlockOp] = field(default_factory=list)
@@ -35,38 +35,38 @@ class Change:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The flow of values in front of a change: in which region, and which statements it was about."""
+    """The value flow of a region before a change."""
 
     region: Operation
     flow: Flow
 
 
 def take_snapshot(moved: Collection[Operation], among: Collection[Operation] = ()) -> Snapshot:
-    """The flow of values that the statements in `moved`, blocks or loops of one scope, take part in.
+    """The value flow before a change in which the statements in `moved`, blocks or loops of one scope, take part.
 
-    among: ops of the same scope that the region has to contain too.
+    among: ops of the same scope that the region must also contain.
     """
     region = _region(moved, among)
     return Snapshot(region, _flow(region, moved, _statements(moved), None))
 
 
 def require_same_flow(before: Snapshot, moved: Collection[Operation], change: Change) -> None:
-    """ScheduleError unless the flow of values is the one it was `before` the change, and the loops whose iterations run
-    at the same time still may do so."""
+    """Raise ScheduleError unless the value flow equals the flow `before` the change, and concurrent loops may still run
+    their iterations concurrently."""
     memories = _memories(before, moved, change)
     after = _flow(before.region, moved, None, memories)
     violation = compare_flows(
-        before.flow, after, change.copies_before, change.copies_after, _renamed(before.flow, change)
+        before.flow, after, change.copies_before, change.copies_after, _counterparts(before.flow, change)
     )
     if violation is not None:
         raise refusal(violation)
-    require_concurrent_loops(_concurrent_loops(_there(before, moved, change)), memories)
+    require_concurrent_loops(_concurrent_loops(_ops_after(before, moved, change)), memories)
 
 
 def _flow(
     region: Operation, moved: Collection[Operation], ops: list[Operation] | None, buffers: set[Any] | None
 ) -> Flow:
-    """The flow of values in a region; ScheduleError if that takes too much to find out."""
+    """The value flow in a region; ScheduleError if its computation exceeds the limit."""
     try:
         return value_flow(region, ops, buffers, around=False)
     except isl.Error as error:
@@ -74,33 +74,33 @@ def _flow(
         raise ScheduleError(reason, dict.fromkeys(moved, "")) from error
 
 
-def _there(before: Snapshot, moved: Collection[Operation], change: Change) -> list[Operation]:
-    """What has moved and what is new, as far as it is in the program behind the change."""
+def _ops_after(before: Snapshot, moved: Collection[Operation], change: Change) -> list[Operation]:
+    """The moved and the new ops that are in the region after the change."""
     known = (op for op in (*change.renamed, *change.renamed.values()) if isinstance(op, Operation))
     return [op for op in (*moved, *change.copies_after, *known) if before.region.is_ancestor(op)]
 
 
 def _concurrent_loops(ops: Sequence[Operation]) -> list[ForOp]:
-    """The loops around and below some ops whose iterations run at the same time."""
+    """The concurrent loops around and inside of some ops."""
     loops = [op for moved in ops for op in (*ancestors(moved), *moved.walk()) if isinstance(op, ForOp)]
     return list(dict.fromkeys(loop for loop in loops if loop.kind.data in CONCURRENT))
 
 
 def refusal(violation: Violation) -> ScheduleError:
-    """The error that says why a change is not legal."""
+    """The error that reports a violation."""
     return ScheduleError(str(violation), dict.fromkeys(violation.statements, ""))
 
 
 def keeps_any_order(loop: ForOp) -> bool:
-    """Whether the instances of the blocks below a loop may run in any order: there is one block, no two instances of
-    which touch the same element, but for contributions to a reduction."""
+    """Whether the instances of the blocks in a loop may run in any order: the loop contains one block, and two
+    instances of it access the same element only to contribute to a reduction."""
     blocks = child_blocks(loop)
     return len(blocks) == 1 and all_in_blocks(loop.body.block) and not has_self_conflicts(blocks[0])
 
 
 def _region(moved: Collection[Operation], among: Collection[Operation]) -> Operation:
-    """The innermost loop around everything that moves, and that is or is around what is in `among`, or the scope it is
-    in."""
+    """The innermost loop or scope around all moved ops that contains all of `among`; if it is among cooperating
+    threads, the loop or scope around these."""
     common = lowest_common_ancestor([*moved, *among])
     is_around = common not in moved or isinstance(common, FuncOp)
     for outer in (common, *ancestors(common)) if is_around else ancestors(common):
@@ -111,31 +111,31 @@ def _region(moved: Collection[Operation], among: Collection[Operation]) -> Opera
 
 
 def scope_of_team(team: Operation) -> Operation:
-    """What is around the threads of a block, whose statements depend on each other."""
+    """The innermost loop or scope around the threads of a block, in which their statements depend on each other."""
     return next(op for op in ancestors(team) if isinstance(op, ForOp | FuncOp | BlockOp))
 
 
 def _statements(moved: Collection[Operation]) -> list[Operation]:
-    found: list[Operation] = []
+    leaves: list[Operation] = []
     todo = list(moved)
     while todo:
         op = todo.pop()
         if isinstance(op, BlockOp) or not op.regions:
-            found.append(op)
+            leaves.append(op)
         else:
             todo += [inner for region in op.regions for block in region.blocks for inner in statements(block)]
-    return found
+    return leaves
 
 
 def _memories(before: Snapshot, moved: Collection[Operation], change: Change) -> set[Any]:
-    """The memory that the change is about: that of the flow before, and what its statements touch behind it."""
-    touched = (touched_memories(op) for op in _statements(_there(before, moved, change)))
+    """The memories that a change affects: those of the flow before, and those that its statements access afterwards."""
+    touched = (touched_memories(op) for op in _statements(_ops_after(before, moved, change)))
     return set(before.flow.memories).union(*touched)
 
 
-def _renamed(before: Flow, change: Change) -> dict[Any, Any]:
-    """Statements of the flow before, and what they are behind the change. A new block that is said to take the part of
-    an old one is its init."""
+def _counterparts(before: Flow, change: Change) -> dict[Any, Any]:
+    """The counterparts after the change of statements of the flow before it. A new block that corresponds to an old one
+    is the init of the old block."""
     return {
         key if key in before.statements else Init(value): value if key in before.statements else key
         for key, value in change.renamed.items()

@@ -1,4 +1,4 @@
-"""Records primitives in a trace as they are applied, and takes back what was refused half way."""
+"""The recorder of primitives in a trace, which rolls back a primitive that fails halfway."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .state import Place, State, Target, apply, target_name
 HandleT = TypeVar("HandleT", bound=Handle)
 
 RENDER_LEVELS = ("detail", "fast", "none")
-"""How much an error shows: the program with the lines marked, the reason, or only which primitive failed."""
+"""The detail of an error: the program with the lines marked, the reason, or only the name of the failed primitive."""
 
 
 class Recorder:
-    """What the families of primitives record on: a program, a trace, and handles for its values.
+    """The base of the families of primitives: a program, a trace, and handles of its values.
 
-    A primitive that raises leaves the program as it was: if it had begun to change it, the trace is replayed on the
-    module that the schedule started from.
+    A primitive that raises leaves the program unchanged: if it had begun to change the program, the trace is replayed
+    on the initial module.
     """
 
     def __init__(
@@ -40,10 +40,10 @@ class Recorder:
         error_render_level: str = "detail",
         enable_check: bool = True,
     ):
-        """mod: the program; it stays as it is.  seed: of what is drawn at random; None for another each time.
+        """mod: the program, which is not modified.  seed: the seed of random choices; None for a new one each time.
 
-        debug_mask: "all" verifies the program behind each primitive.  error_render_level: how much errors show.
-        enable_check: False leaves out the check against dependences, for traces that are known to be right.
+        debug_mask: "all" verifies the program after each primitive.  error_render_level: the detail of errors.
+        enable_check: False omits the dependence check, for traces that are known to be legal.
         """
         if error_render_level not in RENDER_LEVELS:
             raise OptionError(f"error_render_level {error_render_level!r}, expected one of {', '.join(RENDER_LEVELS)}")
@@ -60,9 +60,9 @@ class Recorder:
     # Recording
 
     def record(self, op: type[ScheduleOp], **arguments: Any) -> list[Any]:
-        """Apply a primitive, append it to the trace, and give handles for its results.
+        """Apply a primitive, append it to the trace, and return the handles of its results.
 
-        Handles among the arguments stand for what they were given for. ScheduleError, ... as the primitive raises.
+        Handles among the arguments denote their values of the trace. ScheduleError, ... as the primitive raises.
         """
         values = {name: self._value(argument) for name, argument in arguments.items()}
         targets, decision = self._apply(op, values)
@@ -72,8 +72,8 @@ class Recorder:
         return self._append(instruction, targets)
 
     def replay_instructions(self, instructions: Iterable[ScheduleOp]) -> None:
-        """Apply the ops of a trace, in order, and append copies of them to this one. They may use each other's results
-        only. ScheduleError if the results that a query gives here are more or fewer than it gave there."""
+        """Apply the ops of a trace in order, and append copies of them to the trace of the recorder. They may only use
+        each other's results. ScheduleError if a query returns more or fewer results than in the original trace."""
         mapper: dict[SSAValue, SSAValue] = {}
         for instruction in instructions:
             copy = instruction.clone(value_mapper=mapper)
@@ -112,7 +112,7 @@ class Recorder:
         return handles
 
     def _take_back(self) -> None:
-        """Bring the program back to where the trace leaves it."""
+        """Restore the program to its state after the last op of the trace."""
         if not self._state.changed:
             return
         old = self._state
@@ -126,20 +126,20 @@ class Recorder:
         self._state.changed = False
 
     def _render(self, op: type[ScheduleOp], error: ScheduleError, arguments: dict[str, Any]) -> None:
-        """Say in an error which primitive it was, and show the program, with the ops it is about marked: if it names
-        none that are in the program, what the primitive was given."""
+        """Add the name of the primitive to an error, and the program with the ops of the error marked; if it names no
+        op of the program, the arguments of the primitive are marked."""
         error.primitive = op.name.partition(".")[2]
         if self._render_level == "none":
             error.reason, error.marks = "refused", {}
         if self._render_level != "detail":
             return
-        marks = {found: text for marked, text in error.marks.items() if (found := self._find(marked)) is not None}
-        marks = marks or dict.fromkeys(self._given(arguments), "")
+        marks = {target: text for marked, text in error.marks.items() if (target := self._find(marked)) is not None}
+        marks = marks or dict.fromkeys(self._argument_ops(arguments), "")
         if marks:
             error.program = print_marked(self._state.module, marks)
 
     def _find(self, marked: Operation) -> Operation | None:
-        """An op of the program, or the block that has the name of one that was taken back."""
+        """The op of the program that `marked` denotes: itself, or the block with the name of a rolled back block."""
         if self._state.module.is_ancestor(marked):
             return marked
         if not isinstance(marked, BlockOp):
@@ -149,8 +149,8 @@ class Recorder:
         )
         return next(named, None)
 
-    def _given(self, arguments: dict[str, Any]) -> list[BlockOp | ForOp]:
-        """The blocks and loops among the arguments of a primitive that are in the program."""
+    def _argument_ops(self, arguments: dict[str, Any]) -> list[BlockOp | ForOp]:
+        """The blocks and loops of the program among the arguments of a primitive."""
         values = [value for item in arguments.values() for value in (item if isinstance(item, list) else [item])]
         targets = [self._state.values[value] for value in values if isinstance(value, SSAValue)]
         return [op for op in targets if isinstance(op, BlockOp | ForOp) and self._state.module.is_ancestor(op)]
@@ -158,7 +158,7 @@ class Recorder:
     # Handles
 
     def _value(self, argument: Any) -> Any:
-        """An argument with the values of the trace in the place of handles."""
+        """An argument, with handles replaced by their values of the trace."""
         if isinstance(argument, Handle):
             if argument not in self._values:
                 raise ScheduleError(f"{argument!r} is a handle of another schedule")
@@ -171,18 +171,18 @@ class Recorder:
         return self._state.resolve(self._value(handle))
 
     def _block(self, block: BlockLike) -> BlockRV:
-        """The handle of a block that may be given by name."""
+        """The handle of a block, which may be specified by name."""
         return self.get_block(block) if isinstance(block, str) else block
 
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
-        """Implemented by the family of queries."""
+        """The handle of a block by name; implemented by the family of queries."""
         raise NotImplementedError
 
     # The program
 
     @property
     def mod(self) -> Module:
-        """The program as it is now."""
+        """The current program."""
         return Module(self._state.module, self._constants)
 
 
@@ -190,7 +190,7 @@ _HANDLES: dict[type[Attribute], type[Handle]] = {BlockType: BlockRV, LoopType: L
 
 
 def _types(targets: Sequence[Target]) -> list[Attribute]:
-    """The types of values of a trace that stand for `targets`."""
+    """The types of the values of a trace that denote `targets`."""
     return [_type_of(target) for target in targets]
 
 

@@ -42,17 +42,17 @@ class Schedule(
     LayoutPrimitives,
     BlockLayoutPrimitives,
 ):
-    """A program under transformation, and the trace of what has been done to it.
+    """A program under transformation, and the trace of the applied primitives.
 
         sch = stepwell.Schedule(mod)
         block = sch.get_block("C")
         i, j, k = sch.get_loops(block)
         i_0, i_1 = sch.split(i, factors=[None, 8])
         sch.reorder(i_0, j, k, i_1)
-        sch.mod.show()          # the program as it is now; mod is as it was
-        print(sch.trace)        # the steps, as Python
+        sch.mod.show()          # the current program; mod is unchanged
+        print(sch.trace)        # the applied primitives, as Python
 
-    Names, arguments and defaults of the primitives are TVM's. Each checks that the program computes the same behind it,
-    by the dependences of block instances, not by templates; what it refuses leaves the program as it was and raises
-    `ScheduleError`. docs/primitives.md has them all, with a program before and after.
+    Names, arguments and defaults of the primitives are TVM's. Each primitive checks that the program still computes the
+    same results, by the dependences of block instances, not by templates; a rejected primitive raises `ScheduleError`
+    and leaves the program unchanged. docs/primitives.md lists all primitives, with a program before and after each.
     """

@@ -1,4 +1,4 @@
-"""What one does with a schedule besides transforming: look at it, copy it, replay a trace on it."""
+"""The operations on a schedule as a whole: inspection, copies, seeds, and replays of traces."""
 
 from __future__ import annotations
 
@@ -37,59 +37,59 @@ LATER = frozenset(
         "write_at",
     )
 )
-"""Primitives of TVM that are not there yet."""
+"""Primitives of TVM that are not supported yet."""
 
 
 class Session(Recorder):
-    """A schedule as a whole."""
+    """The operations on a schedule as a whole."""
 
     @property
     def trace(self) -> Trace:
-        """What has been done, in order. It grows with the schedule."""
+        """The applied primitives, in order. The trace grows with the schedule."""
         return Trace(self._trace)
 
     def get(self, rv: RV) -> Operation | Place | int:
-        """What a handle stands for now: the op of a block or loop, the number that was drawn.
+        """The current target of a handle: the op of a block or loop, or the sampled number.
 
-        ScheduleError if that has gone from the program.
+        ScheduleError if the program no longer contains the target.
         """
         return self._target(rv)
 
     def remove_rv(self, rv: RV) -> None:
-        """Forget a handle. The instruction that gave it stays in the trace."""
+        """Forget a handle. The instruction that returned it stays in the trace."""
         self._value(rv)
         del self._values[rv]
 
     def work_on(self, func_name: str) -> None:
-        """Look for blocks in this function where no function is named. ScheduleError if there is none of that name."""
+        """Set the function that is searched for blocks by default. ScheduleError if no function has this name."""
         self._state.function(func_name)
         self._state.working_on = func_name
 
     @property
     def func_working_on(self) -> str | None:
-        """The function set by `work_on`."""
+        """The name of the function set by `work_on`."""
         return self._state.working_on
 
     def seed(self, seed: int) -> None:
-        """Draw from now on what follows from `seed`."""
+        """Restart the random numbers of the schedule from a seed."""
         self._state.random = Random(seed)
 
     def fork_seed(self) -> int:
-        """A seed for another schedule, drawn."""
+        """Draw a seed for another schedule."""
         return self._state.random.randrange(1, 2**31)
 
     def show(self, style: str = "classic") -> None:
-        """Print the program as it is, and the trace."""
+        """Print the current program and the trace."""
         print(self.mod.script(style))
         print(self.trace.as_python(style))
 
     def enter_postproc(self) -> None:
-        """Mark that what follows in the trace is not part of a search."""
+        """Mark the end of the part of the trace that belongs to a search."""
         self.record(EnterPostprocOp)
 
     @contextmanager
     def unchecked(self) -> Generator[None]:
-        """Inside, primitives are not checked against dependences: for steps that are known to be right."""
+        """A context in which primitives are not checked against dependences: for those that are known to be legal."""
         self._state.checked = False
         try:
             yield
@@ -97,7 +97,7 @@ class Session(Recorder):
             self._state.checked = self._checked
 
     def copy(self) -> Self:
-        """Another schedule in the same state. Handles of this one are valid in it; changes of one are not seen in the
+        """A schedule in the same state. Handles of the original are valid in the copy; changes of one do not affect the
         other."""
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
@@ -123,9 +123,9 @@ class Session(Recorder):
         return state
 
     def replay(self, trace: Trace | TraceOp | str) -> None:
-        """Do what a trace did: a `Trace`, its op, or its text as Python. What it did joins this schedule's trace.
+        """Apply a trace: a `Trace`, its op, or its Python text. Its instructions are appended to this schedule's trace.
 
-        ScheduleError if a step cannot be done here; the steps in front of it stay done. ParseError for text that is no
+        ScheduleError if an instruction fails here; the earlier ones remain applied. ParseError for text that is no
         trace.
         """
         match trace:

@@ -1,4 +1,4 @@
-"""The program under a schedule and what the values of its trace stand for."""
+"""The program under a schedule, and the targets of the values of its trace."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .legality import Change, require_same_flow, take_snapshot
 
 @dataclass(frozen=True)
 class Place:
-    """What a loop handle may stand for besides a loop: where a block is (`root`), or nowhere as it is inlined."""
+    """A location that a loop handle may denote besides loops: the current one (`root`), or none, for inlining."""
 
     name: str
 
@@ -33,14 +33,14 @@ class Place:
 ROOT, INLINE = Place("root"), Place("inline")
 
 Target: TypeAlias = BlockOp | FuncOp | ForOp | Place | int
-"""What a value of a trace stands for."""
+"""The target of a value of a trace."""
 
 
 class State:
     """The module that a schedule changes in place.
 
-    values: what each value of the trace stands for.  checked: whether changes are checked against dependences; replays
-    of what was checked once are not.  changed: whether the program has been changed since this was last set to False.
+    values: the target of each value of the trace.  checked: whether changes are checked against dependences; replays of
+    checked traces are not.  changed: whether the program has changed since the flag was last set to False.
     """
 
     def __init__(self, module: ModuleOp, *, checked: bool = True, seed: int | None = None):
@@ -58,7 +58,7 @@ class State:
         return {op.sym_name.data: op for op in self.module.body.block.ops if isinstance(op, FuncOp)}
 
     def function(self, name: str) -> FuncOp:
-        """The function called `name`; ScheduleError if there is none."""
+        """The function named `name`; ScheduleError if there is none."""
         functions = self.functions
         if name not in functions:
             known = ", ".join(functions) or "none"
@@ -66,9 +66,9 @@ class State:
         return functions[name]
 
     def default_function(self) -> str:
-        """The function that is meant where none is named: the one worked on, the only one, or "main".
+        """The name of the default function: the one being worked on, the only one, or "main".
 
-        ScheduleError if that leaves a choice.
+        ScheduleError if several functions remain.
         """
         functions = self.functions
         if self.working_on is not None:
@@ -80,10 +80,10 @@ class State:
         known = ", ".join(functions) or "no function"
         raise ScheduleError(f"func_name: expected one of {known}, as there is no function 'main'")
 
-    # What values stand for
+    # Targets
 
     def resolve(self, value: SSAValue) -> Target:
-        """What a value of the trace stands for; ScheduleError if that has gone from the program."""
+        """The target of a value of the trace; ScheduleError if the program no longer contains it."""
         target = self.values[value]
         if isinstance(target, Operation) and not self.module.is_ancestor(target):
             what = f"loop {loop_name(target)!r}" if isinstance(target, ForOp) else f"block {target_name(target)!r}"
@@ -96,14 +96,14 @@ class State:
     def changing(
         self, moved: Collection[Operation] = (), *, among: Collection[Operation] = (), check: bool = True
     ) -> Generator[Change]:
-        """The program is changed inside, and must compute the same behind it.
+        """A context that changes the program; the value flow after the change must equal the flow before.
 
-        That is: the flow of values into, out of and among the statements in `moved` (blocks or loops that the primitive
-        moves, or whose accesses it changes) is the same. ScheduleError with two instances that conflict if not; whoever
-        records the primitive then takes the change back.
+        The flow of values into, out of and among the statements in `moved` is compared: blocks or loops that the
+        primitive moves, or whose accesses it changes. ScheduleError with two conflicting instances if it differs; the
+        recorder of the primitive then rolls the change back.
 
-        among: where else they come to stand: the loop that they move into.  check: False where it holds
-        by construction; then the change is only announced, for taking it back if something fails.
+        among: the destination of the statements: the loop that they move into.  check: False if the flow is equal by
+        construction; then the change is only announced, so that a failure rolls it back.
         """
         change = Change()
         if not (check and self.checked and moved):
@@ -117,15 +117,15 @@ class State:
 
 
 def target_name(op: BlockOp | FuncOp) -> str:
-    """The name that a block is got by."""
+    """The name by which `get_block` finds a block."""
     return op.block_name.data if isinstance(op, BlockOp) else "root"
 
 
-# What applies each primitive
+# Implementations of primitives
 
 Primitive: TypeAlias = Callable[..., Any]
-"""Takes the state and the arguments of the op by name, handles resolved to ops; gives the targets of its results: none,
-one or a list. Raises ScheduleError if it must not be done."""
+"""A function of the state and of the arguments of the op by name, with handles resolved to ops; returns the targets of
+its results: None, one or a list. Raises ScheduleError if the primitive must not be applied."""
 
 PrimitiveT = TypeVar("PrimitiveT", bound=Primitive)
 
@@ -144,17 +144,17 @@ def applies(op: type[ScheduleOp]) -> Callable[[PrimitiveT], PrimitiveT]:
 
 @dataclass(frozen=True)
 class Decided:
-    """The targets of a choice, with the decision to be remembered in the trace."""
+    """The targets of a random choice, with the decision to be recorded in the trace."""
 
     targets: Sequence[Target]
     decision: int | list[int]
 
 
 def apply(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> tuple[list[Target], int | list[int] | None]:
-    """Apply a primitive, whose arguments are as `ScheduleOp.arguments` gives them: the targets of its results, and the
-    decision if it is a choice."""
+    """Apply a primitive to arguments in the form of `ScheduleOp.arguments`; returns the targets of its results, and the
+    decision of a random choice."""
     _check_handles(state, op, arguments)
-    result = PRIMITIVES[op](state, **{name: _resolved(state, value) for name, value in arguments.items()})
+    result = PRIMITIVES[op](state, **{name: _resolve(state, value) for name, value in arguments.items()})
     if isinstance(result, Decided):
         return list(result.targets), result.decision
     if result is None:
@@ -163,12 +163,12 @@ def apply(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> tupl
 
 
 def _check_handles(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> None:
-    """ScheduleError unless blocks and loops are given where they are asked for."""
+    """Raise ScheduleError unless the arguments for blocks and loops are handles of blocks and loops."""
     for name, kinds in _accepted_kinds(op).items():
         if name not in arguments:
             continue
-        given: list[Any] = arguments[name] if isinstance(arguments[name], list) else [arguments[name]]
-        for value in given:
+        values: list[Any] = arguments[name] if isinstance(arguments[name], list) else [arguments[name]]
+        for value in values:
             expected = f"{name}: expected the handle of a {' or '.join(kinds.values())}"
             if not isinstance(value, SSAValue):
                 raise ScheduleError(f"{expected}, got {value!r}")
@@ -181,12 +181,12 @@ def _check_handles(state: State, op: type[ScheduleOp], arguments: dict[str, Any]
 
 _KINDS: dict[Attribute, str] = {BlockType(): "block", LoopType(): "loop"}
 _TAKE_PLACES = frozenset(("schedule.compute_at", "schedule.reverse_compute_at"))
-"""Primitives that know what to do with the places that `sample_compute_location` gives besides loops."""
+"""Primitives that accept the locations besides loops that `sample_compute_location` returns."""
 
 
 @cache
 def _accepted_kinds(op: type[ScheduleOp]) -> dict[str, dict[Attribute, str]]:
-    """The types of handles that each operand of a primitive takes, with what they are called."""
+    """The types of handles that each operand of a primitive accepts, with their names."""
     return {
         name: {type: text for type, text in _KINDS.items() if _is_accepted(operand, type)}
         for name, operand in op.get_irdl_definition().operands
@@ -201,9 +201,9 @@ def _is_accepted(operand: OperandDef, type: Attribute) -> bool:
     return True
 
 
-def _resolved(state: State, value: Any) -> Any:
+def _resolve(state: State, value: Any) -> Any:
     if isinstance(value, SSAValue):
         return state.resolve(value)
     if isinstance(value, list):
-        return [_resolved(state, item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return [_resolve(state, item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     return value

@@ -1,4 +1,4 @@
-"""`Trace`: what a schedule did, as IR and as Python; both replay to the same program."""
+"""`Trace`: the instructions of a schedule, as IR and as Python; both replay to the same program."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 _LETTERS: dict[type[Attribute], str] = {BlockType: "b", LoopType: "l"}
 _POSITIONAL: dict[type[ScheduleOp], str] = {FuseOp: "loops", ReorderOp: "ordered_loops"}
-"""Primitives that take a list of handles as arguments without names."""
+"""Primitives that take a list of handles as positional arguments."""
 
 
 class Trace:
     """The instructions of a schedule.
 
-    `str(trace)` is Python, as TVM prints it: a function that does the same to another schedule. `trace.as_ir()` is the
-    `schedule.trace` op as MLIR text, which can stand in a file beside the program for `stepwell-opt -p apply-schedule`.
+    `str(trace)` is Python text in TVM's form: a function that applies the instructions to a schedule. `trace.as_ir()`
+    is the `schedule.trace` op as MLIR text, for a file with the program and `stepwell-opt -p apply-schedule`.
     """
 
     def __init__(self, op: TraceOp | None = None):
@@ -61,7 +61,7 @@ class Trace:
     def as_python(self, style: str = "classic") -> str:
         """The trace as Python text: `apply_trace(sch)` replays it.
 
-        style: how TVM spells it; "0.27" says `get_sblock`. OptionError for another style.
+        style: the spelling of a version of TVM; "0.27" prints `get_sblock`. OptionError for another style.
         """
         if style not in STYLES:
             raise OptionError(f"style {style!r}, expected one of {', '.join(STYLES)}")
@@ -69,9 +69,9 @@ class Trace:
         return "\n".join(("def apply_trace(sch: stepwell.Schedule) -> None:", *(f"  {line}" for line in lines)))
 
     def simplified(self, *, remove_postproc: bool = False) -> Trace:
-        """A copy without the instructions that give what nobody uses: queries and choices.
+        """A copy without the queries and random choices whose results are unused.
 
-        remove_postproc: also without what comes behind `enter_postproc`.
+        remove_postproc: also without the instructions from `enter_postproc` on.
         """
         copy = self.op.clone()
         ops = list(copy.body.block.ops)
@@ -85,9 +85,9 @@ class Trace:
         return Trace(copy)
 
     def apply_to_schedule(self, sch: Recorder, remove_postproc: bool = False) -> None:
-        """Do the same to another schedule.
+        """Apply the instructions to another schedule.
 
-        remove_postproc: stop in front of `enter_postproc`. ScheduleError if a step cannot be done there.
+        remove_postproc: stop before `enter_postproc`. ScheduleError if an instruction fails there.
         """
         trace = self.simplified(remove_postproc=True) if remove_postproc else self
         sch.replay_instructions(trace.instructions)
@@ -129,7 +129,7 @@ def _python_arguments(op: ScheduleOp, names: dict[SSAValue, str], style: str) ->
 
 
 _LEFT_OUT = frozenset(("consumer_blocks", "decision", "func_name"))
-"""Arguments that are not written when they say nothing."""
+"""Arguments that are omitted when they are None or empty."""
 
 
 def _factors(factors: list[Any], names: dict[SSAValue, str]) -> str:
@@ -156,10 +156,10 @@ def _python_value(value: Any, names: dict[SSAValue, str], style: str) -> str:
 
 
 def replay_script(sch: Any, text: str) -> None:
-    """Do to a schedule what Python text says: lines `b0, l1 = sch.primitive(arguments)`, or a function of such lines.
+    """Apply Python text to a schedule: lines `b0, l1 = sch.primitive(arguments)`, or a function of such lines.
 
-    Nothing of the text is run as code: arguments are names of results, numbers, strings, lists, tuples, dictionaries,
-    and functions of indices (`lambda i, j: (i, j // 4)`). ParseError, with line and column, for anything else.
+    The text is not executed as code: arguments are names of results, numbers, strings, lists, tuples, dictionaries, and
+    functions of indices (`lambda i, j: (i, j // 4)`). ParseError, with line and column, for anything else.
     """
     _Script(sch, text).run()
 
@@ -241,7 +241,7 @@ class _Script:
                 raise self.error(node, f"{ast.unparse(node)} is no value of a trace")
 
     def function(self, node: ast.Lambda) -> Any:
-        """A function of indices: only arithmetic on its parameters is in it, so that it may be called."""
+        """A function of indices; its lambda contains only arithmetic on its parameters, so that calling it is safe."""
         for inner in ast.walk(node):
             if not isinstance(inner, _INDEX_NODES) or (
                 isinstance(inner, ast.Constant) and type(inner.value) is not int
@@ -276,5 +276,5 @@ _INDEX_NODES = (
 
 
 def schedule_of(module_op: Operation) -> list[TraceOp]:
-    """The traces that stand directly in a module, in order."""
+    """The traces directly in a module, in order."""
     return [op for region in module_op.regions for op in region.block.ops if isinstance(op, TraceOp)]

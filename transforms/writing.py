@@ -1,4 +1,4 @@
-"""Programs written by passes: what a nest of loops around one block takes."""
+"""Construction of programs in passes: a nest of loops around one block."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from ..dialects.tir import Axis, TirBuilder
 
 @contextmanager
 def each_element(builder: TirBuilder, name: str, buffer: SSAValue) -> Generator[Sequence[SSAValue], None, None]:
-    """A block called `name` for each element of a buffer, in loops over its dimensions; insert inside for a while.
+    """A block named `name` for each element of a buffer, in loops over its dimensions: a context for its body.
 
-    Gives the index of the element. What the block reads and writes is found out behind it. Sizes may be known only when
-    the function is called.
+    Yields the indices of the element. The reads and writes of the block are inferred at the end. Sizes may be dynamic.
     """
     shape = buffer_shape(buffer)
     with builder.loops([f"i{d}" for d in range(len(shape))], shape) as loops:

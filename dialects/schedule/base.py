@@ -1,7 +1,7 @@
-"""Handles, the base op, and the one text form that all primitives share.
+"""The types of handles, the base class of the primitives, and their common text form.
 
 A primitive prints its operands and main properties in the order of its class's `SYNTAX`, then the other properties that
-differ from their default, then the types of its results where their number is not fixed:
+differ from their default, then the types of its results if their number is variable:
 
     %i, %j = schedule.get_loops %C : !schedule.loop, !schedule.loop
     %i_0, %i_1 = schedule.split %i, [?, 8]
@@ -34,7 +34,7 @@ from xdsl.traits import MemoryReadEffect
 from ..tir.base import Mixed, join_mixed, split_mixed
 
 INFERRED = -1
-"""Stands in a list of factors for the one that follows from the others and the extent."""
+"""The marker in a list of factors for the factor that is inferred from the others and the extent."""
 
 
 @irdl_attr_definition
@@ -57,27 +57,27 @@ _SEGMENTS = "operandSegmentSizes"
 
 
 class ScheduleOp(IRDLOperation, ABC):
-    """Base of every op that can stand in a trace.
+    """The base class of all ops in a trace.
 
     Its operands and properties have the names of the keyword arguments of the `Schedule` method of the same name.
     """
 
     SYNTAX: ClassVar[tuple[str, ...]] = ()
-    """What is printed in front, in order; a mixed list of numbers and values is called by its property."""
+    """The fields to print first, in order; a mixed list of constants and values has the name of its property."""
     DEFAULTS: ClassVar[dict[str, Attribute]] = {}
-    """Properties that are not printed when they have this value."""
+    """The default values of properties, which are not printed."""
     RESULT: ClassVar[Attribute] = block
-    """What results are."""
+    """The type of the results."""
     MIXED: ClassVar[dict[str, str]] = {}
-    """Mixed lists: the property with the numbers, and the operands that stand where it says DYNAMIC."""
+    """Mixed lists: the property with the constants, and the operands for its DYNAMIC elements."""
     EITHER: ClassVar[dict[str, str]] = {}
-    """Arguments that are a property, or an operand of another name if there is no such property."""
+    """Arguments that are either a property or an operand of another name."""
 
     @classmethod
     def create_from(cls, results: Sequence[Attribute] = (), /, **arguments: Any) -> Self:
-        """The op with these operands and properties by name. Python values become attributes; None is left out.
+        """Build the op from operands and properties by name. Python values become attributes; None is omitted.
 
-        results: types of the results; needed where their number is not fixed.
+        results: the types of the results; required if their number is variable.
         """
         definition = cls.get_irdl_definition()
         operands: list[Any] = []
@@ -101,40 +101,40 @@ class ScheduleOp(IRDLOperation, ABC):
 
     @property
     def is_query(self) -> bool:
-        """Whether this only looks, or draws: without use of what it gives, it may go."""
+        """Whether the op only queries or samples, so that it is dead if its results are unused."""
         return self.has_trait(MemoryReadEffect)
 
     @property
     def is_variadic(self) -> bool:
-        """Whether the number of results is not fixed."""
+        """Whether the number of results is variable."""
         return _is_variadic(type(self))
 
     def with_decision(self, decision: int | list[int]) -> Self:
-        """This op, a choice, with what was decided."""
+        """Set the decision of a random choice; returns the op."""
         self.properties["decision"] = to_attribute(decision)
         return self
 
     def arguments(self) -> dict[str, Any]:
-        """Operands and properties by name, as Python values: handles as SSA values, lists as lists."""
+        """The operands and properties by name, as Python values: handles as SSA values, lists as lists."""
         definition = self.get_irdl_definition()
-        found: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         hidden = {*self.MIXED.values(), *self.EITHER.values()}
         for name, operand in definition.operands:
             if name not in hidden:
                 value = getattr(self, name)
-                found[name] = list(value) if _is_list(operand) else value
+                arguments[name] = list(value) if _is_list(operand) else value
         for name in definition.properties:
             if name == _SEGMENTS:
                 continue
             if name in self.MIXED:
                 numbers = cast("DenseArrayBase[IntegerType]", self.properties[name])
-                found[name] = join_mixed(numbers, getattr(self, self.MIXED[name]))
+                arguments[name] = join_mixed(numbers, getattr(self, self.MIXED[name]))
             elif name in self.EITHER and name not in self.properties:
-                found[name] = getattr(self, self.EITHER[name])
+                arguments[name] = getattr(self, self.EITHER[name])
             else:
-                found[name] = to_python(self.properties.get(name))
-        order = [*self.SYNTAX, *(n for n in found if n not in self.SYNTAX)]
-        return {name: found[name] for name in order}
+                arguments[name] = to_python(self.properties.get(name))
+        order = [*self.SYNTAX, *(n for n in arguments if n not in self.SYNTAX)]
+        return {name: arguments[name] for name in order}
 
     # Text
 
@@ -192,9 +192,9 @@ class ScheduleOp(IRDLOperation, ABC):
                 )
             else:
                 operands[name] = _parse_handle(parser)
-        given = parser.parse_optional_attr_dict()
+        attributes = parser.parse_optional_attr_dict()
         known = cls.get_irdl_definition().properties
-        properties |= {key: value for key, value in given.items() if key in known}
+        properties |= {key: value for key, value in attributes.items() if key in known}
         types: list[Any] = [cls.RESULT for _ in cls.get_irdl_definition().results]
         if _is_variadic(cls):
             parser.parse_punctuation(":")
@@ -202,20 +202,20 @@ class ScheduleOp(IRDLOperation, ABC):
         return cls.build(
             operands=[operands[name] for name in definition],
             properties=properties,
-            attributes={key: value for key, value in given.items() if key not in known},
+            attributes={key: value for key, value in attributes.items() if key not in known},
             result_types=types,
         )
 
 
 def _parse_handle(parser: Parser) -> SSAValue:
-    """A handle that was defined above, which says whether it is a block or a loop."""
+    """Parse a handle; its definition, which precedes it, determines whether it denotes a block or a loop."""
     operand = parser.parse_unresolved_operand()
     known = parser.ssa_values.get(operand.operand_name, ())
     return parser.resolve_operand(operand, known[operand.index].type if operand.index < len(known) else block)
 
 
 def _is_list(operand: Any) -> bool:
-    """Whether an operand is any number of values; one that may be missing is none."""
+    """Whether an operand is variadic; an optional operand is not."""
     return isinstance(operand, VarOperandDef) and not isinstance(operand, OptOperandDef)
 
 
@@ -238,7 +238,7 @@ def _parse_number(parser: Parser) -> Mixed:
 
 
 def _print_property(printer: Printer, attribute: Attribute) -> None:
-    """Numbers and lists of numbers without their type, which is i64 or f64."""
+    """Print numbers and lists of numbers without their type, which is i64 or f64."""
     match attribute:
         case IntegerAttr() if attribute.type == i64:
             printer.print_string(str(attribute.value.data))
@@ -258,11 +258,11 @@ def _parse_property(parser: Parser) -> Attribute:
 # Python values and attributes
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
-"""What an argument that is no handle can be."""
+"""The value of an argument that is not a handle."""
 
 
 def to_attribute(value: Any) -> Attribute:
-    """A Python value as an attribute: numbers are i64 and f64, lists of integers dense arrays. TypeError for others."""
+    """The attribute of a Python value: numbers become i64 or f64, lists of integers dense arrays; else TypeError."""
     match value:
         case Attribute():
             return value
@@ -284,7 +284,7 @@ def to_attribute(value: Any) -> Attribute:
 
 
 def to_python(attribute: Attribute | None) -> Any:
-    """The Python value that an attribute was made from; the attribute itself where there is none."""
+    """The Python value from which an attribute was built; the attribute itself if there is none."""
     match attribute:
         case None:
             return None

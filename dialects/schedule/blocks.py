@@ -1,4 +1,4 @@
-"""Primitives on blocks: where they are computed, what they are made of."""
+"""Primitives on blocks: their position, init, buffers, layout and annotations."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from ..tir.base import require
 from .base import BlockType, LoopType, ScheduleOp, to_attribute
 
 BUFFER_SIDES = ("read", "write")
-"""The buffers of a block are counted among those that it reads or those that it writes."""
+"""The sides of a block: an index of a buffer counts the buffers that it reads, or the buffers that it writes."""
 
 
 class _BufferOp(ScheduleOp):
-    """What primitives share that take a buffer of a block: the side it is on and its number there."""
+    """The base of primitives on a buffer of a block: its side, and its index there."""
 
     def verify_(self) -> None:
         side = self.properties["buffer_side"]
@@ -44,9 +44,9 @@ class _BufferOp(ScheduleOp):
 
 @irdl_op_definition
 class CacheReadOp(ScheduleOp):
-    """Copy what a block reads of a buffer to memory of another scope first, and read it there.
+    """Copy the elements of a buffer that a block reads to memory of another scope, and read the copy.
 
-    consumer_blocks: the blocks that read the copy; all that can, if there are none.
+    consumer_blocks: the blocks that read the copy; all possible readers if the list is empty.
 
     Example
         %A_shared = schedule.cache_read %C, 0, "shared", []
@@ -66,7 +66,7 @@ class CacheReadOp(ScheduleOp):
 
 @irdl_op_definition
 class CacheWriteOp(ScheduleOp):
-    """Let a block write to memory of another scope, and copy it from there to the buffer.
+    """Redirect the writes of a block to memory of another scope, and copy them from there to the buffer.
 
     consumer_blocks: the blocks that read the copy in the other scope; the others read the buffer.
 
@@ -88,9 +88,9 @@ class CacheWriteOp(ScheduleOp):
 
 @irdl_op_definition
 class ReindexOp(_BufferOp):
-    """Copy a buffer so that the block reaches it by its own axes, in their order.
+    """Copy a buffer so that the block indexes the copy by its own axes, in their order.
 
-    buffer: its number among those the block reads or writes (buffer_side).
+    buffer: its index among the buffers that the block reads or writes (buffer_side).
 
     Constraints
         (C1) buffer_side is read or write.
@@ -112,9 +112,9 @@ class ReindexOp(_BufferOp):
 
 @irdl_op_definition
 class ComputeAtOp(ScheduleOp):
-    """Move a producer into a loop of its consumers, computing there what they need.
+    """Move a producer into a loop of its consumers, where it computes the elements that one iteration reads.
 
-    index: where among the statements in the loop; -1 as late as possible, -2 as early.
+    index: the position among the statements in the loop; -1 as late as possible, -2 as early.
 
     Example
         schedule.compute_at %B, %i
@@ -134,9 +134,9 @@ class ComputeAtOp(ScheduleOp):
 
 @irdl_op_definition
 class ReverseComputeAtOp(ScheduleOp):
-    """Move a consumer into a loop of its producers, computing there what they have made possible.
+    """Move a consumer into a loop of its producers, where it processes the elements that one iteration completes.
 
-    index: where among the statements in the loop; -1 as late as possible, -2 as early.
+    index: the position among the statements in the loop; -1 as late as possible, -2 as early.
 
     Example
         schedule.reverse_compute_at %D, %i
@@ -156,7 +156,7 @@ class ReverseComputeAtOp(ScheduleOp):
 
 @irdl_op_definition
 class ComputeInlineOp(ScheduleOp):
-    """Compute what a block computes wherever it is read, and drop the block.
+    """Compute the values of a block at each load of them, and erase the block.
 
     Example
         schedule.compute_inline %B
@@ -172,7 +172,7 @@ class ComputeInlineOp(ScheduleOp):
 
 @irdl_op_definition
 class ReverseComputeInlineOp(ScheduleOp):
-    """Let the producer of what a block reads do the block's work too, and drop the block.
+    """Inline a block into the producer of the element that it reads, and erase the block.
 
     Example
         schedule.reverse_compute_inline %D
@@ -188,7 +188,7 @@ class ReverseComputeInlineOp(ScheduleOp):
 
 @irdl_op_definition
 class DecomposeReductionOp(ScheduleOp):
-    """Make the init of a reduction a block of its own, in front of a loop.
+    """Move the init of a reduction into a block of its own, before a loop.
 
     Example
         %C_init = schedule.decompose_reduction %C, %k
@@ -206,7 +206,7 @@ class DecomposeReductionOp(ScheduleOp):
 
 @irdl_op_definition
 class RfactorOp(ScheduleOp):
-    """Reduce in two steps: first along all but one loop into a buffer with one dimension more, then along that.
+    """Factor a reduction into two steps: along all loops but one, into a buffer with one dimension more; then along it.
 
     Example
         %C_rf = schedule.rfactor %k_1, 0
@@ -224,7 +224,7 @@ class RfactorOp(ScheduleOp):
 
 @irdl_op_definition
 class StorageAlignOp(ScheduleOp):
-    """Let the stride of a dimension of a buffer be `factor * n + offset` elements.
+    """Require a stride of `factor * n + offset` elements for a dimension of a buffer.
 
     Example
         schedule.storage_align %B, 0, 0, 16, 4
@@ -244,7 +244,7 @@ class StorageAlignOp(ScheduleOp):
 
 @irdl_op_definition
 class SetScopeOp(ScheduleOp):
-    """Put a buffer that a block writes into memory of another scope.
+    """Move a buffer that a block writes to another memory scope.
 
     Example
         schedule.set_scope %B, 0, "shared"
@@ -262,7 +262,7 @@ class SetScopeOp(ScheduleOp):
 
 @irdl_op_definition
 class BlockizeOp(ScheduleOp):
-    """Make everything inside a loop, or some blocks side by side, one block.
+    """Turn a loop with its body, or adjacent blocks, into one block.
 
     Constraints
         (C1) one loop, or one or more blocks.
@@ -289,9 +289,9 @@ class BlockizeOp(ScheduleOp):
 
 @irdl_op_definition
 class AnnotateOp(ScheduleOp):
-    """Say something about a block or loop, for passes that come later.
+    """Annotate a block or loop for later passes.
 
-    ann_val: what it says, an attribute; or ann_number, a number of the trace.
+    ann_val: the value, an attribute; or ann_number, a number of the trace.
 
     Constraints
         (C1) exactly one of ann_val and ann_number.
@@ -316,13 +316,13 @@ class AnnotateOp(ScheduleOp):
         require((self.ann_number is None) != (self.ann_val is None), "(C1) expected ann_val or ann_number")
 
     def arguments(self) -> dict[str, Any]:
-        """ann_val stays an attribute: its type is that of the annotation."""
+        """The arguments; ann_val remains an attribute, with the type of the annotation."""
         return {**super().arguments(), "ann_val": self.ann_number if self.ann_val is None else self.ann_val}
 
 
 @irdl_op_definition
 class UnannotateOp(ScheduleOp):
-    """Take back what was said about a block or loop.
+    """Remove an annotation from a block or loop.
 
     Example
         schedule.unannotate %i, "pragma_auto_unroll_max_step"
@@ -339,9 +339,9 @@ class UnannotateOp(ScheduleOp):
 
 @irdl_op_definition
 class TransformLayoutOp(_BufferOp):
-    """Lay out a buffer anew: what was at `index` is at `index_map(index)`, everywhere it is used.
+    """Change the layout of a buffer: the element at `index` moves to `index_map(index)`, wherever it is used.
 
-    pad_value: what new elements hold, where the map makes the buffer larger.
+    pad_value: the value of new elements, if the map enlarges the buffer.
 
     Constraints
         (C1) buffer_side is read or write.
@@ -366,7 +366,7 @@ class TransformLayoutOp(_BufferOp):
 
 @irdl_op_definition
 class TransformBlockLayoutOp(ScheduleOp):
-    """Let a block run over `index_map` of its axes instead of them.
+    """Replace the axes of a block by `index_map` of them.
 
     Example
         schedule.transform_block_layout %B, affine_map<(i, j) -> (i * 16 + j)>
@@ -383,7 +383,7 @@ class TransformBlockLayoutOp(ScheduleOp):
 
 @irdl_op_definition
 class PadEinsumOp(ScheduleOp):
-    """Make the axes of a product of tensors multiples of given numbers, by copies with zeros around what they read.
+    """Pad the extents of a block's axes to multiples of given numbers, with zero-padded copies of its operands.
 
     Example
         schedule.pad_einsum %C, [16, 16, 16]
@@ -400,7 +400,7 @@ class PadEinsumOp(ScheduleOp):
 
 @irdl_op_definition
 class DecomposePaddingOp(ScheduleOp):
-    """Cut a block that copies with padding into one that fills and one that copies.
+    """Split a block that copies with padding into one that fills all elements and one that copies the interior.
 
     Example
         %pad_const = schedule.decompose_padding %pad, %i
@@ -418,7 +418,7 @@ class DecomposePaddingOp(ScheduleOp):
 
 @irdl_op_definition
 class EnterPostprocOp(ScheduleOp):
-    """Mark where the search for a schedule ends and fixed steps begin; does nothing.
+    """Mark the end of the search for a schedule and the start of fixed steps; no effect on the program.
 
     Example
         schedule.enter_postproc

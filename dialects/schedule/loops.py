@@ -1,4 +1,4 @@
-"""Primitives on loops: cut, join, reorder them, and say how they run."""
+"""Primitives on loops: split, fusion, order, and kind."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .base import INFERRED, BlockType, LoopType, ScheduleOp, loop, to_attribute
 
 @irdl_op_definition
 class SplitOp(ScheduleOp):
-    """Cut a loop into a nest, one loop for each factor, outermost first; a guard where they do not divide it.
+    """Split a loop into a nest of loops, one for each factor, outermost first; a guard if the factors do not divide it.
 
     Constraints
         (C1) one operand for each dynamic factor, and one result for each factor.
-        (C2) at most one factor is inferred, the known others are positive.
+        (C2) at most one factor is inferred, the other constant ones are positive.
 
     Example
         %i_0, %i_1 = schedule.split %i, [?, 8] : !schedule.loop, !schedule.loop
@@ -57,7 +57,7 @@ class SplitOp(ScheduleOp):
 
 @irdl_op_definition
 class FuseOp(ScheduleOp):
-    """Join loops that stand directly in each other, outermost first, into one.
+    """Fuse directly nested loops, outermost first, into one loop.
 
     Example
         %ij = schedule.fuse [%i, %j]
@@ -77,7 +77,7 @@ class FuseOp(ScheduleOp):
 
 @irdl_op_definition
 class ReorderOp(ScheduleOp):
-    """Put loops of one nest into this order, outermost first; other loops between them keep their places.
+    """Reorder loops of one nest, outermost first; other loops between them keep their positions.
 
     Example
         schedule.reorder [%k, %i]
@@ -93,7 +93,7 @@ class ReorderOp(ScheduleOp):
 
 @irdl_op_definition
 class ReorderBlockIterVarOp(ScheduleOp):
-    """Put the axes of a block into another order.
+    """Permute the axes of a block.
 
     Constraints
         (C1) new_order is a permutation of 0, 1, ...
@@ -117,7 +117,7 @@ class ReorderBlockIterVarOp(ScheduleOp):
 
 @irdl_op_definition
 class AddUnitLoopOp(ScheduleOp):
-    """Put a loop of one iteration around a block or loop.
+    """Wrap a block or loop in a loop of one iteration.
 
     Example
         %u = schedule.add_unit_loop %C
@@ -135,7 +135,7 @@ class AddUnitLoopOp(ScheduleOp):
 
 @irdl_op_definition
 class ParallelOp(ScheduleOp):
-    """Let the iterations of a loop run at the same time, on several threads.
+    """Run the iterations of a loop in parallel, on several threads.
 
     Example
         schedule.parallel %i
@@ -151,7 +151,7 @@ class ParallelOp(ScheduleOp):
 
 @irdl_op_definition
 class VectorizeOp(ScheduleOp):
-    """Let the iterations of a loop run as lanes of vectors.
+    """Run the iterations of a loop as the lanes of vectors.
 
     Example
         schedule.vectorize %i_1
@@ -167,7 +167,7 @@ class VectorizeOp(ScheduleOp):
 
 @irdl_op_definition
 class UnrollOp(ScheduleOp):
-    """Write out the iterations of a loop one after the other.
+    """Unroll a loop.
 
     Example
         schedule.unroll %k
@@ -183,7 +183,7 @@ class UnrollOp(ScheduleOp):
 
 @irdl_op_definition
 class BindOp(ScheduleOp):
-    """Let each iteration of a loop be one thread, or block of threads, of a GPU's grid.
+    """Bind a loop to a thread axis: each iteration runs as one thread, or one thread block, of a GPU.
 
     Example
         schedule.bind %i, "threadIdx.x"

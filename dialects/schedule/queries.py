@@ -1,4 +1,4 @@
-"""What names the parts of a program: blocks by name, loops by block, blocks by what they read and write."""
+"""Queries for the parts of a program: blocks by name, loops by block, blocks by their reads and writes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .base import BlockType, LoopType, ScheduleOp
 
 @irdl_op_definition
 class GetBlockOp(ScheduleOp):
-    """The block of a name; `root` is the body of the function.
+    """The block named `name`; `root` is the body of the function.
 
-    func_name: the function it is in, where there are several.
+    func_name: the function that contains the block, if there are several.
 
     Example
         %C = schedule.get_block "C" {func_name = "main"}
@@ -34,7 +34,7 @@ class GetBlockOp(ScheduleOp):
 
 @irdl_op_definition
 class GetLoopsOp(ScheduleOp):
-    """The loops around a block, up to the block they are in, outermost first.
+    """The loops around a block, up to the enclosing block, outermost first.
 
     Example
         %i, %j = schedule.get_loops %C : !schedule.loop, !schedule.loop
@@ -52,7 +52,7 @@ class GetLoopsOp(ScheduleOp):
 
 @irdl_op_definition
 class GetChildBlocksOp(ScheduleOp):
-    """The blocks directly inside a block or loop.
+    """The blocks directly in a block or loop.
 
     Example
         %B, %C = schedule.get_child_blocks %i : !schedule.block, !schedule.block
@@ -70,7 +70,7 @@ class GetChildBlocksOp(ScheduleOp):
 
 @irdl_op_definition
 class GetProducersOp(ScheduleOp):
-    """The blocks that write what a block reads.
+    """The blocks that write a buffer which the block reads.
 
     Example
         %A = schedule.get_producers %B : !schedule.block
@@ -88,7 +88,7 @@ class GetProducersOp(ScheduleOp):
 
 @irdl_op_definition
 class GetConsumersOp(ScheduleOp):
-    """The blocks that read what a block writes.
+    """The blocks that read a buffer which the block writes.
 
     Example
         %C = schedule.get_consumers %B : !schedule.block
@@ -106,7 +106,7 @@ class GetConsumersOp(ScheduleOp):
 
 @irdl_op_definition
 class GetOutputBlocksOp(ScheduleOp):
-    """The blocks inside a block that write a buffer which is not allocated there.
+    """The blocks in a block that write a buffer which is allocated outside of it.
 
     Example
         %C = schedule.get_output_blocks %root : !schedule.block

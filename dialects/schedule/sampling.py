@@ -1,4 +1,4 @@
-"""Choices: numbers and places drawn at random, each with the decision that was made."""
+"""Random choices of numbers and locations, each with its decision."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .base import BlockType, LoopType, ScheduleOp, loop
 
 @irdl_op_definition
 class SampleCategoricalOp(ScheduleOp):
-    """One of some integers, with given probabilities.
+    """Choose one of several integers, with given probabilities.
 
-    decision: which one, counted from 0.
+    decision: the position of the chosen candidate, counted from 0.
 
     Constraints
         (C1) one probability for each candidate.
-        (C2) decision names a candidate.
+        (C2) decision is the position of a candidate.
 
     Example
         %v = schedule.sample_categorical [16, 64], [0.5, 0.5] {decision = 1}
@@ -48,7 +48,7 @@ class SampleCategoricalOp(ScheduleOp):
 
 @irdl_op_definition
 class SamplePerfectTileOp(ScheduleOp):
-    """Factors whose product is the extent of a loop, the last one not greater than a limit.
+    """Choose factors whose product is the extent of a loop, the last factor not greater than a limit.
 
     decision: the factors.
 
@@ -80,9 +80,9 @@ class SamplePerfectTileOp(ScheduleOp):
 
 @irdl_op_definition
 class SampleComputeLocationOp(ScheduleOp):
-    """A loop that a block may be computed at, or the place where it is, or none because it is inlined.
+    """Choose a loop as the location of a block, or the current location, or none, for inlining.
 
-    decision: the number of the loop among those around the consumer; -1 for where it is, -2 for inlining.
+    decision: the index of the loop among those around the consumers; -1 for the current location, -2 for inlining.
 
     Example
         %l = schedule.sample_compute_location %B {decision = 1}

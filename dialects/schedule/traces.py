@@ -1,4 +1,4 @@
-"""The op that holds a schedule."""
+"""The op that contains the primitives of a schedule."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .base import ScheduleOp
 
 @irdl_op_definition
 class TraceOp(TirOp):
-    """A schedule: primitives in the order in which they are applied to the module that the trace stands in.
+    """A schedule: primitives in the order in which they are applied to the enclosing module.
 
-    `apply-schedule` applies it, and takes it away.
+    `apply-schedule` applies the trace and erases it.
 
     Constraints
         (C1) only primitives.

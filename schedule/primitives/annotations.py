@@ -1,4 +1,4 @@
-"""What is said about loops, blocks and buffers for passes that come later: annotations, alignment, memory."""
+"""Annotations of loops, blocks and buffers for later passes: keys, alignment, memory scope."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ from ..rewriting.root import unwrap_root, wrap_root
 from ..state import State, applies
 
 Annotation: TypeAlias = "bool | int | float | str | Sequence[Annotation] | Mapping[str, Annotation]"
-"""What an annotation can say."""
+"""A value of an annotation."""
 
 BUFFER_ALIGNMENT = "buffer_dim_align"
-"""The annotation of a block: rows (number of the written buffer, axis, factor, offset)."""
+"""The block annotation for buffer alignment: rows of (index of the written buffer, axis, factor, offset)."""
 
 MEMORIES = ("global", "local", "m16n8k8", "metal", "shared", "texture", "warp", "wmma")
-"""Kinds of memory; what comes behind a dot says more: `shared.dyn`, `wmma.matrix_a`."""
+"""Memory scopes; a suffix after a dot refines them: `shared.dyn`, `wmma.matrix_a`."""
 
 
 class AnnotationPrimitives(Recorder):
-    """Primitives that say something, and leave what is computed as it is."""
+    """Primitives that annotate loops, blocks and buffers and leave the computation unchanged."""
 
     def annotate(
         self, block_or_loop: BlockLike | LoopRV, ann_key: str, ann_val: Annotation | Attribute | ExprRV
     ) -> None:
-        """Say something about a block or loop, for passes that come later.
+        """Annotate a block or loop for later passes.
 
             for i in range(16):      ->      for i in T.serial(16, annotations={"pragma_unroll_explicit": 1}):
 
@@ -62,18 +62,18 @@ class AnnotationPrimitives(Recorder):
                 vi = ...                         vi = ...
                                                  T.block_attr({"schedule_rule": "tile"})
 
-        block_or_loop: annotations of the root block are written on a block called root around the body of the function.
-        ann_key: what is said.  ann_val: a bool, number or string, a list of such or a dictionary; or a number of the
-        trace alone (from sampling). Integers are i32, or i64 where they do not fit; floats are f64.
-        Legal wherever the key is new or has this value already; ScheduleError where it has another (`unannotate`
-        first): TVM keeps the old one and says nothing.
+        block_or_loop: annotations of the root block are written on a block named root around the body of the function.
+        ann_key: the key.  ann_val: a bool, number or string, a list or dictionary of these; or a number of the trace
+        (from sampling), not nested in a list or dictionary. Integers are i32, or i64 if too large; floats are f64.
+        Legal if the key is new or already has this value; ScheduleError if it has another one (`unannotate` it first):
+        TVM keeps the old value silently.
         """
         where = block_or_loop if isinstance(block_or_loop, LoopRV) else self._block(block_or_loop)
         value = ann_val if isinstance(ann_val, ExprRV) else annotation_attribute(ann_val)
         self.record(AnnotateOp, block_or_loop=where, ann_key=ann_key, ann_val=value)
 
     def unannotate(self, block_or_loop: BlockLike | LoopRV, ann_key: str) -> None:
-        """Take back what was said about a block or loop.
+        """Remove an annotation from a block or loop.
 
             for i in T.serial(16, annotations={"pragma_unroll_explicit": 1}):      ->      for i in range(16):
 
@@ -83,30 +83,31 @@ class AnnotationPrimitives(Recorder):
         self.record(UnannotateOp, block_or_loop=where, ann_key=ann_key)
 
     def storage_align(self, block: BlockLike, buffer_index: int, axis: int, factor: int, offset: int) -> None:
-        """Ask that a dimension of a buffer has a stride of `factor * n + offset` elements.
+        """Require a stride of `factor * n + offset` elements for a dimension of a buffer.
 
             with T.block("B"):       ->      with T.block("B"):
                 vi, vj = ...                     vi, vj = ...
                                                  T.block_attr({"buffer_dim_align": [[0, 0, 16, 4]]})
 
-        block, buffer_index: the buffer is the one in this place of what the block writes; it must be allocated in the
-        program.  axis: which dimension; counted from the last one if negative.  factor: at least 1.
-        It is an annotation of the block, in TVM's form, that replaces an earlier one for the same dimension. It never
-        changes what is computed. Shared memory of a GPU follows it, where longer rows give such a stride
+        block, buffer_index: the buffer is the one at this index among the buffers that the block writes; it must be
+        allocated in the program.  axis: the dimension; counted from the last one if negative.  factor: at least 1.
+        The alignment is an annotation of the block, in TVM's form, that replaces an earlier one for the same dimension.
+        It never changes the computed values. Shared memory of a GPU follows it if longer rows have such a stride
         (`tir-pad-buffers`); other memory does not.
         """
         arguments = {"buffer_index": buffer_index, "axis": axis, "factor": factor, "offset": offset}
         self.record(StorageAlignOp, block=self._block(block), **arguments)
 
     def set_scope(self, block: BlockLike, buffer_index: int | str, storage_scope: str) -> None:
-        """Put a buffer into memory of another kind.
+        """Move a buffer to another memory scope.
 
             B = T.alloc_buffer((16, 12))      ->      B_shared = T.alloc_buffer((16, 12), scope="shared")
 
-        block, buffer_index: the buffer is the one in this place of what the block writes, or the one of this name among
-        them; it must be allocated in the program.  storage_scope: "global", "shared", "local", "warp", "wmma.matrix_a",
-        "shared.dyn", ... The buffer is renamed after it, as in TVM, and views of it are in that memory too.
-        Always legal: it says where elements are, and not what they hold.
+        block, buffer_index: the buffer is the one at this index among the buffers that the block writes, or the one of
+        this name among them; it must be allocated in the program.  storage_scope: "global", "shared", "local", "warp",
+        "wmma.matrix_a", "shared.dyn", ...
+        The buffer is renamed after the scope, as in TVM, and views of the buffer move to that memory too.
+        Always legal: the scope determines the memory of the elements, not their values.
         """
         handle = self._block(block)
         if isinstance(buffer_index, str):
@@ -114,7 +115,7 @@ class AnnotationPrimitives(Recorder):
         self.record(SetScopeOp, block=handle, buffer_index=buffer_index, storage_scope=storage_scope)
 
     def _written_index(self, block: Any, name: str) -> int:
-        """The place of the buffer `name` among what a block writes."""
+        """The index of the buffer `name` among the buffers that a block writes."""
         target = self._target(block)
         names = [buffer_name(access.buffer) for access in _writes(target)] if isinstance(target, BlockOp) else []
         if name not in names:
@@ -127,7 +128,7 @@ class AnnotationPrimitives(Recorder):
 
 
 def annotation_attribute(value: Annotation | Attribute) -> Attribute:
-    """A Python value as the attribute that the same text is parsed to. ScheduleError if it cannot be one."""
+    """The attribute of a Python value, as parsed from the same text. ScheduleError for an unsupported value."""
     try:
         return annotation_value(value)
     except ValueError as error:
@@ -135,7 +136,7 @@ def annotation_attribute(value: Annotation | Attribute) -> Attribute:
 
 
 def _key(key: object) -> str:
-    """Keys have the names of classic TVM."""
+    """The name of an annotation key in classic TVM. ScheduleError unless the key is a string."""
     if not isinstance(key, str):
         raise ScheduleError(f"key {key!r} of an annotation: expected a string")
     return annotation_key(key)
@@ -160,8 +161,8 @@ def annotate(state: State, block_or_loop: BlockOp | FuncOp | ForOp, ann_key: str
 @applies(UnannotateOp)
 def unannotate(state: State, block_or_loop: BlockOp | FuncOp | ForOp, ann_key: str) -> None:
     key = _key(ann_key)
-    found = None if isinstance(block_or_loop, FuncOp) else block_or_loop.annotations
-    keys = [] if found is None else list(found.data)
+    existing = None if isinstance(block_or_loop, FuncOp) else block_or_loop.annotations
+    keys = [] if existing is None else list(existing.data)
     if isinstance(block_or_loop, FuncOp) or key not in keys:
         known = ", ".join(keys) or "none"
         raise ScheduleError(f"no annotation {ann_key!r}{did_you_mean(key, keys)} (has: {known})", [block_or_loop])
@@ -179,7 +180,7 @@ def _writes(block: BlockOp) -> list[AccessOp]:
 
 
 def _allocation(block: BlockOp | FuncOp, buffer_index: int) -> AllocBufferOp:
-    """What allocates a buffer that a block writes."""
+    """The allocation of the buffer at `buffer_index` among the buffers that a block writes."""
     writes = [] if isinstance(block, FuncOp) else _writes(block)
     if not 0 <= buffer_index < len(writes):
         names = ", ".join(buffer_name(access.buffer) for access in writes) or "none"
@@ -209,16 +210,16 @@ def storage_align(state: State, block: BlockOp, buffer_index: int, axis: int, fa
     for number in (factor, offset):
         if not int_fits(number, literal_dtype(0)):
             raise ScheduleError(f"{number} does not fit {literal_dtype(0)}", [block])
-    place = (buffer_index, axis % rank)
+    dimension = (buffer_index, axis % rank)
     rows = _alignment_rows(block)
-    rows[place] = (factor, offset)
+    rows[dimension] = (factor, offset)
     value = ArrayAttr([ArrayAttr([IntegerAttr(n, i32) for n in (*key, *row)]) for key, row in rows.items()])
     with state.changing(check=False):
         set_annotation(block, BUFFER_ALIGNMENT, value)
 
 
 def _alignment_rows(block: BlockOp) -> dict[tuple[int, int], tuple[int, int]]:
-    """The alignments that a block asks for, by written buffer and axis."""
+    """The (factor, offset) of each alignment that a block requires, by written buffer and axis."""
     known = None if block.annotations is None else block.annotations.data.get(BUFFER_ALIGNMENT)
     if known is None:
         return {}
@@ -247,7 +248,7 @@ def set_scope(state: State, block: BlockOp, buffer_index: int, storage_scope: st
 
 
 def require_memory(scope: str, *marks: Operation) -> None:
-    """ScheduleError unless `scope` names a kind of memory."""
+    """Raise ScheduleError unless `scope` names a memory scope."""
     if scope.partition(".")[0] not in MEMORIES or scope.endswith("."):
         hint = did_you_mean(scope, MEMORIES)
         raise ScheduleError(f"no memory {scope!r}{hint} (has: {', '.join(MEMORIES)}, and these with a suffix)", marks)
@@ -257,18 +258,18 @@ _VIEWS = (AccessPtrOp, AddressOfOp, BufferDataOp, DeclBufferOp, LetOp, MatchRegi
 
 
 def move_to_memory(buffer: SSAValue, scope: str) -> SSAValue:
-    """Give a buffer, and everything that looks at its memory, the type of a buffer in another memory; the new value."""
+    """Change the memory scope in the types of a buffer and of all views of its memory; returns the new buffer."""
     todo: list[SSAValue] = [buffer]
-    moved: list[SSAValue] = []
+    new_values: list[SSAValue] = []
     while todo:
         old = todo.pop()
         new = Rewriter.replace_value_with_new_type(old, _in_memory(old.type, scope))
-        moved.append(new)
+        new_values.append(new)
         for use in list(new.uses):
             user = use.operation
             if isinstance(user, _VIEWS) and use.index == 0:
                 todo.append(user.results[0])
-    return moved[0]
+    return new_values[0]
 
 
 def _in_memory(type: Attribute, scope: str) -> Attribute:

@@ -1,4 +1,4 @@
-"""Unit loops around blocks, and the order of a block's axes."""
+"""The primitives `add_unit_loop` and `reorder_block_iter_var`: unit loops, and the order of the axes of a block."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from ..state import State, applies
 
 
 class AxisPrimitives(Recorder):
-    """Primitives that change what counts instances, and not what they do."""
+    """Primitives that add unit loops and permute the axes of a block."""
 
     def add_unit_loop(self, block_or_loop: BlockLike | LoopRV) -> LoopRV:
-        """Put a loop of one iteration directly around a block or loop.
+        """Wrap a block or loop in a loop of one iteration.
 
             for i in range(8):                  for i, u in T.grid(8, 1):
                 with T.block("B"):       ->         with T.block("B"):
 
-        block_or_loop: also a block without loops around it; not the root block.
-        Returns the new loop, called `u`, of 32 bits. Always legal.
+        block_or_loop: a loop, or a block with or without enclosing loops; not the root block.
+        Returns the new loop, named `u`, with a variable of 32 bits. Always legal.
         """
         where = block_or_loop if isinstance(block_or_loop, LoopRV) else self._block(block_or_loop)
         return self.record(AddUnitLoopOp, block_or_loop=where)[0]
 
     def reorder_block_iter_var(self, block: BlockLike, new_order: list[int]) -> None:
-        """Put the axes of a block into another order.
+        """Permute the axes of a block.
 
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])    ->    vk, vi, vj = T.axis.remap("RSS", [k, i, j])
 
-        new_order: for each place, which axis comes to stand there, counted from 0 in the order of now.
-        Always legal: the loops choose when instances run. ScheduleError if new_order is not a permutation.
+        new_order: for each position, the current index of the axis that moves to it, counted from 0.
+        Always legal: the loops determine the order of the instances. ScheduleError if new_order is not a permutation.
         """
         self.record(ReorderBlockIterVarOp, block=self._block(block), new_order=list(new_order))
 
@@ -51,7 +51,7 @@ def add_unit_loop(state: State, block_or_loop: BlockOp | FuncOp | ForOp) -> ForO
 
 
 def _put_around(op: Operation, loop: ForOp) -> None:
-    """Put a loop around a statement and the expressions that are computed for it."""
+    """Wrap a statement, and the expressions computed for it, in a loop."""
     ops = with_expressions(op)
     block = ops[0].parent
     assert block is not None

@@ -1,4 +1,4 @@
-"""Blocks that run over other axes."""
+"""The primitive `transform_block_layout`: blocks with other axes."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ from .layout import Layout, new_layout
 
 
 class BlockLayoutPrimitives(Recorder):
-    """Primitives that change the axes of a block."""
+    """Primitives that replace the axes of a block."""
 
     def transform_block_layout(self, block: BlockLike, index_map: IndexMap) -> None:
-        """Let a block run over `index_map` of its axes instead of them, in new loops.
+        """Replace the axes of a block by `index_map` of them, and its loops by one loop for each new axis.
 
             for i, j in T.grid(8, 6):               for ax0 in range(48):
                 with T.block("B"):                      with T.block("B"):
                     vi, vj = ...             ->             v0 = T.axis.spatial(48, ax0)
                     B[vi, vj] = A[vi, vj]                   B[v0 // 6, v0 % 6] = A[v0 // 6, v0 % 6]
 
-        block: alone in its loops, which run it once for each combination of values of its axes.  index_map: a function
-        of one index per axis that gives a tuple of indices; different axes must stay different, and axes of different
-        kinds apart. Where it leaves gaps the block has a predicate. The new loops are plain ones: what was said of
-        the old ones (threads, kinds, annotations) is gone.
-        Legal if every instance still reads what it read before; the contributions to a reduction may come in any order.
+        block: the only statement in its loops, which run it once for each combination of values of its axes.
+        index_map: a function of one index per axis that returns a tuple of indices; it must be injective, and compute
+        each new axis from axes of one kind. If it is not surjective, the block gets a predicate. The new loops are
+        serial: threads, kinds and annotations of the old loops are dropped.
+        Legal if every instance still reads the same values; the contributions to a reduction may come in any order.
         ScheduleError if not.
         """
         handle = self._block(block)
@@ -80,7 +80,7 @@ def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: Aff
         _check_init(block, layout, kinds)
     with state.changing([loops[0] if loops else block]):
         new = _replace_loops(block, loops, layout, lows)
-    # Instances are named by the axes: these are replaced behind the check, which changes no order.
+    # The check identifies instances by their axes; so the axes are replaced after it, which changes no order.
     with state.changing(check=False):
         _replace_axes(block, layout, lows, new, kinds)
         simplify_indices(block)
@@ -88,7 +88,7 @@ def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: Aff
 
 
 def _loops(block: BlockOp) -> list[ForOp]:
-    """The loops around a block, which is the only statement in them. ScheduleError if it is not."""
+    """The loops around a block, outermost first. ScheduleError if one of them contains another statement."""
     loops = loops_around(block)
     inner: Operation = block
     for loop in reversed(loops):
@@ -102,7 +102,7 @@ def _loops(block: BlockOp) -> list[ForOp]:
 
 
 def _check_instances(analyzer: Analyzer, block: BlockOp, loops: Sequence[ForOp]) -> None:
-    """ScheduleError unless the loops run the block exactly once for each combination of values in the domains."""
+    """Raise ScheduleError unless the loops run the block exactly once for each combination of axis values."""
     domain = iteration_domain(analyzer, loops, block.predicate)
     box = [(analyzer.exact(axis.low), analyzer.exact(axis.extent)) for axis in block.axes]
     names = [f"axis {axis.name}" for axis in block.axes]
@@ -116,9 +116,9 @@ def _check_instances(analyzer: Analyzer, block: BlockOp, loops: Sequence[ForOp])
 
 
 def _kinds(block: BlockOp, layout: Layout) -> list[str]:
-    """The kind of each new axis: that of the axes it is made of. ScheduleError if these differ."""
+    """The kind of each new axis: the kind of the old axes that it is computed from. ScheduleError if these differ."""
     known: dict[SSAValue, str] = {index: axis.kind for index, axis in zip(layout.indices, block.axes, strict=True)}
-    found: list[str] = []
+    new_kinds: list[str] = []
     for n, total in enumerate(layout.sums):
         kinds = list(dict.fromkeys(known[leaf] for leaf in total.leaves() if leaf in known))
         if len(kinds) > 1:
@@ -127,12 +127,12 @@ def _kinds(block: BlockOp, layout: Layout) -> list[str]:
                 "of one kind",
                 [block],
             )
-        found.append(kinds[0] if kinds else "spatial")
-    return found
+        new_kinds.append(kinds[0] if kinds else "spatial")
+    return new_kinds
 
 
 def _check_init(block: BlockOp, layout: Layout, kinds: Sequence[str]) -> None:
-    """ScheduleError if the first step of a reduction may be one that the padding leaves out: init would not run."""
+    """Raise ScheduleError if the padding may skip the first step of a reduction, so that the init would not run."""
     if block.init is None or "reduce" not in kinds:
         return
     analyzer = Analyzer(through_lets=False)
@@ -150,17 +150,17 @@ def _check_init(block: BlockOp, layout: Layout, kinds: Sequence[str]) -> None:
 
 
 def _replace_loops(block: BlockOp, loops: Sequence[ForOp], layout: Layout, lows: Sequence[Lin]) -> list[ForOp]:
-    """Put the new loops in the place of the old ones, and bind the axes to sums of them."""
+    """Replace the old loops by the new ones, and bind the axes to sums of the new loop variables."""
     outermost = loops[0] if loops else block
     type = block.variables[0].type if block.variables else i32
     scratch = Block()
     new = _make_loops(Analyzer(through_lets=False), TirBuilder(scratch, block.location), layout, type)
     first = with_expressions(outermost)[0]
-    place = first.parent
-    assert place is not None
+    parent = first.parent
+    assert parent is not None
     for op in list(scratch.ops):
         op.detach()
-        place.insert_op_before(op, first)
+        parent.insert_op_before(op, first)
     if new:
         move_to_end(block, new[-1].body.block)
     elif loops:
@@ -172,7 +172,7 @@ def _replace_loops(block: BlockOp, loops: Sequence[ForOp], layout: Layout, lows:
 
 
 def _make_loops(analyzer: Analyzer, builder: TirBuilder, layout: Layout, type: Attribute) -> list[ForOp]:
-    """The new loops, in each other."""
+    """Build the new loops, each nested in the one before."""
     loops: list[ForOp] = []
     for n, extent in enumerate(layout.new):
         loops.append(builder.insert(make_loop(f"ax{n}", 0, number(analyzer, extent, builder, type), type)))
@@ -181,14 +181,14 @@ def _make_loops(analyzer: Analyzer, builder: TirBuilder, layout: Layout, type: A
 
 
 def _bind(block: BlockOp, layout: Layout, lows: Sequence[Lin], loops: Sequence[ForOp]) -> None:
-    """Bind the axes of a block to what the new loops stand for, where they stand for something."""
+    """Bind the axes of a block to the inverse of the layout at the loop variables; a predicate excludes the padding."""
     analyzer = Analyzer(through_lets=False)
     gone = [*block.bindings, *([] if block.predicate is None else [block.predicate])]
     values = [Lin.of(loop.variable) for loop in loops]
-    found = invert_layout(analyzer, layout, values)
+    sums = invert_layout(analyzer, layout, values)
     bound = [
         export(analyzer, low + total, builder_before(block), variable.type)
-        for low, total, variable in zip(lows, found, block.variables, strict=True)
+        for low, total, variable in zip(lows, sums, block.variables, strict=True)
     ]
     padded = layout.why_padded is not None
     conditions = padding_conditions(analyzer, layout, values, by_digits=False) if padded else []
@@ -200,14 +200,14 @@ def _bind(block: BlockOp, layout: Layout, lows: Sequence[Lin], loops: Sequence[F
 
 
 def _type(loops: Sequence[ForOp]) -> Attribute:
-    """The type of the variables of some loops."""
+    """The type of the loop variables; i32 without loops."""
     return loops[0].variable.type if loops else i32
 
 
 def _replace_axes(
     block: BlockOp, layout: Layout, lows: Sequence[Lin], loops: Sequence[ForOp], kinds: Sequence[str]
 ) -> None:
-    """Bind new axes to the loops, and put sums of them in the place of the old ones."""
+    """Bind new axes to the loops, and replace the old axes by sums of the new ones."""
     body, old, old_axes = block.body.block, list(block.variables), block.axes
     gone = [*block.bindings, *block.domains]
     added = [body.insert_arg(loop.variable.type, n) for n, loop in enumerate(loops)]
@@ -218,8 +218,8 @@ def _replace_axes(
     ]
     set_axes(block, [*axes, *old_axes])
     analyzer = Analyzer(through_lets=False)
-    found = invert_layout(analyzer, layout, [Lin.of(variable) for variable in added])
-    for variable, low, total in zip(old, lows, found, strict=True):
+    sums = invert_layout(analyzer, layout, [Lin.of(variable) for variable in added])
+    for variable, low, total in zip(old, lows, sums, strict=True):
         replace_by_sum(analyzer, variable, low + total)
     for variable in old:
         body.erase_arg(variable)

@@ -1,4 +1,4 @@
-"""`blockize`: what is inside of a loop, or some blocks side by side, as one block around them."""
+"""The primitive `blockize`: a loop, or adjacent blocks, in one outer block."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from ..state import Place, State, applies
 
 
 class BlockizePrimitives(Recorder):
-    """Primitives that make scopes."""
+    """Primitives that create scopes."""
 
     def blockize(self, target: LoopRV | BlockLike | list[BlockLike], preserve_unit_iters: bool = True) -> BlockRV:
-        """Make everything inside of a loop, and the loop, one block; or some blocks that stand side by side.
+        """Turn a loop with its body, or adjacent blocks, into one block.
 
             for i_0, i_1 in T.grid(4, 8):           for i_0 in range(4):
                 with T.block("B"):                      with T.block("B_o"):
@@ -36,15 +36,16 @@ class BlockizePrimitives(Recorder):
                                                                     vi_i = T.axis.spatial(8, i_1)
                                                                     B[vi_o * 8 + vi_i] = A[vi_o * 8 + vi_i] + 1.0
 
-        The axes of each block inside are taken apart into what the loops around the new block choose and what those in
-        it do. The init of a reduction becomes that of the new block, with loops around it.
+        The axes of each inner block are divided into an outer part, determined by the loops around the new block, and
+        an inner part, determined by the loops in it. The init of a reduction becomes the init of the new block, with
+        loops around it.
 
-        target: a loop, with one or more blocks below and nothing outside of blocks; or blocks whose statements directly
-        follow each other, with no other blocks in these.  preserve_unit_iters: kept in the trace as TVM does; an outer
-        axis of one value is always there, and bound to 0.
-        Returns the new block. `get_loops` of the blocks inside gives the loops in it from now on.
-        Legal where all inits of one instance of the new block may run before everything else in it. ScheduleError with
-        two instances that conflict if not, or with the axis that cannot be taken apart.
+        target: a loop that contains one or more blocks and no statement outside of blocks; or blocks whose statements
+        directly follow each other and contain no other blocks.  preserve_unit_iters: recorded in the trace as in TVM;
+        an outer axis with a single value is always kept, bound to 0.
+        Returns the new block. From now on, `get_loops` of the inner blocks returns the loops inside of the new block.
+        Legal if all inits of one instance of the new block may run before everything else in it. ScheduleError with
+        two conflicting instances if not, or with the axis that cannot be divided.
         """
         if isinstance(target, list | tuple):
             targets: list[BlockRV | LoopRV] = [self._block(block) for block in target]
@@ -66,26 +67,26 @@ def blockize(state: State, target: list[ForOp | BlockOp | FuncOp | Place], prese
     name = _name(blocks if isinstance(target[0], ForOp) else [op for op in target if isinstance(op, BlockOp)])
 
     def take_out(change: Change) -> list[TakenInit]:
-        taken: list[TakenInit] = []
+        init_blocks: list[TakenInit] = []
         for plan in inits:
             init_name = fresh_block_name(func, f"{block_name(plan.block)}_init")
             init = take_out_init(plan, init_name, further=outer.write_is_first)
             change.renamed[init.block] = plan.block
-            taken.append(init)
-        return taken
+            init_blocks.append(init)
+        return init_blocks
 
-    taken: list[TakenInit] = []
+    init_blocks: list[TakenInit] = []
     if inits:
-        with state.changing(_checked(roots, parts)) as change:
-            taken = take_out(change)
+        with state.changing(_roots_to_check(roots, parts)) as change:
+            init_blocks = take_out(change)
     with state.changing(check=False):
-        by_block = {plan.block: init for plan, init in zip(inits, taken, strict=True)}
+        by_block = {plan.block: init for plan, init in zip(inits, init_blocks, strict=True)}
         return outer.build(fresh_block_name(func, name), by_block)
 
 
-def _checked(roots: Sequence[Operation], parts: Sequence[Part]) -> Sequence[Operation]:
-    """What moves, for the check: with the loops around where their extents are not known, as the init may run by what
-    is known of these."""
+def _roots_to_check(roots: Sequence[Operation], parts: Sequence[Part]) -> Sequence[Operation]:
+    """The statements that the check regards as moved: `roots`, or the outermost loop around them if an enclosing loop
+    has dynamic bounds, as these may determine whether the init runs."""
     loops = parts[0].outer_loops
     return [loops[0]] if any(loop.bounds for loop in loops) else roots
 
@@ -96,46 +97,46 @@ def _name(blocks: Sequence[BlockOp]) -> str:
 
 
 def _roots(target: Sequence[Operation | Place]) -> tuple[list[Operation], list[BlockOp]]:
-    """The statements that the new block will contain, and the blocks in them, in program order."""
+    """The statements that the new block will contain, and their blocks, in program order."""
     if len(target) == 1 and isinstance(loop := target[0], ForOp):
         blocks = child_blocks(loop)
         if not blocks:
             raise ScheduleError(f"no block is inside of loop {loop_name(loop)}", [loop])
         return [loop], blocks
-    given = [op for op in target if isinstance(op, BlockOp)]
-    if not given or len(given) != len(target):
+    targets = [op for op in target if isinstance(op, BlockOp)]
+    if not targets or len(targets) != len(target):
         raise ScheduleError("expected a loop, or one or more blocks, not the root block")
-    if len(set(given)) != len(given):
-        raise ScheduleError("a block is given twice", given)
-    if len(given) == 1:
-        return [given[0]], given
-    if any(scope_of(block) is not scope_of(given[0]) for block in given):
-        raise ScheduleError("the blocks are not in the same scope", given)
-    common = lowest_common_ancestor(given)
-    roots = list(dict.fromkeys(child_towards(common, block) for block in given))
+    if len(set(targets)) != len(targets):
+        raise ScheduleError("a block is given twice", targets)
+    if len(targets) == 1:
+        return [targets[0]], targets
+    if any(scope_of(block) is not scope_of(targets[0]) for block in targets):
+        raise ScheduleError("the blocks are not in the same scope", targets)
+    common = lowest_common_ancestor(targets)
+    roots = list(dict.fromkeys(child_towards(common, block) for block in targets))
     parent = roots[0].parent
     if parent is None or any(root.parent is not parent for root in roots):
-        raise ScheduleError("the blocks are in different branches", given)
-    return _side_by_side(statements(parent), set(roots)), _only_given(roots, given)
+        raise ScheduleError("the blocks are in different branches", targets)
+    return _adjacent_statements(statements(parent), set(roots)), _program_order(roots, targets)
 
 
-def _side_by_side(all_statements: Sequence[Operation], roots: set[Operation]) -> list[Operation]:
-    places = [n for n, op in enumerate(all_statements) if op in roots]
-    found = list(all_statements[places[0] : places[-1] + 1])
-    between = [op for op in found if op not in roots]
+def _adjacent_statements(all_statements: Sequence[Operation], roots: set[Operation]) -> list[Operation]:
+    positions = [n for n, op in enumerate(all_statements) if op in roots]
+    span = list(all_statements[positions[0] : positions[-1] + 1])
+    between = [op for op in span if op not in roots]
     if between:
         marks = dict.fromkeys(roots, "") | dict.fromkeys(between, "stands between")
         raise ScheduleError("the blocks do not directly follow each other", marks)
-    return found
+    return span
 
 
-def _only_given(roots: Sequence[Operation], given: Sequence[BlockOp]) -> list[BlockOp]:
+def _program_order(roots: Sequence[Operation], targets: Sequence[BlockOp]) -> list[BlockOp]:
     inside = [b for root in roots for b in ([root] if isinstance(root, BlockOp) else child_blocks(root))]
-    others = [block for block in inside if block not in given]
+    others = [block for block in inside if block not in targets]
     if others:
         names = ", ".join(map(block_name, others))
         raise ScheduleError(
             f"the loops around the blocks are also around {names}: expected all blocks inside of them", others
         )
     order = {block: n for n, block in enumerate(inside)}
-    return sorted(given, key=order.__getitem__)
+    return sorted(targets, key=order.__getitem__)

@@ -1,4 +1,4 @@
-"""Copies of buffers in other memory, that blocks read or write instead."""
+"""The primitives `cache_read` and `cache_write`: copies of buffers in other memory scopes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ..state import State, applies
 
 
 class CachePrimitives(Recorder):
-    """Primitives that let blocks work on a copy of a buffer."""
+    """Primitives that redirect the accesses of blocks to a copy of a buffer."""
 
     def cache_read(
         self,
@@ -48,7 +48,7 @@ class CachePrimitives(Recorder):
         storage_scope: str,
         consumer_blocks: Sequence[BlockLike] | None = None,
     ) -> BlockRV:
-        """Copy what a block reads of a buffer to memory of another scope first, and read it there.
+        """Copy the elements of a buffer that a block reads to memory of another scope, and read the copy.
 
             for i, j in T.grid(8, 8):           for ax0, ax1 in T.grid(8, 8):
                 with T.block("B"):                  with T.block("A_shared"):
@@ -58,14 +58,14 @@ class CachePrimitives(Recorder):
                                                     with T.block("B"):
                                                         B[vi, vj] = A_shared[vi, vj]
 
-        block: a block that reads the buffer.  read_buffer_index: the number of the buffer among those that it reads, or
-        its name.  storage_scope: "global", "shared", "local", ...  consumer_blocks: the blocks of the same scope that
-        read the copy; by default all that read the buffer and do not write it.
-        Returns the block that copies. It stands in front of the first reader, in the innermost loop that is around a
-        reader and the last block that writes the buffer; at the start of the scope if none writes it. At the
-        level of the scope only what is written (or, in a block inside of a block, what that says it reads) is copied.
-        Legal if every reader still gets the values it got. ScheduleError if not, or if elements would be copied that
-        were never written.
+        block: a block that reads the buffer.  read_buffer_index: the index of the buffer among the buffers that the
+        block reads, or its name.  storage_scope: "global", "shared", "local", ...  consumer_blocks: the blocks of the
+        same scope that read the copy; by default all that read the buffer and do not write it.
+        Returns the copying block. It precedes the first reader, in the innermost loop around a reader and the last
+        block that writes the buffer; it is at the start of the scope if no block writes the buffer. At the level of
+        the scope only the written elements (or, in a nested block, its declared reads) are copied.
+        Legal if every reader still reads the same values. ScheduleError if not, or if the copy would read elements
+        that were never written.
         """
         handle = self._block(block)
         index = self._buffer_index(handle, "read", read_buffer_index)
@@ -84,7 +84,7 @@ class CachePrimitives(Recorder):
         storage_scope: str,
         consumer_blocks: Sequence[BlockLike] | None = None,
     ) -> BlockRV:
-        """Let a block write to memory of another scope, and copy it from there to the buffer.
+        """Redirect the writes of a block to memory of another scope, and copy them from there to the buffer.
 
             for i, j in T.grid(8, 8):           for i, j in T.grid(8, 8):
                 with T.block("B"):                  with T.block("B"):
@@ -94,13 +94,13 @@ class CachePrimitives(Recorder):
                                                         v0, v1 = T.axis.remap("SS", [ax0, ax1])
                                                         B[v0, v1] = B_local[v0, v1]
 
-        block: a block that writes the buffer.  write_buffer_index: the number of the buffer among those that it writes,
-        or its name.  storage_scope: "global", "shared", "local", ...  consumer_blocks: the blocks of the same scope
-        that read the copy in that memory; the others read the buffer.
-        Returns the block that copies. It stands in front of the first block behind `block` that uses the buffer, in the
-        innermost loop that is around both; at the end of the scope if there is none.
-        Legal if every reader still gets the values it got. ScheduleError if not, or if elements would be copied that
-        `block` does not write.
+        block: a block that writes the buffer.  write_buffer_index: the index of the buffer among the buffers that the
+        block writes, or its name.  storage_scope: "global", "shared", "local", ...  consumer_blocks: the blocks of the
+        same scope that read the copy in that memory; the others read the buffer.
+        Returns the copying block. It precedes the first block after `block` that uses the buffer, in the innermost
+        loop around both; it is at the end of the scope if no such block exists.
+        Legal if every reader still reads the same values. ScheduleError if not, or if the copy would read elements
+        that `block` does not write.
         """
         handle = self._block(block)
         index = self._buffer_index(handle, "write", write_buffer_index)
@@ -113,7 +113,7 @@ class CachePrimitives(Recorder):
         )[0]
 
     def _buffer_index(self, block: BlockRV, side: str, buffer: BufferLike) -> int:
-        """The number of a buffer that may be given by name."""
+        """The index of a buffer, which may be specified by name."""
         if isinstance(buffer, int):
             return buffer
         target = self._target(block)
@@ -124,7 +124,7 @@ class CachePrimitives(Recorder):
 
 @dataclass(frozen=True)
 class _Cache:
-    """What will be copied: which buffer, where, what of it, and whether the copy has all of its shape."""
+    """The plan of a copy: buffer, scope, position, region, and whether the copy has the shape of the whole buffer."""
 
     buffer: SSAValue
     scope: FuncOp | BlockOp
@@ -139,7 +139,7 @@ class _Cache:
 
     @property
     def offsets(self) -> list[Lin]:
-        """Where in the buffer element 0 of the copy is."""
+        """The indices in the buffer of element 0 of the copy."""
         return [Lin() if self.is_whole else side.low for side in self.region]
 
     def axes(self, analyzer: Analyzer) -> list[CopyAxis]:
@@ -151,21 +151,21 @@ class _Cache:
         return lambda values: [analyzer.add(o, v) for o, v in zip(self.offsets, values, strict=True)]
 
     def in_copy(self) -> Indices | None:
-        """The indices in the copy for those in the buffer; None if they are the same."""
+        """The map from indices in the buffer to indices in the copy; None for the identity."""
         if not any(offset.terms or offset.const for offset in self.offsets):
             return None
         analyzer = Analyzer(through_lets=False)
         return lambda indices: [analyzer.sub(i, o) for i, o in zip(indices, self.offsets, strict=True)]
 
     def make(self, analyzer: Analyzer, storage_scope: str) -> SSAValue:
-        """Declare the copy."""
+        """Allocate the copy; returns its buffer."""
         func = function_of(self.gap.outer) if not isinstance(self.scope, FuncOp) else self.scope
         name = fresh_buffer_name(func, f"{buffer_name(self.buffer)}_{storage_scope}".replace(".", "_"))
         space = memory_space(storage_scope)
         return allocate(analyzer, self.scope, name, self.buffer, self.shape(analyzer), space)
 
     def copy(self, analyzer: Analyzer, copy: SSAValue, storage_scope: str, block: BlockOp, *, into: bool) -> BlockOp:
-        """Make the block that copies: into the copy, or out of it."""
+        """Build the block that copies the buffer to the copy (`into`), or the copy to the buffer."""
         name = fresh_block_name(function_of(block), f"{buffer_name(self.buffer)}_{storage_scope}")
         ends = [(self.buffer, self.in_buffer(analyzer)), (copy, lambda values: values)]
         source, target = ends if into else ends[::-1]
@@ -189,10 +189,10 @@ def cache_read(
         _require_reader(scope, reader, buffer)
     analyzer = Analyzer(through_lets=False)
     cache = _find_read(analyzer, scope, buffer, writers, readers)
-    found = [_reads_in(reader, buffer, moves=cache.in_copy() is not None) for reader in readers]
+    redirections = [_reads_in(reader, buffer, moves=cache.in_copy() is not None) for reader in readers]
     with state.changing(readers, among=[cache.gap.outer]) as change:
         copy = cache.make(analyzer, storage_scope)
-        for accesses in found:
+        for accesses in redirections:
             redirect(accesses, copy, cache.in_copy())
         new = cache.copy(analyzer, copy, storage_scope, block, into=True)
         change.copies_after.append(new)
@@ -200,7 +200,7 @@ def cache_read(
 
 
 def _require_one_name(scope: Scope, buffer: SSAValue) -> None:
-    """ScheduleError if blocks of the scope reach the memory of a buffer by another name too."""
+    """Raise ScheduleError if a block of the scope accesses the memory of a buffer by another name."""
     root = root_buffer(buffer)
     for block in scope.blocks:
         for access in block.accesses:
@@ -213,8 +213,8 @@ def _require_one_name(scope: Scope, buffer: SSAValue) -> None:
 
 
 def _readers(scope: Scope, block: BlockOp, buffer: SSAValue, writers: Sequence[BlockOp]) -> list[BlockOp]:
-    """The blocks that can read the copy that `block` reads: those that do not write, from the last writer in front of
-    `block` to the next one behind it."""
+    """The blocks that can read the same copy as `block`: the readers that do not write the buffer, between the last
+    writer before `block` and the next one after it."""
     if block in writes_of_blocks(scope, buffer):
         return [block]
     last = writers[-1] if writers else None
@@ -242,7 +242,7 @@ def _require_reader(scope: Scope, reader: BlockOp | FuncOp, buffer: SSAValue) ->
 
 
 def _reads_in(reader: BlockOp, buffer: SSAValue, *, moves: bool) -> Redirection:
-    """The reads of a block; a view of the buffer counts as one in a block that does not write."""
+    """The reads of a buffer in a block; in a block that does not write the buffer, a view of it counts as a read."""
     return find_accesses(reader, buffer, stores=root_buffer(buffer) not in writes_of(reader), moves=moves)
 
 
@@ -258,7 +258,7 @@ def _find_read(
 
 
 def _input(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue) -> _Cache:
-    """Of a buffer that nothing in the scope writes: what a block says it reads, or all of it."""
+    """The cache of a buffer without writers in the scope: the declared reads of the scope's block, or all elements."""
     gap = scope_start(scope)
     shape = buffer_shape(buffer)
     whole = shape_sides(analyzer, shape)
@@ -275,7 +275,7 @@ def _input(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue) -> _Ca
 def _region(
     analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue, gap: Gap, writers: Sequence[BlockOp]
 ) -> _Cache:
-    """What some blocks write each time the region of the gap runs."""
+    """The cache of the elements that the writers write each time the region of the gap runs."""
     shape = buffer_shape(buffer)
     whole = shape_sides(analyzer, shape)
     accesses = [a for w in writers for a in side_accesses(w, "write") if a.buffer is buffer]
@@ -316,11 +316,11 @@ def cache_write(
     cache = _find_write(analyzer, scope, buffer, block, readers)
     moves = cache.in_copy() is not None
     reads_old = root_buffer(buffer) in reads_of(block)
-    found = [find_accesses(block, buffer, loads=not reads_old, moves=moves)]
-    found += [_reads_in(reader, buffer, moves=moves) for reader in readers if reader is not block]
+    redirections = [find_accesses(block, buffer, loads=not reads_old, moves=moves)]
+    redirections += [_reads_in(reader, buffer, moves=moves) for reader in readers if reader is not block]
     with state.changing([block, *readers], among=[cache.gap.outer]) as change:
         copy = cache.make(analyzer, storage_scope)
-        for accesses in found:
+        for accesses in redirections:
             redirect(accesses, copy, cache.in_copy())
         new = cache.copy(analyzer, copy, storage_scope, block, into=False)
         change.copies_after.append(new)

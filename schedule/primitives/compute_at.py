@@ -1,4 +1,4 @@
-"""Blocks moved into loops of those who read them, or whom they read."""
+"""The primitives `compute_at` and `reverse_compute_at`: blocks moved into loops of their consumers or producers."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ from ..rewriting.moving import move_block
 from ..state import INLINE, PRIMITIVES, Place, State, applies
 
 _LAST, _FIRST = -1, -2
-"""Values of `index`: as late among the statements of the loop as possible, or as early."""
+"""Values of `index`: the last and the first possible position among the statements of the loop."""
 
 
 class ComputeAtPrimitives(Recorder):
-    """Primitives that move a block into a loop, with new loops around it for what is needed there."""
+    """Primitives that move a block into a loop, with new loops around it over the instances required there."""
 
     def compute_at(self, block: BlockLike, loop: LoopRV, preserve_unit_loops: bool = False, index: int = _LAST) -> None:
-        """Move a producer into a loop of its consumers, where it computes what one iteration of the loop reads.
+        """Move a producer into a loop of its consumers, where it computes the elements that one iteration reads.
 
             for i in range(64):                       for i_0 in range(8):
                 with T.block("B"):                        for ax0 in range(8):
@@ -64,14 +64,14 @@ class ComputeAtPrimitives(Recorder):
                     vi = ...(64, i_0 * 8 + i_1)               with T.block("C"):
                     C[vi] = B[vi] * 2.0                           ...
 
-        loop: in the same scope as the block, not around it, around at least one block that reads what it writes.
-        preserve_unit_loops: make a loop of one iteration too where one value of an axis is needed.  index: in front of
-        which statement of the loop; -1 as late as possible, -2 as early.
-        What several iterations need is computed several times. What is in memory that threads share ("shared":
-        threadIdx, vthread; "warp": threadIdx.x) each thread computes for all of them. Legal if every reader, and
-        whoever looks at the buffer later, still sees what it saw; so all of an output must still be written.
-        ScheduleError with two instances that conflict if not. A loop drawn by `sample_compute_location` may stand for
-        no place (then the block is inlined) or for where it is (then nothing happens).
+        loop: a loop in the same scope as the block that does not enclose it and contains at least one block that reads
+        its results.  preserve_unit_loops: build a loop of one iteration too for an axis of which one value is required.
+        index: the index of the statement in the loop to insert before; -1 as late as possible, -2 as early.
+        Elements that several iterations require are computed several times. In memory that threads share ("shared":
+        threadIdx, vthread; "warp": threadIdx.x) each thread computes the elements for all of them. Legal if every
+        reader, and every later use of the buffer, still reads the same values; so all of an output must still be
+        written. ScheduleError with two conflicting instances if not. A loop drawn by `sample_compute_location` may
+        denote no location (then the block is inlined) or the current one (then nothing happens).
         """
         block = self._block(block)
         self.record(ComputeAtOp, block=block, loop=loop, preserve_unit_loops=preserve_unit_loops, index=index)
@@ -79,7 +79,7 @@ class ComputeAtPrimitives(Recorder):
     def reverse_compute_at(
         self, block: BlockLike, loop: LoopRV, preserve_unit_loops: bool = False, index: int = _LAST
     ) -> None:
-        """Move a consumer into a loop of its producers, where it does what one iteration of the loop makes possible.
+        """Move a consumer into a loop of its producers, where it processes the elements that one iteration completes.
 
             for i_0, i_1 in T.grid(8, 8):             for i_0 in range(8):
                 with T.block("B"):                        for i_1 in range(8):
@@ -90,9 +90,9 @@ class ComputeAtPrimitives(Recorder):
                     vi = T.axis.spatial(64, i)                    vi = T.axis.spatial(64, i_0 * 8 + ax0)
                     C[vi] = B[vi] * 2.0                           C[vi] = B[vi] * 2.0
 
-        loop: in the same scope as the block, not around it. Where nothing in it writes what the block reads, each
-        iteration does all of the block's work.  preserve_unit_loops, index: as for `compute_at`.
-        Legal if every reader still sees what it saw. ScheduleError with two instances that conflict if not.
+        loop: a loop in the same scope as the block that does not enclose it. If no block in it writes a buffer that the
+        block reads, each iteration does all of the block's work.  preserve_unit_loops, index: as for `compute_at`.
+        Legal if every reader still reads the same values. ScheduleError with two conflicting instances if not.
         """
         self.record(
             ReverseComputeAtOp,
@@ -140,7 +140,7 @@ def reverse_compute_at(
 
 
 def _require_movable(block: BlockOp | FuncOp, loop: ForOp) -> BlockOp:
-    """The block, if it is one that can be moved into the loop."""
+    """Raise ScheduleError unless a block can be moved into the loop; returns the block."""
     if isinstance(block, FuncOp):
         raise ScheduleError("the root block cannot be moved into a loop")
     scope = scope_of(block)
@@ -162,12 +162,12 @@ def _require_movable(block: BlockOp | FuncOp, loop: ForOp) -> BlockOp:
     return block
 
 
-# Where
+# Position
 
 
 def _gap(loop: ForOp, block: BlockOp, index: int) -> Gap:
-    """The place of a block among the statements of a loop: behind what it depends on, in front of what depends on it.
-    The one or the other there is, as the block is either behind the whole loop or in front of it."""
+    """The gap for a block among the statements of a loop: after its dependences or before its dependents.
+    Only one of these constrains the gap, as the block either follows or precedes the whole loop."""
     inside = [op for op in statements(loop.body.block)]
     if index not in (_LAST, _FIRST) and not 0 <= index <= len(inside):
         raise ScheduleError(
@@ -196,44 +196,47 @@ def _conflict(a: BlockOp, b: BlockOp) -> bool:
     return bool(a_writes & b_writes or a_writes & set(reads_of(b)) or b_writes & set(reads_of(a)))
 
 
-# What is needed
+# Demands
 
 
 def _demands(
     analyzer: Analyzer, block: BlockOp, others: Sequence[BlockOp], loop: ForOp, *, reads: bool
 ) -> list[Demand]:
-    """What other blocks write of each buffer that the block reads (`reads`), or read of each that it writes, in one
-    iteration of the loop."""
-    found: list[Demand] = []
+    """The elements that other blocks write of each buffer that the block reads (`reads`), or read of each buffer that
+    it writes, in one iteration of the loop."""
+    result: list[Demand] = []
     for access in block.accesses:
         if access.is_write is reads:
             continue
         buffer = root_buffer(access.buffer)
         boxes = [
             access_box(analyzer, other, loop)
-            for there in others
-            for other in there.accesses
+            for other_block in others
+            for other in other_block.accesses
             if other.is_write is reads and root_buffer(other.buffer) is buffer
         ]
         if boxes:
-            found.append(Demand(written_box(analyzer, access), _region(analyzer, access, boxes, _fixed(loop, buffer))))
-    return found
+            result.append(
+                Demand(written_box(analyzer, access), _region(analyzer, access, boxes, _fixed_during(loop, buffer)))
+            )
+    return result
 
 
 def _region(analyzer: Analyzer, access: AccessOp, boxes: Sequence[Box], is_fixed: IsFixed) -> list[Side]:
     region = required_region(analyzer, boxes, is_fixed, shape_sides(analyzer, buffer_shape(access.buffer)))
-    assert not isinstance(region, str)  # a dimension of which nothing is known is all of the buffer
+    assert not isinstance(region, str)  # a dimension without known bounds spans the whole buffer
     return region
 
 
 def _goes_down(demands: Sequence[Demand], loop: ForOp) -> bool:
-    """Whether each iteration of a loop is about elements in front of those of the iteration before."""
-    places = [side.low.terms.get(loop.variable, 0) for demand in demands for side in demand.box]
-    return min(places, default=0) < 0 and max(places, default=0) <= 0
+    """Whether the demanded elements move to lower indices from each iteration of a loop to the next."""
+    coefficients = [side.low.terms.get(loop.variable, 0) for demand in demands for side in demand.box]
+    return min(coefficients, default=0) < 0 and max(coefficients, default=0) <= 0
 
 
-def _fixed(loop: ForOp, buffer: SSAValue) -> IsFixed:
-    """What stands still during one iteration of the loop: not the threads that share a buffer on a chip."""
+def _fixed_during(loop: ForOp, buffer: SSAValue) -> IsFixed:
+    """The predicate of values that are constant during one iteration of the loop: not the threads that share the memory
+    of `buffer`."""
     scope = memory_scope_of(buffer.type) if isinstance(buffer.type, MemRefType) else "global"
     threads = _SHARING.get(scope.partition(".")[0], ())
     around = [*loops_around(loop), loop]
@@ -243,5 +246,5 @@ def _fixed(loop: ForOp, buffer: SSAValue) -> IsFixed:
 
 
 _SHARING = {"shared": ("threadIdx", "vthread"), "warp": ("threadIdx.x",)}
-"""The threads that see the same memory of a scope. All see global memory, but what each needs is computed by itself, as
-there is no waiting for others."""
+"""The threads that share the memory of a scope. All threads share global memory, but each computes the elements that it
+requires itself, as it cannot wait for the others."""

@@ -1,4 +1,4 @@
-"""Blocks inlined into those that read what they write."""
+"""The primitive `compute_inline`: blocks inlined into their consumers."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from ..state import State, applies
 
 
 class InlinePrimitives(Recorder):
-    """The primitive that moves a block into its consumers."""
+    """The primitive that inlines a block into its consumers."""
 
     def compute_inline(self, block: BlockLike) -> None:
-        """Compute what a block computes wherever it is read, and drop the block and its buffer.
+        """Compute the values of a block at each load of them, and erase the block and its buffers.
 
             for i in range(8):                          for i in range(8):
                 with T.block("B"):                          with T.block("D"):
@@ -45,10 +45,11 @@ class InlinePrimitives(Recorder):
                     vi = T.axis.spatial(8, i)
                     D[vi] = B[7 - vi] + 1.0
 
-        block: stores one element, of one or more buffers, in each instance; each index can be read backwards, to the
-        axes that the value depends on. Its buffers are allocated in its scope and only loaded from elsewhere.
-        Legal if what the block reads is the same wherever its values are read, and if they are not read where it has
-        not written them. ScheduleError if the block is not of this kind, or with two instances that conflict.
+        block: a block that stores one element, of one or more buffers, in each instance; the indices of the element
+        determine the axes that the value depends on. Its buffers are allocated in its scope, and other blocks only load
+        from them.
+        Legal if the inputs of the block are the same wherever its values are read, and only elements that it has
+        written are read. ScheduleError if the block is not of this kind, or with two conflicting instances.
         """
         self.record(ComputeInlineOp, block=self._block(block))
 
@@ -75,7 +76,7 @@ def compute_inline(state: State, block: BlockOp) -> None:
 
 
 def _reader(block: BlockOp, load: LoadOp) -> Operation:
-    """The statement of the scope of `block` that a load is in: a block, or else a loop or branch."""
+    """The statement that contains a load, in the scope of `block`: a block, or else a loop or branch."""
     scope = scope_of(block)
     path = [*between(load, scope), load]
     return next((op for op in path if isinstance(op, BlockOp)), child_towards(scope, load))
@@ -95,7 +96,7 @@ def _inline(block: BlockOp, stores: Mapping[SSAValue, StoreOp]) -> None:
 
 
 def _replace(block: BlockOp, store: StoreOp, load: LoadOp) -> None:
-    """Compute what is stored where it is loaded."""
+    """Replace a load by a copy of the expression that the store stores."""
     analyzer = Analyzer()
     with analyzer.inside(load):
         axes = _inverse(analyzer, block, store, [analyzer.exact(index) for index in load.indices])
@@ -110,8 +111,8 @@ def _replace(block: BlockOp, store: StoreOp, load: LoadOp) -> None:
 
 
 def _inverse(analyzer: Analyzer, block: BlockOp, store: StoreOp, element: Sequence[Lin]) -> dict[SSAValue, Lin]:
-    """The axes that a store and its value depend on, when it stores to an element. ScheduleError if the element does
-    not tell."""
+    """The values of the axes that a store and its operands depend on when it stores to `element`. ScheduleError if the
+    element does not determine them."""
     indices = [analyzer.exact(index) for index in store.indices]
     axes = solve(analyzer, block, _axes_of(block, store), indices, element)
     if isinstance(axes, str):
@@ -123,8 +124,8 @@ def _inverse(analyzer: Analyzer, block: BlockOp, store: StoreOp, element: Sequen
 
 
 def _axes_of(block: BlockOp, store: StoreOp) -> set[SSAValue]:
-    """The axes that a store depends on: what it stores and where, not whether it does."""
-    found: set[SSAValue] = set()
+    """The axes that the indices and the value of a store depend on; the branches around it do not count."""
+    axes: set[SSAValue] = set()
     seen: set[SSAValue] = set()
     todo = list(store.operands)
     while todo:
@@ -133,7 +134,7 @@ def _axes_of(block: BlockOp, store: StoreOp) -> set[SSAValue]:
             continue
         seen.add(value)
         if value in block.variables:
-            found.add(value)
+            axes.add(value)
         elif isinstance(value.owner, Operation) and block.is_ancestor(value.owner):
             todo += [operand for inner in value.owner.walk() for operand in inner.operands]
-    return found
+    return axes

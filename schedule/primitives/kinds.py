@@ -1,4 +1,4 @@
-"""How the iterations of a loop run: at the same time, as lanes, written out, as threads."""
+"""The primitives that set the kind of a loop: `parallel`, `vectorize`, `unroll`, `bind`."""
 
 from __future__ import annotations
 
@@ -22,40 +22,41 @@ from ..recorder import Recorder
 from ..state import State, applies
 
 BOUND_TO = (*BLOCK_AXES, *THREAD_AXES, "vthread", "vthread.x", "vthread.y", "vthread.z")
-"""What a loop can be bound to: blocks of a grid, threads of a block, and threads that one thread plays in turn."""
+"""The axes that a loop can be bound to: blocks of a grid, threads of a block, and virtual threads of one thread."""
 
 
 class KindPrimitives(Recorder):
-    """Primitives that say how the iterations of a loop run.
+    """Primitives that set the kind of a loop.
 
-    A loop that has a kind already gets the new one; its annotations stay.
+    A loop that already has a kind gets the new one; its annotations stay.
     """
 
     def parallel(self, loop: LoopRV) -> None:
-        """Let the iterations of a loop run at the same time, on several threads of a CPU.
+        """Run the iterations of a loop in parallel, on several threads of a CPU.
 
             for i in range(128):                for i in T.parallel(128):
                 with T.block("B"):       ->         with T.block("B"):
 
-        Legal if no iteration touches an element that another one writes. A buffer that is allocated outside of the loop
-        and used in it alone does not count, if each iteration reads only what it has written there itself: each then
-        has a buffer of its own. ScheduleError with two iterations that conflict if not.
+        Legal if no iteration accesses an element that another one writes. A buffer that is allocated outside of the
+        loop and used only in it does not count if each iteration reads only elements that it has written itself: each
+        iteration then has its own copy of the buffer. ScheduleError with two conflicting iterations if not.
         """
         self.record(ParallelOp, loop=loop)
 
     def vectorize(self, loop: LoopRV) -> None:
-        """Let the iterations of a loop run as the lanes of vectors.
+        """Run the iterations of a loop as the lanes of vectors.
 
             for i_1 in range(8):                for i_1 in T.vectorized(8):
                 with T.block("B"):       ->         with T.block("B"):
 
-        Conditions are those of `parallel`. Loops inside, and an extent that is not known, are allowed, as in TVM; how
-        many lanes the machine has is not asked here. Until a pass makes vectors of it, such a loop runs in order.
+        Conditions are those of `parallel`. Nested loops and a dynamic extent are allowed, as in TVM; the number of
+        lanes of the machine is not checked. A loop that `tir-vectorize-loops` cannot turn into vectors runs
+        sequentially.
         """
         self.record(VectorizeOp, loop=loop)
 
     def unroll(self, loop: LoopRV) -> None:
-        """Write out the iterations of a loop one after the other, when the program is lowered.
+        """Unroll a loop when the program is lowered.
 
             for k in range(4):                  for k in T.unroll(4):
                 with T.block("B"):       ->         with T.block("B"):
@@ -65,16 +66,16 @@ class KindPrimitives(Recorder):
         self.record(UnrollOp, loop=loop)
 
     def bind(self, loop: LoopRV, thread_axis: str) -> None:
-        """Let each iteration of a loop be one thread of a GPU, or one block of threads.
+        """Bind a loop to a thread axis: each iteration runs as one thread, or one thread block, of a GPU.
 
             for i in range(128):                for i in T.thread_binding(128, thread="blockIdx.x"):
                 with T.block("B"):       ->         with T.block("B"):
 
         thread_axis: blockIdx.x, .y, .z; threadIdx.x, .y, .z; vthread, vthread.x, .y, .z.
-        Conditions are those of `parallel`; besides, the threads of one block (threadIdx) may contribute to one
-        reduction together. Inside of one kernel (the outermost loop that is bound to blocks or threads), a loop bound
-        to an axis has no other one around it that is bound to the same axis, and known extents of loops bound to it
-        agree. ScheduleError if not so.
+        Conditions are those of `parallel`; in addition, the threads of one block (threadIdx) may contribute to one
+        reduction together. In one kernel (the outermost loop that is bound to blocks or threads), a loop bound to a
+        blockIdx or vthread axis is not nested in another loop bound to the same axis, and the known extents of the
+        loops bound to an axis agree. ScheduleError if not.
         """
         self.record(BindOp, loop=loop, thread_axis=thread_axis)
 
@@ -101,7 +102,9 @@ def bind(state: State, loop: ForOp, thread_axis: str) -> None:
         hint = did_you_mean(str(thread_axis), BOUND_TO)
         raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(BOUND_TO)})", [loop])
     _check_axis(loop, thread_axis)
-    shares = any(other.is_ancestor(loop) or loop.is_ancestor(other) for other in _bound(_kernel(loop), thread_axis))
+    shares = any(
+        other.is_ancestor(loop) or loop.is_ancestor(other) for other in _bound_loops(_kernel(loop), thread_axis)
+    )
     divided = _divided_memories(loop, thread_axis)
     if not shares and not divided:
         _set_kind(state, loop, "thread_binding", thread_axis)
@@ -130,7 +133,7 @@ def _become(loop: ForOp, kind: str, thread: str | None = None) -> None:
 
 
 def _divided_memories(loop: ForOp, axis: str) -> list[SSAValue]:
-    """The memory that is used outside of a loop too and becomes memory of each thread when the loop is bound."""
+    """The memories that are also used outside of a loop and become private to each thread if the loop is bound."""
     memories = {memory_of(op.buffer) for op in loop.walk() if isinstance(op, LoadOp | StoreOp)}
     shared = [m for m in memories if m is not None and not all(loop.is_ancestor(use.operation) for use in m.uses)]
     before, kind, thread = [thread_axes_of(m) for m in shared], loop.kind, loop.thread
@@ -141,7 +144,7 @@ def _divided_memories(loop: ForOp, axis: str) -> list[SSAValue]:
 
 
 def _users(memories: Sequence[SSAValue]) -> list[Operation]:
-    """What uses some memories, as statements of the scope in which all of them are allocated or seen."""
+    """The statements that use some memories, in the scope in which all of the memories are allocated or visible."""
     scopes = [owner.parent_op() for memory in memories if isinstance(owner := memory.owner, Operation)]
     scope = next(s for s in scopes if s is not None and all(t is not None and s.is_ancestor(t) for t in scopes))
     users = [op for memory in memories for use in memory.uses for op in (use.operation, *ancestors(use.operation))]
@@ -149,8 +152,8 @@ def _users(memories: Sequence[SSAValue]) -> list[Operation]:
 
 
 def _check_axis(loop: ForOp, axis: str) -> None:
-    """ScheduleError if the loops of the kernel that are bound to an axis already do not go together with `loop`."""
-    for other in _bound(_kernel(loop), axis):
+    """Raise ScheduleError if a loop of the kernel that is bound to the same axis is incompatible with `loop`."""
+    for other in _bound_loops(_kernel(loop), axis):
         if other is loop:
             continue
         if axis not in THREAD_AXES and (other.is_ancestor(loop) or loop.is_ancestor(other)):
@@ -174,7 +177,7 @@ def _kernel(loop: ForOp) -> ForOp:
     return around[-1] if around else loop
 
 
-def _bound(kernel: ForOp, axis: str) -> Iterator[ForOp]:
+def _bound_loops(kernel: ForOp, axis: str) -> Iterator[ForOp]:
     """The loops of a kernel that are bound to an axis."""
     for op in kernel.walk():
         if isinstance(op, ForOp) and op.thread is not None and op.thread.data == axis:

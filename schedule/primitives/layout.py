@@ -1,4 +1,4 @@
-"""Buffers laid out anew."""
+"""The primitive `transform_layout`: buffers in a new layout."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .reindex import SidedBuffer, buffer_side
 
 
 class LayoutPrimitives(Recorder):
-    """Primitives that change where the elements of a buffer are."""
+    """Primitives that change the layout of a buffer."""
 
     def transform_layout(
         self,
@@ -46,22 +46,23 @@ class LayoutPrimitives(Recorder):
         axis_separators: Sequence[int] | None = None,
         assume_injective_transform: bool = False,
     ) -> None:
-        """Lay out a buffer anew: what was at `index` is at `index_map(index)`, everywhere in the function.
+        """Change the layout of a buffer: the element at `index` moves to `index_map(index)` in the whole function.
 
             B = T.alloc_buffer((8, 16))                  B = T.alloc_buffer((8, 4, 4))
             ...                                   ->     ...
             B[vi, vj] = A[vi, vj]                        B[vi, vj // 4, vj % 4] = A[vi, vj]
 
-        block: reads or writes the buffer.  buffer: ("read", number), ("write", number), or its name.  index_map: a
-        function of one index per dimension that gives a tuple of indices, with +, -, and //, % and * by numbers.
-        pad_value: what elements hold that the map gives no index, a number; None: nothing in particular, and nobody
-        reads them. Where the one block that writes the buffer goes through it in order, it writes them too; else a
-        block of their own does. Those of a parameter that is only read are assumed to hold it.  axis_separators: not
-        supported yet.  assume_injective_transform: accepted as TVM does; whether the map is injective is known.
+        block: a block that reads or writes the buffer.  buffer: ("read", index), ("write", index), or its name.
+        index_map: a function of one index per dimension that returns a tuple of indices, with +, -, and //, % and * by
+        constants.  pad_value: the value of elements to which the map assigns no index, a number; None: unspecified, and
+        no block reads them. If the only block that writes the buffer writes its elements in order, it writes the
+        padding too; otherwise a separate block does. The padding of a parameter that is only read is assumed to hold
+        the value.  axis_separators: not supported yet.  assume_injective_transform: accepted as in TVM, without effect:
+        injectivity is always checked.
 
-        A parameter gets another shape: whoever calls the function has to lay it out so. Legal if different elements
-        stay different. ScheduleError with two that would not, or if the buffer is used otherwise than element by
-        element.
+        A parameter changes its shape: callers of the function must pass it in the new layout. Legal if different
+        elements remain different. ScheduleError with two that would not, or if the buffer has a use other than loads
+        and stores of single elements.
         """
         if axis_separators:
             raise ScheduleError("axis_separators are not supported yet")
@@ -86,8 +87,8 @@ class LayoutPrimitives(Recorder):
 class Layout:
     """A new layout of a buffer.
 
-    indices: what stands for the old indices, and `sums` for the new ones in terms of these.  old, new: the shapes.
-    why_padded: None if every element of the new shape is one of the old; else one that is not.
+    indices: variables for the old indices, and `sums` the new indices in terms of them.  old, new: the shapes.
+    why_padded: None if every element of the new shape is one of the old; else a text with an element that is not.
     """
 
     map: AffineMap
@@ -103,7 +104,7 @@ class Layout:
 
 
 def index_domain(indices: Sequence[BlockArgument], shape: Sequence[Lin]) -> Domain:
-    """All indices of a shape."""
+    """The domain of the indices of a shape."""
     return Domain(tuple(IterVar(index, Lin(), extent) for index, extent in zip(indices, shape, strict=True)))
 
 
@@ -115,10 +116,11 @@ def new_layout(
     *,
     whole_remainders: bool = False,
 ) -> Layout:
-    """What an index map makes of a shape, or of the domains of axes.
+    """The layout that an index map defines for a shape, or for the domains of axes.
 
-    types: of the indices.  whole_remainders: a remainder has room for all numbers below its divisor.
-    ScheduleError if two indices get the same place, or one gets a negative one.
+    types: the types of the indices.  whole_remainders: without effect: a remainder always has room for all values below
+    its divisor.
+    ScheduleError if two indices are mapped to the same one, or an index to a negative one.
     """
     indices = tuple(
         _index(analyzer, n, extent, type) for n, (extent, type) in enumerate(zip(shape, types, strict=True))
@@ -141,7 +143,7 @@ def new_layout(
 
 
 def _index(analyzer: Analyzer, n: int, extent: Lin, type: Attribute) -> BlockArgument:
-    """A variable that runs below an extent, in no program."""
+    """A new variable with the values below an extent, which belongs to no program."""
     known = analyzer.constant(extent)
     return make_loop(f"i{n}", 0, type_range(type)[1] if known is None else known, type).variable
 
@@ -149,7 +151,7 @@ def _index(analyzer: Analyzer, n: int, extent: Lin, type: Attribute) -> BlockArg
 def _extent(
     analyzer: Analyzer, result: AffineExpr | None, total: Lin, indices: Sequence[SSAValue], shape: Sequence[Lin]
 ) -> Lin:
-    """One more than the greatest number that a sum of indices is, or that `result` is by what it is written as."""
+    """The extent of a new dimension: the upper bound plus 1 of a sum of indices, or of `result` by its syntax."""
     if result is not None:
         low, high = map_bounds(analyzer, result, shape)
         if analyzer.is_provably("ge", low, 0):
@@ -199,21 +201,21 @@ def transform_layout(
             add_padding_block(func, padding, layout, new, pad_value)
         renew_accesses(b for b in all_blocks(func) if any(access.buffer is new for access in b.accesses))
         if any(not isinstance(extent, int) for extent in buffer_shape(new)):
-            treeify(func)  # the sizes from before may be part of several now
+            treeify(func)  # the old sizes may be operands of several expressions now
 
 
 def _relocate(buffer: SSAValue, layout: Layout) -> SSAValue:
-    """Give a buffer its new shape, and every access to it its new indices; boxes stay to be written anew."""
-    moved = _moved(layout.map, buffer)
+    """Change the shape of a buffer and the indices of every access to it; the boxes remain to be computed anew."""
+    accesses = _transform_accesses(layout.map, buffer)
     new = _retype(Analyzer(through_lets=False), buffer, layout.new)
     analyzer = Analyzer(through_lets=False)
-    for op, indices in moved:
+    for op, indices in accesses:
         set_indices(analyzer, op, indices)
     return new
 
 
 def _check_buffer(state: State, func: FuncOp, buffer: SSAValue) -> None:
-    """ScheduleError unless all that is done with a buffer is to load and to store elements of it, one by one."""
+    """Raise ScheduleError unless a buffer is compact, passed to no call, and accessed only by single elements."""
     name = buffer_name(buffer)
     is_parameter = isinstance(buffer, BlockArgument) or isinstance(buffer.owner, MatchBufferOp)
     if not is_parameter and not isinstance(buffer.owner, AllocBufferOp):
@@ -249,7 +251,7 @@ def _is_scalar(index: SSAValue) -> bool:
 
 
 def _statement(op: Operation) -> Operation:
-    """The block that an op is in, or the op."""
+    """The innermost block around an op; the op itself without such a block."""
     parent: Operation | None = op
     while parent is not None and not isinstance(parent, BlockOp):
         parent = parent.parent_op()
@@ -257,7 +259,7 @@ def _statement(op: Operation) -> Operation:
 
 
 def _check_symbols(op: MatchBufferOp, shape: Sequence[Lin]) -> None:
-    """ScheduleError if a size would no longer be found out from any argument."""
+    """Raise ScheduleError if a symbolic size could no longer be determined from any argument."""
     kept = {extent.atom for extent in shape}
     for dim in op.dims:
         if not isinstance(dim.owner, SymbolOp) or dim in kept:
@@ -270,10 +272,10 @@ def _check_symbols(op: MatchBufferOp, shape: Sequence[Lin]) -> None:
             )
 
 
-def _moved(index_map: AffineMap, buffer: SSAValue) -> list[tuple[Operation, list[Lin]]]:
-    """The loads, stores and accesses of a buffer with their new indices; boxes only where they stand."""
+def _transform_accesses(index_map: AffineMap, buffer: SSAValue) -> list[tuple[Operation, list[Lin]]]:
+    """The loads, stores and accesses of a buffer with their new indices; for a box, those of its minimum."""
     analyzer = Analyzer(through_lets=False)
-    found: list[tuple[Operation, list[Lin]]] = []
+    accesses: list[tuple[Operation, list[Lin]]] = []
     for op in dict.fromkeys(use.operation for use in buffer.uses):
         match op:
             case LoadOp() | StoreOp():
@@ -282,12 +284,12 @@ def _moved(index_map: AffineMap, buffer: SSAValue) -> list[tuple[Operation, list
                 old = [analyzer.exact(low) for low, _ in op.region]
             case _:
                 continue
-        found.append((op, apply_map(analyzer, index_map, old)))
-    return found
+        accesses.append((op, apply_map(analyzer, index_map, old)))
+    return accesses
 
 
 def _retype(analyzer: Analyzer, buffer: SSAValue, shape: Sequence[Lin]) -> SSAValue:
-    """Give a buffer another shape, where it is declared."""
+    """Change the shape of a buffer in its declaration; returns the new buffer."""
     old = cast("MemRefType[Attribute]", buffer.type)
     owner = buffer.owner
     if isinstance(owner, Block):

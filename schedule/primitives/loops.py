@@ -1,4 +1,4 @@
-"""Loops cut, joined and reordered."""
+"""The primitives `split`, `fuse` and `reorder`: transformations of loop nests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Factor = int | ExprRV | None
 
 
 class LoopPrimitives(Recorder):
-    """Primitives that change the nest of loops around blocks."""
+    """Primitives that change the loop nest around blocks."""
 
     def split(
         self,
@@ -47,7 +47,7 @@ class LoopPrimitives(Recorder):
         preserve_unit_iters: bool = True,
         disable_predication: bool = False,
     ) -> list[LoopRV]:
-        """Cut a loop into a nest of loops, one for each factor, outermost first.
+        """Split a loop into a nest of loops, one for each factor, outermost first.
 
             for i in range(130):                for i_0, i_1 in T.grid(17, 8):
                 with T.block("B"):                  with T.block("B"):
@@ -55,11 +55,11 @@ class LoopPrimitives(Recorder):
                     B[vi] = A[vi] + 1.0                 T.where(i_0 * 8 + i_1 < 130)
                                                         B[vi] = A[vi] + 1.0
 
-        loop: without annotations, not bound to a thread.  factors: the extents of the new loops; one may be None or -1:
-        it follows from the others.  preserve_unit_iters: kept in the trace as TVM does; a loop of one iteration is
-        always kept as a loop.  disable_predication: no guard; only where the factors divide the extent.
-        Returns the new loops. Always legal: the instances and their order stay. ScheduleError if the factors are too
-        small for the extent, or the loop cannot be split.
+        loop: a loop without annotations, not bound to a thread.  factors: the extents of the new loops; one may be None
+        or -1, which is inferred from the others.  preserve_unit_iters: recorded in the trace as in TVM; a loop of one
+        iteration is always kept.  disable_predication: emit no guard; the factors must divide the extent.
+        Returns the new loops. Always legal: the instances and their order do not change. ScheduleError if the factors
+        are too small for the extent, or the loop cannot be split.
         """
         factors = _checked_factors(factors)
         return self.record(
@@ -71,43 +71,43 @@ class LoopPrimitives(Recorder):
         )
 
     def fuse(self, *loops: LoopRV, preserve_unit_iters: bool = True) -> LoopRV:
-        """Join loops that stand directly in each other into one.
+        """Fuse directly nested loops into one loop.
 
             for i, j in T.grid(16, 8):              for i_j_fused in range(128):
                 with T.block("B"):                      with T.block("B"):
                     vi, vj = ...remap("SS", [i, j]) ->      vi = T.axis.spatial(16, i_j_fused // 8)
                                                             vj = T.axis.spatial(8, i_j_fused % 8)
 
-        loops: outermost first, each the only statement in the one before it; without annotations, not bound to threads.
-        Returns the new loop. Always legal. ScheduleError if the loops do not stand like that, or the extent of one
-        depends on another.
+        loops: outermost first, each the only statement in the previous loop; without annotations, not bound to threads.
+        Returns the new loop. Always legal. ScheduleError if the loops are not nested in this way, or the extent of one
+        loop depends on another loop.
         """
         return self.record(FuseOp, loops=loops, preserve_unit_iters=preserve_unit_iters)[0]
 
     def reorder(self, *ordered_loops: LoopRV) -> None:
-        """Put loops of one nest into this order, outermost first; other loops between them keep their places.
+        """Reorder loops of one nest, outermost first; other loops between them keep their positions.
 
             for i, j in T.grid(16, 8):          for j, i in T.grid(8, 16):
                 with T.block("B"):       ->         with T.block("B"):
 
         ordered_loops: loops of one nest, in which each loop from the outermost to the innermost of them is the only
-        statement in the one before it. A bound must not depend on a loop that would come to stand inside.
-        Legal if every instance still reads what it read before; the contributions to a reduction may come in any order.
-        ScheduleError with two instances that conflict if not.
+        statement in the previous loop. The bounds of a loop must not depend on a loop that would be nested in it.
+        Legal if every instance still reads the same values; the contributions to a reduction may come in any order.
+        ScheduleError with two conflicting instances if not.
         """
         self.record(ReorderOp, ordered_loops=ordered_loops)
 
 
 def _checked_factors(factors: Any) -> list[int | ExprRV]:
-    """Factors with the number for None. ScheduleError if they are no list of numbers."""
-    given = cast("list[Any]", list(factors) if isinstance(factors, list | tuple) else ["none"])
-    if not all(factor is None or isinstance(factor, int | ExprRV) for factor in given):
+    """The factors, with INFERRED for None. ScheduleError unless they are a list of numbers."""
+    items = cast("list[Any]", list(factors) if isinstance(factors, list | tuple) else ["none"])
+    if not all(factor is None or isinstance(factor, int | ExprRV) for factor in items):
         raise ScheduleError(f"factors {factors!r}: expected a list of numbers, numbers of the trace, and None")
-    return [INFERRED if factor is None else factor for factor in given]
+    return [INFERRED if factor is None else factor for factor in items]
 
 
 def require_plain(loop: ForOp, action: str) -> None:
-    """ScheduleError if a loop has annotations, is bound to a thread or has a step: they say nothing of its parts."""
+    """Raise ScheduleError if a loop has annotations, a thread axis or a step, which do not apply to parts of it."""
     if loop.thread is not None:
         raise ScheduleError(f"loop {loop_name(loop)} is bound to {loop.thread.data}; {action} before binding", [loop])
     if loop.annotations is not None:
@@ -118,7 +118,7 @@ def require_plain(loop: ForOp, action: str) -> None:
 
 
 def require_once(loops: Sequence[ForOp]) -> None:
-    """ScheduleError if a loop stands in a list twice."""
+    """Raise ScheduleError if a loop occurs twice in a list."""
     for loop in loops:
         if loops.count(loop) > 1:
             raise ScheduleError(f"loop {loop_name(loop)} is given twice", [loop])
@@ -164,7 +164,7 @@ def _check_factors(loop: ForOp, factors: Sequence[int]) -> None:
 
 
 def _divides(analyzer: Analyzer, loop: ForOp, extent: Lin, known: int, *, inferred: bool) -> bool:
-    """Whether the new loops run exactly the iterations of the old one. ScheduleError if they would run fewer."""
+    """Whether the new loops run exactly the iterations of the old loop. ScheduleError if they would run fewer."""
     if inferred:
         return analyzer.constant(analyzer.floormod(extent, known)) == 0
     if not analyzer.is_provably("ge", known, extent):
@@ -179,8 +179,8 @@ def _divides(analyzer: Analyzer, loop: ForOp, extent: Lin, known: int, *, inferr
 
 
 def _counting_type(analyzer: Analyzer, loop: ForOp, low: Lin, rounded: Lin, sizes: Sequence[Lin]) -> Attribute:
-    """The integer type that the numbers of the last iteration, and what is computed on the way there, fit in: that of
-    the variable, or a wider one. ScheduleError if there is none."""
+    """The integer type for the index of the last iteration and the intermediate values of its computation: the type of
+    the variable, or a wider one. ScheduleError if no type is wide enough."""
     own = loop.variable.type
     for size in sizes:
         if not analyzer.fits(size, own):
@@ -198,7 +198,7 @@ def _counting_type(analyzer: Analyzer, loop: ForOp, low: Lin, rounded: Lin, size
 def _split(
     analyzer: Analyzer, loop: ForOp, low: Lin, extent: Lin, sizes: Sequence[Lin], guard_type: Attribute | None
 ) -> list[ForOp]:
-    """guard_type: what the guard is computed in; None if there is none."""
+    """Replace a loop by nested loops of the given sizes. guard_type: the type of the guard; None without a guard."""
     type = loop.variable.type
     builder = builder_before(loop)
     loops = [
@@ -220,8 +220,8 @@ def _split(
 
 
 def place_nest(loops: Sequence[ForOp], place: Operation) -> ForOp:
-    """Put loops into each other, outermost first, and all in front of a statement: its expressions stay with it. Gives
-    the outermost."""
+    """Nest loops in each other, outermost first, and insert them before a statement, after its expressions; returns the
+    outermost loop."""
     block = place.parent
     assert block is not None
     for outer, inner in pairwise(loops):
@@ -236,8 +236,8 @@ def _less(analyzer: Analyzer, builder: TirBuilder, a: Lin, b: Lin, type: Attribu
 
 
 def _unshare(loop: ForOp, sums: Sequence[Lin]) -> None:
-    """Give each statement its own copy of what the bounds of a loop were computed from, where that was more than
-    names."""
+    """Give each statement its own copy of the expressions from which the bounds of a loop were computed; names are not
+    copied."""
     owners = (leaf.owner for lin in sums for leaf in lin.leaves())
     parent = loop.parent_op()
     if parent is not None and any(isinstance(owner, Operation) and is_expression(owner) for owner in owners):
@@ -279,7 +279,7 @@ def fuse(state: State, loops: list[ForOp], preserve_unit_iters: bool) -> ForOp:
 
 
 def _check_hoistable(loop: ForOp, around: Sequence[ForOp]) -> None:
-    """ScheduleError unless the bounds of a loop can be computed in front of the loops around it."""
+    """Raise ScheduleError unless the bounds of a loop can be computed before the loops around it."""
     for other in around:
         if depends_on(loop.bounds, other.variable):
             raise ScheduleError(
@@ -318,8 +318,8 @@ def _fuse(analyzer: Analyzer, loops: Sequence[ForOp], extents: Sequence[Lin], to
 
 
 def _digits(analyzer: Analyzer, fused: ForOp, extents: Sequence[Lin]) -> list[Lin]:
-    """The numbers that the variable of a loop is made of in a mixed radix, most significant first. No extent is 0 where
-    they are looked at: the loop would not run."""
+    """The digits of the variable of a loop in a mixed radix, most significant first. The extents are assumed to be
+    positive, as the loop would not run otherwise."""
     if Lin() in extents:
         return [Lin.of(fused.variable), *(Lin() for _ in extents[1:])]
     digits: list[Lin] = []
@@ -353,7 +353,7 @@ def reorder(state: State, ordered_loops: list[ForOp]) -> None:
 
 
 def _nest(loops: Sequence[ForOp]) -> list[ForOp]:
-    """The loops from the outermost to the innermost of some, each the only statement in the one before."""
+    """The loops from the outermost to the innermost of `loops`, each the only statement in the previous loop."""
     waiting = set(loops)
     outermost = next(
         loop for loop in loops if all(loop is other or loop.is_ancestor(other) for other in loops) or loop is loops[-1]
@@ -390,8 +390,8 @@ def _rearrange(nest: Sequence[ForOp], order: Sequence[ForOp]) -> None:
     last = order[-1]
     content = list(innermost.body.block.ops)
     head = {loop: with_expressions(loop)[:-1] for loop in nest}
-    place = head[nest[0]][0] if head[nest[0]] else nest[0]
-    parent, after = place.parent, nest[0].next_op
+    first = head[nest[0]][0] if head[nest[0]] else nest[0]
+    parent, after = first.parent, nest[0].next_op
     assert parent is not None
     for op in content:
         op.detach()

@@ -1,4 +1,4 @@
-"""Products of tensors padded, so that their axes have convenient extents."""
+"""The primitive `pad_einsum`: products of tensors padded to convenient extents."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class PadEinsumPrimitives(Recorder):
     """The primitive that pads products of tensors."""
 
     def pad_einsum(self, block: BlockLike, padding: Sequence[int]) -> None:
-        """Make the extents of a block's axes multiples of given numbers, by copies with zeros around what it reads.
+        """Pad the extents of a block's axes to multiples of given numbers, with zero-padded copies of its operands.
 
             for i, k in T.grid(13, 11):                 for i0, i1 in T.grid(16, 12):
                 with T.block("C"):                          with T.block("A_pad"):
@@ -80,10 +80,11 @@ class PadEinsumPrimitives(Recorder):
                                                                 v0 = T.axis.spatial(13, i0)
                                                                 C[v0] = C_pad[v0]
 
-        block: one store, at axes, computed from elements at axes or at indices without padded axes; if a reduction axis
-        is padded it is a sum, of what is 0 where what is read is 0. It runs for all of its domain, alone in its loops.
-        padding: a positive number for each axis. A loop that one axis is directly bound to runs through its padded
-        extent; others run as before. Buffers without padded axes are used as they are.
+        block: a block with a single store, whose indices are axes; the indices of each load are axes too, or contain no
+        padded axis; if a reduction axis is padded, the block is a sum of terms that are 0 where the loaded elements are
+        0. It runs for all of its domain, as the only statement in its loops.
+        padding: a positive number for each axis. A loop to which one axis is directly bound gets the padded extent of
+        the axis; other loops do not change. Buffers without padded axes are used as they are.
         Legal by construction. ScheduleError if the block is not of this kind.
         """
         self.record(PadEinsumOp, block=self._block(block), padding=padding)
@@ -91,7 +92,7 @@ class PadEinsumPrimitives(Recorder):
 
 @dataclass(frozen=True)
 class Dim:
-    """A dimension of a buffer as the block uses it: elements `[low, low + extent)`, in a copy of `padded` elements.
+    """A dimension of an accessed buffer: the block uses elements `[low, low + extent)`, in a copy of `padded` elements.
 
     axis: the axis that is its index; None if the index is `low` in each instance.
     """
@@ -108,8 +109,7 @@ class Dim:
 
 @dataclass(frozen=True)
 class Einsum:
-    """A block to be padded: the padded extent of each axis, and the dimensions of what each access touches that is
-    padded."""
+    """A block to be padded: the padded extent of each axis, and the dimensions of each access to a padded buffer."""
 
     block: BlockOp
     padded: Mapping[SSAValue, int]
@@ -120,7 +120,7 @@ class Einsum:
 def pad_einsum(state: State, block: BlockOp, padding: list[int]) -> None:
     if isinstance(block, FuncOp):
         raise ScheduleError("block root is the body of the function, expected a block with axes")
-    padded = _padded(block, padding)
+    padded = _padded_extents(block, padding)
     if not padded:
         return
     store = _require_store(block)
@@ -133,7 +133,7 @@ def pad_einsum(state: State, block: BlockOp, padding: list[int]) -> None:
         _pad(einsum)
 
 
-def _padded(block: BlockOp, padding: Sequence[int]) -> dict[SSAValue, int]:
+def _padded_extents(block: BlockOp, padding: Sequence[int]) -> dict[SSAValue, int]:
     """The new extents of the axes whose extent changes."""
     if len(padding) != len(block.axes) or any(n <= 0 for n in padding):
         raise ScheduleError(
@@ -152,11 +152,11 @@ def _padded(block: BlockOp, padding: Sequence[int]) -> dict[SSAValue, int]:
     return padded
 
 
-# What the block must be like
+# Requirements
 
 
 def _require_store(block: BlockOp) -> StoreOp:
-    """The one store of a block, besides that of its init."""
+    """The only store of a block outside of its init. ScheduleError unless the block is a single store of products."""
     name = block_name(block)
     inside = [op for op in body(block) if not isinstance(op, InitOp)]
     store = inside[0] if len(inside) == 1 else None
@@ -188,7 +188,7 @@ def _same_element(a: LoadOp | StoreOp, b: Operation | None) -> bool:
 
 
 def _require_alone(block: BlockOp) -> None:
-    """ScheduleError unless there are only loops around the block, each with nothing else in it."""
+    """Raise ScheduleError unless only loops enclose the block, each with no other statement in it."""
     path = [*between(block, scope_of(block)), block]
     for outer, inner in pairwise(path):
         if not isinstance(outer, ForOp):
@@ -201,7 +201,7 @@ def _require_alone(block: BlockOp) -> None:
 
 
 def _require_whole(block: BlockOp) -> None:
-    """ScheduleError unless the block runs for each point of its domain: what it computes is copied as a whole."""
+    """Raise ScheduleError unless the block runs for each point of its domain: its results are copied as a whole."""
     analyzer = Analyzer()
     domain = iteration_domain(analyzer, loops_around(block), block.predicate)
     names = [f"axis {axis.name}" for axis in block.axes]
@@ -213,16 +213,16 @@ def _require_whole(block: BlockOp) -> None:
 
 
 def _accesses(block: BlockOp, padded: Mapping[SSAValue, int]) -> dict[LoadOp | StoreOp, tuple[Dim, ...]]:
-    """The accesses with a padded axis in an index."""
-    found: dict[LoadOp | StoreOp, tuple[Dim, ...]] = {}
+    """The accesses with a padded axis in an index, and their dimensions."""
+    accesses: dict[LoadOp | StoreOp, tuple[Dim, ...]] = {}
     for op in block.walk():
         if isinstance(op, LoadOp | StoreOp) and any(padded.keys() & _axes_in(block, index) for index in op.indices):
-            found[op] = tuple(_dim(block, padded, op, index) for index in op.indices)
-    return found
+            accesses[op] = tuple(_dim(block, padded, op, index) for index in op.indices)
+    return accesses
 
 
 def _dim(block: BlockOp, padded: Mapping[SSAValue, int], op: LoadOp | StoreOp, index: SSAValue) -> Dim:
-    """What an index goes through. ScheduleError unless it is an axis, or a number that no axis is part of."""
+    """The dimension of an index. ScheduleError unless the index is an axis, or is computed without axes."""
     analyzer = Analyzer()
     lin = analyzer.exact(index)
     if not _axes_in(block, index) and not any(isinstance(leaf.owner, LoadOp) for leaf in lin.leaves()):
@@ -243,12 +243,12 @@ def _dim(block: BlockOp, padded: Mapping[SSAValue, int], op: LoadOp | StoreOp, i
 
 
 def _require_visible(einsum: Einsum) -> None:
-    """ScheduleError unless extents and indices that stay are known in front of the loops."""
-    place = next(iter(loops_around(einsum.block)), einsum.block)
+    """Raise ScheduleError unless extents and constant indices are known before the loops."""
+    outermost = next(iter(loops_around(einsum.block)), einsum.block)
     for dim in (dim for dims in einsum.accesses.values() for dim in dims):
         for leaf in (leaf for lin in (dim.low, dim.extent) for leaf in lin.leaves()):
             home = leaf.owner if isinstance(leaf.owner, Block) else leaf.owner.parent
-            if home is not None and not home.is_ancestor(place):
+            if home is not None and not home.is_ancestor(outermost):
                 raise ScheduleError(
                     f"block {block_name(einsum.block)} uses {expression_text(leaf)} in its domain or an index, which "
                     "is not known in front of its loops",
@@ -257,23 +257,23 @@ def _require_visible(einsum: Einsum) -> None:
 
 
 def _axes_in(block: BlockOp, value: SSAValue) -> set[SSAValue]:
-    """The axes that a value of the block is computed from."""
-    found: set[SSAValue] = set()
+    """The axes from which a value in the block is computed."""
+    axes: set[SSAValue] = set()
     todo = [value]
     while todo:
         value = todo.pop()
         if value in block.variables:
-            found.add(value)
+            axes.add(value)
         elif isinstance(value.owner, Operation) and block.is_ancestor(value.owner):
             todo += value.owner.operands
-    return found
+    return axes
 
 
-# Zero
+# Zeros in the padding
 
 
 def _require_zero(einsum: Einsum, store: StoreOp) -> None:
-    """ScheduleError unless what is accumulated in the padding of each reduction axis that runs longer is 0."""
+    """Raise ScheduleError unless the terms in the padding of each reduction axis with a longer loop are 0."""
     block = einsum.block
     longer = _longer_loops(einsum)
     for axis, variable in zip(block.axes, block.variables, strict=True):
@@ -284,11 +284,11 @@ def _require_zero(einsum: Einsum, store: StoreOp) -> None:
             raise ScheduleError(
                 f"axis {axis.name} of block {name} is padded, expected a spatial or reduce axis", [block]
             )
-        added = _added(store)
-        if added is None:
+        addend = _addend(store)
+        if addend is None:
             raise ScheduleError(f"block {name} is no sum, so the padding of axis {axis.name} would count", [block])
         zero = {op for op, dims in einsum.accesses.items() if any(dim.axis is variable for dim in dims)}
-        if not _is_zero(added, zero):
+        if not _is_zero(addend, zero):
             raise ScheduleError(
                 f"what block {name} adds is not known to be 0 in the padding of axis {axis.name}: expected a product "
                 "in which every element has that axis as an index",
@@ -296,8 +296,8 @@ def _require_zero(einsum: Einsum, store: StoreOp) -> None:
             )
 
 
-def _added(store: StoreOp) -> SSAValue | None:
-    """What is added to an element."""
+def _addend(store: StoreOp) -> SSAValue | None:
+    """The term that a store adds to its element; None if the store is no such addition."""
     op = store.value.owner
     if not isinstance(op, arith.AddiOp | arith.AddfOp):
         return None
@@ -308,7 +308,7 @@ def _added(store: StoreOp) -> SSAValue | None:
 
 
 def _is_zero(value: SSAValue, zero: set[LoadOp | StoreOp]) -> bool:
-    """Whether a value is 0 when some loads give 0. 0 * x counts if x is finite: an integer, or a known number."""
+    """Whether a value is 0 if the loads in `zero` yield 0. 0 * x is 0 only for a finite x: an integer or a constant."""
     if constant_value(value) is not None:
         return constant_value(value) == 0
     op = value.owner
@@ -354,7 +354,7 @@ def _pad(einsum: Einsum) -> None:
 
 
 def _copy(einsum: Einsum, buffer: SSAValue, dims: Sequence[Dim], gap: Gap, is_output: bool) -> SSAValue:
-    """Declare the padded copy of a buffer, and write the block that fills it, or that copies from it."""
+    """Allocate the padded copy of a buffer, and build the block that fills the copy or copies it to the buffer."""
     func, scope = function_of(einsum.block), scope_of(einsum.block)
     analyzer = Analyzer()
     name = f"{buffer_name(buffer)}_pad"
@@ -367,14 +367,14 @@ def _copy(einsum: Einsum, buffer: SSAValue, dims: Sequence[Dim], gap: Gap, is_ou
     if is_output:
         builder.store(builder.load(copy, block.variables), buffer, _element(builder, block, dims))
     else:
-        builder.store(_guarded(builder, block, buffer, dims), copy, list(block.variables))
+        builder.store(_guard_load(builder, block, buffer, dims), copy, list(block.variables))
     gap.insert_all(scratch)
     renew_accesses([block])
     return copy
 
 
 def _nest(builder: TirBuilder, name: str, counts: Sequence[Lin], like: BlockOp) -> BlockOp:
-    """Loops `i0, i1, ...` around an empty block with axes `v0, v1, ...`."""
+    """Build loops `i0, i1, ...` around an empty block with axes `v0, v1, ...`; returns the block."""
     analyzer, type = Analyzer(), index_type(like)
     variables: list[SSAValue] = []
     for n, count in enumerate(counts):
@@ -389,14 +389,14 @@ def _nest(builder: TirBuilder, name: str, counts: Sequence[Lin], like: BlockOp) 
 
 
 def _element(builder: TirBuilder, block: BlockOp, dims: Sequence[Dim]) -> list[SSAValue]:
-    """The index of the element that the axes of a copying block stand for."""
+    """The indices of the element that the axes of a copying block denote."""
     analyzer = Analyzer()
     pairs = zip(block.variables, dims, strict=True)
     return [export(analyzer, dim.low + Lin.of(variable), builder, variable.type) for variable, dim in pairs]
 
 
-def _guarded(builder: TirBuilder, block: BlockOp, buffer: SSAValue, dims: Sequence[Dim]) -> SSAValue:
-    """An element, or 0 in the padding."""
+def _guard_load(builder: TirBuilder, block: BlockOp, buffer: SSAValue, dims: Sequence[Dim]) -> SSAValue:
+    """The value of an element, or 0 in the padding."""
     inside: SSAValue | None = None
     for variable, dim in zip(block.variables, dims, strict=True):
         if dim.is_padded:
@@ -413,7 +413,7 @@ def _guarded(builder: TirBuilder, block: BlockOp, buffer: SSAValue, dims: Sequen
 
 
 def _redirect(op: LoadOp | StoreOp, buffer: SSAValue, dims: Sequence[Dim]) -> None:
-    """Let an access go to a copy."""
+    """Redirect an access to a padded copy."""
     builder = TirBuilder(InsertPoint.before(op), op.location)
     indices = [
         builder.const(0, dtype_of(index.type)) if dim.axis is None else index
@@ -427,20 +427,20 @@ def _redirect(op: LoadOp | StoreOp, buffer: SSAValue, dims: Sequence[Dim]) -> No
 
 
 def _longer_loops(einsum: Einsum) -> dict[SSAValue, ForOp]:
-    """The loops that padded axes, each by itself, are directly bound to: these run longer."""
+    """The loops to which exactly one axis, a padded one, is directly bound: their extents are padded too."""
     loops: dict[SSAValue, ForOp] = {loop.variable: loop for loop in loops_around(einsum.block)}
     bindings = list(einsum.block.bindings)
-    found: dict[SSAValue, ForOp] = {}
+    longer: dict[SSAValue, ForOp] = {}
     for axis, variable in zip(einsum.block.axes, einsum.block.variables, strict=True):
         loop = loops.get(axis.binding)
         if variable in einsum.padded and loop is not None and tuple(loop.mixed_bounds) == (0, axis.extent, 1):
             if sum(depends_on([binding], loop.variable) for binding in bindings) == 1:
-                found[variable] = loop
-    return found
+                longer[variable] = loop
+    return longer
 
 
 def _extend(einsum: Einsum) -> None:
-    """Give axes and loops their padded extents."""
+    """Set the padded extents of axes and loops."""
     for variable, loop in _longer_loops(einsum).items():
         loop.static_bounds, loop.operands = split_mixed([0, einsum.padded[variable], 1])
     axes: list[Axis] = []

@@ -1,4 +1,4 @@
-"""Blocks that copy with padding, taken apart into one that fills and one that copies."""
+"""The primitive `decompose_padding`: copies with padding divided into a filling block and a copying block."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from ..state import State, applies
 
 
 class PaddingPrimitives(Recorder):
-    """Primitives on blocks that copy with padding."""
+    """The primitive that decomposes blocks which copy with padding."""
 
     def decompose_padding(self, block: BlockLike, loop: LoopRV) -> BlockRV:
-        """Cut a block that copies with padding into one that fills everything and one that copies the inner part.
+        """Split a block that copies with padding into one that fills all elements and one that copies the interior.
 
             for i in range(10):                         for i in range(10):
                 with T.block("B"):                          with T.block("B_pad_const"):
@@ -55,19 +55,20 @@ class PaddingPrimitives(Recorder):
                                                                 vi = T.axis.spatial(8, i)
                                                                 B[vi + 1] = A[vi]
 
-        block: its one statement stores `if_then_else(condition, value, constant)`, where the condition bounds each axis
-        by itself, by numbers.  loop: around the block; the new block comes directly in front of it, in loops of its own
-        like those from `loop` on. A loop inside that is only there for an axis with a bound runs the inner part alone;
-        for others the block gets a predicate.
-        Returns the block that fills. Legal if what is filled in front of the loop is not needed there as it was, nor
-        written again by the loop. ScheduleError if the block is not of this kind, or with two instances that conflict.
+        block: a block whose only statement stores `if_then_else(condition, value, constant)`, where the condition
+        bounds each axis separately, by constants.  loop: a loop around the block; the new block directly precedes it,
+        in copies of the loops from `loop` inwards. A nested loop that only serves an axis with a bound runs over the
+        interior alone; for other axes the block gets a predicate.
+        Returns the filling block. Legal if the old values of the filled elements are not used before the loop, and the
+        loop does not write them again. ScheduleError if the block is not of this kind, or with two conflicting
+        instances.
         """
         return self.record(DecomposePaddingOp, block=self._block(block), loop=loop)[0]
 
 
 @dataclass(frozen=True)
 class Padding:
-    """A block that stores `value` where each axis is in its range of `inner`, first and last, and else `constant`."""
+    """A block that stores `value` where each axis is in its interval (first, last) of `inner`, and else `constant`."""
 
     block: BlockOp
     store: StoreOp
@@ -101,7 +102,7 @@ def decompose_padding(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
 
 
 def _match(block: BlockOp) -> Padding:
-    """What a block pads. ScheduleError if it is no such block."""
+    """The parts of a block that copies with padding. ScheduleError for any other block."""
     name = block_name(block)
     inside = body(block)
     store = inside[0] if len(inside) == 1 else None
@@ -121,7 +122,7 @@ def _match(block: BlockOp) -> Padding:
 
 
 def _inner(block: BlockOp, condition: SSAValue) -> dict[SSAValue, tuple[int, int]]:
-    """Between which numbers each axis is where a condition holds, for those axes for which that is not all."""
+    """The interval (first, last) of each axis that a condition restricts."""
     analyzer = Analyzer()
     constraints, exact = predicate_constraints(analyzer, condition)
     if not exact:
@@ -152,7 +153,7 @@ def _inner(block: BlockOp, condition: SSAValue) -> dict[SSAValue, tuple[int, int
 
 
 def _nest(block: BlockOp, loop: ForOp) -> list[ForOp]:
-    """The loops from `loop` to `block`. ScheduleError if something else is in between."""
+    """The loops from `loop` to `block`. ScheduleError if other ops are in between, or a loop has a step."""
     path = [loop, *between(block, loop)]
     nest = [op for op in path if isinstance(op, ForOp)]
     if len(nest) < len(path):
@@ -163,11 +164,11 @@ def _nest(block: BlockOp, loop: ForOp) -> list[ForOp]:
     return nest
 
 
-# The block that fills
+# The filling block
 
 
 def _write_filling(padding: Padding, nest: Sequence[ForOp]) -> BlockOp:
-    """Write a block that stores the constant everywhere, in front of the first loop of `nest`, in loops like these."""
+    """Build a block that stores the constant to all elements, before the loops of `nest`, in copies of them."""
     block = padding.block
     known: dict[SSAValue, SSAValue] = {}
     builder = builder_in_front(nest[0])
@@ -197,15 +198,15 @@ def _write_filling(padding: Padding, nest: Sequence[ForOp]) -> BlockOp:
     return filling
 
 
-# The block that copies
+# The copying block
 
 
 def _restrict(padding: Padding, nest: Sequence[ForOp]) -> None:
-    """Let the block store the value, and only where that is wanted."""
+    """Let the block store the value, and run only in the interior."""
     block, store = padding.block, padding.store
     erase_accesses([block])
     old = store.value
-    store.operands[0] = copy_expression(_detached(padding), builder_before(store), {}, block)
+    store.operands[0] = copy_expression(_hoist_value(padding), builder_before(store), {}, block)
     erase_if_dead(old)
     _shrink_loops(padding, _own_loops(block, nest))
     _shrink_axes(padding)
@@ -214,8 +215,8 @@ def _restrict(padding: Padding, nest: Sequence[ForOp]) -> None:
     simplify_blocks([nest[0]])
 
 
-def _detached(padding: Padding) -> SSAValue:
-    """The value, with what computes it in front of the choice and not inside of it."""
+def _hoist_value(padding: Padding) -> SSAValue:
+    """Move the expressions of the value from the `if_then_else` to the point before it; returns the value."""
     choice = padding.store.value.owner
     if isinstance(choice, IfThenElseOp):
         for op in list(choice.then.block.ops)[:-1]:
@@ -226,7 +227,7 @@ def _detached(padding: Padding) -> SSAValue:
 
 
 def _own_loops(block: BlockOp, nest: Sequence[ForOp]) -> list[ForOp]:
-    """The innermost of these loops that have nothing but the block in them."""
+    """The loops of `nest` that contain no other statements than the block, innermost first."""
     own: list[ForOp] = []
     for outer, inner in reversed(list(pairwise([*nest, block]))):
         if not isinstance(outer, ForOp) or only_child(outer) is not inner:
@@ -236,7 +237,7 @@ def _own_loops(block: BlockOp, nest: Sequence[ForOp]) -> list[ForOp]:
 
 
 def _shrink_loops(padding: Padding, loops: Sequence[ForOp]) -> None:
-    """Let loops whose variable, but for a number, an axis is bound to run only where the axis is in its range."""
+    """Restrict each loop whose variable equals an axis up to a constant to the interval of the axis."""
     analyzer = Analyzer(through_lets=False)
     for binding, variable in zip(padding.block.bindings, padding.block.variables, strict=True):
         if variable not in padding.inner:
@@ -256,7 +257,7 @@ def _shrink_loops(padding: Padding, loops: Sequence[ForOp]) -> None:
 
 
 def _shrink_axes(padding: Padding) -> None:
-    """Let axes count from 0 where the block copies, and the block run only there."""
+    """Rebase the axes to count from 0 in the interior, and restrict the block to the interior."""
     block = padding.block
     analyzer = Analyzer(through_lets=False)
     axes: list[Axis] = []

@@ -1,4 +1,4 @@
-"""Handles of the parts of a program: blocks by name, loops by block, blocks by what they read and write."""
+"""Handles of the parts of a program: blocks by name, loops by block, blocks by their reads and writes."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ ROOT_BLOCK = "root"
 
 
 class Queries(Recorder):
-    """Where things are. None of these changes the program."""
+    """Queries for blocks and loops, which do not change the program."""
 
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
-        """The block of a name.
+        """The block named `name`.
 
-        name: as the program says it; "root" is the body of the function.  func_name: the function to look in; by
-        default the one being worked on (`work_on`), the only one, or "main".
+        name: the name in the program; "root" is the body of the function.  func_name: the function to search; by
+        default the current one (`work_on`), the only one, or "main".
         ScheduleError if there is no such block, or several.
         """
         return self.record(GetBlockOp, name=name, func_name=func_name or self._state.default_function())[0]
 
     get_sblock = get_block
-    """What TVM 0.27 calls it."""
+    """The name of `get_block` in TVM 0.27."""
 
     def get_loops(self, block: BlockLike) -> list[LoopRV]:
-        """The loops around a block up to the block that it is in, outermost first."""
+        """The loops around a block, up to the enclosing block, outermost first."""
         return self.record(GetLoopsOp, block=self._block(block))
 
     def get_child_blocks(self, block_or_loop: BlockLike | LoopRV) -> list[BlockRV]:
-        """The blocks inside of a block or loop that are in no other block in between, in program order."""
+        """The blocks directly in a block or loop, with no other block in between, in program order."""
         where = block_or_loop if isinstance(block_or_loop, LoopRV) else self._block(block_or_loop)
         return self.record(GetChildBlocksOp, block_or_loop=where)
 
     def get_producers(self, block: BlockLike) -> list[BlockRV]:
-        """The blocks in the same scope that write what a block reads."""
+        """The blocks in the same scope that write a buffer which the block reads."""
         return self.record(GetProducersOp, block=self._block(block))
 
     def get_consumers(self, block: BlockLike) -> list[BlockRV]:
-        """The blocks in the same scope that read what a block writes."""
+        """The blocks in the same scope that read a buffer which the block writes."""
         return self.record(GetConsumersOp, block=self._block(block))
 
     def get_output_blocks(
         self, scope_block: BlockLike | None = None, *, block: BlockLike | None = None
     ) -> list[BlockRV]:
-        """The blocks inside of a block that write a buffer which is not allocated in it.
+        """The blocks in a block that write a buffer which is allocated outside of it.
 
-        scope_block: the block around them; "root" is the function's body.  block: the same, as traces of TVM call it.
+        scope_block: the enclosing block; "root" is the function's body.  block: the same, as named in TVM's traces.
         """
         scope = scope_block if block is None else block
         if scope is None:
@@ -72,13 +72,15 @@ def get_block(state: State, name: str, func_name: str | None) -> BlockOp | FuncO
     func_name = func_name or state.default_function()
     func = state.function(func_name)
     blocks = all_blocks(func)
-    found = [block for block in blocks if block_name(block) == name]
-    if not found and name == ROOT_BLOCK:
+    matches = [block for block in blocks if block_name(block) == name]
+    if not matches and name == ROOT_BLOCK:
         return func
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise ScheduleError(f"{len(found)} blocks of function {func_name!r} are called {name!r}, expected one", found)
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise ScheduleError(
+            f"{len(matches)} blocks of function {func_name!r} are called {name!r}, expected one", matches
+        )
     names = [block_name(block) for block in blocks]
     known = ", ".join(names) or "none"
     raise ScheduleError(f"no block {name!r} in function {func_name!r}{did_you_mean(name, names)} (has: {known})")

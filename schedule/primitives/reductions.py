@@ -1,4 +1,4 @@
-"""Reductions taken apart: the init as a block of its own, and reductions in two steps."""
+"""The primitives `decompose_reduction` and `rfactor`: reductions divided into steps."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..state import Place, State, applies
 
 
 class ReductionPrimitives(Recorder):
-    """Primitives that take the steps of a reduction apart."""
+    """Primitives that divide a reduction into steps."""
 
     def decompose_reduction(self, block: BlockLike, loop: LoopRV) -> BlockRV:
-        """Make the init of a reduction a block of its own, in front of a loop.
+        """Move the init of a reduction into a block of its own, before a loop.
 
             for i, j, k in T.grid(16, 8, 4):            for i in range(16):
                 with T.block("C"):                          for j_init in range(8):
@@ -31,17 +31,18 @@ class ReductionPrimitives(Recorder):
                                                                     vi, vj, vk = ...
                                                                     C[vi, vj] = C[vi, vj] + ...
 
-        block: has an init; several buffers may be initialised in it. It stays the same block, called `NAME_update`.
-        loop: around the block. What is inside of it and chooses an element to initialise is there again as a loop in
-        front of it.
-        Returns the new block, called `NAME_init`.
-        Legal where nobody sees the difference: if `loop` is outside of all loops that are reduced along, and nothing
-        between reads or writes the elements. ScheduleError with two instances that conflict if not.
+        block: a block with an init, which may initialise several buffers. The block keeps its identity; it is renamed
+        to `NAME_update`.
+        loop: a loop around the block. The loops from `loop` inwards that determine an initialised element are copied
+        around the new block, before `loop`.
+        Returns the new block, named `NAME_init`.
+        Legal if no reader sees a difference: `loop` must be outside of all reduction loops, and no statement in between
+        may read or write the elements. ScheduleError with two conflicting instances if not.
         """
         return self.record(DecomposeReductionOp, block=self._block(block), loop=loop)[0]
 
     def rfactor(self, loop: LoopRV, factor_axis: int) -> BlockRV:
-        """Reduce in two steps: along all other loops first, for each iteration of `loop` apart, and then along that.
+        """Factor a reduction into two steps: along all other loops, for each iteration of `loop`; then along `loop`.
 
             for i, k_0, k_1 in T.grid(8, 4, 16):        S_rf = T.alloc_buffer((4, 8))
                 with T.block("S"):                      for i, k_0, k_1 in T.grid(8, 4, 16):
@@ -57,13 +58,13 @@ class ReductionPrimitives(Recorder):
                                                                     S[vi] = 0.0
                                                                 S[vi] += S_rf[vk_0, vi]
 
-        loop: around one block, a reduction by an operator that is known to be associative and commutative (sums,
-        products, minima, maxima, bitwise; argmax and argmin, and several sums at once); not one that chooses what is
-        written. From the outermost loop that is reduced along, each must be the only statement in the one before.
-        factor_axis: which dimension of the new buffers it becomes; negative ones count from behind.
-        Returns the block of the first step, called `NAME_rf`; the given block does the second, in the loops that are
-        left of those around it.
-        Floats are added in another order, and which of several equal keys an argmax finds may change; else it is always
+        loop: a loop around one block, a reduction by an operator that is known to be associative and commutative (sums,
+        products, minima, maxima, bitwise; argmax and argmin, and several sums at once); not a loop that determines the
+        written element. From the outermost reduction loop on, each loop must be the only statement in the previous one.
+        factor_axis: the index of the new dimension in the new buffers; negative values count from the end.
+        Returns the block of the first step, named `NAME_rf`; the original block performs the second step, in the
+        remaining loops around it.
+        Floats are added in another order, and the result of an argmax may change among equal keys; otherwise always
         legal. ScheduleError if the block is no such reduction.
         """
         return self.record(RfactorOp, loop=loop, factor_axis=factor_axis)[0]

@@ -1,4 +1,4 @@
-"""Copies of buffers laid out as a block goes through them."""
+"""The primitive `reindex`: copies of buffers that are indexed by the axes of a block."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ from ..rewriting.nest import function_of
 from ..state import State, applies
 
 SidedBuffer = tuple[str, int] | str | int
-"""A buffer of a block: ("read", number) or ("write", number), a name, or a number among those that it reads."""
+"""A buffer of a block: ("read", index) or ("write", index), a name, or an index among the buffers that it reads."""
 
 
 class ReindexPrimitives(Recorder):
-    """Primitives that let a block reach a buffer by its own axes."""
+    """The primitive that indexes a buffer by the axes of a block."""
 
     def reindex(self, block: BlockLike, buffer: SidedBuffer) -> BlockRV:
-        """Copy a buffer so that a block reaches it by its own axes, in their order.
+        """Copy a buffer so that a block indexes the copy by its own axes, in their order.
 
             for i, j, k in T.grid(8, 4, 6):       for ax0, ax1 in T.grid(4, 6):
                 with T.block("C"):                    with T.block("B_reindex_reindex"):
@@ -64,20 +64,20 @@ class ReindexPrimitives(Recorder):
                     C[vi, vj] += ... B[vk, vj]  ->        B_reindex[v0, v1] = B[v1, v0]
                                                       ...     C[vi, vj] += ... B_reindex[vj, vk]
 
-        block: a block without blocks inside, all of whose accesses to the buffer have the same indices.  buffer:
-        ("read", number), ("write", number), or the name of the buffer.
-        Returns the block that copies: in front of `block` for one that it reads, behind it for one that it writes, in
-        the innermost loop that is also around the blocks it has to do with. The new buffer has a dimension for each
-        axis that is in the indices, in the order of the axes.
-        Legal if every read still gets the value it got. ScheduleError if not, if the indices are not sums of axes, or
-        if the copy would touch what the block does not.
+        block: a block without nested blocks, whose accesses to the buffer all have the same indices.  buffer:
+        ("read", index), ("write", index), or the name of the buffer.
+        Returns the copying block: before `block` if the block reads the buffer, after it if it writes the buffer, in
+        the innermost loop that also encloses a writer of the read buffer, or a later user of the written one. The new
+        buffer has a dimension for each axis in the indices, in the order of the axes.
+        Legal if every reader still reads the same values. ScheduleError if not, if the indices are not sums of axes, or
+        if the copy would access elements that the block does not.
         """
         handle = self._block(block)
         side, index = self._side(handle, buffer)
         return self.record(ReindexOp, block=handle, buffer_side=side, buffer_index=index)[0]
 
     def _side(self, block: BlockRV, buffer: SidedBuffer) -> tuple[str, int]:
-        """The side and number of a buffer that may be given in other ways."""
+        """The side and index of a buffer, which may be specified in any form of `SidedBuffer`."""
         target = self._target(block)
         if not isinstance(target, BlockOp | FuncOp):
             raise ScheduleError("expected a block")
@@ -85,7 +85,7 @@ class ReindexPrimitives(Recorder):
 
 
 def buffer_side(block: BlockOp | FuncOp, buffer: SidedBuffer | Sequence[str | int]) -> tuple[str, int]:
-    """("read" or "write", number) of a buffer of a block. A name is looked for among the reads first.
+    """The side ("read" or "write") and index of a buffer of a block. A name is searched among the reads first.
 
     ScheduleError if there is no such buffer.
     """
@@ -102,10 +102,10 @@ def buffer_side(block: BlockOp | FuncOp, buffer: SidedBuffer | Sequence[str | in
 
 
 @dataclass(frozen=True)
-class _Reindexed:
-    """A buffer, the one place of it that a block touches, and the axes that are in its indices.
+class _Reindexing:
+    """A buffer, the element of it that a block accesses, and the axes in the indices of the element.
 
-    ranges: what each axis takes while the region of the gap runs once.
+    ranges: the values of each axis while the region of the gap runs once.
     """
 
     buffer: SSAValue
@@ -120,14 +120,14 @@ class _Reindexed:
         return Side.of(analyzer, axis.low, axis.extent)
 
     def copy_axes(self, analyzer: Analyzer) -> list[CopyAxis]:
-        found: list[CopyAxis] = []
+        copy_axes: list[CopyAxis] = []
         for n, side in zip(self.axes, self.ranges, strict=True):
             domain = self.domain(analyzer, n)
-            found.append(CopyAxis(domain.low, domain.extent, side.low, side.extent))
-        return found
+            copy_axes.append(CopyAxis(domain.low, domain.extent, side.low, side.extent))
+        return copy_axes
 
     def in_copy(self, analyzer: Analyzer) -> Indices:
-        """The indices in the copy for values of the axes: they start at 0 there."""
+        """The indices in the copy for values of the axes; they count from 0."""
         lows = [self.domain(analyzer, n).low for n in self.axes]
         return lambda values: [value - low for value, low in zip(values, lows, strict=True)]
 
@@ -146,31 +146,31 @@ def reindex(state: State, block: BlockOp | FuncOp, buffer_side: str, buffer_inde
         raise ScheduleError(f"block {block_name(block)} has blocks inside, expected none", [block])
     reads = buffer_side == "read"
     analyzer = Analyzer(through_lets=False)
-    found = _accesses(block, buffer, reads=reads)
-    indices = _common_indices(analyzer, block, buffer, found)
-    axes = _axes_in(block, buffer, found, indices)
+    accesses = _accesses(block, buffer, reads=reads)
+    indices = _common_indices(analyzer, block, buffer, accesses)
+    axes = _axes_in(block, buffer, accesses, indices)
     gap = _gap(block, buffer, reads=reads)
     ranges = _ranges(analyzer, block, axes, gap)
-    reindexed = _Reindexed(buffer, block, indices, axes, gap, ranges)
-    _check_touched(analyzer, reindexed, reads=reads)
+    reindexing = _Reindexing(buffer, block, indices, axes, gap, ranges)
+    _check_touched(analyzer, reindexing, reads=reads)
     func = function_of(block)
     wanted = f"{buffer_name(buffer)}_reindex"
     name = fresh_buffer_name(func, wanted)
     with state.changing([block], among=[gap.outer]) as change:
-        shape = [reindexed.domain(analyzer, n).extent for n in axes]
+        shape = [reindexing.domain(analyzer, n).extent for n in axes]
         space = cast("MemRefType[Attribute]", buffer.type).memory_space
         copy = allocate(analyzer, scope_of(block), name, buffer, shape, space)
         values = [Lin.of(block.variables[n]) for n in axes]
-        redirect(found, copy, lambda _: reindexed.in_copy(analyzer)(values))
-        ends = [(buffer, reindexed.in_buffer(analyzer)), (copy, reindexed.in_copy(analyzer))]
+        redirect(accesses, copy, lambda _: reindexing.in_copy(analyzer)(values))
+        ends = [(buffer, reindexing.in_buffer(analyzer)), (copy, reindexing.in_copy(analyzer))]
         source, target = ends if reads else ends[::-1]
-        # TVM calls the block of a read after the new buffer and not after the old one.
+        # TVM names the block of a read after the new buffer, not after the old one.
         hint = f"{wanted}_reindex" if reads else wanted
         new = copy_block(
             analyzer,
             gap,
             fresh_block_name(func, hint),
-            reindexed.copy_axes(analyzer),
+            reindexing.copy_axes(analyzer),
             source,
             target,
             index_type(block),
@@ -180,41 +180,41 @@ def reindex(state: State, block: BlockOp | FuncOp, buffer_side: str, buffer_inde
 
 
 def _accesses(block: BlockOp, buffer: SSAValue, *, reads: bool) -> Redirection:
-    """What goes to the copy. What a block reads of a buffer that it also writes is its own result, unless it says that
-    it reads the buffer."""
+    """The accesses to be redirected to the copy. The reads of a buffer that the block also writes are reads of its own
+    results, unless the block declares that it reads the buffer."""
     root = root_buffer(buffer)
     if reads:
-        found = find_accesses(block, buffer, stores=root not in writes_of(block), moves=True)
+        accesses = find_accesses(block, buffer, stores=root not in writes_of(block), moves=True)
     else:
-        found = find_accesses(block, buffer, loads=root not in reads_of(block), moves=True)
-    views = [op for op, _ in found.ops if not isinstance(op, LoadOp | StoreOp | AccessOp)]
+        accesses = find_accesses(block, buffer, loads=root not in reads_of(block), moves=True)
+    views = [op for op, _ in accesses.ops if not isinstance(op, LoadOp | StoreOp | AccessOp)]
     if views:
         raise ScheduleError(
             f"block {block_name(block)} looks at a part of buffer {buffer_name(buffer)} under another name, expected "
             "loads and stores alone",
             [block],
         )
-    return found
+    return accesses
 
 
-def _common_indices(analyzer: Analyzer, block: BlockOp, buffer: SSAValue, found: Redirection) -> Sequence[Lin]:
-    """The indices that all loads and stores have."""
-    places = [indices for op, indices in found.ops if isinstance(op, LoadOp | StoreOp) and indices is not None]
+def _common_indices(analyzer: Analyzer, block: BlockOp, buffer: SSAValue, accesses: Redirection) -> Sequence[Lin]:
+    """The common indices of all loads and stores."""
+    subscripts = [indices for op, indices in accesses.ops if isinstance(op, LoadOp | StoreOp) and indices is not None]
     name = buffer_name(buffer)
-    if not places:
+    if not subscripts:
         raise ScheduleError(f"block {block_name(block)} does not load or store buffer {name}", [block])
-    for other in places[1:]:
-        if any(analyzer.constant(a - b) != 0 for a, b in zip(places[0], other, strict=True)):
-            texts = [f"{name}[{', '.join(map(lin_text, indices))}]" for indices in (places[0], other)]
+    for other in subscripts[1:]:
+        if any(analyzer.constant(a - b) != 0 for a, b in zip(subscripts[0], other, strict=True)):
+            texts = [f"{name}[{', '.join(map(lin_text, indices))}]" for indices in (subscripts[0], other)]
             raise ScheduleError(
                 f"block {block_name(block)} touches {texts[0]} and {texts[1]}, expected the same indices everywhere",
                 [block],
             )
-    return places[0]
+    return subscripts[0]
 
 
-def _axes_in(block: BlockOp, buffer: SSAValue, found: Redirection, indices: Sequence[Lin]) -> list[int]:
-    """The numbers of the axes that the indices are written with, also those that take one value only."""
+def _axes_in(block: BlockOp, buffer: SSAValue, accesses: Redirection, indices: Sequence[Lin]) -> list[int]:
+    """The positions of the axes that occur in the indices, including axes with a single value."""
     for leaf in (leaf for index in indices for leaf in index.leaves()):
         if leaf not in block.variables and block.is_ancestor(leaf.owner):
             raise ScheduleError(
@@ -222,13 +222,13 @@ def _axes_in(block: BlockOp, buffer: SSAValue, found: Redirection, indices: Sequ
                 f"{source_name(leaf) or 'a value'} inside of the block, expected sums of its axes",
                 [block],
             )
-    written = [v for op, _ in found.ops if isinstance(op, LoadOp | StoreOp) for v in op.indices]
+    written = [v for op, _ in accesses.ops if isinstance(op, LoadOp | StoreOp) for v in op.indices]
     return [n for n, variable in enumerate(block.variables) if depends_on(written, variable)]
 
 
 def _gap(block: BlockOp, buffer: SSAValue, *, reads: bool) -> Gap:
-    """In front of the block, or behind it, in the innermost loop that is around it and who writes what it reads, or
-    touches what it writes."""
+    """The gap before or after the block, in the innermost loop that encloses the block and a writer of the buffer that
+    it reads, or a later user of the buffer that it writes."""
     scope = Scope(scope_of(block))
     root = root_buffer(buffer)
     if reads:
@@ -241,9 +241,9 @@ def _gap(block: BlockOp, buffer: SSAValue, *, reads: bool) -> Gap:
 
 
 def _ranges(analyzer: Analyzer, block: BlockOp, axes: Sequence[int], gap: Gap) -> list[Side]:
-    """The values that axes take while the region of the gap runs once: their bindings, within the domains."""
+    """The values of the axes while the region of the gap runs once: their bindings, within the domains."""
     bound = bindings(analyzer, block)
-    found: list[Side] = []
+    sides: list[Side] = []
     for n in axes:
         axis = block.axes[n]
         domain = Side.of(analyzer, axis.low, axis.extent)
@@ -251,61 +251,64 @@ def _ranges(analyzer: Analyzer, block: BlockOp, axes: Sequence[int], gap: Gap) -
         region = required_region(analyzer, [box], gap.is_fixed, [domain])
         assert not isinstance(region, str), "a domain is given, so there is a region"
         (side,) = region
-        found.append(side.within(analyzer, domain))
-    return found
+        sides.append(side.within(analyzer, domain))
+    return sides
 
 
-def _check_touched(analyzer: Analyzer, found: _Reindexed, *, reads: bool) -> None:
-    """ScheduleError if the copy would touch elements that the block does not, and that are not known to be there."""
-    reason = _why_more(analyzer, found)
-    if reason is None and _is_unconditional(found):
+def _check_touched(analyzer: Analyzer, reindexing: _Reindexing, *, reads: bool) -> None:
+    """Raise ScheduleError if the copy would access elements that the block does not, and that may not exist."""
+    reason = _why_more(analyzer, reindexing)
+    if reason is None and _is_unconditional(reindexing):
         return
-    name, buffer = block_name(found.block), buffer_name(found.buffer)
+    name, buffer = block_name(reindexing.block), buffer_name(reindexing.buffer)
     if not reads:
         reason = reason or "it does so under a condition"
-        raise ScheduleError(f"the copy would read what block {name} does not write: {reason}", [found.block])
-    for index, whole in zip(found.indices, shape_sides(analyzer, buffer_shape(found.buffer)), strict=True):
+        raise ScheduleError(f"the copy would read what block {name} does not write: {reason}", [reindexing.block])
+    for index, whole in zip(reindexing.indices, shape_sides(analyzer, buffer_shape(reindexing.buffer)), strict=True):
         if not analyzer.is_provably("ge", index, whole.low) or not analyzer.is_provably("le", index, whole.high):
             raise ScheduleError(
                 f"the copy would read buffer {buffer} at {lin_text(index)} for all values of the axes, which may be "
                 f"outside of it; block {name} reads it under a condition",
-                [found.block],
+                [reindexing.block],
             )
-    reason = _why_not_there(analyzer, found)
+    reason = _why_not_there(analyzer, reindexing)
     if reason is not None:
         raise ScheduleError(
-            f"the copy would read more of buffer {buffer} than block {name} does: {reason}", [found.block]
+            f"the copy would read more of buffer {buffer} than block {name} does: {reason}", [reindexing.block]
         )
 
 
-def _why_more(analyzer: Analyzer, found: _Reindexed) -> str | None:
-    """None if the block runs for each combination of values of the axes that the copy runs for; else why not."""
-    bound = bindings(analyzer, found.block)
-    conditions, exact = predicate_constraints(analyzer, found.block.predicate)
-    taken = Box(tuple((bound[found.block.variables[n]], Lin(1)) for n in found.axes), tuple(conditions), exact)
-    copied = Box(tuple((side.low, side.extent) for side in found.ranges))
-    return why_not_covered(analyzer, [taken], [copied], found.gap.is_fixed)
+def _why_more(analyzer: Analyzer, reindexing: _Reindexing) -> str | None:
+    """The reason why the block does not run for each combination of axis values of the copy; None if it does."""
+    bound = bindings(analyzer, reindexing.block)
+    conditions, exact = predicate_constraints(analyzer, reindexing.block.predicate)
+    taken = Box(
+        tuple((bound[reindexing.block.variables[n]], Lin(1)) for n in reindexing.axes), tuple(conditions), exact
+    )
+    copied = Box(tuple((side.low, side.extent) for side in reindexing.ranges))
+    return why_not_covered(analyzer, [taken], [copied], reindexing.gap.is_fixed)
 
 
-def _why_not_there(analyzer: Analyzer, found: _Reindexed) -> str | None:
-    """None if all that the copy reads of an allocated buffer is written in the scope; else an element that is not."""
-    if not isinstance(root_buffer(found.buffer).owner, AllocBufferOp | AllocateOp):
+def _why_not_there(analyzer: Analyzer, reindexing: _Reindexing) -> str | None:
+    """The reason why the scope does not write all elements of an allocated buffer that the copy reads; None if it
+    does."""
+    if not isinstance(root_buffer(reindexing.buffer).owner, AllocBufferOp | AllocateOp):
         return None
-    scope = Scope(scope_of(found.block))
-    accesses = [a for w in scope.blocks for a in w.accesses if a.is_write and a.buffer is found.buffer]
+    scope = Scope(scope_of(reindexing.block))
+    accesses = [a for w in scope.blocks for a in w.accesses if a.is_write and a.buffer is reindexing.buffer]
     if not accesses:
         return None
-    written = [access_box(analyzer, access, found.gap.outer) for access in accesses]
-    read = Box(tuple((index, Lin(1)) for index in found.indices))
-    return why_not_covered(analyzer, written, [read], found.gap.is_fixed)
+    written = [access_box(analyzer, access, reindexing.gap.outer) for access in accesses]
+    read = Box(tuple((index, Lin(1)) for index in reindexing.indices))
+    return why_not_covered(analyzer, written, [read], reindexing.gap.is_fixed)
 
 
-def _is_unconditional(found: _Reindexed) -> bool:
-    """Whether the block touches the element each time it runs: by one access at least that no condition guards."""
+def _is_unconditional(reindexing: _Reindexing) -> bool:
+    """Whether the block accesses the element each time it runs: by at least one unconditional access."""
     return any(
-        isinstance(use.operation, LoadOp | StoreOp) and _is_always_run(use.operation, found.block)
-        for use in found.buffer.uses
-        if found.block.is_ancestor(use.operation)
+        isinstance(use.operation, LoadOp | StoreOp) and _is_always_run(use.operation, reindexing.block)
+        for use in reindexing.buffer.uses
+        if reindexing.block.is_ancestor(use.operation)
     )
 
 

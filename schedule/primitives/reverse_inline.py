@@ -1,4 +1,4 @@
-"""Blocks inlined into the one that writes what they read."""
+"""The primitive `reverse_compute_inline`: blocks inlined into their producer."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ from ..state import State, applies
 
 
 class ReverseInlinePrimitives(Recorder):
-    """The primitive that moves a block into its producer."""
+    """The primitive that inlines a block into its producer."""
 
     def reverse_compute_inline(self, block: BlockLike) -> None:
-        """Let the block that writes what a block reads do its work too, and drop the block and the buffer between them.
+        """Inline a block into the producer of the element that it reads, and erase the block and the buffer in between.
 
             for i in range(8):                          for i in range(8):
                 with T.block("C"):                          with T.block("C"):
@@ -59,11 +59,12 @@ class ReverseInlinePrimitives(Recorder):
                     vi = T.axis.spatial(8, i)
                     D[vi] = C[7 - vi] + 1.0
 
-        block: in each instance it reads one element of a buffer that another block writes, at an index that tells the
-        instance, and stores what it computes from that (and from other buffers). Nobody else reads the buffer. An
-        instance of the producer for whose element the block does not run does nothing: by its predicate.
-        Legal if what the block reads besides is the same earlier on. ScheduleError if the blocks are not of this kind,
-        for instance as the producer is a reduction; or with two instances that conflict.
+        block: a block, each instance of which reads one element of a buffer that another block writes, at an index that
+        determines the instance, and stores values computed from it (and from other buffers). No other block reads the
+        buffer. An instance of the producer for whose element the block does not run is disabled, by a predicate or a
+        branch.
+        Legal if the other inputs of the block have the same values at the producer. ScheduleError if the blocks are not
+        of this kind, for instance if the producer is a reduction; or with two conflicting instances.
         """
         self.record(ReverseComputeInlineOp, block=self._block(block))
 
@@ -85,10 +86,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is inlined into what.
+    """A plan to inline a block into its producer.
 
-    store: of `producer`, to the buffer that `loads`, of `block`, read.  axes: those of the instance of `block` that
-    reads what `store` stores, and `conditions` under which there is one; in terms of the axes of `producer`.
+    store: the store of `producer` to the buffer that `loads`, of `block`, read.  axes: the axes of the instance of
+    `block` that reads the stored element, and `conditions` under which it runs; in terms of the axes of `producer`.
     """
 
     block: BlockOp
@@ -112,7 +113,7 @@ def reverse_compute_inline(state: State, block: BlockOp) -> None:
     plan = Plan(block, loads, producer, store, *_instance(block, loads, store))
     try:
         with state.changing([block, producer]) as change:
-            # Both are seen through on both sides: what stays is how the results depend on the inputs.
+            # The check looks through both blocks before and after: the results must depend on the inputs as before.
             change.copies_before += [block, producer]
             change.copies_after.append(producer)
             _reverse_inline(plan)
@@ -134,27 +135,27 @@ def _writer(store: StoreOp) -> BlockOp:
 
 
 def _producing_store(block: BlockOp) -> StoreOp:
-    """The store to a buffer that `block` reads in a block in front of it; the last one if there are several.
-    ScheduleError if there is none."""
-    found: list[StoreOp] = []
+    """The store to a buffer that `block` reads, in an earlier block; the last one if there are several. ScheduleError
+    if there is none."""
+    stores: list[StoreOp] = []
     reasons: list[ScheduleError] = []
     for buffer in dict.fromkeys(load.buffer for load in loads_in(block)):
         try:
-            found.append(_store_to(block, buffer))
+            stores.append(_store_to(block, buffer))
         except ScheduleError as error:
             reasons.append(error)
-    if not found and not reasons:
+    if not stores and not reasons:
         raise ScheduleError(f"block {block_name(block)} reads no buffer", [block])
-    if not found:
+    if not stores:
         raise max(reasons, key=lambda error: len(error.marks))
-    last = found[0]
-    for store in found[1:]:
+    last = stores[0]
+    for store in stores[1:]:
         last = store if comes_before(last, store) else last
     return last
 
 
 def _store_to(block: BlockOp, buffer: SSAValue) -> StoreOp:
-    """The one store to a buffer that `block` reads. ScheduleError if it is not in an elementwise block in front."""
+    """The only store to a buffer that `block` reads. ScheduleError unless it is in an earlier elementwise block."""
     name = buffer_name(buffer)
     if not isinstance(buffer.owner, AllocBufferOp):
         reason = "which is not allocated in the function, expected one that another block writes"
@@ -181,7 +182,7 @@ def _store_to(block: BlockOp, buffer: SSAValue) -> StoreOp:
 
 
 def _require_visible(block: BlockOp, producer: BlockOp) -> None:
-    """ScheduleError unless what `block` uses is defined in front of the producer."""
+    """Raise ScheduleError unless the outer values that `block` uses are defined before the producer."""
     for value in outer_values(block):
         owner = value.owner
         if isinstance(owner, Operation) and not comes_before(owner, producer):
@@ -192,13 +193,13 @@ def _require_visible(block: BlockOp, producer: BlockOp) -> None:
             )
 
 
-# Which instance
+# Instances
 
 
 def _instance(
     block: BlockOp, loads: Sequence[LoadOp], store: StoreOp
 ) -> tuple[Mapping[SSAValue, Lin], Sequence[Condition]]:
-    """The axes of the instance of `block` that reads what `store` stores, and when there is one."""
+    """The axes of the instance of `block` that reads the element of `store`, and the conditions under which it runs."""
     analyzer = Analyzer()
     read = [[analyzer.exact(index) for index in load.indices] for load in loads]
     texts = sorted(set(map(element_text, loads)))
@@ -215,7 +216,7 @@ def _instance(
             f"block {block_name(block)} reads {texts[0]}, which does not tell its instances apart: {axes}", [block]
         )
     pairs = zip(read[0], element, strict=True)
-    conditions = [Condition("eq", analyzer.substitute(index, axes), place) for index, place in pairs]
+    conditions = [Condition("eq", analyzer.substitute(index, axes), stored) for index, stored in pairs]
     for axis, variable in zip(block.axes, block.variables, strict=True):
         conditions += _inside(axes[variable], analyzer.exact(axis.low), analyzer.exact(axis.extent))
     conditions += _when_run(analyzer, block, axes)
@@ -227,14 +228,14 @@ def _inside(value: Lin, low: Lin, extent: Lin) -> list[Condition]:
 
 
 def _at_least_zero(lin: Lin) -> Condition:
-    """`lin >= 0` without minus signs."""
+    """The condition `lin >= 0`, without negative coefficients."""
     more = Lin(0, {atom: k for atom, k in lin.terms.items() if k > 0})
     less = Lin(0, {atom: -k for atom, k in lin.terms.items() if k < 0})
     return Condition("ge", more, less - lin.const) if more.terms else Condition("lt", less, Lin(lin.const + 1))
 
 
 def _when_run(analyzer: Analyzer, block: BlockOp, axes: Mapping[SSAValue, Lin]) -> list[Condition]:
-    """When the instance of `block` with some axes runs, besides that these are in their domains."""
+    """The conditions under which the instance of `block` with some axis values runs, except the axis domains."""
     odd = next((op for op in between(block, scope_of(block)) if not isinstance(op, ForOp)), None)
     if odd is not None:
         raise ScheduleError(f"not supported yet: block {block_name(block)} is inside of a {odd.name}", [block])
@@ -275,7 +276,7 @@ def _reverse_inline(plan: Plan) -> None:
 
 
 def _write(plan: Plan) -> None:
-    """Write what the block does with the element that is stored, in front of the store."""
+    """Emit the computation of the block on the stored element, before the store."""
     analyzer, store, producer = Analyzer(), plan.store, plan.producer
     loaded = {load.result for load in plan.loads}
     own = Copier(producer, lambda builder, value: None)
@@ -306,7 +307,7 @@ def _write(plan: Plan) -> None:
 
 
 def _joint(analyzer: Analyzer, builder: TirBuilder, conditions: Iterable[Condition]) -> SSAValue:
-    """The conjunction of some comparisons."""
+    """The conjunction of some comparisons, emitted by `builder`."""
     joint: SSAValue | None = None
     for condition in conditions:
         type = _type_of(condition)
@@ -318,6 +319,6 @@ def _joint(analyzer: Analyzer, builder: TirBuilder, conditions: Iterable[Conditi
 
 
 def _type_of(condition: Condition) -> Attribute:
-    """The widest type among what a comparison is of."""
+    """The widest type among the operands of a comparison; i32 for constants."""
     leaves = [leaf for side in (condition.lhs, condition.rhs) for leaf in side.leaves()]
     return max((leaf.type for leaf in leaves), key=lambda type: dtype_of(type).bits, default=i32)

@@ -1,4 +1,4 @@
-"""Choices drawn at random, each remembered with its decision, so that a trace replays the same."""
+"""Random choices, whose decisions are recorded so that a replay of the trace repeats them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ..recorder import Recorder
 from ..state import INLINE, ROOT, Decided, Place, State, applies
 
 _AT_ROOT, _INLINED = -1, -2
-"""Decisions about where a block is computed that are no loop."""
+"""The decisions of `sample_compute_location` that denote no loop."""
 
 
 class Sampling(Recorder):
-    """Choices. Without a decision it is drawn by the schedule's random numbers (`seed`)."""
+    """Random choices. Without a decision, a choice is drawn from the random numbers of the schedule (`seed`)."""
 
     def sample_categorical(
         self, candidates: Sequence[int], probs: Sequence[float], decision: int | None = None
     ) -> ExprRV:
-        """One of some integers.
+        """Choose one of several integers.
 
-        probs: how probable each candidate is.  decision: the position of the one to take; drawn if None.
-        Returns a number that `split`, `annotate` and others take. ScheduleError if the lists differ in length, a
-        probability is negative, or there is no such position.
+        probs: the probability of each candidate.  decision: the position of the chosen candidate; drawn if None.
+        Returns a number that `split`, `annotate` and others accept. ScheduleError if the lists differ in length, a
+        probability is negative, or the position does not exist.
         """
         return self.record(
             SampleCategoricalOp, candidates=list(candidates), probs=[float(p) for p in probs], decision=decision
@@ -39,10 +39,10 @@ class Sampling(Recorder):
     def sample_perfect_tile(
         self, loop: LoopRV, n: int, max_innermost_factor: int = 16, decision: Sequence[int] | None = None
     ) -> list[ExprRV]:
-        """Factors whose product is the extent of a loop, every such list as probable as any other.
+        """Choose factors whose product is the extent of a loop, uniformly among all such lists.
 
-        n: how many.  max_innermost_factor: the greatest that the last one may be.  decision: the factors to take.
-        ScheduleError if the extent is not known, or a decision is not such a list.
+        n: the number of factors.  max_innermost_factor: the maximum of the last factor.  decision: the factors to use.
+        ScheduleError if the extent is unknown, or a decision is not such a list.
         """
         return self.record(
             SamplePerfectTileOp,
@@ -53,11 +53,11 @@ class Sampling(Recorder):
         )
 
     def sample_compute_location(self, block: BlockLike, decision: int | None = None) -> LoopRV:
-        """A loop around all consumers of a block, for `compute_at`; or where the block is, or nowhere.
+        """Choose a loop around all consumers of a block, for `compute_at`; or the current location, or none.
 
-        decision: the number of the loop among those around the consumers, outermost 0; -1 for where the block is (then
-        `compute_at` does nothing), -2 for no place (then `compute_at` inlines it). Whether the block may be computed
-        there is checked when it is moved. ScheduleError if there is no such loop.
+        decision: the index of the loop among those around the consumers, outermost 0; -1 for the current location (then
+        `compute_at` does nothing), -2 for no location (then `compute_at` inlines the block). `compute_at` checks
+        whether the block may move there. ScheduleError if there is no such loop.
         """
         return self.record(SampleComputeLocationOp, block=self._block(block), decision=decision)[0]
 
@@ -97,9 +97,9 @@ def sample_perfect_tile(
 
 
 def draw_tiles(random: Random, extent: int, n: int, most: int) -> list[int]:
-    """n factors of `extent`, the last at most `most`, all such lists equally probable. The extent is at least 1.
+    """Draw n factors of `extent`, the last at most `most`, uniformly among all such lists. The extent is at least 1.
 
-    ScheduleError if there is none: one factor only, greater than `most`.
+    ScheduleError if there is no such list: for a single factor, greater than `most`.
     """
     factors: list[int] = []
     rest = extent
@@ -114,17 +114,17 @@ def draw_tiles(random: Random, extent: int, n: int, most: int) -> list[int]:
 
 
 def _factorize(number: int) -> dict[int, int]:
-    """Primes and how often each divides a number."""
-    found: dict[int, int] = {}
+    """The prime factors of a number, with their multiplicities."""
+    factors: dict[int, int] = {}
     divisor = 2
     while divisor * divisor <= number:
         while number % divisor == 0:
-            found[divisor] = found.get(divisor, 0) + 1
+            factors[divisor] = factors.get(divisor, 0) + 1
             number //= divisor
         divisor += 1
     if number > 1:
-        found[number] = found.get(number, 0) + 1
-    return found
+        factors[number] = factors.get(number, 0) + 1
+    return factors
 
 
 def _divisors(number: int) -> list[int]:
@@ -133,7 +133,7 @@ def _divisors(number: int) -> list[int]:
 
 
 def _count_tiles(number: int, n: int) -> int:
-    """How many lists of n factors have the product `number`."""
+    """The number of lists of n factors with the product `number`."""
     return prod(comb(k + n - 1, n - 1) for k in _factorize(number).values())
 
 
@@ -150,12 +150,12 @@ def sample_compute_location(state: State, block: BlockOp | FuncOp, decision: int
             f"of block {block_name(block)}",
             [block],
         )
-    places: dict[int, Place] = {_AT_ROOT: ROOT, _INLINED: INLINE}
-    return Decided([places[decision] if decision < 0 else loops[decision]], decision)
+    locations: dict[int, Place] = {_AT_ROOT: ROOT, _INLINED: INLINE}
+    return Decided([locations[decision] if decision < 0 else loops[decision]], decision)
 
 
 def _common_loops(block: BlockOp) -> list[ForOp]:
-    """The loops around all consumers of a block, outermost first, without those around the block itself."""
+    """The loops around all consumers of a block, outermost first, without the loops around the block itself."""
     consumers = Scope(scope_of(block)).consumers(block)
     if not consumers:
         return []

@@ -1,4 +1,4 @@
-"""What primitives share that put a copy of a buffer between blocks: which buffer, where, and the block that copies."""
+"""Copies of buffers between blocks, as several primitives insert them: buffer, position, copying block, redirection."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from .gaps import Gap, scope_start
 from .nest import make_loop, number, simplify_blocks
 
 BufferLike = int | str
-"""A buffer of a block: its number among those that it reads or writes, or its name."""
+"""A buffer of a block: its index among the buffers that the block reads or writes, or its name."""
 
 
-# Which buffer
+# The buffer
 
 
 def side_accesses(block: BlockOp, side: str) -> list[AccessOp]:
-    """What a block says it reads (side "read") or writes ("write"), in order."""
+    """The declared reads (side "read") or writes ("write") of a block, in order."""
     return [access for access in block.accesses if access.is_write == (side == "write")]
 
 
 def buffer_index(block: BlockOp | FuncOp, side: str, buffer: BufferLike) -> int:
-    """The number of a buffer among those that a block reads (side "read") or writes ("write").
+    """The index of a buffer among the buffers that a block reads (side "read") or writes ("write").
 
-    ScheduleError if there is no such buffer, with those that there are.
+    ScheduleError, with the buffers of the block, if there is no such buffer.
     """
     block = require_block(block)
     names = [buffer_name(access.buffer) for access in side_accesses(block, side)]
@@ -68,20 +68,20 @@ def buffer_index(block: BlockOp | FuncOp, side: str, buffer: BufferLike) -> int:
 
 
 def access_at(block: BlockOp | FuncOp, side: str, index: int) -> AccessOp:
-    """The access that says that a block reads or writes its buffer of that number. ScheduleError if there is none."""
+    """The declared access of a block to its buffer at `index`. ScheduleError if there is none."""
     block = require_block(block)
     return side_accesses(block, side)[buffer_index(block, side, index)]
 
 
 def require_block(block: BlockOp | FuncOp) -> BlockOp:
-    """ScheduleError for the body of a function, which is no block that reads or writes."""
+    """Raise ScheduleError for the body of a function, which has no accesses; returns the block."""
     if isinstance(block, FuncOp):
         raise ScheduleError("expected a block, got the body of the function")
     return block
 
 
 def index_type(block: BlockOp) -> Attribute:
-    """The type that a block counts in: that of its first axis, or of an index in it."""
+    """The type of the indices of a block: that of its first axis, or of an index in its body; i32 without any."""
     for variable in block.variables:
         return variable.type
     for op in block.walk():
@@ -90,13 +90,13 @@ def index_type(block: BlockOp) -> Attribute:
     return i32
 
 
-# The block that copies
+# The copying block
 
 
 @dataclass(frozen=True)
 class CopyAxis:
-    """An axis of a copying block and its loop: the loop runs `count` times, the axis has the value `start` plus its
-    iteration, and the domain `[low, low + extent)`."""
+    """An axis of a copying block and its loop: the loop has `count` iterations; the axis has the value `start` plus the
+    loop variable, and the domain `[low, low + extent)`."""
 
     low: Lin
     extent: Lin
@@ -107,7 +107,7 @@ class CopyAxis:
 def allocate(
     analyzer: Analyzer, scope: FuncOp | BlockOp, name: str, like: SSAValue, shape: Sequence[Lin], space: Attribute
 ) -> SSAValue:
-    """Declare a new compact buffer of the element type of `like` behind the other declarations of a scope."""
+    """Declare a new compact buffer with the element type of `like`, after the other declarations of a scope."""
     gap = scope_start(scope)
     scratch = Block()
     builder = TirBuilder(scratch, scope.location)
@@ -119,12 +119,12 @@ def allocate(
 
 
 def type_of(lin: Lin) -> Attribute:
-    """The type of the values in a sum; i32 if there are none."""
+    """The type of the values in a sum; i32 for a constant."""
     return next((leaf.type for leaf in lin.leaves()), i32)
 
 
 Indices = Callable[[Sequence[Lin]], Sequence[Lin]]
-"""The indices of an element, for the values of a copying block's axes."""
+"""The indices of an element, computed from the values of a copying block's axes."""
 
 
 def copy_block(
@@ -136,8 +136,8 @@ def copy_block(
     target: tuple[SSAValue, Indices],
     type: Attribute,
 ) -> BlockOp:
-    """A nest of loops `ax0, ax1, ...` around a block with axes `v0, v1, ...` that sets elements of `target` to elements
-    of `source`, in a gap. type: of loops and axes."""
+    """Insert a nest of loops `ax0, ax1, ...` around a block with axes `v0, v1, ...` that copies elements of `source` to
+    elements of `target` into a gap; returns the block. type: the type of the loop variables and axes."""
     scratch = Block()
     builder = TirBuilder(scratch, gap.outer.location)
     variables: list[SSAValue] = []
@@ -181,12 +181,12 @@ def _fill(
     builder.store(builder.load(source[0], read), target[0], write)
 
 
-# Accesses that go to the copy
+# Redirection
 
 
 @dataclass(frozen=True)
 class Redirection:
-    """The accesses of a block to a buffer, which will go to another one: each op with its indices as sums."""
+    """The accesses of a block to a buffer, to be redirected to another one: each op with its indices as sums."""
 
     buffer: SSAValue
     ops: Sequence[tuple[Operation, Sequence[Lin] | None]]
@@ -195,11 +195,11 @@ class Redirection:
 def find_accesses(
     block: BlockOp, buffer: SSAValue, *, loads: bool = True, stores: bool = True, moves: bool = False
 ) -> Redirection:
-    """What in a block accesses a buffer: as a load, as a store, or both.
+    """The accesses of a block to a buffer: its loads, its stores, or both.
 
-    moves: whether indices will change, so that they must be known.
-    ScheduleError if something else is done with the buffer, its memory is reached by another name, or only one side
-    would go elsewhere of a block that reads what it has written.
+    moves: whether the indices will change, and must therefore be known.
+    ScheduleError if the block uses the buffer otherwise or accesses its memory by another name, or if only its reads or
+    only its writes would be redirected although it reads elements that it has written.
     """
     if loads != stores and reads_its_writes(block, root_buffer(buffer)):
         raise ScheduleError(
@@ -208,12 +208,12 @@ def find_accesses(
             [block],
         )
     analyzer = Analyzer(through_lets=False)
-    found: list[tuple[Operation, Sequence[Lin] | None]] = []
+    accesses: list[tuple[Operation, Sequence[Lin] | None]] = []
     for op in dict.fromkeys(use.operation for use in buffer.uses):
         if not block.is_ancestor(op) or not _is_wanted(op, block, buffer, loads=loads, stores=stores):
             continue
-        found.append((op, _indices(analyzer, op, buffer) if moves else None))
-    return Redirection(buffer, found)
+        accesses.append((op, _indices(analyzer, op, buffer) if moves else None))
+    return Redirection(buffer, accesses)
 
 
 def _is_wanted(op: Operation, block: BlockOp, buffer: SSAValue, *, loads: bool, stores: bool) -> bool:
@@ -260,7 +260,7 @@ def _indices(analyzer: Analyzer, op: Operation, buffer: SSAValue) -> list[Lin]:
 
 
 def redirect(found: Redirection, buffer: SSAValue, change: Indices | None = None) -> None:
-    """Let accesses go to another buffer, with indices as `change` gives them from the old ones; None: the same."""
+    """Redirect accesses to another buffer; `change` computes the new indices from the old ones; None for the same."""
     analyzer = Analyzer(through_lets=False)
     for op, indices in found.ops:
         position = list(op.operands).index(found.buffer)
@@ -272,9 +272,9 @@ def redirect(found: Redirection, buffer: SSAValue, change: Indices | None = None
 
 
 def set_indices(analyzer: Analyzer, op: Operation, indices: Sequence[Lin]) -> None:
-    """Give a load, a store, an access or a view other indices, as many as its buffer has dimensions.
+    """Replace the indices of a load, store, access or view by new ones, one for each dimension of its buffer.
 
-    A box keeps its extents; an access gets a point if the number of dimensions is another one."""
+    A box keeps its extents; the box of an access becomes a point if the number of dimensions changes."""
     builder = TirBuilder(InsertPoint.before(op), op.location)
     match op:
         case LoadOp() | StoreOp():
@@ -304,7 +304,7 @@ def _set_mins(op: AccessOp | MatchRegionOp, lows: Sequence[Mixed]) -> None:
 
 
 def _follow_space(op: MatchRegionOp, space: Attribute) -> None:
-    """Let a view, and views of it, be in the memory that it now looks at."""
+    """Move a view, and views of it, to the memory scope of its source."""
     old = op.type
     if old.memory_space == space:
         return

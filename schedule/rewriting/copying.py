@@ -1,4 +1,4 @@
-"""Expressions and simple statements copied to another place, with other values in the place of some."""
+"""Copies of expressions and simple statements, with replacements for some values."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ...dialects.tir import AccessOp, BlockOp, IfOp, IfThenElseOp, LetOp, LoadOp
 from ...dialects.tir.tree import is_expression
 
 Replace = Callable[[TirBuilder, SSAValue], SSAValue | None]
-"""Writes what stands for a value at a builder's point; None if the value, or a copy of what computes it, does."""
+"""Emits the replacement of a value at a builder's point; None for the value, or a copy of the op that computes it."""
 
 
 @dataclass
 class Copier:
-    """Copies what computes values inside of some op, names (`tir.let`) looked through.
+    """Copies the expressions inside of an op; names (`tir.let`) are looked through.
 
-    source: only what is computed inside of it is copied; other values are used as they are.  replace: asked about
-    each value first.  loads: those that it has written.
+    source: the op; values defined outside of it are used as they are.  replace: called for each value first.
+    loads: the copies of loads.
     """
 
     source: Operation
@@ -31,16 +31,16 @@ class Copier:
     loads: list[LoadOp] = field(default_factory=list[LoadOp])
 
     def value(self, builder: TirBuilder, value: SSAValue) -> SSAValue:
-        """The value, computed at the builder's point."""
+        """A copy of the value, computed at the builder's point."""
         return self._value(builder, value, {})
 
     def _value(self, builder: TirBuilder, value: SSAValue, known: dict[SSAValue, SSAValue]) -> SSAValue:
         if value not in known:
             new = self.replace(builder, value)
-            known[value] = self._copied(builder, value, known) if new is None else new
+            known[value] = self._copy(builder, value, known) if new is None else new
         return known[value]
 
-    def _copied(self, builder: TirBuilder, value: SSAValue, known: dict[SSAValue, SSAValue]) -> SSAValue:
+    def _copy(self, builder: TirBuilder, value: SSAValue, known: dict[SSAValue, SSAValue]) -> SSAValue:
         op = value.owner
         if isinstance(op, Block) or not self.source.is_ancestor(op):
             return value
@@ -53,8 +53,8 @@ class Copier:
             return builder.if_then_else(
                 operands[op.condition],
                 op.result.type,
-                lambda: self._value(builder, _yielded(op.then.block), dict(known)),
-                lambda: self._value(builder, _yielded(op.orelse.block), dict(known)),
+                lambda: self._value(builder, _yield_value(op.then.block), dict(known)),
+                lambda: self._value(builder, _yield_value(op.orelse.block), dict(known)),
             )
         copy = builder.insert(op.clone(operands))
         if isinstance(copy, LoadOp):
@@ -62,7 +62,7 @@ class Copier:
         return copy.results[0]
 
     def statements(self, builder: TirBuilder, ops: Iterable[Operation], store: Callable[[TirBuilder, StoreOp], None]):
-        """Statements that `why_not_simple` allows; `store` writes what stands for a store."""
+        """Copy statements that `why_not_simple` accepts; `store` emits the replacement of a store."""
         for op in ops:
             match op:
                 case StoreOp():
@@ -73,17 +73,17 @@ class Copier:
                         with builder.at(new.block):
                             self.statements(builder, statements(old.block), store)
                 case _:
-                    pass  # a name, looked through
+                    pass  # a name (`tir.let`) is looked through
 
 
-def _yielded(block: Block) -> SSAValue:
+def _yield_value(block: Block) -> SSAValue:
     last = block.last_op
     assert isinstance(last, YieldOp)
     return last.value
 
 
 def why_not_simple(ops: Iterable[Operation]) -> Operation | None:
-    """The first statement that is more than a store of a scalar, a name, or a branch around such."""
+    """The first statement that is neither a store of a scalar, nor a name, nor a branch of such statements, or None."""
     for op in ops:
         match op:
             case LetOp():
@@ -104,7 +104,7 @@ def _element(op: StoreOp) -> object:
 
 
 def stores_in(ops: Iterable[Operation]) -> Iterator[StoreOp]:
-    """The stores among some statements and in their branches."""
+    """The stores among the statements `ops` and nested in them."""
     for op in ops:
         for inner in op.walk():
             if isinstance(inner, StoreOp):
@@ -112,20 +112,21 @@ def stores_in(ops: Iterable[Operation]) -> Iterator[StoreOp]:
 
 
 def loads_in(op: Operation) -> Iterator[LoadOp]:
-    """The loads inside of an op."""
+    """The loads nested in an op."""
     return (inner for inner in op.walk() if isinstance(inner, LoadOp))
 
 
 def outer_values(op: Operation) -> Iterator[SSAValue]:
-    """The values that are used in the body of a block but come from outside of it, but for what it says it accesses."""
+    """The values that the body of a block uses but does not define; the declared accesses do not count as uses."""
     for inner in op.walk():
         if inner is not op and not isinstance(inner, AccessOp):
             yield from (value for value in inner.operands if not op.is_ancestor(value.owner))
 
 
 def require_lasting(block: BlockOp, place: Operation) -> None:
-    """ScheduleError unless the values that a block uses from outside are defined where `place` is or around it: then
-    they are the same in all statements around which `place` is visible."""
+    """Raise ScheduleError unless the region of `place`, or an enclosing one, defines each outer value used by a block.
+
+    Then the values are the same in all statements to which `place` is visible."""
     for value in outer_values(block):
         home = value.owner if isinstance(value.owner, Block) else value.owner.parent
         if home is not None and not home.is_ancestor(place):

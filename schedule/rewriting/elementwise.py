@@ -1,4 +1,4 @@
-"""Blocks that store single elements: what inlining asks of them, and how their accesses and buffers go."""
+"""Blocks that store single elements: the requirements of inlining, instances of blocks, and their removal."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ...dialects.tir.tree import erase_statement, has_effect
 from .copying import loads_in, stores_in, why_not_simple
 from .nest import erase_empty_around
 
-# What blocks must be like
+# Requirements
 
 
 def body(block: BlockOp) -> list[Operation]:
-    """The statements of a block."""
+    """The statements in the body of a block."""
     return statements(block.body.block)
 
 
 def element_stores(block: BlockOp | FuncOp) -> list[StoreOp]:
-    """The stores of a block that only stores single elements, computed from what it does not write. ScheduleError if it
-    is another."""
+    """The stores of a block that only stores single elements, computed from buffers that it does not write.
+    ScheduleError for any other block."""
     if isinstance(block, FuncOp):
         raise ScheduleError("block root is the body of the function, expected a block that stores single elements")
     name = block_name(block)
@@ -54,12 +54,12 @@ def element_stores(block: BlockOp | FuncOp) -> list[StoreOp]:
 
 
 def around(op: Operation) -> BlockOp | None:
-    """The innermost block that an op is in."""
+    """The innermost block around an op, or None."""
     return next((outer for outer in ancestors(op) if isinstance(outer, BlockOp)), None)
 
 
 def require_temporary(writer: BlockOp, buffer: SSAValue) -> AllocBufferOp:
-    """Where a buffer is allocated that `writer` writes. ScheduleError if it is not the function's own."""
+    """The allocation of a buffer that `writer` writes. ScheduleError if the function does not allocate the buffer."""
     if not isinstance(buffer.owner, AllocBufferOp):
         raise ScheduleError(
             f"buffer {buffer_name(buffer)}, which block {block_name(writer)} writes, is not allocated in the function, "
@@ -70,8 +70,8 @@ def require_temporary(writer: BlockOp, buffer: SSAValue) -> AllocBufferOp:
 
 
 def require_loads(writer: BlockOp, buffer: SSAValue, reader: BlockOp | None = None) -> list[LoadOp]:
-    """The loads of a buffer that `writer` alone writes. ScheduleError if it is used in another way than by loads of
-    single elements in the same scope (in `reader` alone, if given)."""
+    """The loads of a buffer that only `writer` writes. ScheduleError for any use but loads of single elements in the
+    same scope (in `reader` alone, if it is passed)."""
     name, loads = buffer_name(buffer), list[LoadOp]()
     for use in buffer.uses:
         op = use.operation
@@ -97,11 +97,11 @@ def _has_lanes(op: LoadOp) -> bool:
     return any(isinstance(index.type, VectorType) for index in op.indices)
 
 
-# Which instance
+# Instances
 
 
 def axis_domain(analyzer: Analyzer, block: BlockOp, axes: Iterable[SSAValue]) -> Domain:
-    """The values that some axes of a block can have."""
+    """The domain of some axes of a block."""
     chosen = set(axes)
     return Domain(
         tuple(
@@ -115,14 +115,14 @@ def axis_domain(analyzer: Analyzer, block: BlockOp, axes: Iterable[SSAValue]) ->
 def solve(
     analyzer: Analyzer, block: BlockOp, axes: Iterable[SSAValue], indices: Sequence[Lin], element: Sequence[Lin]
 ) -> dict[SSAValue, Lin] | str:
-    """The axes of a block for which `indices`, sums of them, are `element`; or why that does not determine them."""
+    """The axis values at which `indices`, sums of the axes, equal `element`; or the reason why they are not unique."""
     names = [f"dimension {n}" for n in range(len(indices))]
     mapping = detect(analyzer, axis_domain(analyzer, block, axes), indices, names)
     return mapping if isinstance(mapping, str) else invert(analyzer, mapping, element)
 
 
 def element_text(op: LoadOp | StoreOp) -> str:
-    """The element that is accessed, as the program writes it."""
+    """The accessed element as program text."""
     return f"{buffer_name(op.buffer)}[{', '.join(map(expression_text, op.indices))}]"
 
 
@@ -130,25 +130,25 @@ def element_text(op: LoadOp | StoreOp) -> str:
 
 
 def blocks_using(buffers: Iterable[SSAValue]) -> set[BlockOp]:
-    """The blocks in which, or in blocks inside of which, something uses one of these allocated buffers; without those
-    that they are allocated in."""
-    found: set[BlockOp] = set()
+    """The blocks that use one of the allocated buffers, directly or in nested blocks, without the blocks around the
+    allocations."""
+    blocks: set[BlockOp] = set()
     for buffer in buffers:
         for use in buffer.uses:
             for outer in ancestors(use.operation):
                 if isinstance(outer, BlockOp) and not outer.is_ancestor(buffer.owner):
-                    found.add(outer)
-    return found
+                    blocks.add(outer)
+    return blocks
 
 
 def erase_block(block: BlockOp) -> None:
-    """Erase a block, and the loops and branches with nothing else in them."""
+    """Erase a block, and the loops and branches that become empty."""
     outer = block.parent_op()
     erase_statement(block)
     erase_empty_around(outer)
 
 
 def erase_buffer(buffer: SSAValue) -> None:
-    """Erase the allocation of a buffer that nobody uses."""
+    """Erase the allocation of an unused buffer."""
     assert isinstance(buffer.owner, AllocBufferOp)
     erase_statement(buffer.owner)

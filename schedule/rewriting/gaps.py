@@ -1,4 +1,4 @@
-"""Gaps between statements, where primitives put what is new or moved."""
+"""Gaps: insertion points between statements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .nest import builder_in_front, with_expressions
 
 @dataclass(frozen=True)
 class Gap:
-    """Between two statements of a region: in front of `before`, or at the end of `block` if that is None.
+    """An insertion point in a region: before the statement `before`, or at the end of `block` if `before` is None.
 
     outer: the function, block, loop or branch whose region it is.
     """
@@ -24,7 +24,7 @@ class Gap:
     before: Operation | None
 
     def is_fixed(self, value: SSAValue) -> bool:
-        """Whether a value is known here, and the same during one run through the region."""
+        """Whether a value is visible at the gap and constant during one run of its region."""
         owner = value.owner if isinstance(value.owner, Block) else value.owner.parent
         block: Block | None = self.block
         while block is not None:
@@ -34,7 +34,7 @@ class Gap:
         return False
 
     def insert(self, ops: Iterable[Operation]) -> None:
-        """Put detached ops here."""
+        """Insert detached ops into the gap."""
         first = None if self.before is None else with_expressions(self.before)[0]
         for op in ops:
             if first is None:
@@ -43,41 +43,41 @@ class Gap:
                 self.block.insert_op_before(op, first)
 
     def insert_all(self, source: Block) -> None:
-        """Move all that is in another block here."""
+        """Move all ops of another block into the gap."""
         ops = list(source.ops)
         for op in ops:
             op.detach()
         self.insert(ops)
 
     def builder(self) -> TirBuilder:
-        """Writes here."""
+        """A builder that inserts into the gap."""
         return TirBuilder(self.block) if self.before is None else builder_in_front(self.before)
 
 
 def scope_start(scope: FuncOp | BlockOp) -> Gap:
-    """In front of the first statement of a scope, behind its declarations."""
+    """The gap before the first statement of a scope, after its declarations."""
     body = scope.body.block
     inside = statements(body)
     return Gap(scope, body, inside[0] if inside else None)
 
 
 def deepest_common(block: BlockOp, others: Iterable[Operation], around: Sequence[Operation] = ()) -> Operation:
-    """The innermost op around `block`, all of `around`, and one of the others, whichever gives the innermost.
+    """The innermost op around `block`, all of `around`, and any one of the others.
 
     ValueError if there are no others.
     """
-    found: Operation | None = None
+    innermost: Operation | None = None
     for other in others:
         outer = lowest_common_ancestor((block, other, *around))
-        if found is None or found.is_ancestor(outer):
-            found = outer
-    if found is None:
+        if innermost is None or innermost.is_ancestor(outer):
+            innermost = outer
+    if innermost is None:
         raise ValueError("no other op")
-    return found
+    return innermost
 
 
 def beside(outer: Operation, op: Operation, *, behind: bool) -> Gap:
-    """In front of the statement directly in `outer` that contains `op`, or behind it."""
+    """The gap before (or, if `behind`, after) the statement directly in `outer` that contains `op`."""
     child = child_towards(outer, op)
     block = child.parent
     assert block is not None
@@ -88,8 +88,8 @@ def beside(outer: Operation, op: Operation, *, behind: bool) -> Gap:
 
 
 def before_first(outer: Operation, writer: Operation, users: Iterable[Operation]) -> Gap:
-    """In front of the first statement directly in `outer` that is behind `writer` and contains one of some users; right
-    behind `writer` if there is none."""
+    """The gap before the first statement directly in `outer` that follows `writer` and contains one of the users; right
+    after `writer` without such a statement."""
     child = child_towards(outer, writer)
     others = {child_towards(outer, user) for user in users if outer.is_ancestor(user)}
     following = child.next_op

@@ -1,4 +1,4 @@
-"""Index maps: a Python function of indices as an affine map, and back to text and sums."""
+"""Index maps: conversion from Python functions of indices to affine maps, and from these to text and sums."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from ...analysis.index import Analyzer, Lin
 from ...core.errors import ScheduleError
 
 IndexMap: TypeAlias = "Callable[..., Any] | AffineMap | AffineMapAttr"
-"""What an index map can be given as."""
+"""The accepted forms of an index map."""
 
 AXIS_SEPARATOR = "axis_separator"
-"""How TVM marks the end of a group of dimensions in an index map."""
+"""The marker of TVM at the end of a group of dimensions in an index map."""
 
 
 class Index:
-    """An index of which a function of indices is asked what it computes: additions, products with numbers, floor
-    divisions and remainders by positive numbers. Anything else raises ScheduleError."""
+    """A symbolic index, to trace a function of indices: sums, products with constants, floor divisions and remainders
+    by positive constants. Any other operation raises ScheduleError."""
 
     __slots__ = ("expr",)
 
@@ -91,12 +91,12 @@ def _divisor(value: object, operator: str) -> int:
 
 
 def index_map_attr(index_map: IndexMap, rank: int) -> AffineMapAttr:
-    """An index map as an attribute.
+    """The affine map attribute of an index map.
 
-    index_map: a function of one index for each dimension (`*indices` stands for as many as there are) that gives an
-    index or a tuple or list of indices, nested ones flattened; or an affine map without symbols.  rank: the number of
-    dimensions it is for.
-    ScheduleError for another number of indices, or a function that does anything but affine arithmetic.
+    index_map: a function of one index for each dimension (`*indices` matches any number of them) that returns an index
+    or a tuple or list of indices, nested ones flattened; or an affine map without symbols.  rank: the number of
+    dimensions.
+    ScheduleError for another number of indices, or a function that computes anything but affine arithmetic.
     """
     if isinstance(index_map, AffineMapAttr):
         index_map = index_map.data
@@ -133,12 +133,12 @@ def _trace(function: Callable[..., Any], rank: int) -> list[AffineExpr]:
     indices = [Index(AffineExpr.dimension(n)) for n in range(rank)]
     first = rank - len(keywords)
     result = function(*indices[:first], **dict(zip(keywords, indices[first:], strict=True)))
-    return list(_flattened(result))
+    return list(_flatten(result))
 
 
-def _flattened(result: Any) -> list[AffineExpr]:
+def _flatten(result: Any) -> list[AffineExpr]:
     if isinstance(result, tuple | list):
-        return [expr for item in cast("Sequence[Any]", result) for expr in _flattened(item)]
+        return [expr for item in cast("Sequence[Any]", result) for expr in _flatten(item)]
     if isinstance(result, Index):
         return [result.expr]
     if isinstance(result, str) and result == AXIS_SEPARATOR:
@@ -163,7 +163,7 @@ def _check_divisors(expr: AffineExpr) -> None:
 
 
 def apply_map(analyzer: Analyzer, index_map: AffineMap, indices: Sequence[Lin]) -> list[Lin]:
-    """What an index map gives for some indices, in normal form."""
+    """The results of an index map for `indices`, in normal form."""
     return [_lin(analyzer, result, indices) for result in index_map.results]
 
 
@@ -190,8 +190,8 @@ _APPLY: dict[AffineBinaryOpKind, Callable[[Analyzer, Lin, Lin], Lin]] = {
 
 
 def map_bounds(analyzer: Analyzer, expr: AffineExpr, shape: Sequence[Lin]) -> tuple[Lin, Lin]:
-    """What a result of an index map is at least and at most, for indices in a shape, by what it is written as: a
-    remainder takes all values below its divisor, and each index is on its own."""
+    """The lower and upper bound of a result of an index map over a shape, by its syntax: a remainder takes all values
+    below its divisor, and the indices are independent."""
     match expr:
         case AffineDimExpr(position=position):
             return Lin(), shape[position] - 1
@@ -214,7 +214,7 @@ _SUM, _TERM, _UNARY = range(3)
 
 
 def index_map_text(attr: AffineMapAttr) -> str:
-    """An index map as Python: `lambda i0, i1: (i0, i1 // 4, i1 % 4,)`."""
+    """The Python text of an index map: `lambda i0, i1: (i0, i1 // 4, i1 % 4,)`."""
     names = [f"i{n}" for n in range(attr.data.num_dims)]
     results = "".join(f"{_text(result, names, _SUM)}, " for result in attr.data.results)
     head = f"lambda {', '.join(names)}" if names else "lambda"
@@ -252,11 +252,11 @@ def _is_minus_one(expr: AffineExpr) -> bool:
     return isinstance(expr, AffineConstantExpr) and expr.value == -1
 
 
-# What pads
+# Padding
 
 
 class _Numbers:
-    """Stands for `T` in a function that gives a number: `T.float32(1.0)` is 1.0."""
+    """A substitute for `T` in a function that returns a number: `T.float32(1.0)` is 1.0."""
 
     def __getattr__(self, dtype: str) -> Callable[[Any], Any]:
         if dtype.startswith("__"):
@@ -265,11 +265,11 @@ class _Numbers:
 
 
 def pad_number(pad_value: Any, rank: int) -> int | float | None:
-    """The number that padding holds.
+    """The value of padding elements; None if it is unspecified.
 
-    pad_value: the number, None, or a function of `rank` indices that gives the same number for all of them, as traces
-    of TVM write it: `lambda i, j: (T.float32(0.0),)`.
-    ScheduleError for a function that uses its indices, or what is no number.
+    pad_value: the number, None, or a function of `rank` indices that returns the same number for all of them, in the
+    form of TVM's traces: `lambda i, j: (T.float32(0.0),)`.
+    ScheduleError for a function that uses its indices, or a value that is not a number.
     """
     if isinstance(pad_value, FunctionType):
         function = FunctionType(

@@ -1,6 +1,6 @@
-"""The init of a reduction taken out of its block, as a block in a nest of loops of its own.
+"""The init of a reduction as a block of its own in a loop nest of its own.
 
-What `decompose_reduction` does, and what `blockize` needs for the init of the block that it makes.
+Used by `decompose_reduction`, and by `blockize` for the init of the block that it builds.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from .rebuild import copy_expression, copy_number, write_number
 
 @dataclass
 class InitPlan:
-    """How the init of `block` becomes a block in front of `place`, or in front of `front`, further up beside it.
+    """A plan to move the init of `block` to a new block before `place`, or before `front`, a statement beside `place`.
 
-    loops: the loops inside of `place` (and it) that the nest has again.  fixed: the others, and where the init runs.
-    extents: those of the others that may not be positive; the init does not run then.
-    conditions: what has to hold besides, and its truth: the branches around the block and its predicate.
+    loops: the loops in `place`, and `place` itself, that the nest of the init recreates.  fixed: the variables of
+    the other loops, with their values in the iteration in which the init runs.
+    extents: the extents of the other loops that may not be positive; the init does not run then.
+    conditions: further conditions of the init, each with its truth value: the branches around the block, its predicate.
     """
 
     block: BlockOp
@@ -46,10 +47,10 @@ class InitPlan:
 
 
 def plan_init(block: BlockOp, place: Operation, front: Operation | None = None) -> InitPlan:
-    """How the init of a block would come to stand in front of `place`, which is the block or around it, or of `front`
-    if that is given, a statement beside `place`.
+    """The plan to move the init of a block before `place`, which is the block or an op around it, or before the
+    statement `front` beside `place`.
 
-    ScheduleError if it has none, or it cannot be said when it runs.
+    ScheduleError if the block has no init, or the iteration in which it runs is unknown.
     """
     init = block.init
     name = block_name(block)
@@ -57,7 +58,7 @@ def plan_init(block: BlockOp, place: Operation, front: Operation | None = None) 
         raise ScheduleError(f"block {name} has no init; expected a reduction block", [block])
     plan = InitPlan(block, init, place, front or place)
     inner = [loop for loop in loops_around(block) if loop is place or place.is_ancestor(loop)]
-    plan.loops = _recreated(block, inner)
+    plan.loops = _recreated_loops(block, inner)
     _check_init(plan)
     _add_conditions(plan)
     _fix_reduced(plan, [loop for loop in inner if loop not in plan.loops])
@@ -65,12 +66,12 @@ def plan_init(block: BlockOp, place: Operation, front: Operation | None = None) 
 
 
 def is_reduced(axis: Axis) -> bool:
-    """Whether an axis is one that the init does not have."""
+    """Whether an axis is a reduction axis, which the init does not have."""
     return axis.kind == "reduce"
 
 
-def _recreated(block: BlockOp, inner: Sequence[ForOp]) -> list[ForOp]:
-    """The loops that choose what is initialised, and those that their bounds depend on."""
+def _recreated_loops(block: BlockOp, inner: Sequence[ForOp]) -> list[ForOp]:
+    """The loops on which the axes of the init depend, directly or through the bounds of such loops."""
     wanted = [axis.binding for axis in block.axes if not is_reduced(axis)]
     kept: list[ForOp] = []
     for loop in reversed(inner):
@@ -81,7 +82,7 @@ def _recreated(block: BlockOp, inner: Sequence[ForOp]) -> list[ForOp]:
 
 
 def _check_init(plan: InitPlan) -> None:
-    """ScheduleError if the init uses what only its block has."""
+    """Raise ScheduleError if the init uses a value that its block computes, other than a view."""
     block, name = plan.block, block_name(plan.block)
     for value in operands_from_outside(plan.init):
         owner = value.owner
@@ -105,7 +106,7 @@ def _add_conditions(plan: InitPlan) -> None:
 
 
 def _fix_reduced(plan: InitPlan, loops: Sequence[ForOp]) -> None:
-    """Find the iteration of the loops that are not recreated in which the init runs."""
+    """Determine the iteration of the loops that are not recreated in which the init runs."""
     analyzer = Analyzer()
     axes = [axis for axis in plan.block.axes if is_reduced(axis)]
     bindings = [analyzer.exact(axis.binding) for axis in axes]
@@ -135,7 +136,7 @@ def _fix_reduced(plan: InitPlan, loops: Sequence[ForOp]) -> None:
 
 
 def _is_alone(block: BlockOp, lin: Lin, loops: set[SSAValue]) -> bool:
-    """Whether a binding is chosen by some loops alone, of those around the block."""
+    """Whether a binding depends on no other loops around the block than `loops`."""
     others = {loop.variable for loop in loops_around(block)} - loops
     return not any(leaf in others for leaf in lin.leaves())
 
@@ -143,20 +144,20 @@ def _is_alone(block: BlockOp, lin: Lin, loops: set[SSAValue]) -> bool:
 def _inverse(
     analyzer: Analyzer, loops: Sequence[ForOp], wanted: Sequence[tuple[Lin, Lin]]
 ) -> dict[SSAValue, Lin] | None:
-    """The iteration of some loops in which sums have values."""
+    """The iteration of some loops in which sums have the wanted values; None if it is unknown or out of bounds."""
     domain = iteration_domain(analyzer, loops)
     mapping = detect(analyzer, domain, [binding for binding, _ in wanted])
     if isinstance(mapping, str):
         return None
-    found = invert(analyzer, mapping, [value for _, value in wanted])
-    if isinstance(found, str):
+    solution = invert(analyzer, mapping, [value for _, value in wanted])
+    if isinstance(solution, str):
         return None
     inside = all(
-        analyzer.is_provably("ge", found[v.value] - v.low, 0)
-        and analyzer.is_provably("lt", found[v.value] - v.low, v.extent * v.step)
+        analyzer.is_provably("ge", solution[v.value] - v.low, 0)
+        and analyzer.is_provably("lt", solution[v.value] - v.low, v.extent * v.step)
         for v in domain.variables
     )
-    return found if inside else None
+    return solution if inside else None
 
 
 Conditions = Callable[[TirBuilder], Sequence[SSAValue]]
@@ -164,7 +165,7 @@ Conditions = Callable[[TirBuilder], Sequence[SSAValue]]
 
 @dataclass(frozen=True)
 class TakenInit:
-    """An init that has become a block; the statement that it is, or is in; and its loops in the place of the old."""
+    """The new block of an init, the outermost statement of its nest, and the new variables of the recreated loops."""
 
     block: BlockOp
     outermost: Operation
@@ -177,10 +178,10 @@ def take_out_init(
     loop_name: Callable[[str], str] = lambda name: name,
     further: Conditions = lambda _: (),
 ) -> TakenInit:
-    """Do what was planned: the init becomes a block called `name`, and what is left of the old one reads what it
-    accumulates.
+    """Carry out a plan: the init becomes a block named `name`, and the remaining block declares that it reads its
+    accumulators.
 
-    loop_name: what the copy of a loop is called.  further: writes what has to hold for the new block besides.
+    loop_name: computes the name of a copied loop.  further: emits further conditions of the new block.
     """
     builder = builder_in_front(plan.front)
     loops: dict[SSAValue, SSAValue] = {}
@@ -262,7 +263,7 @@ def _init_block(
 
 
 def _replace_variables(plan: InitPlan, block: BlockOp) -> None:
-    """Let the body of the new block see its own axes: reduced ones have their least value there."""
+    """Replace the old axes by those of the new block in its body, and a reduction axis by its lower bound."""
     mine = iter(block.variables)
     for axis, old in zip(plan.block.axes, plan.block.variables, strict=True):
         new = None if is_reduced(axis) else next(mine)
@@ -276,40 +277,40 @@ def _replace_variables(plan: InitPlan, block: BlockOp) -> None:
 
 
 def _own_views(source: BlockOp, target: BlockOp) -> None:
-    """Give a block its own views in place of those of another block that it uses."""
+    """Copy the views of `source` that `target` uses into `target`."""
     first = target.body.block.first_op
     for value in dict.fromkeys(operands_from_outside(target)):
         owner = value.owner
         if not isinstance(owner, MatchRegionOp) or not source.is_ancestor(owner) or first is None:
             continue
-        known: dict[SSAValue, SSAValue] = dict(zip(_kept(source), target.variables, strict=True))
+        known: dict[SSAValue, SSAValue] = dict(zip(_init_variables(source), target.variables, strict=True))
         builder = TirBuilder(InsertPoint.before(first), owner.location)
         operands: dict[SSAValue, SSAValue] = {o: copy_expression(o, builder, known) for o in owner.operands}
         view = builder.insert(owner.clone(operands))
         value.replace_uses_with_if(view.buffer, lambda use: target.is_ancestor(use.operation))
 
 
-def _kept(block: BlockOp) -> list[SSAValue]:
+def _init_variables(block: BlockOp) -> list[SSAValue]:
     return [v for axis, v in zip(block.axes, block.variables, strict=True) if not is_reduced(axis)]
 
 
 def read_accumulated(block: BlockOp) -> None:
-    """Let a block say that it reads what it writes, where its body does and it does not say so: a block with an init
-    need not."""
-    told = {root_buffer(access.buffer) for access in block.accesses if not access.is_write}
+    """Declare that a block reads the buffers that it writes, if its body does and the declaration is missing: a
+    block with an init does not need it."""
+    declared = {root_buffer(access.buffer) for access in block.accesses if not access.is_write}
     accesses = block.accesses
     if not accesses:
         return
     first = with_expressions(accesses[0])[0]
     for access in accesses:
-        if access.is_write and root_buffer(access.buffer) not in told and _loads(block, access.buffer):
+        if access.is_write and root_buffer(access.buffer) not in declared and _loads(block, access.buffer):
             builder = TirBuilder(InsertPoint.before(first), access.location)
             region = [(copy_number(a, builder, {}), copy_number(b, builder, {})) for a, b in access.region]
             builder.insert(AccessOp("reads", access.buffer, region))
 
 
 def _loads(block: BlockOp, buffer: SSAValue) -> bool:
-    """Whether something in a block may read a buffer."""
+    """Whether a block may read a buffer."""
     memory = root_buffer(buffer)
     for op in block.walk():
         if isinstance(op, LoadOp) and root_buffer(op.buffer) is memory:

@@ -1,4 +1,4 @@
-"""Which instances of a block run, said of its axes instead of the loops around it."""
+"""The instances of a block that run, in terms of its axes instead of the loops around it."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from .nest import conjuncts
 from .rebuild import copy_expression
 
 Values: TypeAlias = Mapping[SSAValue, Lin]
-"""What the axes of a block are at the place where it is written."""
+"""The values of the axes of a block at a builder's point."""
 
 
 @dataclass(frozen=True)
 class AxisCondition:
-    """`sum <op> 0` for a sum of axes and of values that are known outside of the loops around the block."""
+    """`sum <op> 0` for a sum of axes and of values that are defined outside of the loops around the block."""
 
     op: str
     sum: Lin
 
     def write(self, analyzer: Analyzer, builder: TirBuilder, values: Values) -> SSAValue:
-        """The condition, where `builder` writes."""
+        """Emit the condition at the builder's point; returns its value."""
         axes = [leaf.type for leaf in self.sum.leaves() if leaf in values]
         type = max(axes, key=lambda t: dtype_of(t).bits)
         total = analyzer.substitute(self.sum, values)
@@ -50,13 +50,13 @@ class AxisCondition:
 
 @dataclass(frozen=True)
 class CopiedCondition:
-    """An old condition with other values in place of the variables of loops: sums of axes."""
+    """A copy of an old condition, with sums of axes instead of loop variables."""
 
     value: SSAValue
     variables: Values = field(default_factory=dict[SSAValue, Lin])
 
     def write(self, analyzer: Analyzer, builder: TirBuilder, values: Values) -> SSAValue:
-        """The condition, where `builder` writes."""
+        """Emit the condition at the builder's point; returns its value."""
         known = {
             variable: export(analyzer, analyzer.substitute(lin, values), builder, variable.type)
             for variable, lin in self.variables.items()
@@ -69,17 +69,17 @@ Condition: TypeAlias = AxisCondition | CopiedCondition
 
 
 def conditions_on_axes(analyzer: Analyzer, block: BlockOp, left: Operation) -> list[Condition]:
-    """What the predicate of a block says, but that its axes lie in their domains, said of the axes.
+    """The conditions of the predicate of a block, except the axis domains, in terms of the axes.
 
-    left: the block, or the outermost of the loops around it that it is to leave; its instances are those that run in
-    all of their iterations. ScheduleError where that cannot be said as comparisons of sums of axes.
+    left: the block, or the outermost of the loops around it that the block is to leave; the instances are those of all
+    iterations of these loops. ScheduleError if the conditions are not expressible as comparisons of sums of axes.
     """
     if block.predicate is None:
         return []
     instances = Instances(analyzer, block, left)
     conditions = {c: instances.condition(c) for c in conjuncts(block.predicate)}
-    known = [found for found in conditions.values() if found is not None]
-    unknown = [c for c, found in conditions.items() if found is None]
+    known = [on_axes for on_axes in conditions.values() if on_axes is not None]
+    unknown = [c for c, on_axes in conditions.items() if on_axes is None]
     rest = instances.conditions(unknown, known) if unknown else []
     if rest is None:
         raise ScheduleError(
@@ -91,8 +91,8 @@ def conditions_on_axes(analyzer: Analyzer, block: BlockOp, left: Operation) -> l
 
 
 def run_the_same(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], outer: ForOp) -> bool:
-    """Whether the instances of a block that run in one iteration of `outer` are, in each, those whose axes are in
-    `sides`, which are sums of what is known in loops inside of `outer`. False where that is not known."""
+    """Whether the instances of a block in each iteration of `outer` are exactly those with axes in `sides`, sums of
+    values that are known in the loops inside of `outer`. False if unknown."""
     instances = Instances(analyzer, block, outer, keeps_variable=True)
     names = instances.names
     try:
@@ -111,7 +111,7 @@ def run_the_same(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], oute
 class Instances:
     """The instances of a block that run in the iterations of some loops.
 
-    left: the block, or the outermost of these loops.  keeps_variable: the variable of `left` stands still.
+    left: the block, or the outermost of these loops.  keeps_variable: the variable of `left` is constant.
     """
 
     def __init__(self, analyzer: Analyzer, block: BlockOp, left: Operation, *, keeps_variable: bool = False):
@@ -125,7 +125,7 @@ class Instances:
         self._variables = dict(self._loop_variables())
 
     def _loop_variables(self) -> Iterator[tuple[SSAValue, Lin]]:
-        """The variables of loops that are an axis, but for an offset, as sums of axes."""
+        """The loop variables that equal an axis up to sign and a known offset, as sums of axes."""
         variables = {loop.variable for loop in self.loops}
         for axis, binding in zip(self.block.variables, self.bindings, strict=True):
             for atom, k in binding.terms.items():
@@ -137,21 +137,21 @@ class Instances:
         return all(self.is_known(leaf) or leaf in others for leaf in lin.leaves())
 
     def condition(self, condition: SSAValue) -> Condition | None:
-        """A condition on the loops, said of the axes; None if that is not known for this one alone."""
+        """A condition on the loops, in terms of the axes; None if this form is unknown for the condition alone."""
         if not any(depends_on([condition], loop.variable) for loop in self.loops):
             return CopiedCondition(condition)
         op = condition.owner
         if isinstance(op, arith.CmpiOp) and dtype_of(op.lhs.type).kind == "int" and (name := comparison_name(op)):
             difference = self.analyzer.exact(op.lhs) - self.analyzer.exact(op.rhs)
-            found = self._of_axes(difference)
-            if found is not None:
-                return AxisCondition(name, found)
+            on_axes = self._of_axes(difference)
+            if on_axes is not None:
+                return AxisCondition(name, on_axes)
         if all(loop.variable in self._variables or not depends_on([condition], loop.variable) for loop in self.loops):
             return CopiedCondition(condition, self._variables)
         return None
 
     def _of_axes(self, lin: Lin) -> Lin | None:
-        """A sum of the variables of loops as a sum of axes."""
+        """A sum of loop variables as a sum of axes; None if unknown."""
         axes = self.block.variables
         whole = self.analyzer.substitute(lin, self._variables)
         if self._is_known(whole, *axes):
@@ -164,8 +164,8 @@ class Instances:
         return None
 
     def image(self, conditions: Sequence[SSAValue]) -> isl.Set:
-        """The instances, by the values of their axes, that run where some conditions hold. NotAffine, or isl.Error,
-        where that cannot be said."""
+        """The set of the instances, by axis values, that run where all conditions hold. NotAffine, or isl.Error, if the
+        set cannot be computed."""
         points = [self.names.name(variable) for variable in self.block.variables]
         texts = [f"{p} = {self.names.text(lin)}" for p, lin in zip(points, self.bindings, strict=True)]
         for condition in conditions:
@@ -177,14 +177,14 @@ class Instances:
             return self.names.set(points, texts)
 
     def conditions(self, unknown: Sequence[SSAValue], known: Sequence[Condition]) -> list[AxisCondition] | None:
-        """What some conditions, all together, say of the axes where `known` ones hold; None if it is no conjunction of
-        comparisons."""
+        """The comparisons of axes that are equivalent to all conditions together where the `known` ones hold; None if
+        the conditions are not a conjunction of comparisons."""
         points = [self.names.name(variable) for variable in self.block.variables]
         try:
             image = self.image(unknown)
             texts = [
                 f"{self.names.text(c.sum)} {_SYMBOLS[c.op]} 0" for c in known if isinstance(c, AxisCondition)
-            ]  # those that are not affine are no help
+            ]  # conditions that are not affine add no context
         except NotAffine:
             return None
         try:

@@ -1,4 +1,4 @@
-"""What a new layout of a buffer adds to it: the elements that are no old ones, and who writes them."""
+"""The padding of a new layout: the elements of a buffer that correspond to no old ones, and their writers."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SequentialWriter:
-    """A block that writes a buffer element by element: where its axes `axes` are the indices, and `loops` these.
+    """A block that writes a buffer in the order of its elements: the axes `axes`, bound to `loops`, are the indices.
 
-    The loops stand directly in each other, in this order.
+    The loops are directly nested, in this order.
     """
 
     block: BlockOp
@@ -52,8 +52,8 @@ class SequentialWriter:
 
 @dataclass(frozen=True)
 class Padding:
-    """How padding will be written: by all the writers of the buffer (`sequential`), or else by a new block behind the
-    last of them; not at all if nobody writes the buffer."""
+    """The plan for the writes of padding: by all writers of the buffer (`sequential`), or else by a new block after the
+    last writer; no writes if no block writes the buffer."""
 
     buffer: SSAValue
     writers: Sequence[BlockOp]
@@ -61,16 +61,16 @@ class Padding:
 
 
 def plan_padding(func: FuncOp, buffer: SSAValue, layout: Layout, pad_value: int | float) -> Padding:
-    """Who will write the padding of a buffer. ScheduleError if its elements cannot have the value, or it is not known
-    which elements are padding."""
+    """The plan for the writes of the padding of a buffer. ScheduleError if the element type cannot represent the value,
+    or the padding elements cannot be determined."""
     dtype = dtype_of(cast("MemRefType[Attribute]", buffer.type).element_type)
     if not dtype.is_float and pad_value != int(pad_value):
         raise ScheduleError(f"pad_value {pad_value} is not of type {dtype}, which buffer {buffer_name(buffer)} has")
     invert_layout(Analyzer(through_lets=False), layout, [Lin.of(v) for v in Block(arg_types=_types(layout)).args])
     writers = list(dict.fromkeys(_writers(func, buffer)))
-    found = [_sequential(writer, buffer, layout) for writer in writers]
-    known = [writer for writer in found if writer is not None]
-    return Padding(buffer, writers, known if len(known) == len(found) else [])
+    candidates = [_sequential(writer, buffer, layout) for writer in writers]
+    known = [writer for writer in candidates if writer is not None]
+    return Padding(buffer, writers, known if len(known) == len(candidates) else [])
 
 
 def _types(layout: Layout) -> list[Attribute]:
@@ -79,7 +79,7 @@ def _types(layout: Layout) -> list[Attribute]:
 
 
 def _writers(func: FuncOp, buffer: SSAValue) -> Iterator[BlockOp]:
-    """The blocks that stores to a buffer are in, in program order."""
+    """The blocks that contain stores to a buffer, in program order. ScheduleError for a store outside of blocks."""
     stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
     for block in func.walk():
         if isinstance(block, BlockOp) and any(_block_of(store) is block for store in stores):
@@ -98,35 +98,35 @@ def _block_of(op: Operation) -> BlockOp | None:
     return parent
 
 
-# Blocks that can write the padding along with the rest
+# Sequential writers
 
 
 def _sequential(block: BlockOp, buffer: SSAValue, layout: Layout) -> SequentialWriter | None:
-    """The block as one that goes through the buffer element by element; None if it is none."""
+    """The description of a block that writes the buffer in the order of its elements; None for any other block."""
     stores = _only_stores(block, buffer)
     if not stores or block.predicate is not None or child_blocks(block):
         return None
-    places = {tuple(op.indices) for op in _element_ops(block, buffer)}
-    if len(places) != 1:
+    subscripts = {tuple(op.indices) for op in _element_ops(block, buffer)}
+    if len(subscripts) != 1:
         return None
-    (place,) = places
+    (indices,) = subscripts
     variables: list[SSAValue] = list(block.variables)
-    if len(set(place)) != len(place) or not all(index in variables for index in place):
+    if len(set(indices)) != len(indices) or not all(index in variables for index in indices):
         return None
-    axes = [variables.index(index) for index in place]
+    axes = [variables.index(index) for index in indices]
     loops = _axis_loops(block, axes, layout)
     return None if loops is None else SequentialWriter(block, axes, loops)
 
 
 def _only_stores(block: BlockOp, buffer: SSAValue) -> list[StoreOp]:
-    """The stores of a block that does nothing but store to the buffer; none if it does more."""
-    found: list[StoreOp] = []
+    """The stores of a block that contains only stores to the buffer; empty for any other block."""
+    stores: list[StoreOp] = []
     for op in statements(block.body.block):
         for inner in statements(op.body.block) if isinstance(op, InitOp) else [op]:
             if not isinstance(inner, StoreOp) or inner.buffer is not buffer:
                 return []
-            found.append(inner)
-    return found
+            stores.append(inner)
+    return stores
 
 
 def _element_ops(block: BlockOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
@@ -135,8 +135,8 @@ def _element_ops(block: BlockOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
 
 
 def _axis_loops(block: BlockOp, axes: Sequence[int], layout: Layout) -> list[ForOp] | None:
-    """The loops that axes are bound to, if these stand directly in each other in the order of the axes, do nothing
-    else, and run through the whole buffer."""
+    """The loops that the axes are bound to, if they are directly nested in the order of the axes, contain only the
+    block and run over the whole buffer; else None."""
     analyzer = Analyzer(through_lets=False)
     around = loops_around(block)
     loops: list[ForOp] = []
@@ -163,31 +163,31 @@ def _is_plain(loop: ForOp) -> bool:
     return loop.kind.data == "serial" and loop.annotations is None and loop.thread is None and loop.mixed_bounds[2] == 1
 
 
-# Which elements are padding
+# Conditions of padding
 
 
 def invert_layout(analyzer: Analyzer, layout: Layout, values: Sequence[Lin]) -> list[Lin]:
-    """The old indices for new ones; they mean nothing where an element is padding.
+    """The old indices for new ones; meaningless for a padding element.
 
-    ScheduleError if they are not known.
+    ScheduleError if they are unknown.
     """
     mapping = detect(analyzer, layout.domain, layout.sums)
-    found = mapping if isinstance(mapping, str) else invert(analyzer, mapping, values)
-    if isinstance(found, str):
-        raise ScheduleError(f"the index map cannot be turned around: {found}")
-    return [found[index] for index in layout.indices]
+    solution = mapping if isinstance(mapping, str) else invert(analyzer, mapping, values)
+    if isinstance(solution, str):
+        raise ScheduleError(f"the index map cannot be turned around: {solution}")
+    return [solution[index] for index in layout.indices]
 
 
 @dataclass(frozen=True)
 class Condition:
-    """`lhs <name> rhs` for a comparison `eq`, `ne`, `lt`, `le`."""
+    """A comparison `lhs <name> rhs`; the name is `eq`, `ne`, `lt` or `le`."""
 
     name: str
     lhs: Lin
     rhs: Lin
 
     def negated(self) -> Condition:
-        """The condition that holds where this one does not."""
+        """The opposite condition."""
         match self.name:
             case "eq":
                 return Condition("ne", self.lhs, self.rhs)
@@ -206,32 +206,32 @@ class Condition:
 def padding_conditions(
     analyzer: Analyzer, layout: Layout, values: Sequence[Lin], *, by_digits: bool = True
 ) -> list[list[Condition]]:
-    """When the element at some new indices is padding: when all conditions of one of the lists hold.
+    """The conditions of padding: an element at new indices is padding if all conditions of one of the lists hold.
 
-    by_digits: where an old index is written with two of the new ones, ask of each of them, as TVM does.
+    by_digits: compare the new indices one by one if an old index is composed of two of them, as TVM does.
     """
     old = invert_layout(analyzer, layout, values)
-    found: list[tuple[int, list[Condition]]] = []
+    groups: list[tuple[int, list[Condition]]] = []
     for index, extent in zip(old, layout.old, strict=True):
         if not analyzer.is_provably("ge", index, 0):
-            found.append((_position(index, values), [Condition("lt", index, Lin())]))
+            groups.append((_position(index, values), [Condition("lt", index, Lin())]))
         if not analyzer.is_provably("lt", index, extent):
             beyond = _beyond(analyzer, index, extent) if by_digits else [Condition("le", extent, index)]
-            found.append((_position(index, values), beyond))
+            groups.append((_position(index, values), beyond))
     for value, again in zip(values, apply_map(analyzer, layout.map, old), strict=True):
         if not analyzer.is_provably("eq", value, again):
-            found.append((len(values), [Condition("ne", value, again)]))
-    return [conditions for _, conditions in sorted(found, key=lambda pair: pair[0])]
+            groups.append((len(values), [Condition("ne", value, again)]))
+    return [conditions for _, conditions in sorted(groups, key=lambda pair: pair[0])]
 
 
 def _position(index: Lin, values: Sequence[Lin]) -> int:
-    """Which of the values comes first in a sum."""
+    """The position of the first of the values that occurs in a sum."""
     leaves = set(index.leaves())
     return next((n for n, value in enumerate(values) if not leaves.isdisjoint(value.leaves())), len(values))
 
 
 def _beyond(analyzer: Analyzer, index: Lin, extent: Lin) -> list[Condition]:
-    """`index >= extent`, digit by digit where the index has two digits."""
+    """The conditions of `index >= extent`, digit by digit if the index has two digits."""
     if isinstance(atom := index.atom, Div) and (c := atom.divisor.constant) is not None and c > 0:
         return [Condition("le", extent * c, atom.dividend)]
     if len(index.terms) == 2 and not index.const and extent.constant is not None:
@@ -251,7 +251,7 @@ def _beyond(analyzer: Analyzer, index: Lin, extent: Lin) -> list[Condition]:
 def write_disjunction(
     analyzer: Analyzer, builder: TirBuilder, conditions: Sequence[Sequence[Condition]], type: Attribute
 ) -> SSAValue:
-    """Write that all conditions of one of the lists hold."""
+    """Emit the condition that all conditions of one of the lists hold."""
     total: SSAValue | None = None
     for group in conditions:
         joint: SSAValue | None = None
@@ -265,7 +265,7 @@ def write_disjunction(
 
 
 def write_none(analyzer: Analyzer, builder: TirBuilder, conditions: Sequence[Condition], type: Attribute) -> SSAValue:
-    """Write that some conditions do not all hold."""
+    """Emit the negation of a conjunction of conditions."""
     total: SSAValue | None = None
     for condition in conditions:
         value = condition.negated().write(analyzer, builder, type)
@@ -274,18 +274,18 @@ def write_none(analyzer: Analyzer, builder: TirBuilder, conditions: Sequence[Con
     return total
 
 
-# Writing it
+# Writes of padding
 
 
 def loop_names(layout: Layout, names: Sequence[str]) -> list[str]:
-    """What the new dimensions are called: as the old ones, where a dimension is one."""
+    """The names of the loops over the new dimensions: the old name of an unchanged dimension, else `axis<n>`."""
     known = {Lin.of(index): name for index, name in zip(layout.indices, names, strict=True)}
     return [known.get(total, f"axis{n}") for n, total in enumerate(layout.sums)]
 
 
 def rewrite_writers(padding: Padding, layout: Layout) -> None:
-    """Let the loops and axes of blocks that go through the buffer in order be those of the new layout; the indices of
-    the buffer are not changed."""
+    """Replace the loops and axes of the sequential writers by those of the new layout; the indices of the buffer do
+    not change."""
     for writer in padding.sequential:
         _rewrite_loops(writer, layout)
 
@@ -301,11 +301,11 @@ def _rewrite_loops(writer: SequentialWriter, layout: Layout) -> None:
         new.append(builder.insert(make_loop(name, 0, number(analyzer, extent, builder, type), type)))
         builder.point = InsertPoint.at_end(new[-1].body.block)
     outermost = writer.loops[0]
-    place = outermost.parent
-    assert place is not None
+    parent = outermost.parent
+    assert parent is not None
     for op in list(scratch.ops):
         op.detach()
-        place.insert_op_before(op, with_expressions(outermost)[0])
+        parent.insert_op_before(op, with_expressions(outermost)[0])
     _rewrite_axes(writer, layout, names, new)
     move_body(writer.loops[-1].body.block, new[-1].body.block)
     erase_statement(outermost)
@@ -335,7 +335,7 @@ def _rewrite_axes(writer: SequentialWriter, layout: Layout, names: Sequence[str]
 
 
 def wrap_stores(padding: Padding, layout: Layout, buffer: SSAValue, pad_value: int | float) -> None:
-    """Let the rewritten writers store the value of the padding where an element is one."""
+    """Let the rewritten writers store the value of the padding at padding elements."""
     for writer in padding.sequential:
         for op in _element_ops(writer.block, buffer):
             if isinstance(op, StoreOp):
@@ -344,7 +344,7 @@ def wrap_stores(padding: Padding, layout: Layout, buffer: SSAValue, pad_value: i
 
 def _wrap(store: StoreOp, layout: Layout, pad_value: int | float) -> None:
     analyzer = Analyzer(through_lets=False)
-    computed = _computed_for(store.value)
+    computed = _defining_ops(store.value)
     expressions = [op for op in with_expressions(store)[:-1] if op in computed]
     builder = TirBuilder(InsertPoint.before(store), store.location)
     values = [analyzer.exact(index) for index in store.indices]
@@ -354,7 +354,7 @@ def _wrap(store: StoreOp, layout: Layout, pad_value: int | float) -> None:
     is_padding = write_disjunction(analyzer, builder, conditions, store.indices[0].type)
     value = store.value
 
-    def moved() -> SSAValue:
+    def move_value() -> SSAValue:
         for op in expressions:
             op.detach()
             builder.insert(op)
@@ -362,19 +362,19 @@ def _wrap(store: StoreOp, layout: Layout, pad_value: int | float) -> None:
 
     dtype = dtype_of(value.type)
     number = _number(pad_value, dtype.is_float)
-    store.operands[0] = builder.if_then_else(is_padding, value.type, lambda: builder.const(number, dtype), moved)
+    store.operands[0] = builder.if_then_else(is_padding, value.type, lambda: builder.const(number, dtype), move_value)
 
 
-def _computed_for(value: SSAValue) -> set[Operation]:
-    """The ops that compute a value, and what they are computed from."""
-    found: set[Operation] = set()
+def _defining_ops(value: SSAValue) -> set[Operation]:
+    """The ops that compute a value, directly or indirectly."""
+    ops: set[Operation] = set()
     todo = [value]
     while todo:
         owner = todo.pop().owner
-        if isinstance(owner, Operation) and owner not in found and is_expression(owner):
-            found.add(owner)
+        if isinstance(owner, Operation) and owner not in ops and is_expression(owner):
+            ops.add(owner)
             todo += operands_from_outside(owner)
-    return found
+    return ops
 
 
 def _number(pad_value: int | float, is_float: bool) -> int | float:
@@ -382,7 +382,7 @@ def _number(pad_value: int | float, is_float: bool) -> int | float:
 
 
 def add_padding_block(func: FuncOp, padding: Padding, layout: Layout, buffer: SSAValue, pad_value: int | float) -> None:
-    """Write the padding in a block of its own, behind the last block that writes the buffer."""
+    """Write the padding in a separate block, after the last block that writes the buffer."""
     last = padding.writers[0]
     for writer in padding.writers[1:]:
         last = writer if comes_before(last, writer) or last.is_ancestor(writer) else last

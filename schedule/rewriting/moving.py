@@ -1,4 +1,4 @@
-"""A block moved to a place in a loop, with new loops around it for ranges of its axes."""
+"""Moves of a block to a gap in a loop, with new loops around it over ranges of its axes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from .nest import (
 def move_block(
     state: State, analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], gap: Gap, preserve_unit_loops: bool
 ) -> None:
-    """Move a block to a gap, in new loops in which each axis takes the values of its side, as far as they are in its
-    domain; and as far as it ran for them at all. Loops and branches that are empty then are gone.
+    """Move a block to a gap, in new loops over the values of each axis in its side; a predicate restricts them to the
+    axis domain, and to the instances that ran before. Loops and branches that become empty are erased.
 
-    sides: sums of what is known at the gap.  preserve_unit_loops: make loops of one iteration too. ScheduleError where
-    the flow of values is another then, or the block uses what is not known at the gap.
+    sides: sums of values known at the gap.  preserve_unit_loops: build loops of one iteration too. ScheduleError if
+    the value flow changes, or the block uses a value that is not known at the gap.
     """
     left = child_towards(lowest_common_ancestor([block, gap.outer]), block)
     conditions = conditions_on_axes(analyzer, block, left)
@@ -44,8 +44,8 @@ def move_block(
 
 
 def _compared_region(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], loop: Operation) -> Operation:
-    """The innermost of what is around a block and the loop that it moves into in which the same instances run behind
-    the move: those that run in one iteration of a loop around both may be more than in front of it."""
+    """The innermost op around a block and its destination loop in which the same instances run after the move: in one
+    iteration of a loop around both, more instances may run than before."""
     scope = scope_of(block)
     around = lowest_common_ancestor([block, loop])
     for outer in (around, *ancestors(around)):
@@ -89,7 +89,7 @@ def _rebuild(
 def _loops_for(
     analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], gap: Gap, preserve_unit_loops: bool
 ) -> tuple[list[ForOp], list[Lin]]:
-    """New loops at a gap, and the values of the axes in them."""
+    """Build the new loops at a gap; returns the loops and the values of the axes in them."""
     loops: list[ForOp] = []
     indices: list[Lin] = []
     builder = gap.builder()
@@ -106,7 +106,7 @@ def _loops_for(
 
 
 def _in_domains(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side]) -> Iterator[AxisCondition]:
-    """That each axis lies in its domain, where its side may reach outside of it."""
+    """The conditions that keep each axis in its domain, if its side may exceed the domain."""
     for axis, variable, side in zip(block.axes, block.variables, sides, strict=True):
         domain = Side.of(analyzer, axis.low, axis.extent)
         below, above = side.leaves(analyzer, domain)
@@ -117,7 +117,7 @@ def _in_domains(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side]) -> It
 
 
 def _require_known(block: BlockOp, new: Operation, outer: Operation) -> None:
-    """ScheduleError if something in a block that was moved, in new loops, is defined where it has come from."""
+    """Raise ScheduleError if a moved block, or a new loop around it, uses a value of its old position."""
     values = [value for op in with_expressions(new) for value in operands_from_outside(op)]
     lost = next((value for value in values if not _is_known(value, new)), None)
     if lost is not None:
@@ -128,14 +128,14 @@ def _require_known(block: BlockOp, new: Operation, outer: Operation) -> None:
 
 
 def _is_known(value: SSAValue, user: Operation) -> bool:
-    """Whether a value is defined around or in front of an op, or of something around it."""
+    """Whether the definition of a value precedes or encloses an op."""
     owner = value.owner
     block = owner if isinstance(owner, Block) else owner.parent
     if block is None or not block.is_ancestor(user):
         return False
-    place = user
-    while place.parent is not block:
-        parent = place.parent_op()
+    ancestor = user
+    while ancestor.parent is not block:
+        parent = ancestor.parent_op()
         assert parent is not None
-        place = parent
-    return isinstance(owner, Block) or owner is place or owner.is_before_in_block(place)
+        ancestor = parent
+    return isinstance(owner, Block) or owner is ancestor or owner.is_before_in_block(ancestor)

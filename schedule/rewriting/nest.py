@@ -1,7 +1,7 @@
-"""What primitives are built from: statements moved with their expressions, variables replaced, blocks simplified.
+"""Building blocks of primitives: moves of statements with their expressions, replacement of variables, simplification.
 
-Everything here keeps the statement-tree form (`analysis.tree`): an expression stands in front of the one statement that
-it is computed for. Nothing here checks whether the change is legal.
+All functions keep the statement-tree form (`analysis.tree`): an expression precedes the only statement that it is
+computed for. No function checks whether the change is legal.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ from ...dialects.tir.tree import erase_if_dead, erase_statement, has_effect, is_
 
 
 def builder_before(op: Operation) -> TirBuilder:
-    """Writes directly in front of an op: of a statement, behind the expressions that were computed for it."""
+    """A builder that inserts directly before an op: before a statement, after the expressions computed for it."""
     return TirBuilder(InsertPoint.before(op), op.location)
 
 
 def with_expressions(op: Operation) -> list[Operation]:
-    """A statement and, in front of it, the expression ops that are computed for it, in order."""
-    found = [op]
-    while (previous := found[-1].prev_op) is not None and is_expression(previous):
-        found.append(previous)
-    return found[::-1]
+    """A statement, and before it the expression ops that are computed for it, in order."""
+    ops = [op]
+    while (previous := ops[-1].prev_op) is not None and is_expression(previous):
+        ops.append(previous)
+    return ops[::-1]
 
 
 def builder_in_front(op: Operation) -> TirBuilder:
-    """Writes in front of a statement and of the expressions that were computed for it."""
+    """A builder that inserts before a statement and the expressions computed for it."""
     return TirBuilder(InsertPoint.before(with_expressions(op)[0]), op.location)
 
 
 def move_before(op: Operation, place: Operation) -> None:
-    """Move a statement, with its expressions, in front of another statement and that one's expressions."""
+    """Move a statement, with its expressions, before the statement `place` and the expressions of `place`."""
     ops = with_expressions(op)
     first = with_expressions(place)[0]
     block = first.parent
@@ -81,14 +81,14 @@ def move_to_end(op: Operation, block: Block) -> None:
 
 
 def move_body(source: Block, target: Block) -> None:
-    """Move everything in a region's block to the end of another."""
+    """Move all ops of a region's block to the end of another block."""
     for op in list(source.ops):
         op.detach()
         target.add_op(op)
 
 
 def erase_empty_around(op: Operation | None) -> None:
-    """Erase `op` if it is a loop or branch with nothing left in it, and then what is around it likewise."""
+    """Erase `op` if it is an empty loop or branch, and then its ancestors likewise."""
     while isinstance(op, ForOp | IfOp) and not any(region.block.first_op for region in op.regions):
         outer = op.parent_op()
         erase_statement(op)
@@ -108,27 +108,27 @@ def make_loop(
     thread: str | None = None,
     annotations: DictionaryAttr | None = None,
 ) -> ForOp:
-    """An empty loop; names of variables are made unique when the program is printed."""
+    """A new empty loop; printing makes the names of variables unique."""
     return ForOp(
         name, low, extent, type, kind=kind, thread=thread, annotations=annotations, body=Region(Block(arg_types=[type]))
     )
 
 
 def number(analyzer: Analyzer, lin: Lin, builder: TirBuilder, type: Attribute) -> Mixed:
-    """A sum as a number, or written at the builder's point if it is not known."""
+    """The constant value of a sum, or else its value, emitted at the builder's point."""
     known = analyzer.constant(lin)
     return export(analyzer, lin, builder, type) if known is None else known
 
 
 def replace_variable(variable: BlockArgument | SSAValue, write: Callable[[TirBuilder], SSAValue]) -> None:
-    """Put what `write` computes in the place of every use of a variable, in front of each user."""
+    """Replace each use of a variable by the value that `write` emits before the user."""
     for use in list(variable.uses):
         user = use.operation
         user.operands[use.index] = write(TirBuilder(InsertPoint.before(user), user.location))
 
 
 def replace_by_sum(analyzer: Analyzer, variable: SSAValue, lin: Lin) -> None:
-    """Put a sum in the place of every use of a variable."""
+    """Replace each use of a variable by a sum."""
     accesses = _accesses_by(variable)
     replace_variable(variable, lambda builder: export(analyzer, lin, builder, variable.type))
     fresh = Analyzer(through_lets=False)
@@ -140,7 +140,7 @@ def replace_by_sum(analyzer: Analyzer, variable: SSAValue, lin: Lin) -> None:
 
 
 def _accesses_by(variable: SSAValue) -> list[AccessOp]:
-    """The boxes that are computed from a variable."""
+    """The declared accesses whose boxes are computed from a variable."""
     users = [use.operation for use in variable.uses]
     for user in users:
         if is_expression(user):
@@ -152,8 +152,8 @@ def _accesses_by(variable: SSAValue) -> list[AccessOp]:
 
 
 def simplify_blocks(ops: Iterable[Operation]) -> None:
-    """Bring the bindings and predicates of the blocks in and below `ops` (not of blocks nested in these) into normal
-    form, by what is known of the loops around them, and likewise bounds of loops and conditions on the way."""
+    """Simplify the bindings and predicates of the blocks in `ops` (not of nested blocks) to normal form, under the
+    assumptions of the enclosing loops; likewise the bounds of loops and the conditions of branches around them."""
     analyzer = Analyzer(through_lets=False)
     for op in ops:
         _simplify(analyzer, op)
@@ -205,7 +205,7 @@ def _simplify_block(analyzer: Analyzer, op: BlockOp) -> None:
 
 
 def _normal(analyzer: Analyzer, value: SSAValue, consumer: Operation) -> SSAValue:
-    """`value`, or what computes the same in normal form, in front of `consumer`."""
+    """The normal form of `value`, emitted before `consumer` if it differs."""
     lin = analyzer.lin(value)
     if lin.atom is value:
         return value
@@ -213,7 +213,7 @@ def _normal(analyzer: Analyzer, value: SSAValue, consumer: Operation) -> SSAValu
 
 
 def conjuncts(condition: SSAValue) -> Iterator[SSAValue]:
-    """The conditions that a condition is the conjunction of, in order."""
+    """The conjuncts of a condition, in order."""
     if isinstance(op := condition.owner, arith.AndIOp) and dtype_of(condition.type).is_bool:
         yield from conjuncts(op.lhs)
         yield from conjuncts(op.rhs)
@@ -222,7 +222,7 @@ def conjuncts(condition: SSAValue) -> Iterator[SSAValue]:
 
 
 def _simplify_predicate(analyzer: Analyzer, op: BlockOp, predicate: SSAValue) -> None:
-    """Drop the conjuncts that always hold, bring the others into normal form."""
+    """Drop the conjuncts of a predicate that always hold, and simplify the others to normal form."""
     kept: list[SSAValue] = []
     with analyzer.assumptions():
         for condition in conjuncts(predicate):
@@ -241,7 +241,7 @@ def _simplify_condition(analyzer: Analyzer, op: IfOp) -> None:
 
 
 def _normal_condition(analyzer: Analyzer, condition: SSAValue, consumer: Operation) -> SSAValue:
-    """A comparison of integers with its sides in normal form."""
+    """The condition; a comparison of integers has its sides in normal form."""
     op = condition.owner
     if isinstance(op, arith.CmpiOp) and dtype_of(op.lhs.type).kind == "int":
         sides = [_normal(analyzer, side, consumer) for side in op.operands]
@@ -252,7 +252,7 @@ def _normal_condition(analyzer: Analyzer, condition: SSAValue, consumer: Operati
 
 
 def set_predicate(block: BlockOp, conditions: Sequence[SSAValue]) -> None:
-    """Let a block run only where all of some conditions hold, and whatever its old predicate said."""
+    """Replace the predicate of a block by the conjunction of some conditions."""
     if not conditions:
         if block.predicate is not None:
             drop_predicate(block)
@@ -265,15 +265,15 @@ def set_predicate(block: BlockOp, conditions: Sequence[SSAValue]) -> None:
 
 
 def add_predicate(block: BlockOp, write: Callable[[TirBuilder], SSAValue]) -> None:
-    """Let a block run only where what `write` computes holds too."""
+    """Add the condition that `write` emits to the predicate of a block."""
     condition = write(builder_before(block))
     set_predicate(block, [condition] if block.predicate is None else [block.predicate, condition])
 
 
 def guard(body: Block, write: Callable[[TirBuilder], SSAValue]) -> None:
-    """Let everything in a loop's body run only where what `write` computes holds: as predicates of its blocks, or as a
-    branch where there is more than blocks and loops around them, or something is computed on the way to a block that
-    must not be computed in other iterations."""
+    """Guard the body of a loop with the condition that `write` emits: in the predicates of its blocks, or by a branch
+    if the body has other statements than blocks and loops around them, or an expression outside of the blocks must not
+    be computed in other iterations."""
     if all_in_blocks(body) and not _may_fail(body, body.args[0]):
         parent = body.parent_op()
         assert parent is not None
@@ -289,8 +289,8 @@ def guard(body: Block, write: Callable[[TirBuilder], SSAValue]) -> None:
 
 
 def _may_fail(body: Block, variable: SSAValue) -> bool:
-    """Whether an expression in front of a loop, branch or block below, which depends on `variable`, may be undefined
-    for some value of it: a read, a call, a division by what is not a constant."""
+    """Whether an expression computed for a loop, branch or block in the body depends on `variable` and may be undefined
+    for some value of it: a read, a call, a division by a value that is not constant."""
     for op in body.ops:
         risky = op.operands if isinstance(op, LoadOp) or has_effect(op) else ()
         if isinstance(op, (*DIVISIONS, *SHIFTS)) and not constant_value(op.operands[1]):
@@ -304,7 +304,7 @@ def _may_fail(body: Block, variable: SSAValue) -> bool:
 
 
 def all_in_blocks(body: Block) -> bool:
-    """Whether everything below does its work inside of blocks, with only loops and branches around them."""
+    """Whether all work in a body is done in blocks, with only loops, branches and names around them."""
     return all(
         isinstance(op, BlockOp)
         or (isinstance(op, ForOp | IfOp | LetOp) and all(all_in_blocks(region.block) for region in op.regions))
@@ -313,7 +313,7 @@ def all_in_blocks(body: Block) -> bool:
 
 
 def set_axes(block: BlockOp, axes: Sequence[Axis]) -> None:
-    """Give a block these axes; its arguments must match them already."""
+    """Set the axes of a block, whose arguments must already match them."""
     static, domains = split_mixed(n for axis in axes for n in (axis.low, axis.extent))
     block.properties["axis_names"] = strings(axis.name for axis in axes)
     block.properties["axis_kinds"] = strings(axis.kind for axis in axes)
@@ -325,20 +325,20 @@ def set_axes(block: BlockOp, axes: Sequence[Axis]) -> None:
 
 
 def innermost_first(blocks: Iterable[BlockOp]) -> list[BlockOp]:
-    """Blocks, each in front of those that it is in."""
+    """The blocks, inner before outer."""
     return sorted(blocks, key=lambda block: -sum(1 for _ in ancestors(block)))
 
 
 def erase_accesses(blocks: Iterable[BlockOp]) -> None:
-    """Take away what blocks say they read and write."""
+    """Erase the declared reads and writes of blocks."""
     for block in blocks:
         for access in block.accesses:
             erase_statement(access)
 
 
 def renew_accesses(blocks: Iterable[BlockOp]) -> None:
-    """Say what blocks read and write, from their bodies, whatever they said before. ScheduleError where that cannot be
-    known."""
+    """Replace the declared reads and writes of blocks by those inferred from their bodies. ScheduleError if these are
+    unknown."""
     for block in innermost_first(blocks):
         erase_accesses([block])
         try:
@@ -348,12 +348,12 @@ def renew_accesses(blocks: Iterable[BlockOp]) -> None:
 
 
 def simplify_indices(block: BlockOp) -> None:
-    """Write the indices of what a block loads and stores in normal form."""
+    """Simplify the indices of the loads and stores in a block to normal form."""
     simplify_accesses(op for op in block.walk() if isinstance(op, LoadOp | StoreOp))
 
 
 def simplify_accesses(ops: Iterable[LoadOp | StoreOp]) -> None:
-    """Write the indices of loads and stores in normal form, but for vectors of them."""
+    """Simplify the indices of loads and stores to normal form, except vectors of indices."""
     for op in list(ops):
         analyzer = Analyzer(through_lets=False)
         head = len(op.operands) - len(op.indices) - (op.predicate is not None)
@@ -364,7 +364,7 @@ def simplify_accesses(ops: Iterable[LoadOp | StoreOp]) -> None:
 
 
 def annotate(op: ForOp | BlockOp, key: str, value: Attribute | None) -> None:
-    """Set an annotation, or take it away (None)."""
+    """Set an annotation, or remove it (None)."""
     known = dict(op.annotations.data) if op.annotations is not None else {}
     known.pop(key, None)
     if value is not None:
@@ -373,12 +373,12 @@ def annotate(op: ForOp | BlockOp, key: str, value: Attribute | None) -> None:
 
 
 def rename(block: BlockOp, name: str) -> None:
-    """Give a block another name."""
+    """Rename a block."""
     block.block_name = StringAttr(name)
 
 
 def function_of(op: Operation) -> FuncOp:
-    """The function that an op is in."""
+    """The function that contains an op."""
     parent = op
     while not isinstance(parent, FuncOp):
         parent = cast(Operation, parent.parent_op())

@@ -1,4 +1,4 @@
-"""Parts of blocks written anew: expressions copied to other places, axes replaced by others."""
+"""Copies of expressions at other positions, and replacement of axes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .nest import replace_by_sum, set_axes, with_expressions
 def copy_expression(
     value: SSAValue, builder: TirBuilder, known: dict[SSAValue, SSAValue], inside: Operation | None = None
 ) -> SSAValue:
-    """What computes `value`, written anew where `builder` writes, with the values of `known` in place of its keys.
+    """A copy of the expression that computes `value`, emitted by `builder`, with the keys of `known` replaced.
 
-    inside: names that are given (`tir.let`) in this op are looked through; others are used as they are.
+    inside: names that are bound (`tir.let`) in this op are looked through; other names are used as they are.
     """
     if value in known:
         return known[value]
@@ -38,19 +38,19 @@ def copy_expression(
 def copy_number(
     value: Mixed, builder: TirBuilder, known: dict[SSAValue, SSAValue], inside: Operation | None = None
 ) -> Mixed:
-    """`copy_expression` of what is not a known number."""
+    """The `copy_expression` of a bound; a constant as it is."""
     return value if isinstance(value, int) else copy_expression(value, builder, known, inside)
 
 
 def write_number(value: Mixed, type: Attribute, builder: TirBuilder) -> SSAValue:
-    """A number of a type as a value of its own where `builder` writes."""
+    """The value of a bound, emitted by `builder`: a constant of `type`, or the copy of an expression."""
     return builder.const(value, dtype_of(type)) if isinstance(value, int) else copy_expression(value, builder, {})
 
 
 def rebind_axes(block: BlockOp, axes: Sequence[Axis], meaning: Callable[[Sequence[SSAValue]], Sequence[Lin]]) -> None:
-    """Give a block other axes.
+    """Replace the axes of a block.
 
-    meaning: what the old ones are, given the variables of the new ones; the body says that in their place.
+    meaning: computes the old axes from the variables of the new axes; the sums replace the old axes in the body.
     """
     body = block.body.block
     before, old = [*block.bindings, *block.domains], list(body.args)
@@ -69,7 +69,7 @@ def rebind_axes(block: BlockOp, axes: Sequence[Axis], meaning: Callable[[Sequenc
 
 
 def splice_out(loop: ForOp) -> None:
-    """Put the body of a loop, which does not use its variable, in its place."""
+    """Move the body of a loop, which does not use the loop variable, before the loop."""
     first = with_expressions(loop)[0]
     block = first.parent
     assert block is not None

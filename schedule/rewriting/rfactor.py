@@ -1,4 +1,4 @@
-"""`rfactor`: a reduction in two steps. What can be split so is found here; `rfactor_blocks` writes both steps."""
+"""The checks of the primitive `rfactor`, a reduction in two steps; `rfactor_blocks` builds both steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .rfactor_blocks import Factoring, write_both_steps
 
 
 def rfactor_reduction(state: State, loop: ForOp, factor_axis: int) -> BlockOp:
-    """Apply `rfactor`: check everything, then write the two steps. Gives the block of the first."""
+    """Apply `rfactor`: check the reduction, then build both steps; returns the block of the first."""
     block = _only_block(loop)
     _check_axes(block)
     reducer = match_reducer(block)
@@ -72,7 +72,7 @@ def _check_axes(block: BlockOp) -> None:
 
 @dataclass
 class _Roles:
-    """Which loops choose the value of each axis of the block."""
+    """The loops from which each axis of the block is computed, and the spatial and reduction loops among them."""
 
     loops: list[list[ForOp]]
     spatial: set[ForOp]
@@ -83,13 +83,13 @@ def _roles(block: BlockOp) -> _Roles:
     around: dict[SSAValue, ForOp] = {loop.variable: loop for loop in loops_around(block)}
     loops = [[around[v] for v in _variables(axis.binding) if v in around] for axis in block.axes]
     roles = _Roles(loops, set(), set())
-    for axis, found in zip(block.axes, loops, strict=True):
-        (roles.reduced if is_reduced(axis) else roles.spatial).update(found)
+    for axis, axis_loops in zip(block.axes, loops, strict=True):
+        (roles.reduced if is_reduced(axis) else roles.spatial).update(axis_loops)
     return roles
 
 
 def _variables(value: SSAValue) -> Iterator[SSAValue]:
-    """The loop variables that a value is computed from, each once, in the order in which it is written."""
+    """The loop variables from which a value is computed, each once, in the order of the expression."""
     seen: set[SSAValue] = set()
     todo = [value]
     while todo:
@@ -103,7 +103,7 @@ def _variables(value: SSAValue) -> Iterator[SSAValue]:
 
 
 def _chain(block: BlockOp, loop: ForOp) -> list[ForOp]:
-    """The loops around the block of which each is the only statement in the one before, outermost first."""
+    """The loops around the block, outermost first, each the only statement in the previous one, including `loop`."""
     chain: list[ForOp] = []
     inner: Operation = block
     while isinstance(parent := inner.parent_op(), ForOp) and only_child(parent) is inner:
@@ -121,12 +121,12 @@ def _chain(block: BlockOp, loop: ForOp) -> list[ForOp]:
 
 
 def _check_loops(block: BlockOp, loop: ForOp, chain: Sequence[ForOp], roles: _Roles) -> list[ForOp]:
-    """The loops besides `loop` that are reduced along. ScheduleError where loops cannot be taken apart."""
+    """The reduction loops other than `loop`. ScheduleError if the loops cannot be divided into two steps."""
     name = block_name(block)
     both = [other for other in loops_around(block) if other in roles.spatial and other in roles.reduced]
     if loop in roles.spatial or both:
         wrong = loop if loop in roles.spatial else both[0]
-        axes = [a.name for a, found in zip(block.axes, roles.loops, strict=True) if wrong in found]
+        axes = [a.name for a, axis_loops in zip(block.axes, roles.loops, strict=True) if wrong in axis_loops]
         what = "not one that chooses what is written" if wrong is loop else "one kind of axes for each loop"
         raise ScheduleError(
             f"loop {loop_name(wrong)} is what {', '.join(axes)} of block {name} are computed from; expected {what}",
@@ -147,7 +147,7 @@ def _check_loops(block: BlockOp, loop: ForOp, chain: Sequence[ForOp], roles: _Ro
 
 
 def _check_once(block: BlockOp, chain: Sequence[ForOp]) -> None:
-    """ScheduleError if an instance may run more than once: what it contributes would have to be counted."""
+    """Raise ScheduleError if an instance may run more than once: its contribution would count several times."""
     analyzer = Analyzer()
     domain = iteration_domain(analyzer, chain, block.predicate)
     names = [f"axis {axis.name}" for axis in block.axes]
@@ -169,19 +169,19 @@ def _check_bounds(loop: ForOp, rest: Sequence[ForOp], chain: Sequence[ForOp]) ->
 
 
 def _new_axes(roles: _Roles, n: int, loop: ForOp) -> list[int | ForOp]:
-    """What is in the place of axis `n` of the block in the first step: the axis by number, or loops."""
-    found = roles.loops[n]
-    if not any(other in roles.reduced for other in found):
+    """The axes of the first step for axis `n` of the block: the axis, by its index, or loops."""
+    axis_loops = roles.loops[n]
+    if not any(other in roles.reduced for other in axis_loops):
         return [n]
     earlier = {other for before in roles.loops[:n] for other in before}
-    return [other for other in found if other is not loop and other not in earlier]
+    return [other for other in axis_loops if other is not loop and other not in earlier]
 
 
 # The body
 
 
 def _check_body(block: BlockOp, reducer: Reducer) -> None:
-    """ScheduleError if what is accumulated is not the same elements along the reduction."""
+    """Raise ScheduleError unless the accumulated elements are the same along the reduction."""
     name = block_name(block)
     reduced = [v for axis, v in zip(block.axes, block.variables, strict=True) if is_reduced(axis)]
     stores = [a.store for a in reducer.accumulators]
@@ -211,9 +211,9 @@ def _check_init_values(block: BlockOp, reduced: Sequence[SSAValue]) -> None:
 
 
 def _check_order(block: BlockOp, rest: Sequence[ForOp], reduced: Sequence[ForOp]) -> None:
-    """ScheduleError unless each sum that is begun is begun in the first iteration of the loops it is reduced along.
+    """Raise ScheduleError unless each reduction begins in the first iteration of its reduction loops.
 
-    In the first step these are `rest`, for the block as it is `reduced`.
+    These are `rest` in the first step, and `reduced` for the original block.
     """
     analyzer = Analyzer()
     constraints, exact = predicate_constraints(analyzer, block.predicate)
@@ -247,12 +247,12 @@ def _check_order(block: BlockOp, rest: Sequence[ForOp], reduced: Sequence[ForOp]
 
 
 def _starts(analyzer: Analyzer, loops: Sequence[ForOp]) -> dict[SSAValue, Lin]:
-    """Where the variables of loops start."""
+    """The initial value of each loop variable."""
     return {loop.variable: analyzer.exact(loop.mixed_bounds[0]) for loop in loops}
 
 
 def _positions(reducer: Reducer, factor_axis: int, block: BlockOp) -> list[int]:
-    """Which dimension of each new buffer is the new one."""
+    """The index of the new dimension in each new buffer."""
     positions: list[int] = []
     for accumulator in reducer.accumulators:
         assert isinstance(accumulator.buffer.type, MemRefType)

@@ -1,4 +1,4 @@
-"""The two steps of a reduction that is factored, written: see `ReductionPrimitives.rfactor`."""
+"""The construction of the two steps of a factored reduction: see `ReductionPrimitives.rfactor`."""
 
 from __future__ import annotations
 
@@ -52,11 +52,12 @@ from .rebuild import copy_expression, copy_number, rebind_axes, splice_out, writ
 
 @dataclass
 class Factoring:
-    """A reduction and how it is to be taken apart.
+    """A reduction and the plan of its factoring.
 
-    loop: what the second step reduces along.  chain: the loops around the block that are there twice then, outermost
-    first.  rest: those of them that the first step reduces along.  axes: those of the first step behind that of `loop`:
-    the number of an axis of the block, or a loop.  positions: which dimension of each new buffer `loop` becomes.
+    loop: the reduction loop of the second step.  chain: the loops around the block that are duplicated, outermost
+    first.  rest: the loops of `chain` that are reduction loops of the first step.  axes: the axes of the first step
+    after the axis of `loop`: an axis of the block by its index, or a loop.  positions: the dimension
+    of `loop` in each new buffer.
     """
 
     block: BlockOp
@@ -69,7 +70,7 @@ class Factoring:
 
 
 def write_both_steps(factoring: Factoring) -> BlockOp:
-    """Put the first step in front, and make the block the second. Gives the block of the first."""
+    """Insert the first step before the block, and turn the block into the second; returns the block of the first."""
     ops = with_expressions(factoring.chain[0])
     known: dict[SSAValue, SSAValue] = {}
     copies = [op.clone(known) for op in ops]
@@ -111,14 +112,14 @@ def _declare(factoring: Factoring) -> list[SSAValue]:
 
 
 def _element(factoring: Factoring, factor: SSAValue, builder: TirBuilder) -> SSAValue:
-    """The index in the new dimension: the number of the iteration of the factored loop, whose variable is `factor`."""
+    """The index in the new dimension: the iteration, from 0, of the factored loop, whose variable is `factor`."""
     analyzer = Analyzer()
     low = analyzer.exact(factoring.loop.mixed_bounds[0])
     return export(analyzer, Lin.of(factor) - low, builder, factor.type)
 
 
 def _loop_axis(loop: ForOp, kind: str, block: BlockOp) -> Axis:
-    """The axis of a block that takes the values of a loop around it."""
+    """The axis of a block that is bound to a loop around it."""
     builder = builder_before(block)
     low, extent = (copy_number(n, builder, {}) for n in loop.mixed_bounds[:2])
     return Axis(f"v{loop_name(loop)}", kind, low, extent, loop.variable)
@@ -128,9 +129,9 @@ def _loop_axis(loop: ForOp, kind: str, block: BlockOp) -> Axis:
 
 
 class _FirstStep:
-    """Makes the copy of the block the first step.
+    """The first step, built from a copy of the block.
 
-    pairs: for each op of the old nest that of the copy.  buffers: for each that is accumulated in the new one.
+    pairs: the copy of each op of the old nest.  buffers: the new buffers, in the order of the accumulators.
     """
 
     def __init__(self, factoring: Factoring, pairs: dict[Operation, Operation], buffers: Sequence[SSAValue]):
@@ -139,16 +140,16 @@ class _FirstStep:
         accumulated = [a.buffer for a in factoring.reducer.accumulators]
         self.buffers = dict(zip(accumulated, buffers, strict=True))
         self.positions = dict(zip(accumulated, factoring.positions, strict=True))
-        self.block: BlockOp = self._copied(factoring.block)
+        self.block: BlockOp = self._copy_of(factoring.block)
 
-    def _copied(self, op: Any) -> Any:
+    def _copy_of(self, op: Any) -> Any:
         return self.pairs[op]
 
     def write(self) -> BlockOp:
         block, factoring = self.block, self.factoring
         rename(block, fresh_block_name(function_of(factoring.block), f"{block_name(block)}_rf"))
         self._replace_axes()
-        stores: list[StoreOp] = [self._copied(a.store) for a in factoring.reducer.accumulators]
+        stores: list[StoreOp] = [self._copy_of(a.store) for a in factoring.reducer.accumulators]
         if not factoring.rest and all(s.parent is block.body.block for s in stores):
             self._store_contributions(stores)
         else:
@@ -158,7 +159,7 @@ class _FirstStep:
         return block
 
     def _replace_axes(self) -> None:
-        """Give the block an axis for each loop it was reduced along, that of the factored one first."""
+        """Replace the reduction axes of the block by an axis for each reduction loop, with the factored loop first."""
         block, factoring = self.block, self.factoring
         analyzer = Analyzer()
         old = block.axes
@@ -170,11 +171,11 @@ class _FirstStep:
                 axes.append(old[source])
             else:
                 kind = "spatial" if source is factoring.loop else "reduce"
-                axes.append(_loop_axis(self._copied(source), kind, block))
+                axes.append(_loop_axis(self._copy_of(source), kind, block))
 
         def meaning(new: Sequence[SSAValue]) -> list[Lin]:
             kept = {source: new[n] for n, source in enumerate(sources)}
-            loops = {self._copied(s).variable: Lin.of(v) for s, v in kept.items() if not isinstance(s, int)}
+            loops = {self._copy_of(s).variable: Lin.of(v) for s, v in kept.items() if not isinstance(s, int)}
             inner = Analyzer()
             return [Lin.of(kept[n]) if n in kept else inner.substitute(lin, loops) for n, lin in enumerate(sums)]
 
@@ -183,12 +184,12 @@ class _FirstStep:
     # Values
 
     def _store_contributions(self, stores: Sequence[StoreOp]) -> None:
-        """One contribution makes each element: store it, and nothing else."""
+        """Store the contribution alone, as each element has only one."""
         accumulators = self.factoring.reducer.accumulators
         if self.block.init is not None:
             erase_statement(self.block.init)
         for accumulator, store in zip(accumulators, stores, strict=True):
-            loads = {self._copied(load) for load in accumulator.loads}
+            loads = {self._copy_of(load) for load in accumulator.loads}
             value = _contribution(store, loads, accumulator.kind)
             if value is not None:
                 old = store.value
@@ -198,14 +199,14 @@ class _FirstStep:
             if isinstance(op, LetOp) and op.result.first_use is None:
                 erase_statement(op)
         for accumulator, number in zip(accumulators, self.factoring.reducer.identity(), strict=True):
-            for load in map(self._copied, accumulator.loads):
+            for load in map(self._copy_of, accumulator.loads):
                 if load.parent is not None:
                     builder = TirBuilder(InsertPoint.before(load), load.location)
                     load.result.replace_all_uses_with(builder.const(number, accumulator.dtype))
                     erase_if_dead(load.result)
 
     def _start_from_identity(self) -> None:
-        """Let the init store the identities; that of the block stays where it does."""
+        """Let the init store the identity elements; an init that already does is kept."""
         block, reducer = self.block, self.factoring.reducer
         if block.init is not None:
             if init_is_identity(self.factoring.block, reducer):
@@ -216,7 +217,7 @@ class _FirstStep:
         builder = TirBuilder(init.body.block, block.location)
         for accumulator, number in zip(reducer.accumulators, reducer.identity(), strict=True):
             value = builder.const(number, accumulator.dtype)
-            indices = self._copied(accumulator.store).indices
+            indices = self._copy_of(accumulator.store).indices
             builder.store(value, accumulator.buffer, [copy_expression(i, builder, {}, block) for i in indices])
 
     # Buffers
@@ -249,16 +250,16 @@ class _FirstStep:
             if access.is_write:
                 builder = builder_before(access)
                 region = [(copy_number(a, builder, {}), copy_number(b, builder, {})) for a, b in access.region]
-                place = _element(self.factoring, factor, builder)
-                region.insert(self.positions[access.buffer], (known_constant(place), 1))
+                index = _element(self.factoring, factor, builder)
+                region.insert(self.positions[access.buffer], (known_constant(index), 1))
                 builder.insert(AccessOp("writes", self.buffers[access.buffer], region))
-                erase_if_dead(place)
+                erase_if_dead(index)
             erase_statement(access)
 
 
 def _contribution(store: StoreOp, loads: set[LoadOp], kind: str) -> SSAValue | None:
-    """What is combined with the accumulated value, where that stands beside it as an operand; None if not so."""
-    op = _unnamed(store.value).owner
+    """The operand that a store combines with the accumulated value; None if the store has another form."""
+    op = _strip_names(store.value).owner
     match op:
         case arith.SelectOp() if kind == "arg":
             sides = (op.lhs, op.rhs)
@@ -269,11 +270,11 @@ def _contribution(store: StoreOp, loads: set[LoadOp], kind: str) -> SSAValue | N
             sides = (op.operands[0], op.operands[1])
         case _:
             return None
-    others = [side for side in sides if _unnamed(side).owner not in loads]
+    others = [side for side in sides if _strip_names(side).owner not in loads]
     return others[0] if len(others) == 1 else None
 
 
-def _unnamed(value: SSAValue) -> SSAValue:
+def _strip_names(value: SSAValue) -> SSAValue:
     while isinstance(op := value.owner, LetOp):
         value = op.value
     return value
@@ -283,15 +284,15 @@ def _unnamed(value: SSAValue) -> SSAValue:
 
 
 def _second_step(factoring: Factoring, buffers: Sequence[SSAValue]) -> Operation:
-    """Make the block the second step, and take the loops away that the first has reduced along. Gives the outermost
-    statement of what is left."""
+    """Turn the block into the second step, and remove the reduction loops of the first step; returns the outermost
+    remaining statement."""
     block = factoring.block
     axes, n = block.axes, len(block.axes)
     kept = [i for i in range(n) if axes[i].kind != "reduce"]
     new = [_loop_axis(factoring.loop, "reduce", block), *(axes[i] for i in kept)]
 
     def meaning(variables: Sequence[SSAValue]) -> list[Lin]:
-        # What was reduced along is used by nothing but statements that go.
+        # Only statements that are erased use the reduction axes.
         return [Lin.of(variables[1 + kept.index(i)]) if i in kept else Lin() for i in range(n)]
 
     rebind_axes(block, new, meaning)
@@ -310,12 +311,12 @@ def _write_update(factoring: Factoring, buffers: Sequence[SSAValue]) -> None:
     old = [op for op in statements(body) if not isinstance(op, InitOp)]
     builder = TirBuilder(body, block.location)
     count = len(reducer.accumulators)
-    _say_reads(factoring, buffers)
+    _declare_reads(factoring, buffers)
     if count == 1:
-        builder.store(_combined(factoring, buffers, 0, builder), *_target(factoring, 0, builder))
+        builder.store(_combine(factoring, buffers, 0, builder), *_target(factoring, 0, builder))
     else:
         names = [f"v_{source_name(a.buffer)}" for a in reducer.accumulators]
-        values = [builder.let(names[n], _combined(factoring, buffers, n, builder)) for n in range(count)]
+        values = [builder.let(names[n], _combine(factoring, buffers, n, builder)) for n in range(count)]
         for n, value in enumerate(values):
             builder.store(value, *_target(factoring, n, builder))
     for op in reversed(old):
@@ -323,7 +324,7 @@ def _write_update(factoring: Factoring, buffers: Sequence[SSAValue]) -> None:
 
 
 def _target(factoring: Factoring, n: int, builder: TirBuilder) -> tuple[SSAValue, list[SSAValue]]:
-    """The element that accumulator `n` is."""
+    """The buffer and indices of accumulator `n`."""
     accumulator = factoring.reducer.accumulators[n]
     return accumulator.buffer, [copy_expression(i, builder, {}, factoring.block) for i in accumulator.store.indices]
 
@@ -331,14 +332,14 @@ def _target(factoring: Factoring, n: int, builder: TirBuilder) -> tuple[SSAValue
 def _partial(
     factoring: Factoring, buffers: Sequence[SSAValue], n: int, builder: TirBuilder
 ) -> tuple[SSAValue, list[SSAValue]]:
-    """The element of a new buffer that is added to accumulator `n`."""
+    """The buffer and indices of the partial result that is combined with accumulator `n`."""
     indices = _target(factoring, n, builder)[1]
     indices.insert(factoring.positions[n], _element(factoring, factoring.block.variables[0], builder))
     return buffers[n], indices
 
 
-def _combined(factoring: Factoring, buffers: Sequence[SSAValue], n: int, builder: TirBuilder) -> SSAValue:
-    """What accumulator `n` becomes: each is computed from the old values of all."""
+def _combine(factoring: Factoring, buffers: Sequence[SSAValue], n: int, builder: TirBuilder) -> SSAValue:
+    """The new value of accumulator `n`, computed from the old values of all accumulators."""
     count = len(factoring.reducer.accumulators)
     lhs = [builder.load(*_target(factoring, i, builder)) for i in range(count)]
     rhs = [builder.load(*_partial(factoring, buffers, i, builder)) for i in range(count)]
@@ -351,8 +352,8 @@ def _combined(factoring: Factoring, buffers: Sequence[SSAValue], n: int, builder
     return values[n]
 
 
-def _say_reads(factoring: Factoring, buffers: Sequence[SSAValue]) -> None:
-    """Let the block say that it reads the new buffers, and no more what only the first step does."""
+def _declare_reads(factoring: Factoring, buffers: Sequence[SSAValue]) -> None:
+    """Declare that the block reads the new buffers, and no longer the inputs of the first step."""
     block = factoring.block
     memories = {root_buffer(a.buffer) for a in factoring.reducer.accumulators}
     accesses = block.accesses
@@ -370,8 +371,8 @@ def _say_reads(factoring: Factoring, buffers: Sequence[SSAValue]) -> None:
 
 
 def _restrict(factoring: Factoring) -> None:
-    """Run the second step where the first has made something: in the first iteration of what that reduces along, if
-    there is one."""
+    """Restrict the second step to the results that the first step has stored: the loops of the first step are replaced
+    by their first iteration, if they have one."""
     analyzer = Analyzer()
     positive = [analyzer.is_provably("gt", analyzer.exact(loop.mixed_bounds[1]), 0) for loop in factoring.rest]
     for loop, runs in zip(factoring.rest, positive, strict=True):

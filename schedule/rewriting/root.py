@@ -1,4 +1,4 @@
-"""The root block: the body of a function, which becomes a block of its own where something is said about it."""
+"""The root block: the body of a function, which becomes an explicit block when it is annotated."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .nest import with_expressions
 
 
 def wrap_root(state: State, func: FuncOp) -> BlockOp:
-    """Put the body of a function into a block called root, which all handles of the function then stand for.
+    """Wrap the body of a function in a block named root, to which all handles of the function then refer.
 
-    Like TVM's, it does not say what it reads and writes. ScheduleError if that cannot be.
+    Like TVM's root block, it declares no reads and writes. ScheduleError if the body cannot be wrapped.
     """
     body = func.body.block
     for op in func.walk():
@@ -35,7 +35,7 @@ def wrap_root(state: State, func: FuncOp) -> BlockOp:
 
 
 def unwrap_root(state: State, block: BlockOp) -> None:
-    """Take a root block away that nothing is said about any more: the body of its function is the root block again."""
+    """Unwrap a root block without annotations: the body of its function becomes the root block again."""
     func = block.parent_op()
     alone = block.next_op is None and all(isinstance(op, BlockOp | MatchBufferOp | SymbolOp) for op in _others(block))
     plain = not block.axes and block.annotations is None and block.predicate is None and block.init is None
@@ -54,14 +54,14 @@ def unwrap_root(state: State, block: BlockOp) -> None:
 
 
 def _others(block: BlockOp) -> list[Operation]:
-    """The statements and declarations beside a block."""
+    """The other ops in the region of a block, except the declarations of parameter buffers."""
     assert block.parent is not None
     declared = {op for match in block.parent.ops if isinstance(match, MatchBufferOp) for op in with_expressions(match)}
     return [op for op in block.parent.ops if op is not block and op not in declared]
 
 
 def _retarget(state: State, old: BlockOp | FuncOp, new: BlockOp | FuncOp) -> None:
-    """Let all handles of one stand for the other."""
+    """Redirect all handles of `old` to `new`."""
     for value, target in state.values.items():
         if target is old:
             state.values[value] = new

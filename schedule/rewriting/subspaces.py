@@ -1,6 +1,6 @@
-"""Blocks taken apart into a block around and blocks inside: which loops move which part of their axes.
+"""Blocks divided into an outer block and inner blocks: outer loops move one part of each axis, inner loops the other.
 
-`divide_block` finds how, or says why not; `OuterBlock` puts it together.
+`divide_block` determines the division, or reports why there is none; `OuterBlock` builds the blocks.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from .rebuild import copy_expression, rebind_axes
 
 @dataclass(frozen=True)
 class Part:
-    """A block of those that come inside: how each of its axes is an outer and an inner part.
+    """An inner block, with the division of each of its axes into an outer and an inner part.
 
-    root: the statement it is in, or is, that comes inside as a whole.  inner: the loops around the block in there.
+    root: the statement around the block, or the block, that moves into the outer block as a whole.  inner_loops: the
+    loops around the block in `root`.
     """
 
     block: BlockOp
@@ -40,7 +41,7 @@ class Part:
 
 
 def divide_block(block: BlockOp, roots: Sequence[Operation]) -> Part:
-    """How the axes of a block in or below one of `roots` are divided. ScheduleError if one cannot be."""
+    """The division of the axes of a block in or below one of `roots`. ScheduleError if an axis cannot be divided."""
     root = next(root for root in roots if root is block or root.is_ancestor(block))
     loops = loops_around(block)
     inner = [loop for loop in loops if loop is root or root.is_ancestor(loop)]
@@ -69,7 +70,7 @@ def _divide(
     sums: Sequence[Lin],
     names: Sequence[str],
 ) -> list[Division] | str:
-    """The divisions, with what the predicate says about the loops if that helps, or without."""
+    """The divisions of the axes, under the predicate or else without it; or the reason why there are none."""
     variables = [loop.variable for loop in inner]
     result: list[Division] | str = "it has no axes"
     for predicate in dict.fromkeys((block.predicate, None)):
@@ -81,7 +82,7 @@ def _divide(
 
 
 def _check_leaves(block: BlockOp, sums: Sequence[Lin], loops: Sequence[ForOp]) -> None:
-    """ScheduleError if an axis is bound to what is computed inside of the loops, and is no sum of them."""
+    """Raise ScheduleError if an axis is bound to a value computed in the loops that is no sum of their variables."""
     if not loops:
         return
     variables = {loop.variable for loop in loops}
@@ -98,7 +99,7 @@ def _check_leaves(block: BlockOp, sums: Sequence[Lin], loops: Sequence[ForOp]) -
 
 
 def _check_init(analyzer: Analyzer, part: Part) -> None:
-    """ScheduleError if the init would run elsewhere than where both parts of a reduced axis are 0."""
+    """Raise ScheduleError if the init would not run where both parts of a reduction axis are 0."""
     if part.block.init is None:
         return
     for axis, division in zip(part.block.axes, part.divisions, strict=True):
@@ -120,9 +121,9 @@ class _OuterAxis:
 
 
 class OuterBlock:
-    """The block that comes around some others.
+    """The outer block around some inner blocks.
 
-    parts: these, in program order.  roots: the statements that come into it, likewise, side by side.
+    parts: the inner blocks, in program order.  roots: the adjacent statements that move into the outer block, likewise.
     """
 
     def __init__(self, parts: Sequence[Part], roots: Sequence[Operation]):
@@ -136,8 +137,8 @@ class OuterBlock:
     # Axes
 
     def _place(self, part: Part) -> list[int]:
-        """For each axis of a block, which outer one is its outer part: one of the same form, or a new one."""
-        places: list[int] = []
+        """The position of the outer part of each axis of a block among the outer axes: an equal one, or a new one."""
+        positions: list[int] = []
         for axis, division in zip(part.block.axes, part.divisions, strict=True):
             wanted = _OuterAxis(
                 f"{axis.name}_o",
@@ -146,15 +147,15 @@ class OuterBlock:
                 division.outer_extent,
                 axis.binding.type,
             )
-            same = (n for n, known in enumerate(self.axes) if n not in places and _is_same(known, wanted))
-            place = next(same, len(self.axes))
-            if place == len(self.axes):
+            same = (n for n, known in enumerate(self.axes) if n not in positions and _is_same(known, wanted))
+            position = next(same, len(self.axes))
+            if position == len(self.axes):
                 self.axes.append(wanted)
-            places.append(place)
-        return places
+            positions.append(position)
+        return positions
 
     def _check_inits(self) -> None:
-        """ScheduleError if blocks with an init are reduced along different outer axes: there is one init of all."""
+        """Raise ScheduleError if blocks with an init are reduced along different outer axes: they share one init."""
         reduced = {n for n, axis in enumerate(self.axes) if axis.kind == "reduce" and axis.extent.constant != 1}
         for part, places in zip(self.parts, self.places, strict=True):
             if part.block.init is not None and not reduced <= set(places):
@@ -166,17 +167,17 @@ class OuterBlock:
                 )
 
     def write_is_first(self, builder: TirBuilder) -> list[SSAValue]:
-        """Write the conditions under which the init of the block runs, outside of it."""
+        """Emit the conditions under which the init of the block runs, before the block."""
         return [
             builder.binary("eq", export(self.analyzer, axis.binding, builder, axis.type), 0)
             for axis in self.axes
             if axis.kind == "reduce" and axis.extent.constant != 1
         ]
 
-    # Making it
+    # Construction
 
     def build(self, name: str, inits: Mapping[BlockOp, TakenInit]) -> BlockOp:
-        """Make the block, called `name`. inits: what the inits of the blocks inside have become, in front of it."""
+        """Build the block, named `name`. inits: the blocks of the inits of the inner blocks, before the roots."""
         builder = builder_in_front(self.roots[-1])
         axes = [
             Axis(
@@ -218,7 +219,7 @@ class OuterBlock:
         return block
 
     def _predicate(self, builder: TirBuilder) -> tuple[SSAValue | None, list[SSAValue]]:
-        """What the predicates of all blocks say of the outer loops, and these conditions of the first block."""
+        """The conjunction of the conditions on outer loops that all blocks share, and these conditions one by one."""
         first, *others = self.parts
         shared = [c for c in self._outer_conditions(first) if all(self._holds_in(part, c) for part in others)]
         joint: SSAValue | None = None
@@ -231,7 +232,7 @@ class OuterBlock:
         return joint, shared
 
     def _outer_conditions(self, part: Part) -> list[SSAValue]:
-        """The conditions of a block that say nothing of the loops inside."""
+        """The conjuncts of the predicate of a block that do not depend on the inner loops."""
         conditions = [] if part.block.predicate is None else conjuncts(part.block.predicate)
         return [c for c in conditions if not any(depends_on([c], loop.variable) for loop in part.inner_loops)]
 
@@ -241,8 +242,8 @@ class OuterBlock:
             return self.analyzer.decide(condition) is True
 
     def _require_domains(self) -> None:
-        """Raise unless the new block runs only where its axes are in their domains: conditions that only some of the
-        blocks inside have do not keep it from running."""
+        """Raise ScheduleError unless the axes of the new block are in their domains wherever it runs: the conditions of
+        only some inner blocks do not restrict it."""
         if all(part.block.predicate is None for part in self.parts):
             return
         for axis in self.axes:
@@ -256,15 +257,15 @@ class OuterBlock:
                 raise ScheduleError(reason, [part.block for part in self.parts])
 
     def _drop_known(self, block: BlockOp, known: Sequence[SSAValue]) -> None:
-        """Drop of the predicate of a block inside what holds around it."""
+        """Drop the conjuncts of the predicate of an inner block that hold around it."""
         if (predicate := block.predicate) is not None:
             conditions = [c for c in conjuncts(predicate) if c not in known]
             set_predicate(block, [c for c in conditions if self.analyzer.decide(c) is not True])
             erase_if_dead(predicate)
 
     def _restrict_init(self, outer: BlockOp, taken: TakenInit) -> None:
-        """Take from the predicate of an init, which is now that of the new block, what holds there: that this is the
-        first step, and the predicate of the block."""
+        """Drop the conjuncts of the predicate of an init that hold in the init of the new block: the condition of the
+        first step, and the predicate of the new block."""
         predicate = taken.block.predicate
         if predicate is None:
             return
@@ -283,7 +284,7 @@ class OuterBlock:
     def _rebind_init(
         self, outer: BlockOp, kept: Sequence[int], part: Part, places: Sequence[int], taken: TakenInit
     ) -> None:
-        """The init has the axes `kept` of its block, and loops of its own inside."""
+        """Rebind the block of an init, with the axes `kept` of its original block and with its own inner loops."""
         loops = {old: Lin.of(new) for old, new in taken.loops.items()}
         divisions = [
             replace(part.divisions[n], inner=self.analyzer.substitute(part.divisions[n].inner, loops)) for n in kept
@@ -312,17 +313,17 @@ class OuterBlock:
 
         def meaning(variables: Sequence[SSAValue]) -> list[Lin]:
             result: list[Lin] = []
-            for n, (division, place) in enumerate(zip(divisions, places, strict=True)):
+            for n, (division, position) in enumerate(zip(divisions, places, strict=True)):
                 total = division.base
-                if self.axes[place].extent.constant != 1:
-                    total = total + Lin.of(outer.variables[place]).times(division.factor)
+                if self.axes[position].extent.constant != 1:
+                    total = total + Lin.of(outer.variables[position]).times(division.factor)
                 result.append(total + Lin.of(variables[index[n]]) if n in index else total)
             return result
 
         rebind_axes(block, own, meaning)
 
     def _replace_outer_loops(self, block: BlockOp) -> None:
-        """Say by outer axes what is inside and was said by loops outside: conditions, bounds of loops."""
+        """Replace the variables of outer loops in the new block by its axes: in conditions and bounds of loops."""
         loops = loops_around(block)
         uses = [use for loop in loops for use in loop.variable.uses if block.is_ancestor(use.operation)]
         uses = [use for use in uses if use.operation is not block]
@@ -334,19 +335,21 @@ class OuterBlock:
         domain = iteration_domain(analyzer, [loop for loop in loops if loop.variable in leaves], block.predicate)
         names = [f"axis {axis.name}" for axis in block.axes]
         mapping = detect(analyzer, domain, bindings, names)
-        found = mapping if isinstance(mapping, str) else invert(analyzer, mapping, [Lin.of(v) for v in block.variables])
+        solution = (
+            mapping if isinstance(mapping, str) else invert(analyzer, mapping, [Lin.of(v) for v in block.variables])
+        )
         for use in uses:
             user = use.operation
             variable = user.operands[use.index]
-            if isinstance(found, str) or variable not in found:
-                why = found if isinstance(found, str) else "no axis tells its iterations apart"
+            if isinstance(solution, str) or variable not in solution:
+                why = solution if isinstance(solution, str) else "no axis tells its iterations apart"
                 raise ScheduleError(
                     f"loop {source_name(variable)} is outside of the new block and used inside, and cannot be told "
                     f"from its axes: {why}",
                     list(self.roots),
                 )
             builder = TirBuilder(InsertPoint.before(user), user.location)
-            user.operands[use.index] = export(analyzer, found[variable], builder, variable.type)
+            user.operands[use.index] = export(analyzer, solution[variable], builder, variable.type)
 
 
 def _is_same(a: _OuterAxis, b: _OuterAxis) -> bool:

@@ -1,4 +1,4 @@
-"""`apply-schedule`."""
+"""The pass `apply-schedule`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ...schedule.trace import schedule_of
 
 @dataclass(frozen=True)
 class ApplySchedulePass(ModulePass):
-    """Apply the schedules that stand in the module to its functions, in order, and take them away.
+    """Apply the schedules in a module to its functions, in order, and erase the schedules.
 
-    check: whether each step is checked against dependences; False is for traces that are known to be right. What is
-    drawn at random and not decided in the trace follows from seed, another each time without one.
+    check: whether each primitive is checked against dependences; False for traces that are known to be legal. Choices
+    without a decision in the trace are drawn from seed; from a new seed each time without one.
 
     Before
         tir.func @main("A" %A : memref<16xf32>) {
@@ -43,7 +43,7 @@ class ApplySchedulePass(ModulePass):
           }
         }
 
-    Must hold before: every block and loop that a trace names is there; each step is legal.
+    Must hold before: the module contains every block and loop that a trace names; each primitive is legal.
 
     Gone after: `schedule.trace`
     """
@@ -64,7 +64,7 @@ class ApplySchedulePass(ModulePass):
             for trace in traces:
                 schedule.replay(Trace(trace))
         except PassError:
-            for trace in traces:  # the module is as it was
+            for trace in traces:  # the functions are unchanged
                 op.body.block.add_op(trace)
             raise
         for old in list(op.body.block.ops):
