@@ -11,7 +11,9 @@ from .device import Device
 
 
 class _Call(threading.local):
-    """The state of the running call of a thread. device: the device of the call.  error: the first error of a callback."""
+    """The state of the running call of a thread. device: the device of the call.  error: the first error of a
+    callback.
+    """
 
     device: Device | None = None
     error: BaseException | None = None

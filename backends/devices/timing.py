@@ -57,7 +57,9 @@ def host_clock(run: Callable[[], Any], number: int) -> float:
 
 
 def device_clock(device: Device) -> Clock:
-    """The clock for functions that submit work to a device: the device time between events before and after the calls."""
+    """The clock for functions that submit work to a device: the device time between events before and after the
+    calls.
+    """
 
     def clock(run: Callable[[], Any], number: int) -> float:
         stream = device.current_stream

@@ -39,7 +39,7 @@ class CompiledFunction:
         packed: PackedCalls,
         keep_alive: object,
     ) -> None:
-        """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns the code."""
+        """`address`: an `i32 (ptr slots)`; `failures`: the status messages; `keep_alive`: owns the code."""
         self.signature = signature
         self._entry = _ENTRY(address)
         self._packer = ArgumentPacker(signature)

@@ -27,7 +27,7 @@ def array_at(
     read_only: bool = False,
     owner: object = None,
 ) -> np.ndarray[Any, Any]:
-    """The array of `dtype` at `address`; `strides` in elements, None for C-contiguous. The array keeps `owner` alive."""
+    """The array of `dtype` at `address`; `strides` in elements, None for C-contiguous. It keeps `owner` alive."""
     if 0 in shape:
         return np.empty(shape, dtype)  # the address points to no element and may be null
     bytes_ = None if strides is None else tuple(stride * dtype.itemsize for stride in strides)
