@@ -126,7 +126,7 @@ def libm(op: CallExternOp, args: Sequence[Expr]) -> Expr:
 
 def _call_intrin(f: FunctionCompiler, op: CallIntrinOp) -> None:
     if is_barrier(op) and team_of(op) is None:
-        return  # a team's work before the barrier is complete
+        return  # all threads have executed the code before the barrier
     if is_active_mask(op):
         f.writer.bind(op.results[0], Expr(str(ALL_LANES)))
         return
