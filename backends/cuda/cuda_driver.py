@@ -275,7 +275,7 @@ def _error(what: str, status: Any) -> DeviceError:
 
 @cache
 def _count() -> int:
-    """The number of GPUs. Raises DeviceError if there is none."""
+    """The number of GPUs. Raises DeviceError if the machine has none."""
     try:
         _try("cuInit", 0)
         count = _try("cuDeviceGetCount")

@@ -191,7 +191,7 @@ class EmulatedFunction(DeviceFunction):
 
 
 def _host_array(value: Any) -> np.ndarray[Any, Any] | None:
-    """The value as a host array, None if it is not one."""
+    """The host array of a value, None for any other value."""
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, np.generic) or not hasattr(value, "__dlpack_device__"):

@@ -87,7 +87,7 @@ class Device:
             self.driver.wait_for_device(self.index)
 
     def stream(self) -> Stream:
-        """A new stream, which executes its work in order. Raises the errors of `driver`."""
+        """A new stream, an in-order queue of work. Raises the errors of `driver`."""
         driver = self.driver
         handle = driver.create_stream(self.index)
         return Stream(self, handle, driver.destroy_stream)

@@ -99,7 +99,7 @@ class Driver(ABC):
 
     @abstractmethod
     def free(self, index: int, address: int) -> None:
-        """Frees memory once all pending work that uses it is done."""
+        """Frees memory after all pending work on the memory."""
 
     @abstractmethod
     def memory(self, index: int) -> tuple[int, int]:

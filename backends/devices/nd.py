@@ -299,7 +299,7 @@ def empty_on(device: Device, shape: tuple[int, ...], dtype: np.dtype[Any], name:
 
 
 class _Memory:
-    """The owner of an allocation on a device, which is freed with it."""
+    """The owner of an allocation on a device, freed with the owner."""
 
 
 def from_dlpack(value: Any) -> NDArray:

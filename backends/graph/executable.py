@@ -1,4 +1,4 @@
-"""A compiled graph: its inputs and outputs, its constants, and its native code."""
+"""A compiled graph: inputs and outputs, constants, and native code."""
 
 from __future__ import annotations
 
@@ -169,11 +169,11 @@ class Executable:
         return func.size_limits
 
     def input(self, key: str | int) -> TensorSpec:
-        """The input with a name or index. Raises ArgumentError if there is none."""
+        """The input with a name or index. Raises ArgumentError for an unknown key."""
         return self.inputs[_index("input", self.inputs, key)]
 
     def output_index(self, key: str | int) -> int:
-        """The index of the output with a name or index. Raises ArgumentError if there is none."""
+        """The index of the output with a name or index. Raises ArgumentError for an unknown key."""
         return _index("output", self.outputs, key)
 
     def save(self, path: str | os.PathLike[str]) -> None:

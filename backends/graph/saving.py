@@ -128,7 +128,7 @@ def _read_step(kernel: str, sizes: list[str], inputs: list[int], outputs: list[i
 
 
 def _constant_offsets(constants: Mapping[str, Array]) -> Iterator[tuple[str, Array, int]]:
-    """Yields each constant's name, its array and its offset in bytes."""
+    """Yields the name, array and byte offset of each constant."""
     offset = 0
     for name, array in constants.items():
         yield name, array, offset

@@ -40,7 +40,7 @@ from .regions import number, numbers
 
 @register_impls
 class BufferFunctions(InterpreterFunctions):
-    """Buffers are views of memory that records writes; pointers are positions in such a memory."""
+    """Buffers are views of memory that records writes; pointers are positions in a memory."""
 
     @impl(MatchBufferOp)
     def run_match_buffer(self, interpreter: Interpreter, op: MatchBufferOp, args: PythonValues) -> PythonValues:

@@ -115,7 +115,7 @@ class ControlFunctions(WithState):
 
 
 def _thread_values(threads: dict[str, int], thread: str, values: Iterable[int]) -> Iterator[int]:
-    """The values of a thread for which a loop bound to it runs; each is the current thread during its iteration."""
+    """Yields the values of a loop bound to a thread axis; each value is the current thread during its iteration."""
     if thread in threads:
         yield from [threads[thread]] if threads[thread] in values else []
         return

@@ -105,7 +105,7 @@ def _match_parameter(op: FuncOp, name: str, type: MemRefType[Attribute], value: 
 
 
 def _bind_symbols(interpreter: Interpreter, op: FuncOp, args: Sequence[Any]) -> None:
-    """Binds each symbol to the size, stride or offset of the first parameter that declares it."""
+    """Binds each symbol to the extent, stride or offset of the first parameter that declares it."""
     order: dict[SSAValue, int] = {value: n for n, value in enumerate(op.body.block.args)}
     matches = [inner for inner in op.body.block.ops if isinstance(inner, MatchBufferOp)]
     bound: set[SSAValue] = set()

@@ -54,7 +54,7 @@ def run_ops(interpreter: Interpreter, block: Block, which: Which = lambda op: Tr
 
 
 def run_op(interpreter: Interpreter, op: Operation) -> None:
-    """Runs one op. Raises UndefinedBehaviorError, with the source location, for excluded behaviour."""
+    """Runs an op. Raises UndefinedBehaviorError, with the source location, for excluded behaviour."""
     try:
         results = interpreter.run_op(op, interpreter.get_values(op.operands))
     except Fault as error:

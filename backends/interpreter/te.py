@@ -212,7 +212,7 @@ def _shape(tensor: SSAValue) -> Sequence[Mixed]:
 
 
 def _bind_sizes(interpreter: Interpreter, passed: dict[SSAValue, Any]) -> None:
-    """Binds each size: to its argument, else to the extent of the first tensor that has it."""
+    """Binds each size to its argument, else to an extent of the first tensor of this size."""
     values = {param: value for param, value in passed.items() if isinstance(param.owner, SymbolOp)}
     for tensor, view in passed.items():
         for d, size in enumerate(_shape(tensor)):

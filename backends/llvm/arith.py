@@ -220,7 +220,7 @@ def _bitcast(f: FunctionEmitter, op: arith.BitcastOp) -> None:
 
 
 class _Division:
-    """A division: its divisor, replaced by 1 where it is unsafe, and the conditions of the replacement."""
+    """A division with the divisor replaced by 1 where unsafe, and the conditions of the replacement."""
 
     def __init__(self, f: FunctionEmitter, op: Operation, signed: bool) -> None:
         self.f, (lhs, rhs) = f, op.operands
@@ -233,7 +233,7 @@ class _Division:
         self.rhs = divisor if unsafe is None else self.choose(unsafe, self.splat(1), divisor)
 
     def _equals(self, divisor: str, value: int) -> str | None:
-        """The condition that the divisor is `value`, None if it is known to be false."""
+        """The condition that the divisor equals `value`, None for a condition known to be false."""
         literal = constant(divisor)
         if literal is not None:
             return self.splat(1, "i1") if literal == value else None
@@ -284,8 +284,9 @@ def _divide(f: FunctionEmitter, op: arith.DivSIOp) -> None:
 
 
 def _divide_bits(f: FunctionEmitter, op: arith.DivSIOp) -> None:
-    """Division of single bits: by 1 (equal to -1) the quotient is the dividend, by 0 it is 0. The remainder is always
-    0.
+    """Emits a division of single bits: the quotient is the dividend for the divisor 1 (equal to -1), and 0 for 0.
+
+    The remainder is always 0.
     """
     lhs, rhs = f.operands((op.lhs, op.rhs)) if not isinstance(op, _REMAINDERS) else ("zeroinitializer",) * 2
     f.bind(op.result, f.op(f"and {register_type(op.lhs.type)} {lhs}, {rhs}"))

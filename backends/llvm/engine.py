@@ -36,7 +36,7 @@ class Target:
 
     @staticmethod
     def of(said: program.Target) -> Target:
-        """The processor of a compilation target: the host's, except for the options in `said`."""
+        """The processor of a compilation target: the host's, except for the options of the target."""
         host = Target.host()
         if said.mcpu:
             return Target(said.mcpu, ",".join(said.mattr))

@@ -87,7 +87,7 @@ def unsupported(op: Operation, message: str) -> UnsupportedError:
 
 
 class FunctionEmitter:
-    """One function under construction. Lowerings call `operand`/`memref`, then `define` or `bind`."""
+    """The text of a function under construction. Lowerings call `operand`/`memref`, then `define` or `bind`."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -307,7 +307,7 @@ class FunctionEmitter:
         self._owners[pointer] = slot, release or _free
 
     def disown(self, pointer: str) -> bool:
-        """Unregisters an allocation before it is freed; False if it is not an allocation of this function."""
+        """Unregisters an allocation before its release; False for an allocation of another function."""
         if pointer not in self._owners:
             return False
         self.emit(f"store ptr null, ptr {self._owners[pointer][0]}")

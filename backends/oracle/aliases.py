@@ -90,7 +90,7 @@ def _views(op: Operation) -> Iterable[SSAValue]:
 
 
 def views_of(root: SSAValue) -> set[SSAValue]:
-    """`root` and every value that may alias its memory."""
+    """`root` and its possible aliases."""
     return {root, *(r for use in memory_uses(root) for r in _views(use.operation))}
 
 

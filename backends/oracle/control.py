@@ -224,7 +224,7 @@ def _joint_reduction(f: FunctionCompiler, op: BlockOp) -> Generator[None]:
 
 
 def _check_domain(f: FunctionCompiler, op: BlockOp, axis: Axis, variable: SSAValue) -> None:
-    """Checks that an axis lies in its domain, unless known ranges prove it."""
+    """Emits the check of an axis against its domain, unless known ranges prove the bounds."""
     if not f.program.check:
         return
     least, most = f.ranges.of(variable)

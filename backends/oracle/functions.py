@@ -88,7 +88,7 @@ class FunctionCompiler:
     # Symbols
 
     def _bind_symbols(self) -> None:
-        """Binds each symbol to the size, stride or offset of the first buffer parameter that declares it."""
+        """Binds each symbol to the extent, stride or offset of the first buffer parameter that declares it."""
         order: dict[SSAValue, int] = {value: i for i, (_, value) in enumerate(self.func.params)}
         matches = [op for op in self.func.body.block.ops if isinstance(op, MatchBufferOp)]
         for op in sorted(matches, key=lambda op: order[op.source]):
@@ -123,7 +123,7 @@ class FunctionCompiler:
                 self.operation(op)
 
     def operation(self, op: Operation) -> None:
-        """Emits one op."""
+        """Emits an op."""
         if isinstance(op, AccessOp):
             return
         handler = _HANDLERS.get(type(op))

@@ -244,7 +244,7 @@ def signature_of(func: FuncOp, writes: Writes) -> FunctionSignature:
 
 
 def _match_of(value: SSAValue) -> MatchBufferOp | None:
-    """The first buffer that a handle parameter is matched to."""
+    """The first `tir.match_buffer` of a handle parameter, if any."""
     users = (use.operation for use in value.uses)
     return next((op for op in users if isinstance(op, MatchBufferOp) and op.source is value), None)
 

@@ -111,7 +111,7 @@ class Ranges:
         return low <= exact[0] and exact[1] <= high
 
     def below(self, value: Mixed) -> SSAValue | None:
-        """An upper bound: a value such that `value` lies in [0, bound), if known."""
+        """The exclusive upper bound of a `value` known to lie in [0, bound), else None."""
         return None if isinstance(value, int) else self._below.get(value)
 
     def exact(self, op: Operation) -> Interval | None:

@@ -150,7 +150,7 @@ def _reinterpret_handle(f: FunctionCompiler, op: Operation, source: SSAValue, va
 
 
 def _symbol(f: FunctionCompiler, op: SymbolOp) -> None:
-    """Emits nothing: the symbol is bound already, or by the `tir.match_region` that it is an operand of."""
+    """Emits nothing: the symbol is bound already, or by a `tir.match_region` with this operand."""
 
 
 def _yield(f: FunctionCompiler, op: YieldOp) -> None:

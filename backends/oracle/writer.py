@@ -36,7 +36,7 @@ _RESERVED = {*keyword.kwlist, *dir(builtins), *vars(numerics), *checks.NAMESPACE
 
 @dataclass
 class _Frame:
-    """A Python function: its nested functions, and its body."""
+    """A Python function: nested functions and body."""
 
     indent: int
     nested: list[Line] = field(default_factory=list[Line])
@@ -85,7 +85,7 @@ class Writer:
 
     @contextmanager
     def loop(self, header: str) -> Generator[None]:
-        """A region that runs repeatedly."""
+        """A region in a loop, in a nested function beyond a limit of nested loops."""
         frame = self._frames[-1]
         if frame.loops < _LOOPS_PER_FRAME and self._indent - frame.indent < _LEVELS_PER_FRAME:
             frame.loops += 1

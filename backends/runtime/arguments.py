@@ -173,7 +173,7 @@ def _address(where: str, value: Any) -> int:
 
 
 class _BufferPack:
-    """Checks one array argument. The path of a correct argument is kept short: every call pays for it."""
+    """Checks an array argument. The path of a correct argument is kept short: every call pays for it."""
 
     def __init__(self, where: str, parameter: BufferParameter) -> None:
         self._where = where

@@ -177,7 +177,7 @@ class Library:
         return self.functions[name]
 
     def __call__(self, *arguments: Any) -> Any:
-        """Calls the only function; raises ArgumentError if there are several."""
+        """Calls the only function. Raises ArgumentError for a module of several functions."""
         if len(self.functions) != 1:
             raise ArgumentError(
                 f"expected a library of one function, got {', '.join(self.functions) or 'none'}: "

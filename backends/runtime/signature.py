@@ -78,7 +78,7 @@ class FunctionSignature:
 
     @property
     def slot_count(self) -> int:
-        """Slots of one call; the result takes one more after them."""
+        """The number of slots of a call; the result takes another slot after these."""
         return sum(parameter.slot_count for parameter in self.parameters)
 
 

@@ -59,7 +59,7 @@ def _head(f: FunctionEmitter, variable: SSAValue, bounds: tuple[Expr, Expr, Expr
 
 
 def _widen_constant(range: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Widens the range of a loop variable with one value, so that its name is not folded to a literal."""
+    """Widens the range of a constant loop variable, so the variable is not folded to a literal."""
     return None if range is None else (range[0], max(range[1], range[0] + 1))
 
 

@@ -272,7 +272,7 @@ class _ModuleEmitter:
     def _parameter(
         self, f: FunctionEmitter, op: gpu.FuncOp, number: int, argument: BlockArgument
     ) -> Iterator[KernelParameter]:
-        """The parameters of an argument, which is bound to them."""
+        """Binds an argument to new parameters, and yields the parameters."""
         hint = _argument_name(op, number) or argument.name_hint or f"arg{number}"
         type = argument.type
         if not isinstance(type, MemRefType):

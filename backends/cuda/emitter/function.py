@@ -46,7 +46,7 @@ class Buffer:
     alignment: int = 1
     """A number of bytes that divides the pointer."""
     parameter: str | None = None
-    """The name of the kernel parameter that the pointer is, if any: its alignment is the one accesses require."""
+    """The kernel parameter of the pointer, if any: the parameter gets the alignment that accesses require."""
     small: bool = False
     """Whether the memory at the pointer has fewer than 2**31 elements."""
 
@@ -104,7 +104,7 @@ def has_effects(op: Operation) -> bool:
 
 
 class FunctionEmitter:
-    """One function under construction. Lowerings call `operand`/`lanes`/`buffer`, then `define` or `bind`."""
+    """The text of a function under construction. Lowerings call `operand`/`lanes`/`buffer`, then `define` or `bind`."""
 
     def __init__(self, module: Module, names: Names, function: gpu.FuncOp) -> None:
         self.module = module
@@ -129,7 +129,7 @@ class FunctionEmitter:
     # text
 
     def line(self, text: str) -> None:
-        """Appends one line."""
+        """Appends a line."""
         self.lines.append("  " * self._depth + text)
 
     @contextmanager
@@ -322,7 +322,7 @@ class FunctionEmitter:
         self._label = outer
 
     def _write(self, op: Operation) -> None:
-        """Emits one operation; adds its location to errors without one."""
+        """Emits an operation; errors without a location get the location of the operation."""
         try:
             self.module.lowering(op)(self, op)
         except UnsupportedError as error:

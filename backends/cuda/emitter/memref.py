@@ -112,7 +112,7 @@ _FLOAT_ATOMICS = {3: "atomic_maximum", 6: "atomic_minimum"}
 
 
 def _atomic(f: FunctionEmitter, op: memref.AtomicRMWOp) -> None:
-    """CUDA has the functions for some types; a 64-bit sum is computed on unsigned numbers."""
+    """Emits an atomic update by a CUDA function, 64-bit sums on unsigned numbers, or by a helper function."""
     kind, type = op.kind.value.data, scalar_type(op.value.type)
     if kind not in (*_ATOMIC, *_FLOAT_ATOMICS) or type not in ("int", LONG, HALF, BFLOAT, "float", "double"):
         raise unsupported(op, f"no atomic operation {kind} on {op.value.type}")

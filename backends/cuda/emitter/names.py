@@ -59,7 +59,7 @@ class Names:
         self._scopes: list[set[str]] = [set(taken)]
 
     def fresh(self, hint: str | None) -> str:
-        """A name like `hint` that is not visible yet."""
+        """A name similar to `hint`, distinct from all visible names."""
         base = legal(hint or "t")
         name, n = base, 0
         while name in RESERVED or any(name in scope for scope in self._scopes):
