@@ -117,8 +117,8 @@ class Cublas:
         """Computes `c = a @ b` of row-major matrices, `batch` times, on the current stream.
 
         kind: the data type, a cudaDataType_t.  a, b, c: addresses; of m times k, k times n, m times n elements, a and b
-        stored transposed if flagged.  step_a, step_b: the stride from one matrix to the next, in elements. Raises
-        DeviceError on failure.
+        stored transposed if `transpose_a`, `transpose_b`.  step_a, step_b: the stride from one matrix to the next, in
+        elements. Raises DeviceError on failure.
         """
         if m * n * batch == 0:
             return

@@ -206,8 +206,9 @@ def widen(value: Expr) -> Expr:
 
 
 def index(symbol: str, lhs: Expr, rhs: Expr, *, flat: bool = False) -> Expr:
-    """A sum, difference or product of `index` values. Two `int` operands yield `int`: if no proof shows that it fits,
-    because the numbers came from i32; `wide` of the result is then the same in 64 bits. flat: see `binary`.
+    """A sum, difference or product of `index` values. Two `int` operands yield `int`, even if
+    the ranges do not prove that the result fits (the numbers then came from i32); `wide` of such a result is its value
+    in 64 bits. flat: see `binary`.
     """
     a, b = lhs.literal, rhs.literal
     if a is not None and b is not None:
