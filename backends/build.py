@@ -1,4 +1,4 @@
-"""`build`: a module at any landing into something to call."""
+"""`build`: compilation of a module at any landing to a callable program."""
 
 from __future__ import annotations
 
@@ -53,22 +53,22 @@ def _build_cuda(module: Module, target: Target) -> Library:
 
 ORACLE = "python"
 TARGETS = {"llvm": _build_llvm, "cuda": _build_cuda, "cuda-emulated": _build_emulated}
-"""What a module can be built for besides the oracle: native code of this machine, a GPU, or one that is emulated."""
+"""The build function of each kind of target except the oracle: native code of this machine, a GPU, an emulated GPU."""
 
 
 def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Library:
-    """Compile `mod`, which stays as it is, for `target`: `llvm` (this machine), `python` (the oracle), `cuda` (loops
-    bound to blocks and threads as kernels of a GPU; functions without such loops get default schedules) or
-    `cuda-emulated` (the same, run on the CPU).
+    """Compiles `mod`, which is not modified, for `target`.
 
-    `cuda -arch=sm_90` says which GPU, `llvm -mcpu=skylake` which processor; by default it is the one that is there.
-    `-fast-math-contract=1` lets sums of products round once (`contract-floats`). The result is called like a function
-    when the module has one, else by name: `lib["main"](a, b, out)`. Arguments are numpy arrays or anything with DLPack,
-    written in place; numbers for scalars. For `cuda` they are arrays on the device (`stepwell.nd.array`).
+    `llvm` is this machine, `python` the oracle, `cuda` a GPU (loops bound to blocks and threads become kernels;
+    functions without such loops get default schedules), `cuda-emulated` the emulation of a GPU on the CPU.
+    `cuda -arch=sm_90` names a GPU, `llvm -mcpu=skylake` a processor; the default is the GPU or processor of this
+    machine. `-fast-math-contract=1` lets sums of products round once (`contract-floats`). The result is called like a
+    function when the module has one, else by name: `lib["main"](a, b, out)`. Arguments are numpy arrays or anything
+    with DLPack, written in place; numbers for scalars. For `cuda` they are arrays on the device (`stepwell.nd.array`).
 
-    Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for what the target cannot do,
-    `LinkError` for a C symbol nobody provides, `OptionError` for an unknown target or option of it, `PluginError` if
-    the target needs what is not installed.
+    Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for operations that the target
+    does not support, `LinkError` for an undefined C symbol, `OptionError` for an unknown target or option,
+    `PluginError` if a dependency of the target is not installed.
     """
     module = Module(mod) if isinstance(mod, ModuleOp) else mod
     kind, known = next(iter(str(target).split()), ""), [*TARGETS, ORACLE]

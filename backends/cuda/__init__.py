@@ -1,1 +1,1 @@
-"""CUDA C++: kernels for GPUs."""
+"""The CUDA back end: CUDA C++ kernels, their compilation, and their emulation."""

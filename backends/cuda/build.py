@@ -1,4 +1,4 @@
-"""Programs for a GPU: kernels as CUDA C++, compiled for it or emulated, and native code of the host around them."""
+"""Building programs for a GPU: kernels as CUDA C++, compiled or emulated, and native host code that launches them."""
 
 from __future__ import annotations
 
@@ -26,53 +26,54 @@ from .nvrtc import PORTABLE, compile_cuda
 def build_cuda(
     module: Module, target: Target, after: AfterPass | None = None, symbols: Mapping[str, int] | None = None
 ) -> DeviceLibrary:
-    """The functions of a module for GPUs. None needs to be there before something is launched.
+    """Compiles a module for GPUs. No GPU is required before the first launch.
 
-    target: with the architecture that kernels are compiled for. If it says none, that of `cuda(0)` if there is one,
-    else a virtual one that all have.  after: is shown the module behind each pass.  symbols: addresses of C functions
-    that the host calls.
-    Raises UnsupportedError for what cannot be compiled, PluginError if there is no compiler.
+    target: with the architecture to compile kernels for; by default that of `cuda(0)`, or `PORTABLE` if the machine has
+    no GPU.  after: is called with the module after each pass.  symbols: addresses of C functions that host code calls.
+    Raises UnsupportedError for operations that cannot be compiled, PluginError if no compiler is installed.
     """
-    made = _Emitted.of(module, target, after)
-    made.check_threads(target.max_num_threads)
-    architecture = target.arch or _found_architecture()
-    compiled = [compile_cuda(each.source, architecture) for each in made.cuda]
+    emitted = _Emitted.of(module, target, after)
+    emitted.check_threads(target.max_num_threads)
+    architecture = target.arch or _default_architecture()
+    compiled = [compile_cuda(each.source, architecture) for each in emitted.cuda]
     code = [
         DeviceCode(each.source, _kernels(each), architecture, binary.image)
-        for each, binary in zip(made.cuda, compiled, strict=True)
+        for each, binary in zip(emitted.cuda, compiled, strict=True)
     ]
     ptx = "\n".join(binary.ptx for binary in compiled)
     usage = {name: used for binary in compiled for name, used in binary.usage.items()}
-    native, sources = made.native()
+    native, sources = emitted.native()
     return DeviceLibrary(native, Launcher("cuda", code), {**sources, "ptx": lambda: ptx}, usage, symbols)
 
 
 def build_emulated(
     module: Module, target: Target, after: AfterPass | None = None, symbols: Mapping[str, int] | None = None
 ) -> DeviceLibrary:
-    """The functions of a module, with kernels that run emulated. after, symbols, errors: as of `build_cuda`."""
-    made = _Emitted.of(module, target, after)
-    launcher = Launcher("cuda_emulated", [DeviceCode(each.source, _kernels(each)) for each in made.cuda])
+    """Compiles a module with kernels that run emulated. after, symbols, errors: as of `build_cuda`."""
+    emitted = _Emitted.of(module, target, after)
+    launcher = Launcher("cuda_emulated", [DeviceCode(each.source, _kernels(each)) for each in emitted.cuda])
     launcher.load(cuda_emulated())
-    native, sources = made.native()
+    native, sources = emitted.native()
     return DeviceLibrary(native, launcher, sources, {}, symbols)
 
 
 def cuda_source(module: Module) -> str:
-    """The CUDA C++ of a module at any landing. UnsupportedError for what cannot be compiled."""
+    """The CUDA C++ of a module at any landing. Raises UnsupportedError for operations that cannot be compiled."""
     return _Emitted.of(module, Target("cuda")).source
 
 
 @dataclass(frozen=True)
 class _Emitted:
-    """A module in plain MLIR, and the kernels in it as text: one for each function that launches some."""
+    """A module in upstream MLIR, and its kernels as text: one source for each function with launches."""
 
     lowered: ModuleOp
     cuda: tuple[EmittedCuda, ...]
 
     @staticmethod
     def of(module: Module, target: Target, after: AfterPass | None = None) -> _Emitted:
-        """after: as of `build_cuda`. The limits are those of the largest GPUs if the target names none."""
+        """Lowers a module and emits its kernels. after: as of `build_cuda`. Without an architecture the limits are
+        those of the largest GPUs.
+        """
         limits = {"arch": target.arch} if target.arch else {}
         lowered = lower_launches(module, after, contract=target.contract, **limits).op
         return _Emitted(lowered, tuple(emit_cuda(op) for op in lowered.ops if isinstance(op, gpu.ModuleOp)))
@@ -89,7 +90,7 @@ class _Emitted:
                 )
 
     def native(self) -> tuple[NativeCode, Mapping[str, Callable[[], str]]]:
-        """What the host runs, and the texts of the program."""
+        """The native host code, and the texts of the program."""
         code, sources = compile_native(self.lowered)
         demands = Demands(self.lowered, {kernel.name: kernel for each in self.cuda for kernel in each.kernels})
         signatures = tuple(map(demands.signature, code.functions))
@@ -100,8 +101,8 @@ def _kernels(emitted: EmittedCuda) -> tuple[KernelCode, ...]:
     return tuple(KernelCode(each.name, each.symbol, each.dynamic_shared_bytes) for each in emitted.kernels)
 
 
-def _found_architecture() -> str:
-    """That of the first GPU, if there is one."""
+def _default_architecture() -> str:
+    """The architecture of GPU 0; `PORTABLE` if the machine has none."""
     try:
         driver = driver_of("cuda")
         driver.count()

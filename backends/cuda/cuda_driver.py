@@ -1,7 +1,7 @@
-"""The driver of GPUs, through `cuda-bindings`.
+"""The driver of NVIDIA GPUs, through `cuda-bindings`.
 
-Every device is used in its primary context, which is the one of PyTorch, CuPy and all else that uses CUDA's runtime, so
-addresses and streams are those of all of them.
+Every device is used in its primary context, which PyTorch, CuPy and all users of CUDA's runtime share, so addresses and
+streams are interchangeable with theirs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ except ImportError as error:
     raise PluginError(f"GPUs need cuda-bindings, which is not there: pip install 'stepwell[cuda]' ({error})") from None
 
 _SHARED_BY_DEFAULT = 48 * 1024
-"""Bytes of shared memory that a kernel may have without asking."""
+"""The bytes of dynamic shared memory that a kernel may use without an attribute."""
 _CALLED_BY_NATIVE_CODE = ("cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemcpyAsync", "cuStreamSynchronize")
 """The functions of a `LaunchTable`, in its order."""
 
@@ -73,7 +73,7 @@ class CudaDriver(Driver):
         if int(now) == int(context):
             yield
         elif not int(now):
-            # Nobody here uses another one: it stays, and the next call finds it.
+            # No other context is current in this thread: this one stays current for the next call.
             _try("cuCtxSetCurrent", context)
             yield
         else:
@@ -96,7 +96,7 @@ class CudaDriver(Driver):
         device = _try("cuDeviceGet", index)
         context = _try("cuDevicePrimaryCtxRetain", device)
         if _try("cuDeviceGetAttribute", cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device):
-            # Memory between kernels is asked for by each call: it stays ours until the next one.
+            # Each call allocates its memory between kernels: the pool keeps freed memory for the next call.
             pool = _try("cuDeviceGetDefaultMemPool", device)
             most = cu.cuuint64_t(2**64 - 1)
             _try("cuMemPoolSetAttribute", pool, cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, most)
@@ -114,8 +114,8 @@ class CudaDriver(Driver):
                 for kernel in each.kernels:
                     function = _try("cuModuleGetFunction", module, kernel.symbol.encode())
                     if kernel.dynamic_shared_bytes > _SHARED_BY_DEFAULT:
-                        asked = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-                        _try("cuFuncSetAttribute", function, asked, kernel.dynamic_shared_bytes)
+                        attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                        _try("cuFuncSetAttribute", function, attribute, kernel.dynamic_shared_bytes)
                     handles[kernel.name] = int(function)
         return LoadedCode(handles, owner)
 
@@ -123,10 +123,10 @@ class CudaDriver(Driver):
         try:
             return _try("cuModuleLoadData", code.image)
         except DeviceError as error:
-            found = self.properties(index)
+            gpu = self.properties(index)
             kernels = ", ".join(kernel.name for kernel in code.kernels)
             raise DeviceError(
-                f"cuda({index}), {found.name} of {found.architecture}, does not load {kernels}, which is made for "
+                f"cuda({index}), {gpu.name} of {gpu.architecture}, does not load {kernels}, which is made for "
                 f"{code.architecture}: {error}",
                 error.status,
             ) from None
@@ -147,7 +147,7 @@ class CudaDriver(Driver):
         return f"{where}: out of memory of cuda({index}): {gibibytes(size)} asked for, {free} of {whole} are free"
 
     def free(self, index: int, address: int) -> None:
-        # Nobody can be told what goes wrong here: who freed it is gone, and a context that has failed says so later.
+        # An error cannot be reported here: the owner is gone, and a failed context reports its error later.
         with self.current(index):
             cu.cuMemFree(address)
 
@@ -244,11 +244,11 @@ _FAILED_BEFORE = {
     "CUDA_ERROR_INVALID_ADDRESS_SPACE",
     "CUDA_ERROR_INVALID_PC",
 }
-"""What a kernel does, and the driver says of whatever it is asked next."""
+"""The errors of a kernel that every later call of the driver returns."""
 
 
 def _try(name: str, *arguments: Any) -> Any:
-    """Call a function of the driver; gives its result, or several as a tuple. DeviceError if it fails."""
+    """Calls a function of the driver; returns its result, or a tuple of several. Raises DeviceError on failure."""
     status, *results = getattr(cu, name)(*arguments)
     if status != cu.CUresult.CUDA_SUCCESS:
         raise _error(name, status)
@@ -256,12 +256,12 @@ def _try(name: str, *arguments: Any) -> Any:
 
 
 def _error(what: str, status: Any) -> DeviceError:
-    """What the driver says of a status."""
+    """The error for a status, with the driver's name and description."""
     try:
         status = cu.CUresult(status)
         name = status.name
         _, text = cu.cuGetErrorString(status)
-    except ValueError:  # of a driver that is newer than the bindings
+    except ValueError:  # a status of a driver newer than the bindings
         name, text = f"error {int(status)}", b""
     words = f" ({text.decode()})" if text else ""
     message = f"{what} failed: {name}{words}"
@@ -275,7 +275,7 @@ def _error(what: str, status: Any) -> DeviceError:
 
 @cache
 def _count() -> int:
-    """The number of GPUs. DeviceError if there is none."""
+    """The number of GPUs. Raises DeviceError if the machine has none."""
     try:
         _try("cuInit", 0)
         count = _try("cuDeviceGetCount")

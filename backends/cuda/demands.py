@@ -1,4 +1,4 @@
-"""What kernels ask of the arguments of the functions that launch them."""
+"""The requirements of kernels on the arguments of the functions that launch them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from .emitter import EmittedKernel
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of a buffer. alignment: bytes that must divide its address.  written: whether it may be written."""
+    """The requirements on a buffer. alignment: bytes that must divide its address.  written: whether it may be
+    written.
+    """
 
     alignment: int = 1
     written: bool = False
 
 
 class Demands:
-    """What is asked of each argument of the functions of the host in a module. What is not understood may write."""
+    """The requirements on each argument of the host functions of a module. Unsupported uses count as writes."""
 
     def __init__(self, module: ModuleOp, kernels: Mapping[str, EmittedKernel]):
         """kernels: by name."""
@@ -31,24 +33,24 @@ class Demands:
         self._known: dict[tuple[str, int], Demand] = {}
 
     def signature(self, function: FunctionSignature) -> FunctionSignature:
-        """A signature that says what is asked."""
+        """The signature with the required alignments and writes of its buffers."""
         parameters = list(function.parameters)
         for n, parameter in enumerate(parameters):
             if isinstance(parameter, BufferParameter):
-                asked = self._of(function.name, n)
-                parameters[n] = replace(parameter, alignment=asked.alignment, written=asked.written)
+                demand = self._demand(function.name, n)
+                parameters[n] = replace(parameter, alignment=demand.alignment, written=demand.written)
         return replace(function, parameters=tuple(parameters))
 
-    def _of(self, function: str, index: int) -> Demand:
+    def _demand(self, function: str, index: int) -> Demand:
         key = function, index
         if key not in self._known:
             op = self._functions.get(function)
-            self._known[key] = Demand(written=True)  # for who calls itself, while it is not known
+            self._known[key] = Demand(written=True)  # the assumption for recursive calls
             if op is not None and not op.is_declaration:
-                self._known[key] = _both(self._asked(op.body.block.args[index]))
+                self._known[key] = _combine(self._demands(op.body.block.args[index]))
         return self._known[key]
 
-    def _asked(self, value: SSAValue) -> Iterator[Demand]:
+    def _demands(self, value: SSAValue) -> Iterator[Demand]:
         for use in value.uses:
             yield from self._of_use(value, use)
 
@@ -56,12 +58,12 @@ class Demands:
         match op := use.operation:
             case gpu.LaunchFuncOp():
                 kernel = self._kernels[op.kernel.nested_references.data[-1].data]
-                given = [n for n, operand in enumerate(op.kernelOperands) if operand is value]
+                indices = [n for n, operand in enumerate(op.kernelOperands) if operand is value]
                 for parameter in kernel.parameters:
-                    if parameter.role == "pointer" and parameter.argument in given:
+                    if parameter.role == "pointer" and parameter.argument in indices:
                         yield Demand(parameter.alignment, parameter.writes)
             case func.CallOp():
-                yield self._of(op.callee.string_value(), use.index)
+                yield self._demand(op.callee.string_value(), use.index)
             case memref.DimOp() | memref.RankOp() | memref.LoadOp():
                 pass
             case gpu.MemcpyOp() if op.src is value:
@@ -71,10 +73,10 @@ class Demands:
                 if not views:
                     yield Demand(written=True)
                 for view in views:
-                    yield from self._asked(view)
+                    yield from self._demands(view)
 
 
-def _both(demands: Iterator[Demand]) -> Demand:
+def _combine(demands: Iterator[Demand]) -> Demand:
     every = list(demands)
     return Demand(
         max((each.alignment for each in every), default=1),

@@ -1,4 +1,4 @@
-"""The driver of the GPU that is emulated: memory is the host's, and what it is told is done when it returns."""
+"""The driver of the emulated GPU: device memory is host memory, and all work is done when a call returns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_DYNAMIC_SHARED = 8
 
 
 class EmulatedDriver(Driver):
-    """One device."""
+    """The driver of the single emulated device."""
 
     kind = "cuda_emulated"
 
@@ -44,8 +44,8 @@ class EmulatedDriver(Driver):
         return nullcontext()
 
     def functions(self) -> LaunchTable:
-        found = driver_addresses()
-        return LaunchTable(*(found[name] for name in ("launch", "alloc_async", "free_async", "copy_async", "wait")))
+        addresses = driver_addresses()
+        return LaunchTable(*(addresses[name] for name in ("launch", "alloc_async", "free_async", "copy_async", "wait")))
 
     def load(self, index: int, code: Sequence[DeviceCode]) -> LoadedCode:
         modules = [compile_emulated(each.source, [kernel.symbol for kernel in each.kernels]) for each in code]

@@ -1,4 +1,4 @@
-"""Programs for a device as Python calls them: functions of the host, native code that launches kernels, and these."""
+"""Programs for a device as Python callables: host functions, native code that launches kernels, and the kernels."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .nvrtc import KernelUsage
 
 
 class Launcher:
-    """The table and the handles that the native code of one library finds, and the kernels on each device.
+    """The launch table and the kernel handles that the native code of a library uses, and the kernels on each device.
 
-    Calls take turns, each of which sets them for its device and stream. A turn is short: kernels are launched, and
-    waited for only where a function branches on what they compute.
+    Calls hold the lock `turn` in sequence; each sets the table and the handles for its device and stream. A turn is
+    short: kernels are launched, and waited for only where a function branches on their results.
     """
 
     def __init__(self, kind: str, code: Sequence[DeviceCode]):
-        """kind: of devices."""
+        """kind: of the devices."""
         self.kind = kind
         self.code = tuple(code)
         self.turn = threading.Lock()
@@ -45,19 +45,19 @@ class Launcher:
         self._prepared: Device | None = None
 
     def symbols(self) -> dict[str, int]:
-        """Addresses for native code. They are valid as long as this lives."""
-        places = ctypes.addressof(self._handles)
-        found = {kernel_symbol(name): places + 8 * n for n, name in enumerate(self._names)}
-        return {TABLE: ctypes.addressof(self.table), **found}
+        """The addresses of the symbols for native code, valid during the lifetime of this object."""
+        base = ctypes.addressof(self._handles)
+        handles = {kernel_symbol(name): base + 8 * n for n, name in enumerate(self._names)}
+        return {TABLE: ctypes.addressof(self.table), **handles}
 
     def load(self, device: Device) -> LoadedCode:
-        """The kernels on a device. DeviceError if there is no such device, or it cannot run them."""
+        """The kernels on a device. Raises DeviceError if the device does not exist or cannot run them."""
         if device not in self._loaded:
             self._loaded[device] = device.driver.load(device.index, self.code)
         return self._loaded[device]
 
     def prepare(self, device: Device) -> None:
-        """Let native code launch on a device and its current stream. The turn must be held."""
+        """Sets table and handles for launches on a device and its current stream. The caller holds `turn`."""
         if self._prepared != device:
             handles = self.load(device).handles
             for n, name in enumerate(self._names):
@@ -69,15 +69,16 @@ class Launcher:
 
 
 class DeviceFunction(CompiledFunction):
-    """A function of the host that launches kernels on the device where its arrays are. It returns when they are
-    launched, not when they are done; in between it waits where it branches on what they compute."""
+    """A host function that launches kernels on the device of its arrays. It returns when they are launched, not when
+    they are done; it waits only where it branches on their results.
+    """
 
     def __call__(self, *arguments: Any) -> Any:
-        """Launch the kernels of the function; returns what the function of the host returns.
+        """Launches the kernels of the function; returns the result of the host function.
 
-        Raises ArgumentError if an argument is not what the function takes (nothing has run then), DeviceError if there
-        is no such device or it cannot run the kernels. What kernels do wrong is a DeviceError of what is asked of the
-        device later, `device.sync()` at the latest.
+        Raises ArgumentError for an argument that does not match its parameter (before any code runs), DeviceError if
+        the device does not exist or cannot run the kernels. An error in a kernel is a DeviceError of a later operation
+        on the device, `device.sync()` at the latest.
         """
         device, views = self._views(arguments)
         slots, _arrays = self._packer.pack(views)
@@ -124,82 +125,86 @@ class DeviceFunction(CompiledFunction):
         self._fail(status, views)
 
     def _views(self, arguments: Sequence[Any]) -> tuple[Device, list[Any]]:
-        """The device of a call, and its arguments with arrays of numpy's for those on the device, which say where they
-        are and of what shape, and are not looked into."""
+        """The device of a call, and its arguments, with each device array replaced by its `layout`: a numpy array with
+        its address and shape, which is not dereferenced.
+        """
         views = list(arguments)
-        found: Device | None = None
+        device: Device | None = None
         for n, parameter in enumerate(self.signature.parameters[: len(views)]):
             if not isinstance(parameter, BufferParameter):
                 continue
-            given = self._on_device(parameter.name, views[n])
-            if given is None:
+            array = self._device_array(parameter.name, views[n])
+            if array is None:
                 continue
-            if found is not None and found is not given.device and found != given.device:
+            if device is not None and device is not array.device and device != array.device:
                 raise ArgumentError(
-                    f"{self.name}: argument {parameter.name}: expected an array on {found}, as others, got one on "
-                    f"{given.device}"
+                    f"{self.name}: argument {parameter.name}: expected an array on {device}, as others, got one on "
+                    f"{array.device}"
                 )
-            found, views[n] = given.device, given.layout
-        return found or Device(self._launcher.kind), views
+            device, views[n] = array.device, array.layout
+        return device or Device(self._launcher.kind), views
 
-    def _on_device(self, parameter: str, value: Any) -> DeviceArray | None:
-        """An argument as an array on a device; None for what is no array at all."""
+    def _device_array(self, parameter: str, value: Any) -> DeviceArray | None:
+        """An argument as an array on a device, None if it is not an array. Raises ArgumentError for an array
+        elsewhere.
+        """
         kind = self._launcher.kind
         if type(value) is DeviceArray and value.device.kind == kind:
             return value
         if isinstance(value, np.ndarray):
-            given, place = value, "an array of numpy's"
+            array, location = value, "an array of numpy's"
         elif isinstance(value, NDArray) or hasattr(value, "__dlpack_device__"):
-            given = from_dlpack(value)
-            if isinstance(given, DeviceArray) and given.device.kind == kind:
-                return given
-            place = f"one on {given.device}"
+            array = from_dlpack(value)
+            if isinstance(array, DeviceArray) and array.device.kind == kind:
+                return array
+            location = f"one on {array.device}"
         else:
             return None
         raise ArgumentError(
-            f"{self.name}: argument {parameter}: expected an array on {kind}, got {place}, {describe(value)}: "
+            f"{self.name}: argument {parameter}: expected an array on {kind}, got {location}, {describe(value)}: "
             f"stepwell.nd.array(x, stepwell.{kind}(0)) is a copy on the device"
         )
 
 
 class EmulatedFunction(DeviceFunction):
-    """A function whose kernels run emulated. Arrays of numpy's are copied to the device and back, so that a program can
-    be tried as it is; on a GPU that would hide what takes the most time."""
+    """A function whose kernels run emulated. numpy arrays are copied to the device and back, so that a program runs
+    unchanged; on a GPU such copies would hide the largest cost.
+    """
 
     def __call__(self, *arguments: Any) -> Any:
-        given = list(arguments)
-        copied: dict[int, tuple[np.ndarray[Any, Any], DeviceArray]] = {}
-        for n, parameter in enumerate(self.signature.parameters[: len(given)]):
-            array = _of_host(given[n])
+        actual = list(arguments)
+        copies: dict[int, tuple[np.ndarray[Any, Any], DeviceArray]] = {}
+        for n, parameter in enumerate(self.signature.parameters[: len(actual)]):
+            array = _host_array(actual[n])
             if array is None or not isinstance(parameter, BufferParameter):
                 continue
             if not array.flags.c_contiguous:
                 raise ArgumentError(f"{self.name}: {parameter.name}: expected a contiguous array for the device")
-            if id(given[n]) not in copied:
-                copied[id(given[n])] = array, _copy(array, parameter.name)
-            given[n] = copied[id(given[n])][1]
-        result = super().__call__(*given)
-        for array, on_device in copied.values():
+            if id(actual[n]) not in copies:
+                copies[id(actual[n])] = array, _copy_to_device(array, parameter.name)
+            actual[n] = copies[id(actual[n])][1]
+        result = super().__call__(*actual)
+        for array, on_device in copies.values():
             if array.flags.writeable:
                 array[...] = on_device.numpy()
         return result
 
 
-def _of_host(value: Any) -> np.ndarray[Any, Any] | None:
-    """An array in this machine's memory; None for all else."""
+def _host_array(value: Any) -> np.ndarray[Any, Any] | None:
+    """The host array of a value, None for any other value."""
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, np.generic) or not hasattr(value, "__dlpack_device__"):
         return None
-    given = from_dlpack(value)
-    return given.layout if isinstance(given, HostArray) else None
+    array = from_dlpack(value)
+    return array.layout if isinstance(array, HostArray) else None
 
 
-def _copy(array: np.ndarray[Any, Any], name: str) -> DeviceArray:
-    made = empty_on(cuda_emulated(), array.shape, array.dtype, name)
-    made.copyfrom(array)
-    made.layout.flags.writeable = array.flags.writeable
-    return made
+def _copy_to_device(array: np.ndarray[Any, Any], name: str) -> DeviceArray:
+    copy = empty_on(cuda_emulated(), array.shape, array.dtype, name)
+    copy.copyfrom(array)
+    copy.layout.flags.writeable = array.flags.writeable
+    return copy
 
 
 class DeviceLibrary(Library):
@@ -213,8 +218,9 @@ class DeviceLibrary(Library):
         usage: Mapping[str, KernelUsage],
         symbols: Mapping[str, int] | None = None,
     ):
-        """native: of the host, linked here.  launcher: what it finds.  sources, usage: as of `Library`.  symbols:
-        addresses of other C functions that it calls."""
+        """native: the host code, linked here.  launcher: provides its symbols.  sources, usage: as of `Library`.
+        symbols: addresses of other C functions that it calls.
+        """
         function = EmulatedFunction if launcher.kind == "cuda_emulated" else DeviceFunction
         addresses = {**(symbols or {}), **launcher.symbols()}
         linked = link_code(native, symbols=addresses, function=function, keep_alive=launcher)

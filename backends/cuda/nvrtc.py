@@ -1,4 +1,4 @@
-"""CUDA C++ to machine code of GPUs: by NVRTC in the process, or where that is not installed by nvcc."""
+"""Compilation of CUDA C++ to machine code of GPUs: by NVRTC in this process, or else by nvcc."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from .emitter import NVRTC_OPTIONS
 from .emulation import InvalidCudaError
 
 PORTABLE = "compute_75"
-"""What is compiled for where no GPU is named and none is there: PTX, which drivers compile for any GPU since 2018."""
+"""The default architecture without a GPU: PTX, which drivers compile for any GPU since 2018."""
 SOURCE_NAME = "kernels.cu"
 _ARCHITECTURE = re.compile(r"(sm|compute)_\d{2,3}[af]?")
 
 
 @dataclass(frozen=True)
 class KernelUsage:
-    """What a kernel takes of a GPU. registers: of a thread.  shared, stack: bytes, static shared memory of a block and
-    local memory of a thread.  spill_stores, spill_loads: bytes of registers that there was no room for."""
+    """The resources that a kernel uses of a GPU. registers: per thread.  shared, stack: bytes, static shared memory of
+    a block and local memory of a thread.  spill_stores, spill_loads: bytes of spilled registers.
+    """
 
     registers: int
     shared: int
@@ -42,8 +43,9 @@ class KernelUsage:
 
 @dataclass(frozen=True)
 class CompiledCuda:
-    """Text that was compiled. image: a cubin, or for a virtual architecture (`compute_90`) PTX.  ptx: as text.
-    log: warnings.  usage: of each kernel, none for a virtual architecture."""
+    """Compiled CUDA C++. image: a cubin, or PTX for a virtual architecture (`compute_90`).  ptx: as text.  log:
+    warnings. usage: of each kernel, empty for a virtual architecture.
+    """
 
     architecture: str
     image: bytes
@@ -53,10 +55,10 @@ class CompiledCuda:
 
 
 def compile_cuda(source: str, architecture: str) -> CompiledCuda:
-    """Compile CUDA C++ for an architecture: `sm_90` is that of a GPU, `compute_90` what later ones run too.
+    """Compiles CUDA C++ for an architecture: `sm_90` for a GPU, `compute_90` for later GPUs as well.
 
-    No GPU is needed. OptionError for what is no architecture, InvalidCudaError with the compiler's words and the text
-    if it does not take the text, PluginError if there is no compiler.
+    No GPU is required. Raises OptionError for an invalid architecture, InvalidCudaError with the compiler's messages
+    and the source if compilation fails, PluginError if no compiler is installed.
     """
     if not _ARCHITECTURE.fullmatch(architecture):
         raise OptionError(f"architecture {architecture!r}, expected one like sm_90 or compute_90")
@@ -82,18 +84,18 @@ def _compiler() -> Callable[[str, str], CompiledCuda]:
 
 
 def _by_nvrtc(nvrtc: Any, source: str, architecture: str) -> CompiledCuda:
-    def ask(name: str, *arguments: Any) -> Any:
+    def call_nvrtc(name: str, *arguments: Any) -> Any:
         status, *results = getattr(nvrtc, name)(*arguments)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             raise StepwellError(f"{name}: {nvrtc.nvrtcGetErrorString(status)[1].decode()}")
         return results[0] if results else None
 
     def text(kind: str) -> bytes:
-        data = b" " * ask(f"nvrtcGet{kind}Size", program)
-        ask(f"nvrtcGet{kind}", program, data)
+        data = b" " * call_nvrtc(f"nvrtcGet{kind}Size", program)
+        call_nvrtc(f"nvrtcGet{kind}", program, data)
         return data
 
-    program = ask("nvrtcCreateProgram", source.encode(), SOURCE_NAME.encode(), 0, [], [])
+    program = call_nvrtc("nvrtcCreateProgram", source.encode(), SOURCE_NAME.encode(), 0, [], [])
     try:
         headers = [f"-I{folder}" for folder in header_folders()] if "#include" in source else []
         options = [f"--gpu-architecture={architecture}", *headers, *NVRTC_OPTIONS]
@@ -102,7 +104,7 @@ def _by_nvrtc(nvrtc: Any, source: str, architecture: str) -> CompiledCuda:
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
         log = text("ProgramLog").decode().strip("\0 \n")
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise _invalid("NVRTC", architecture, log, source)
+            raise _invalid_cuda("NVRTC", architecture, log, source)
         ptx = text("PTX").rstrip(b"\0")
         image = text("CUBIN") if architecture.startswith("sm_") else ptx + b"\0"
     finally:
@@ -110,14 +112,14 @@ def _by_nvrtc(nvrtc: Any, source: str, architecture: str) -> CompiledCuda:
     return CompiledCuda(architecture, image, ptx.decode(), _warnings(log), read_usage(log))
 
 
-def _invalid(compiler: str, architecture: str, log: str, source: str) -> InvalidCudaError:
+def _invalid_cuda(compiler: str, architecture: str, log: str, source: str) -> InvalidCudaError:
     lines = source.splitlines()
     numbered = "\n".join(f"{n:5} | {line}" for n, line in enumerate(lines, 1))
     return InvalidCudaError(f"{compiler} does not compile the kernels for {architecture}:\n{log}\n{numbered}")
 
 
 def header_folders() -> list[Path]:
-    """Where CUDA's headers (`cuda_fp16.h`) are: in the wheel `nvidia-cuda-runtime`, or in a toolkit."""
+    """The folder of CUDA's headers (`cuda_fp16.h`), if any: in the wheel `nvidia-cuda-runtime`, or in a toolkit."""
     return list(dict.fromkeys(folder for folder in _header_folders() if (folder / "cuda_fp16.h").is_file()))[:1]
 
 
@@ -148,10 +150,10 @@ def _by_nvcc(nvcc: str, source: str, architecture: str) -> CompiledCuda:
 
         def run(kind: str, *options: str) -> tuple[bytes, str]:
             command = [nvcc, f"-{kind}", *NVRTC_OPTIONS, *options, SOURCE_NAME, "-o", f"kernels.{kind}"]
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                raise _invalid("nvcc", architecture, done.stderr.strip(), source)
-            return (folder / f"kernels.{kind}").read_bytes(), done.stderr
+            completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+            if completed.returncode != 0:
+                raise _invalid_cuda("nvcc", architecture, completed.stderr.strip(), source)
+            return (folder / f"kernels.{kind}").read_bytes(), completed.stderr
 
         ptx, log = run("ptx", f"-arch=compute_{number}")
         image = ptx + b"\0"
@@ -160,12 +162,12 @@ def _by_nvcc(nvcc: str, source: str, architecture: str) -> CompiledCuda:
     return CompiledCuda(architecture, image, ptx.decode(), _warnings(log), read_usage(log))
 
 
-# What ptxas says
+# The output of ptxas
 
 
 def _warnings(log: str) -> str:
-    said = (line for line in log.splitlines() if line.strip("\0 ") and not line.startswith(("ptxas ", "    ")))
-    return "\n".join(said)
+    warnings = (line for line in log.splitlines() if line.strip("\0 ") and not line.startswith(("ptxas ", "    ")))
+    return "\n".join(warnings)
 
 
 _NAME = re.compile(r"Compiling entry function '(\w+)'")
@@ -175,15 +177,15 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def read_usage(log: str) -> dict[str, KernelUsage]:
-    """What `ptxas -v` says of each kernel."""
-    found: dict[str, KernelUsage] = {}
+    """The resource usage of each kernel, from the output of `ptxas -v`."""
+    usage: dict[str, KernelUsage] = {}
     names = [*_NAME.finditer(log)]
     ends = [*(name.start() for name in names[1:]), len(log)]
     for name, end in zip(names, ends, strict=False):
-        said = log[name.end() : end]
-        frame, used, shared = _FRAME.search(said), _USED.search(said), _SHARED.search(said)
+        entry = log[name.end() : end]
+        frame, used, shared = _FRAME.search(entry), _USED.search(entry), _SHARED.search(entry)
         if frame is None or used is None:
             continue
         stack, stores, loads = map(int, frame.groups())
-        found[name[1]] = KernelUsage(int(used[1]), int(shared[1]) if shared else 0, stack, stores, loads)
-    return found
+        usage[name[1]] = KernelUsage(int(used[1]), int(shared[1]) if shared else 0, stack, stores, loads)
+    return usage

@@ -1,4 +1,4 @@
-"""Programs for devices in files: native code of the host, and kernels as text and as what that is compiled to."""
+"""Saving and loading of device programs: native host code, and kernels as source and as compiled images."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _DEVICES = ("cuda", "cuda_emulated")
 
 
 def save_device_library(library: DeviceLibrary, path: Path) -> None:
-    """`DeviceLibrary.export`."""
+    """Implements `DeviceLibrary.export`."""
     write_archive(path, KIND, *describe_device_library(library))
 
 
 def describe_device_library(library: DeviceLibrary) -> tuple[dict[str, Any], dict[str, Chunks]]:
-    """What an archive says of a library, as JSON has it, and its files."""
+    """The archive content of a library, as JSON values, and its files."""
     native, launcher = code_of(library), library.launcher
     files: dict[str, Chunks] = {IMAGE: [native.image]}
     for n, each in enumerate(launcher.code):
@@ -42,18 +42,21 @@ def _describe(code: DeviceCode) -> dict[str, Any]:
 
 
 def load_device_library(path: Path) -> DeviceLibrary:
-    """What `save_device_library` has saved. No device needs to be there. LoadError if it is broken."""
+    """Loads a library that `save_device_library` saved. No device is required. Raises LoadError if the
+    files are broken.
+    """
     with reading(path):
         parts = read_device_library(Archive(path, KIND))
     return DeviceLibrary(**parts)
 
 
 def read_device_library(archive: Archive) -> dict[str, Any]:
-    """What `DeviceLibrary` is made of, from an archive with what `describe_device_library` gave. Errors are those of
-    `reading`, and LoadError for another device."""
-    said = archive.content
-    if said["device"] not in _DEVICES:
-        raise LoadError(f"{archive.path}: for a device {said['device']!r}, expected one of {', '.join(_DEVICES)}")
+    """The constructor arguments of a `DeviceLibrary`, from an archive with the content of `describe_device_library`.
+    Raises the errors of `reading`, and LoadError for an unknown device.
+    """
+    content = archive.content
+    if content["device"] not in _DEVICES:
+        raise LoadError(f"{archive.path}: for a device {content['device']!r}, expected one of {', '.join(_DEVICES)}")
     code = [
         DeviceCode(
             archive.read(f"kernels{n}.cu").decode(),
@@ -61,12 +64,12 @@ def read_device_library(archive: Archive) -> dict[str, Any]:
             each["architecture"],
             archive.read(f"kernels{n}.bin"),
         )
-        for n, each in enumerate(said["kernels"])
+        for n, each in enumerate(content["kernels"])
     ]
     text = "\n".join(each.source for each in code)
     return {
         "native": read_code(archive),
-        "launcher": Launcher(said["device"], code),
+        "launcher": Launcher(content["device"], code),
         "sources": {"cuda": lambda: text},
-        "usage": {name: KernelUsage(**used) for name, used in said["usage"].items()},
+        "usage": {name: KernelUsage(**used) for name, used in content["usage"].items()},
     }

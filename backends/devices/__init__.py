@@ -1,4 +1,4 @@
-"""Devices, arrays in their memory, streams and events, and times."""
+"""Devices, arrays in device memory, streams, events, and timing."""
 
 from .device import Device, Event, Stream, cpu, cuda, cuda_emulated, device
 from .timing import BenchmarkResult

@@ -1,4 +1,4 @@
-"""Functions of Python that native code calls while it works on a device, for libraries that are not ours to link."""
+"""Python functions as C callbacks for native code, for libraries that native code does not link."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from .device import Device
 
 
 class _Call(threading.local):
-    """What this thread runs. device: on which.  error: the first one of a function that it has called."""
+    """The state of the running call of a thread. device: the device of the call.  error: the first error of a
+    callback.
+    """
 
     device: Device | None = None
     error: BaseException | None = None
@@ -21,23 +23,23 @@ _call = _Call()
 
 
 def begin_calls(device: Device) -> None:
-    """What native code calls from now on, in this thread, is for a device."""
+    """Sets the device that callbacks in this thread receive until `end_calls`."""
     _call.device, _call.error = device, None
 
 
 def end_calls() -> None:
-    """Raise the first error of a function that native code has called since `begin_calls`."""
+    """Raises the first error of a callback since `begin_calls`."""
     error, _call.device, _call.error = _call.error, None, None
     if error is not None:
         raise error
 
 
 def c_function(function: Callable[..., None], *types: Any) -> tuple[int, object]:
-    """The address of a C function without a result that calls one of Python, with the device in front, and what keeps
-    it alive.
+    """The address of a C function without result that calls `function` with the device and its arguments, and the owner
+    of that C function.
 
-    types: of the other arguments, ctypes's. Native code cannot raise: what is raised waits for `end_calls`, and until
-    then nothing else is called.
+    types: the ctypes types of the arguments after the device. Native code cannot raise: the first exception is kept for
+    `end_calls`, and further callbacks return at once until then.
     """
 
     def run(*arguments: Any) -> None:
@@ -45,10 +47,10 @@ def c_function(function: Callable[..., None], *types: Any) -> tuple[int, object]
             return
         try:
             function(_call.device, *arguments)
-        except BaseException as error:  # of native code's caller
+        except BaseException as error:  # re-raised by `end_calls`, past the native code
             _call.error = error
 
-    made = ctypes.CFUNCTYPE(None, *types)(run)
-    address = ctypes.cast(made, ctypes.c_void_p).value
+    callback = ctypes.CFUNCTYPE(None, *types)(run)
+    address = ctypes.cast(callback, ctypes.c_void_p).value
     assert address is not None
-    return address, made
+    return address, callback

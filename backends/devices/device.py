@@ -1,4 +1,4 @@
-"""Devices by name, their streams and events. Nothing is asked of a driver before it is needed."""
+"""Devices by name, their streams and events. Drivers are loaded on first use."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from ...core.errors import ArgumentError, DeviceError, OptionError, PluginError
 from .driver import DeviceProperties, Driver
 
 _KINDS = {"cpu": 1, "cuda": 2, "cuda_emulated": 12}
-"""DLPack's numbers of kinds. The emulated one is an extension's: what is in its memory is of this process alone."""
+"""DLPack's device type of each kind. The emulated kind uses the extension type: its memory is private to this
+process.
+"""
 _NAMES = {"llvm": "cpu", "c": "cpu", "gpu": "cuda", "cuda-emulated": "cuda_emulated"}
-"""What else they are called: by targets."""
+"""Aliases of the kinds, as used in targets."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """Where an array is. kind: `cpu`, `cuda` or `cuda_emulated`.  index: which one of them. OptionError for others."""
+    """A device. kind: `cpu`, `cuda` or `cuda_emulated`.  index: the index among the devices of the kind. Raises
+    OptionError for other values.
+    """
 
     kind: str
     index: int = 0
@@ -34,7 +38,7 @@ class Device:
 
     @staticmethod
     def of_dlpack(device_type: int, device_id: int) -> Device:
-        """The device that DLPack has these numbers for. ArgumentError if it is none of ours."""
+        """The device with DLPack's device type and index. Raises ArgumentError for an unsupported type."""
         for kind, number in _KINDS.items():
             if number == device_type:
                 return Device(kind, 0 if kind == "cpu" else device_id)
@@ -42,7 +46,7 @@ class Device:
 
     @property
     def device_type(self) -> int:
-        """DLPack's number of the kind."""
+        """DLPack's device type of the kind."""
         return _KINDS[self.kind]
 
     @property
@@ -52,7 +56,7 @@ class Device:
 
     @property
     def driver(self) -> Driver:
-        """What does something with the device. OptionError for the CPU, DeviceError if there is no such device."""
+        """The driver of the device. Raises OptionError for the CPU, DeviceError if the device does not exist."""
         if self.kind == "cpu":
             raise OptionError("cpu(0) has no driver: its memory is that of this process")
         driver = driver_of(self.kind)
@@ -62,7 +66,7 @@ class Device:
 
     @property
     def exist(self) -> bool:
-        """Whether there is such a device, and what it needs."""
+        """Whether the device exists and its driver is usable."""
         try:
             return self.kind == "cpu" or bool(self.driver)
         except (DeviceError, PluginError):
@@ -70,27 +74,27 @@ class Device:
 
     @property
     def properties(self) -> DeviceProperties:
-        """What kind of device it is, and how large. Errors as of `driver`."""
+        """The properties of the device. Raises the errors of `driver`."""
         return self.driver.properties(self.index)
 
     def memory(self) -> tuple[int, int]:
-        """Bytes of its memory that are free, and of all. Errors as of `driver`."""
+        """The free and the total bytes of its memory. Raises the errors of `driver`."""
         return self.driver.memory(self.index)
 
     def sync(self) -> None:
-        """Wait for all that it was told to do. DeviceError if a kernel has failed since the last wait."""
+        """Waits for all work of the device. Raises DeviceError if a kernel has failed since the last wait."""
         if self.kind != "cpu":
             self.driver.wait_for_device(self.index)
 
     def stream(self) -> Stream:
-        """A new stream: what it is told happens in order. Errors as of `driver`."""
+        """A new stream, an in-order queue of work. Raises the errors of `driver`."""
         driver = self.driver
         handle = driver.create_stream(self.index)
         return Stream(self, handle, driver.destroy_stream)
 
     @property
     def current_stream(self) -> Stream:
-        """The stream of the innermost `with`, else the one that is always there, which waits for all others."""
+        """The stream of the innermost `with`, else the default stream, which synchronizes with all others."""
         entered = _entered(self)
         return entered[-1] if entered else Stream(self, 0)
 
@@ -106,24 +110,26 @@ def cpu(index: int = 0) -> Device:
 
 
 def cuda(index: int = 0) -> Device:
-    """A GPU of NVIDIA. Whether there is one shows when it is used."""
+    """An NVIDIA GPU. Its existence is checked on first use."""
     return Device("cuda", index)
 
 
 def cuda_emulated(index: int = 0) -> Device:
-    """A GPU that is emulated on the CPU, slowly, and finds what kernels must not do."""
+    """A GPU emulated on the CPU: slow, but detects illegal behaviour of kernels."""
     return Device("cuda_emulated", index)
 
 
 def device(name: str, index: int = 0) -> Device:
-    """A device by the name of its kind, or by the text of a target: `cuda -arch=sm_90`. OptionError for others."""
+    """A device by the name of its kind, or by the text of a target: `cuda -arch=sm_90`. Raises OptionError for other
+    names.
+    """
     kind = (str(name).split() or [""])[0]
     return Device(_NAMES.get(kind, kind), index)
 
 
 @cache
 def driver_of(kind: str) -> Driver:
-    """The driver of a kind of device. PluginError if what it needs is not installed."""
+    """The driver of a kind of device. Raises PluginError if a dependency is not installed."""
     if kind == "cuda":
         from ..cuda.cuda_driver import CudaDriver
 
@@ -134,7 +140,7 @@ def driver_of(kind: str) -> Driver:
 
 
 class _Entered(threading.local):
-    """The streams that this thread is in."""
+    """The stack of entered streams of each device, for this thread."""
 
     def __init__(self) -> None:
         self.of: dict[Device, list[Stream]] = {}
@@ -148,10 +154,11 @@ def _entered(device: Device) -> list[Stream]:
 
 
 class Stream:
-    """Work for a device that is done in order. `with stream:` puts calls, copies and events there, in this thread.
+    """A queue of work for a device, executed in order. `with stream:` makes it current: calls, copies and events of
+    this thread go to it.
 
-    handle: the driver's; 0 is the stream that is always there. Work of that one waits for that of all others, and
-    theirs for it, so programs that use no stream need not know of them.
+    handle: the driver's handle; 0 for the default stream. Work of the default stream waits for all other streams, and
+    theirs waits for it, so programs that create no streams need not know of them.
     """
 
     def __init__(self, device: Device, handle: int, destroy: Callable[[int, int], None] | None = None):
@@ -161,15 +168,15 @@ class Stream:
             weakref.finalize(self, destroy, device.index, handle).atexit = False
 
     def sync(self) -> None:
-        """Wait for all that it was told to do. DeviceError if a kernel has failed."""
+        """Waits for all work of the stream. Raises DeviceError if a kernel has failed."""
         self.device.driver.wait_for_stream(self.device.index, self.handle)
 
     def record(self) -> Event:
-        """An event that is over when all that the stream was told until now is done."""
+        """An event that completes when all work submitted so far is done."""
         return Event(self)
 
     def wait(self, event: Event) -> None:
-        """Have all that the stream is told from now on begin when an event is over. This returns at once."""
+        """Makes all later work of the stream wait for an event. Returns at once."""
         if event.device != self.device:
             raise ArgumentError(f"a stream of {self.device} cannot wait for an event of {event.device}")
         self.device.driver.let_wait(self.device.index, self.handle, event.handle)
@@ -186,7 +193,7 @@ class Stream:
 
 
 class Event:
-    """A place in what a stream does. `Stream.record` makes it."""
+    """A position in the work of a stream, created by `Stream.record`."""
 
     def __init__(self, stream: Stream):
         self.device = stream.device
@@ -196,11 +203,11 @@ class Event:
         driver.record(index, self.handle, stream.handle)
 
     def sync(self) -> None:
-        """Wait until it is over. DeviceError if a kernel has failed."""
+        """Waits until the event has completed. Raises DeviceError if a kernel has failed."""
         self.device.driver.wait_for_event(self.device.index, self.handle)
 
     def seconds_since(self, start: Event) -> float:
-        """The time between two events, both of which are waited for."""
+        """The time between two events, in seconds; waits for both."""
         start.sync()
         self.sync()
         return self.device.driver.seconds_between(self.device.index, start.handle, self.handle)

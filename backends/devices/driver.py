@@ -1,4 +1,4 @@
-"""What a kind of device can do. There are two: GPUs through CUDA's driver, and one that is emulated."""
+"""The driver interface of a kind of device, implemented by CUDA's driver and by the emulation."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """What a device is. architecture: as targets name it, `sm_90`.  memory: in bytes.  shared_memory: of one block, at
-    most.  processors: how many there are.  clock, memory_clock: in kHz, 0 if unknown.  bus_width: in bits.  version: of
-    the driver, `13.0`."""
+    """The properties of a device. architecture: as targets name it, `sm_90`.  memory: in bytes.  shared_memory: the
+    maximum per block.  processors: their number.  clock, memory_clock: in kHz, 0 if unknown.  bus_width: in bits.
+    version: of the driver, `13.0`.
+    """
 
     name: str
     architecture: str
@@ -35,7 +36,7 @@ class DeviceProperties:
 
 @dataclass(frozen=True)
 class KernelCode:
-    """A kernel of a `DeviceCode`. name: what host code calls it.  symbol: in the text."""
+    """A kernel of a `DeviceCode`. name: its name in host code.  symbol: its name in the source."""
 
     name: str
     symbol: str
@@ -44,8 +45,9 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """Kernels that can be loaded. source: CUDA C++.  image: what that is compiled to, empty for the emulation.
-    architecture: of the image."""
+    """Kernels ready to load. source: CUDA C++.  image: the compiled source, empty for the emulation.  architecture: of
+    the image.
+    """
 
     source: str
     kernels: tuple[KernelCode, ...]
@@ -55,34 +57,36 @@ class DeviceCode:
 
 @dataclass(frozen=True)
 class LoadedCode:
-    """Kernels on a device. handles: by name, what launches take.  owner: what they live in."""
+    """Kernels on a device. handles: the handle of each kernel, by name, for launches.  owner: keeps the kernels
+    loaded.
+    """
 
     handles: Mapping[str, int]
     owner: object
 
 
 class Driver(ABC):
-    """The functions of a kind of device. Addresses and handles are numbers; stream 0 is the one that is always there.
+    """The functions of a kind of device. Addresses and handles are integers; 0 is the default stream.
 
-    `index` is the number of the device. All of it may be called from any thread. What fails is a DeviceError.
+    `index` is the index of the device. All methods may be called from any thread. Failures raise DeviceError.
     """
 
     kind: ClassVar[str]
 
     @abstractmethod
     def count(self) -> int:
-        """How many devices there are. DeviceError says why there are none."""
+        """The number of devices. Raises DeviceError with the reason if the driver is unusable."""
 
     @abstractmethod
     def properties(self, index: int) -> DeviceProperties: ...
 
     @abstractmethod
     def current(self, index: int) -> AbstractContextManager[None]:
-        """What native code calls is of this device, for this thread."""
+        """A context in which the calls of native code in this thread refer to this device."""
 
     @abstractmethod
     def functions(self) -> LaunchTable:
-        """A table with addresses of the functions that native code calls."""
+        """A table of the addresses of the functions that native code calls."""
 
     @abstractmethod
     def load(self, index: int, code: Sequence[DeviceCode]) -> LoadedCode: ...
@@ -91,27 +95,27 @@ class Driver(ABC):
 
     @abstractmethod
     def allocate(self, index: int, size: int, name: str) -> int:
-        """Memory at an address that 256 divides. name: what errors call it."""
+        """The address of new memory, aligned to 256 bytes. name: its name in error messages."""
 
     @abstractmethod
     def free(self, index: int, address: int) -> None:
-        """Give memory back when all that uses it is done."""
+        """Frees memory after all pending work on the memory."""
 
     @abstractmethod
     def memory(self, index: int) -> tuple[int, int]:
-        """Bytes that are free, and of all."""
+        """The free and the total bytes."""
 
     @abstractmethod
     def copy_in(self, index: int, address: int, array: Array, stream: int) -> None:
-        """From a contiguous array of the host, which may change afterwards."""
+        """Copies a contiguous host array to the device; the array may change after the return."""
 
     @abstractmethod
     def copy_out(self, index: int, array: Array, address: int, stream: int) -> None:
-        """To a contiguous array of the host, in which all of it stands afterwards."""
+        """Copies device memory to a contiguous host array; returns when the copy is complete."""
 
     @abstractmethod
     def copy(self, index: int, target: int, source: int, size: int, stream: int) -> None:
-        """On the device, behind all that the stream does."""
+        """Copies memory on the device, in the order of the stream."""
 
     # streams and events
 
@@ -138,32 +142,34 @@ class Driver(ABC):
 
     @abstractmethod
     def let_wait(self, index: int, stream: int, event: int) -> None:
-        """What the stream does from now on begins when the event is over."""
+        """Makes later work of the stream wait for the event."""
 
     @abstractmethod
     def wait_for_event(self, index: int, event: int) -> None: ...
 
     @abstractmethod
     def seconds_between(self, index: int, start: int, end: int) -> float:
-        """Between two events that are over."""
+        """The seconds between two completed events."""
 
     # errors
 
     @abstractmethod
     def launch_error(self, where: str, table: LaunchTable) -> ExecutionError:
-        """What a launch failed with. where: of which kernel and function."""
+        """The error of a failed launch. where: the kernel and the function."""
 
     @abstractmethod
     def memory_error(self, index: int, where: str, table: LaunchTable) -> ExecutionError:
-        """That an allocation of native code failed."""
+        """The error of a failed allocation in native code."""
 
     @abstractmethod
     def copy_error(self, where: str, table: LaunchTable) -> ExecutionError:
-        """What a copy to the host failed with, or a kernel that it waited for. where: of what, for which function."""
+        """The error of a failed copy to the host, or of a kernel that the copy waited for. where: the copied tensor and
+        the function.
+        """
 
 
 def gibibytes(size: int) -> str:
-    """A number of bytes as people read it."""
+    """A number of bytes as text with a binary unit."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit:
             return f"{size / unit:.1f} {name}"

@@ -20,23 +20,26 @@ Array = npt.NDArray[Any]
 
 
 class NDArray(ABC):
-    """An array in the memory of a device, which compiled functions take. `numpy()` is a copy of it."""
+    """An array in the memory of a device, an argument of compiled functions. `numpy()` copies it to the host."""
 
     device: Device
 
     @property
     @abstractmethod
     def layout(self) -> Array:
-        """The array as one of numpy's, which only this machine's memory can be read or written through; of others it
-        says shape, strides, data type and address."""
+        """The array as a numpy array. Its elements are accessible only in host memory; for other devices it provides
+        shape, strides, data type and address.
+        """
 
     @abstractmethod
     def numpy(self) -> Array:
-        """A copy of what it holds."""
+        """A copy of the elements in host memory."""
 
     @abstractmethod
     def copyfrom(self, source: Any) -> NDArray:
-        """Take over what an array of the same shape holds, on any device. ArgumentError if the shapes differ."""
+        """Copies the elements of an array of the same shape, on any device. Raises ArgumentError if the shapes
+        differ.
+        """
 
     @abstractmethod
     def __dlpack__(
@@ -47,7 +50,9 @@ class NDArray(ABC):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """A capsule for other libraries. stream: on which it is used; it waits for the current one. -1: it need not."""
+        """A capsule for other libraries. stream: the consumer's stream, which waits for the current one; -1 for no
+        wait.
+        """
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -71,7 +76,7 @@ class NDArray(ABC):
         return self.numpy()
 
     def copyto(self, target: Any) -> NDArray:
-        """A copy in another array, or on a device."""
+        """Copies the elements to another array, or to a new array on a device; returns it."""
         return target.copyfrom(self) if isinstance(target, NDArray) else array(self, target)
 
     def __getitem__(self, index: Any) -> Any:
@@ -124,12 +129,12 @@ class HostArray(NDArray):
     def __setitem__(self, index: Any, value: Any) -> None:
         self._data[index] = value.numpy() if isinstance(value, NDArray) else value
 
-    def __dlpack__(self, **options: Any) -> Any:  # numpy knows which there are
+    def __dlpack__(self, **options: Any) -> Any:  # numpy checks the options
         return self._data.__dlpack__(**options)
 
 
 class DeviceArray(NDArray):
-    """An array in the memory of a device that is not this machine's. `layout` must not be read or written through."""
+    """An array in device memory. `layout` must not be dereferenced."""
 
     def __init__(self, device: Device, layout: Array, owner: object):
         """owner: keeps the memory alive."""
@@ -143,7 +148,7 @@ class DeviceArray(NDArray):
 
     @property
     def address(self) -> int:
-        """Of its first element, on the device."""
+        """The address of the first element, on the device."""
         return self._layout.ctypes.data
 
     def numpy(self) -> Array:
@@ -158,7 +163,7 @@ class DeviceArray(NDArray):
         return array_at(first.ctypes.data, self.shape, strides, self._layout.dtype, owner=whole).copy()
 
     def _bytes(self) -> tuple[Array, int]:
-        """Room for what lies between its first and its last element, and where that begins."""
+        """An uninitialized host buffer for the byte range of the array, and the device address of the range."""
         first, end = np.lib.array_utils.byte_bounds(self._layout)
         return np.empty(end - first, np.uint8), first
 
@@ -175,7 +180,7 @@ class DeviceArray(NDArray):
         return self
 
     def _can_take(self, source: DeviceArray) -> bool:
-        """Whether the bytes of another array can be copied as they are, on the device."""
+        """Whether the elements of another array can be copied bytewise on the device."""
         layout = source.layout
         alike = source.device == self.device and layout.dtype == self._layout.dtype
         return alike and layout.flags.c_contiguous and layout.size > 0
@@ -214,11 +219,11 @@ class DeviceArray(NDArray):
 
 
 _LEGACY = 1
-"""The number of CUDA's stream that is always there, for those who take 0 for no answer."""
+"""The array API's number of CUDA's default stream, where 0 is ambiguous."""
 
 
 def _handle(stream: int) -> int:
-    """The handle of a stream, as the array API numbers them."""
+    """The driver's handle of a stream, given by its number in the array API."""
     return 0 if stream == _LEGACY else stream
 
 
@@ -228,7 +233,7 @@ def _check_shape(got: tuple[int, ...], expected: tuple[int, ...]) -> None:
 
 
 def _values(source: Any) -> Array:
-    """Numbers of any kind in this machine's memory."""
+    """The elements of an array, or of a number or nested lists of numbers, in host memory."""
     if isinstance(source, HostArray):
         return source.layout
     if isinstance(source, NDArray):
@@ -242,18 +247,18 @@ def _has_dlpack(value: Any) -> bool:
     return hasattr(value, "__dlpack_device__") and not isinstance(value, np.ndarray | np.generic)
 
 
-# Making arrays
+# Creating arrays
 
 
 def array(arr: Any, device: Device | None = None) -> NDArray:
-    """A copy of an array or of numbers on a device, this machine's memory if none is given.
+    """A copy of an array or of numbers on a device, by default in host memory.
 
-    ArgumentError for a data type that there is not, DeviceError if there is no such device or it has no memory left.
+    Raises ArgumentError for an unsupported data type, DeviceError if the device does not exist or has no memory left.
     """
     device = device or cpu()
     if isinstance(arr, DeviceArray) and arr.device == device:
-        made = empty(arr.shape, arr.dtype, device)
-        return made.copyfrom(arr)
+        result = empty(arr.shape, arr.dtype, device)
+        return result.copyfrom(arr)
     values = _values(arr)
     try:
         dtype_of_numpy(values.dtype)
@@ -265,7 +270,7 @@ def array(arr: Any, device: Device | None = None) -> NDArray:
 
 
 def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
-    """An array whose numbers are not said. Errors as of `array`."""
+    """An uninitialized array. Raises the errors of `array`."""
     try:
         kind = numpy_dtype(parse_dtype(dtype))
     except ValueError as error:
@@ -277,7 +282,7 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
 
 
 def empty_on(device: Device, shape: tuple[int, ...], dtype: np.dtype[Any], name: str = "") -> DeviceArray:
-    """An array on a device that has a driver. name: what errors call it."""
+    """An uninitialized array on a device with a driver. name: its name in error messages."""
     driver = device.driver
     size = dtype.itemsize
     for extent in shape:
@@ -294,13 +299,13 @@ def empty_on(device: Device, shape: tuple[int, ...], dtype: np.dtype[Any], name:
 
 
 class _Memory:
-    """Memory of a device, which is given back with it."""
+    """The owner of an allocation on a device, freed with the owner."""
 
 
 def from_dlpack(value: Any) -> NDArray:
-    """The array of another library (`torch`, `cupy`), without a copy, on the device where it is.
+    """An array of another library (`torch`, `cupy`), on its own device, without a copy.
 
-    ArgumentError if it is on none of ours, or of a data type that there is not.
+    Raises ArgumentError for an unsupported device or data type.
     """
     if isinstance(value, NDArray):
         return value
@@ -310,8 +315,8 @@ def from_dlpack(value: Any) -> NDArray:
     if kind in CPU_DEVICES:
         return HostArray(host_array(value))
     device = Device.of_dlpack(int(kind), number)
-    found = read_dlpack(value, device.current_stream.handle or _LEGACY)
+    tensor = read_dlpack(value, device.current_stream.handle or _LEGACY)
     layout = array_at(
-        found.address, found.shape, found.strides, found.dtype, read_only=found.read_only, owner=found.owner
+        tensor.address, tensor.shape, tensor.strides, tensor.dtype, read_only=tensor.read_only, owner=tensor.owner
     )
-    return DeviceArray(device, layout, found.owner)
+    return DeviceArray(device, layout, tensor.owner)

@@ -1,4 +1,4 @@
-"""How long compiled functions take."""
+"""Measuring the run time of compiled functions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ...core.errors import OptionError
 from .device import Device
 
 Clock: TypeAlias = Callable[[Callable[[], Any], int], float]
-"""Runs something some times; gives the seconds that all of it takes."""
+"""Calls a function a number of times; returns the total seconds."""
 
 
 @dataclass(frozen=True)
 class BenchmarkResult:
-    """Seconds of one run, measured several times."""
+    """The seconds per run, measured several times."""
 
     results: tuple[float, ...]
 
@@ -49,7 +49,7 @@ class BenchmarkResult:
 
 
 def host_clock(run: Callable[[], Any], number: int) -> float:
-    """The clock of functions that are done when they return."""
+    """The clock for synchronous functions."""
     start = time.perf_counter()
     for _ in range(number):
         run()
@@ -57,7 +57,9 @@ def host_clock(run: Callable[[], Any], number: int) -> float:
 
 
 def device_clock(device: Device) -> Clock:
-    """The clock of functions that leave work to a device: its own, from an event in front to one behind."""
+    """The clock for functions that submit work to a device: the device time between events before and after the
+    calls.
+    """
 
     def clock(run: Callable[[], Any], number: int) -> float:
         stream = device.current_stream
@@ -70,9 +72,9 @@ def device_clock(device: Device) -> Clock:
 
 
 def measure(run: Callable[[], Any], clock: Clock, number: int, repeat: int, min_repeat_ms: float) -> BenchmarkResult:
-    """Run once, and then `repeat` times `number` times, which is raised until that takes `min_repeat_ms`.
+    """Runs once, then `repeat` times `number` times; raises `number` until `number` runs take `min_repeat_ms`.
 
-    OptionError for numbers that are not positive.
+    Raises OptionError for numbers that are not positive.
     """
     if number < 1 or repeat < 1 or min_repeat_ms < 0:
         raise OptionError(f"number {number}, repeat {repeat}, min_repeat_ms {min_repeat_ms}: expected positive numbers")

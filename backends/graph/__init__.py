@@ -1,4 +1,4 @@
-"""Graphs as native code: one entry that runs all kernels, and the kernels one by one."""
+"""Graphs as native code: an entry point that runs all kernels, and an entry point per kernel."""
 
 from .executable import Executable, TensorSpec, build_graph
 from .executor import GraphExecutor

@@ -1,4 +1,4 @@
-"""A graph that has been compiled: what it takes and gives, its constants, and native code."""
+"""A compiled graph: inputs and outputs, constants, and native code."""
 
 from __future__ import annotations
 
@@ -37,34 +37,38 @@ Array: TypeAlias = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """A tensor that a graph takes, keeps or gives. Sizes that are known when it runs are expressions of names."""
+    """A tensor of a graph: an input, a constant, an intermediate or an output. Dynamic sizes are expressions of size
+    names.
+    """
 
     name: str
     shape: tuple[Size, ...]
     dtype: str
 
     def concrete(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape. sizes: what the names stand for."""
+        """The shape with size names replaced. sizes: the value of each size name."""
         return tuple(size if isinstance(size, int) else evaluate_size(size, sizes) for size in self.shape)
 
     def bind(self, array: Array, sizes: dict[str, int]) -> None:
-        """Check an array, and add what its shape says of names. ArgumentError if it is none of these."""
+        """Checks an array against this tensor, and binds the size names in its shape. Raises ArgumentError for a
+        mismatch.
+        """
         if array.dtype != numpy_dtype(self.dtype) or array.ndim != len(self.shape):
             raise ArgumentError(f"{self.name}: {array.dtype} of shape {array.shape}, expected {self}")
         for size, extent in zip(self.shape, array.shape, strict=True):
             if isinstance(size, str) and size.isidentifier():
                 sizes.setdefault(size, extent)
-        known = [size if isinstance(size, int) else _evaluated(size, sizes) for size in self.shape]
+        known = [size if isinstance(size, int) else _try_evaluate(size, sizes) for size in self.shape]
         if any(size not in (None, extent) for size, extent in zip(known, array.shape, strict=True)):
             where = ", ".join(f"{name} = {number}" for name, number in sizes.items())
-            said = f" where {where}" if sizes else ""
-            raise ArgumentError(f"{self.name}: shape {array.shape}, expected {self}{said}")
+            suffix = f" where {where}" if sizes else ""
+            raise ArgumentError(f"{self.name}: shape {array.shape}, expected {self}{suffix}")
 
     def __str__(self) -> str:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
-def _evaluated(size: str, sizes: Mapping[str, int]) -> int | None:
+def _try_evaluate(size: str, sizes: Mapping[str, int]) -> int | None:
     try:
         return evaluate_size(size, sizes)
     except KeyError:
@@ -73,7 +77,9 @@ def _evaluated(size: str, sizes: Mapping[str, int]) -> int | None:
 
 @dataclass(frozen=True)
 class Step:
-    """One kernel of a graph: its function, the tensors it reads and makes, by number, and sizes it is told."""
+    """A call of one kernel of a graph: its function, the indices of the tensors it reads and writes, and its size
+    arguments.
+    """
 
     kernel: str
     sizes: tuple[str, ...]
@@ -83,7 +89,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Branch:
-    """Steps of which either these or those are done. condition: the number of the bool that says which."""
+    """Two alternative sequences of steps. condition: the index of the bool tensor that selects `then` or `orelse`."""
 
     condition: int
     then: Steps
@@ -106,11 +112,11 @@ def _calls(steps: Steps) -> Iterator[Step]:
 class Executable:
     """A compiled graph.
 
-    inputs, outputs: what it takes and gives, in order.  constants: arrays by name.  library: native code, of which
-    `entry` takes inputs, constants, outputs and the workspace, in the memory of a device of the library's kind.
-    workspace, unshared: the bytes of memory that its tensors share, and what they would take each for itself.  tensors:
-    all tensors, and where in the workspace they are; steps: the kernels in order.  returned: the numbers of the
-    outputs.  graph: the program, with a call of each kernel.
+    inputs, outputs: the tensors it takes and returns, in order.  constants: arrays by name.  library: native code,
+    whose `entry` takes inputs, constants, outputs and the workspace, in the memory of a device of the library's kind.
+    workspace, unshared: the bytes of the memory that its tensors share, and the bytes without sharing.  tensors: all
+    tensors, each with its offset in the workspace; steps: the kernels in order.  returned: the indices of the outputs
+    among `tensors`.  graph: the program, with a call of each kernel.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -127,43 +133,44 @@ class Executable:
     _placed: dict[Device, Mapping[str, NDArray]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def device(self, device: Device | None = None) -> Device:
-        """The device on which it runs: the first one of its kind if none is asked for. ArgumentError for another
-        kind."""
+        """The device on which the graph runs: `device`, by default the first device of the graph's kind. Raises
+        ArgumentError for a device of another kind.
+        """
         kind = self.library.device_kind
         if device is not None and device.kind != kind:
             raise ArgumentError(f"the graph is compiled for {kind}, expected such a device, got {device}")
         return device or Device(kind)
 
     def constants_on(self, device: Device) -> Mapping[str, NDArray]:
-        """The constants in the memory of a device, where they are copied to the first time. Errors as of `nd.array`."""
+        """The constants in the memory of a device, copied there on first use. Raises the errors of `nd.array`."""
         if device not in self._placed:
             self._placed[device] = {name: placed(array, device) for name, array in self.constants.items()}
         return self._placed[device]
 
     @property
     def calls(self) -> list[Step]:
-        """The steps that are kernels, in all branches, of which a run takes some."""
+        """The kernel calls of all branches; a run executes a subset of them."""
         return list(_calls(self.steps))
 
     @property
     def size_limits(self) -> list[SizeLimit]:
-        """Between which numbers sizes must be."""
+        """The bounds that sizes must satisfy."""
         func = self.graph.functions[self.entry]
         assert isinstance(func, FuncOp)
         return func.size_limits
 
     def input(self, key: str | int) -> TensorSpec:
-        """The input of a name or number. ArgumentError if there is none."""
+        """The input with a name or index. Raises ArgumentError for an unknown key."""
         return self.inputs[_index("input", self.inputs, key)]
 
     def output_index(self, key: str | int) -> int:
-        """The number of the output of a name or number. ArgumentError if there is none."""
+        """The index of the output with a name or index. Raises ArgumentError for an unknown key."""
         return _index("output", self.outputs, key)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save all of it: as one file if `path` ends in `.tar`, else as a folder.
+        """Saves the graph with its code and constants: as one file if `path` ends in `.tar`, else as a folder.
 
-        A graph that was saved there is replaced. OptionError if something else is there, OSError.
+        Replaces a graph saved at `path`. Raises OptionError if `path` holds anything else, and OSError.
         """
         from .saving import save_executable
 
@@ -171,10 +178,11 @@ class Executable:
 
     @staticmethod
     def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> Executable:
-        """What `save` has saved. It is native code: load only what you trust.
+        """Loads a graph that `save` saved. It is native code: load only files you trust.
 
-        symbols: addresses of C symbols, before those of its libraries and the process. LoadError if it is broken, or
-        not for this machine; LinkError for a C symbol that nobody provides; errors as of `library_symbols`.
+        symbols: addresses of C symbols, which take precedence over those of the graph's libraries and of the process.
+        Raises LoadError if the files are broken or for another machine; LinkError for an undefined C symbol; the errors
+        of `library_symbols`.
         """
         from .saving import load_executable
 
@@ -189,15 +197,15 @@ def build_graph(
     opt_level: int = 2,
     after: AfterPass | None = None,
 ) -> Executable:
-    """Compile a function of the `relay` dialect, with those that it calls: to native code of this machine (`llvm`), or
-    to kernels of a GPU (`cuda`, `cuda-emulated`), of which none needs to be there.
+    """Compiles a function of the `relay` dialect and its callees: to native code of this machine (`llvm`), or to
+    kernels of a GPU (`cuda`, `cuda-emulated`), which need not be present.
 
-    mod: stays as it is.  target: as `Target.of` takes it, with the libraries that compute what they can, `llvm
-    -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 for fusion besides, 2 for all.
-    after: is shown the module behind each pass.
+    mod: is not modified.  target: as accepted by `Target.of`, with the libraries to offload supported operators to,
+    `llvm -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 adds fusion, 2 adds rewriting.
+    after: is called with the module after each pass.
 
-    FunctionNotFoundError if there is no such function, OptionError if it is none of a graph and for a target that is
-    none, PluginError for a library or compiler that is not installed, UnsupportedError for what cannot be compiled.
+    Raises FunctionNotFoundError if `entry` does not exist, OptionError if it is not a graph and for an invalid target,
+    PluginError for a library or compiler that is not installed, UnsupportedError for a graph that cannot be compiled.
     """
     target = Target.of(target)
     mod.verify()
@@ -239,7 +247,7 @@ def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:
 
 
 def describe(graph: Module, library: Library, entry: str) -> Executable:
-    """A graph of calls, and the native code of it."""
+    """Creates the `Executable` of a graph of kernel calls and its native code."""
     func = graph.functions[entry]
     assert isinstance(func, FuncOp)
     names = list(arrays_of(func))
@@ -274,7 +282,9 @@ class _Tensors:
         self.offsets: list[int | None] = []
 
     def add(self, value: SSAValue, name: str, offset: int | None = None) -> int:
-        """The number of a tensor. What a branch gives is the tensor that either of its blocks computes."""
+        """Adds a tensor and returns its index. The result of a branch and the values that its blocks yield are one
+        tensor.
+        """
         if value not in self.numbers:
             self.numbers[value] = len(self.specs)
             self.specs.append(TensorSpec(name, shape_of(value), dtype_of_tensor(value)))
@@ -282,14 +292,14 @@ class _Tensors:
         return self.numbers[value]
 
     def steps(self, block: Block) -> Steps:
-        """The calls and branches of a graph, or of a block of it."""
-        found: list[Step | Branch] = []
+        """The calls and branches of a block, in order."""
+        steps: list[Step | Branch] = []
         for op in block.ops:
             if isinstance(op, CallOp):
-                found.append(self._step(op))
+                steps.append(self._step(op))
             elif isinstance(op, IfOp):
-                found.append(self._branch(op))
-        return tuple(found)
+                steps.append(self._branch(op))
+        return tuple(steps)
 
     def _step(self, op: CallOp) -> Step:
         types: Sequence[Attribute] = [arg.type for arg in op.args]
@@ -315,8 +325,9 @@ class _Tensors:
 
 
 def room(shape: Sequence[int], dtype: str, device: Device, name: str = "") -> NDArray:
-    """An array on a device that begins at a multiple of `ALIGNMENT`; its elements are anything. name: what errors call
-    it. DeviceError if there is no such device, or no memory left."""
+    """Allocates an uninitialized array on a device, aligned to `ALIGNMENT`. name: its name in error messages. Raises
+    DeviceError if the device does not exist or has no memory left.
+    """
     kind = numpy_dtype(dtype)
     if device.kind != "cpu":
         return empty_on(device, tuple(shape), kind, name)
@@ -327,5 +338,5 @@ def room(shape: Sequence[int], dtype: str, device: Device, name: str = "") -> ND
 
 
 def placed(array: Array, device: Device) -> NDArray:
-    """An array in the memory of a device: itself where it is there already."""
+    """An array in the memory of a device, without a copy for the CPU."""
     return HostArray(array) if device.kind == "cpu" else nd_array(array, device)

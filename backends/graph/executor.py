@@ -1,4 +1,4 @@
-"""Running a compiled graph: inputs are set, outputs are read, kernels are timed."""
+"""The execution of a compiled graph: inputs are set, outputs are read, kernels are timed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class KernelTime:
-    """How long one kernel of a graph takes. seconds: the median of all runs."""
+    """The run time of one kernel of a graph. seconds: the median of all runs."""
 
     kernel: str
     seconds: float
@@ -33,16 +33,16 @@ class GraphExecutor:
     """Runs a graph on a device. Each executor has its own inputs, outputs and workspace there; constants are copied to
     a device once, for all executors of a graph.
 
-    What is set may be any array: of numpy's, of a device, of another library. What is read is one of numpy's if the
-    graph runs on this machine's processor, else an array on the device. There `run` returns when kernels are launched,
-    on the current stream, as are copies of inputs; what reads an output waits. A graph with branches waits for the
-    condition of each that it comes to.
-    A constant may be replaced: `set_input` takes its name too.
+    Inputs may be any arrays: of numpy, of a device, of another library. Outputs are numpy arrays if the graph runs on
+    this machine's processor, else arrays on the device. On a device, `run` returns when the kernels are launched on the
+    current stream, where inputs are copied as well; reading an output waits. A graph with branches waits for the
+    condition of each branch it reaches. `set_input` replaces constants too, by name.
     """
 
     def __init__(self, executable: Executable, device: Device | None = None):
-        """device: by default the first one that the graph is compiled for. ArgumentError for one of another kind,
-        DeviceError if there is no such device, or no memory left."""
+        """device: by default the first device of the graph's kind. Raises ArgumentError for a device of another kind,
+        DeviceError if the device does not exist or has no memory left.
+        """
         self.executable = executable
         self.device = executable.device(device)
         self._inputs: dict[str, NDArray] = {}
@@ -62,13 +62,15 @@ class GraphExecutor:
 
     @property
     def clock(self) -> Clock:
-        """What times `run`: this machine's clock, or that of the device."""
+        """The clock for `run`: the host's, or the device's."""
         return host_clock if self.device.kind == "cpu" else device_clock(self.device)
 
     def set_input(self, key: str | int | None = None, value: Any = None, /, **more: Any) -> None:
-        """Copy arrays to inputs, by name or number. ArgumentError for a name that is none, and for a wrong array."""
-        given = dict(more) if key is None else {key: value, **more}
-        for name, each in given.items():
+        """Copies arrays to inputs, by name or index. Raises ArgumentError for an unknown name and for a mismatched
+        array.
+        """
+        arrays = dict(more) if key is None else {key: value, **more}
+        for name, each in arrays.items():
             if isinstance(name, str) and name in self._constants:
                 self._replace(name, as_nd(each))
             else:
@@ -92,7 +94,7 @@ class GraphExecutor:
         self._run = None
 
     def get_input(self, key: str | int) -> Any:
-        """The array of an input or constant. ArgumentError if it has not been set."""
+        """The array of an input or constant. Raises ArgumentError if the input has not been set."""
         if isinstance(key, str) and key in self._constants:
             return self._given(self._constants[key])
         name = self.executable.input(key).name
@@ -101,11 +103,11 @@ class GraphExecutor:
         return self._given(self._inputs[name])
 
     def _given(self, array: NDArray) -> Array | NDArray:
-        """An array as native code and callers take it."""
+        """The array as passed to native code and to callers: a numpy array on the CPU."""
         return array.layout if self.device.kind == "cpu" else array
 
     def run(self, **inputs: Any) -> None:
-        """Run the graph, with inputs set before if some are given. ArgumentError if one has never been set."""
+        """Runs the graph, after setting `inputs`. Raises ArgumentError if an input has never been set."""
         if inputs:
             self.set_input(**inputs)
         if self._run is None:
@@ -114,26 +116,27 @@ class GraphExecutor:
         self._run()
 
     def get_output(self, key: str | int, out: Any = None) -> Any:
-        """An output of the last run, by name or number, which the next one writes over; or `out`, a copy.
+        """An output of the last run, by name or index, which the next run overwrites; with `out`, copies the output
+        there.
 
-        ArgumentError for a name or number that is none and for an array of another type, ExecutionError if nothing has
-        run.
+        Raises ArgumentError for an unknown name or index and for an array of another type, ExecutionError before the
+        first run.
         """
         index = self.executable.output_index(key)
         if not self._outputs:
             raise ExecutionError("nothing has been run")
-        found = self._outputs[index]
+        output = self._outputs[index]
         if out is None:
-            return self._given(found)
+            return self._given(output)
         target = as_nd(out)
-        if target.shape != found.shape or target.dtype != found.dtype:
-            given = f"{target.dtype} of shape {target.shape}"
-            raise ArgumentError(f"output {key}: {given}, expected {found.dtype} of shape {found.shape}")
-        target.copyfrom(found)
+        if target.shape != output.shape or target.dtype != output.dtype:
+            actual = f"{target.dtype} of shape {target.shape}"
+            raise ArgumentError(f"output {key}: {actual}, expected {output.dtype} of shape {output.shape}")
+        target.copyfrom(output)
         return out
 
     def _prepare(self) -> None:
-        """Allocate outputs, and check all arrays once for the runs to come."""
+        """Allocates outputs, and checks all arrays once for the following runs."""
         executable = self.executable
         missing = [spec.name for spec in executable.inputs if spec.name not in self._inputs]
         if missing:
@@ -157,9 +160,9 @@ class GraphExecutor:
     # Kernel by kernel
 
     def profile(self, number: int = 10) -> list[KernelTime]:
-        """How long each kernel takes, in the order of the graph; of branches those that are taken. number: of runs.
+        """The run time of each kernel, in the order of the graph; of branches only the taken ones. number: of runs.
 
-        Errors as of `run`.
+        Raises the errors of `run`.
         """
         times: list[list[float]] = []
         kernels: list[tuple[str, tuple[int, ...]]] = []
@@ -172,9 +175,10 @@ class GraphExecutor:
         return [KernelTime(k, float(np.median(t)), shape) for (k, shape), t in zip(kernels, times, strict=True)]
 
     def _kernels(self) -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
-        """Each kernel with its name, a call of it, and the shape of its first result.
+        """Yields each kernel's name, a call of it, and the shape of its first result.
 
-        Behind a call, the next ones are found: it may compute the condition of a branch."""
+        A kernel may compute the condition of a branch, so the caller runs each call before the next is determined.
+        """
         self.run()
         yield from self._calls(self.executable.steps, self._memory())
 
@@ -186,23 +190,23 @@ class GraphExecutor:
                 yield from self._calls(step.then if arrays[step.condition].numpy() else step.orelse, arrays)
                 continue
             numbers = [self._sizes[name] for name in step.sizes]
-            given = [self._given(arrays[n]) for n in (*step.inputs, *step.outputs)]
-            call = self.executable.library[step.kernel].bind(*numbers, *given)
+            arguments = [self._given(arrays[n]) for n in (*step.inputs, *step.outputs)]
+            call = self.executable.library[step.kernel].bind(*numbers, *arguments)
             yield step.kernel, call, arrays[step.outputs[0]].shape if step.outputs else ()
 
     def _memory(self) -> dict[int, NDArray]:
         """An array for each tensor of the graph."""
         named: Mapping[str, NDArray] = {**self._inputs, **self._constants}
-        found: dict[int, NDArray] = {}
+        arrays: dict[int, NDArray] = {}
         for n, (spec, offset) in enumerate(self.executable.tensors):
             shape = spec.concrete(self._sizes)
             if spec.name in named:
-                found[n] = named[spec.name]
+                arrays[n] = named[spec.name]
             elif offset is None:
-                found[n] = room(shape, spec.dtype, self.device, spec.name)
+                arrays[n] = room(shape, spec.dtype, self.device, spec.name)
             else:
-                found[n] = self._part_of_workspace(offset, shape, numpy_dtype(spec.dtype))
-        return found
+                arrays[n] = self._part_of_workspace(offset, shape, numpy_dtype(spec.dtype))
+        return arrays
 
     def _part_of_workspace(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
@@ -211,7 +215,7 @@ class GraphExecutor:
 
 
 def as_nd(value: Any) -> NDArray:
-    """An array on any device, of another library without a copy, or of a number or a list of such."""
+    """An array of a device, of another library (without a copy), or of a number or nested lists of numbers."""
     if isinstance(value, NDArray):
         return value
     if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack_device__"):

@@ -1,4 +1,4 @@
-"""A compiled graph in TVM's JSON of graph executors."""
+"""Export of a compiled graph to TVM's JSON of graph executors."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ from .executable import Executable, Step
 
 
 def graph_json(executable: Executable) -> str:
-    """Nodes, which kernel each calls with what, the outputs, and of each tensor its shape, type and place in memory.
+    """The graph as JSON: nodes with their kernels and inputs, the outputs, and the shape, type and storage of each
+    tensor.
 
-    Sizes that are known when it runs are text. UnsupportedError for a graph with branches.
+    Dynamic sizes are text. Raises UnsupportedError for a graph with branches.
     """
     steps = [step for step in executable.steps if isinstance(step, Step)]
     if len(steps) < len(executable.steps):
         raise UnsupportedError("a graph with branches has no form as JSON")
     nodes: list[dict[str, Any]] = []
-    places: dict[int, list[int]] = {}
+    entries: dict[int, list[int]] = {}
     order: list[int] = []
-    made = {number for step in steps for number in step.outputs}
+    written = {number for step in steps for number in step.outputs}
     for number, (spec, _) in enumerate(executable.tensors):
-        if number not in made:
-            places[number] = [len(nodes), 0, 0]
+        if number not in written:
+            entries[number] = [len(nodes), 0, 0]
             order.append(number)
             nodes.append({"op": "null", "name": spec.name, "inputs": []})
     arguments = list(range(len(nodes)))
     for step in steps:
         counts = {"num_inputs": str(len(step.inputs)), "num_outputs": str(len(step.outputs)), "flatten_data": "0"}
         for n, number in enumerate(step.outputs):
-            places[number] = [len(nodes), n, 0]
+            entries[number] = [len(nodes), n, 0]
             order.append(number)
         name = f"{step.kernel}_{len(nodes)}"
-        inputs = [places[number] for number in step.inputs]
+        inputs = [entries[number] for number in step.inputs]
         attributes = {"func_name": step.kernel, **counts}
         nodes.append({"op": "tvm_op", "name": name, "attrs": attributes, "inputs": inputs})
     rows = [0]
@@ -43,7 +44,7 @@ def graph_json(executable: Executable) -> str:
     graph = {
         "nodes": nodes,
         "arg_nodes": arguments,
-        "heads": [places[number] for number in executable.returned],
+        "heads": [entries[number] for number in executable.returned],
         "attrs": {
             "dltype": ["list_str", [spec.dtype for spec, _ in specs]],
             "shape": ["list_shape", [list(spec.shape) for spec, _ in specs]],
@@ -56,16 +57,16 @@ def graph_json(executable: Executable) -> str:
 
 
 def _storages(offsets: list[int | None]) -> list[int]:
-    """A number for each place in the workspace, and for each tensor that has memory of its own."""
+    """A storage index for each offset in the workspace, and for each tensor with memory of its own."""
     known: dict[int, int] = {}
-    found: list[int] = []
+    storages: list[int] = []
     fresh = 0
     for offset in offsets:
         if offset is not None and offset in known:
-            found.append(known[offset])
+            storages.append(known[offset])
             continue
         if offset is not None:
             known[offset] = fresh
-        found.append(fresh)
+        storages.append(fresh)
         fresh += 1
-    return found
+    return storages

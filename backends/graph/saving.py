@@ -1,4 +1,4 @@
-"""Compiled graphs in files: native code, constants, and what a process must know to run them.
+"""Saving and loading of compiled graphs: native code, constants, and metadata.
 
 Constants are mapped into memory, not read, so that processes which run the same graph share them.
 """
@@ -33,7 +33,7 @@ _TARGETS = {"cpu": "llvm", "cuda": "cuda", "cuda_emulated": "cuda-emulated"}
 
 
 def save_executable(executable: Executable, path: Path) -> None:
-    """`Executable.save`."""
+    """Implements `Executable.save`."""
     content, files = _describe_library(executable.library)
     files[CONSTANTS] = _constant_chunks(executable.constants)
     files[GRAPH] = [str(executable.graph).encode()]
@@ -41,7 +41,7 @@ def save_executable(executable: Executable, path: Path) -> None:
 
 
 def _describe_library(library: Library) -> tuple[dict[str, Any], dict[str, Chunks]]:
-    """What is said of a library, and its files."""
+    """The archive content and the files of a library."""
     from ..cuda.library import DeviceLibrary
     from ..cuda.saving import describe_device_library
 
@@ -52,7 +52,7 @@ def _describe_library(library: Library) -> tuple[dict[str, Any], dict[str, Chunk
 
 
 def load_executable(path: Path, symbols: Mapping[str, int] | None = None) -> Executable:
-    """`Executable.load`."""
+    """Implements `Executable.load`."""
     with reading(path):
         archive = Archive(path, KIND)
         link = _read_library(archive)
@@ -65,7 +65,7 @@ def load_executable(path: Path, symbols: Mapping[str, int] | None = None) -> Exe
 
 
 def _read_library(archive: Archive) -> Callable[[Mapping[str, int]], Library]:
-    """What makes the library of an archive, given addresses of C symbols."""
+    """A function that links the library of an archive, given addresses of C symbols."""
     if "device" in archive.content:
         from ..cuda.library import DeviceLibrary
         from ..cuda.saving import read_device_library
@@ -93,18 +93,18 @@ def _describe(executable: Executable) -> dict[str, Any]:
     }
 
 
-def _read(said: dict[str, Any]) -> dict[str, Any]:
-    """The fields of an `Executable` that are written as JSON."""
-    tensors = [(_read_spec(**each), each["offset"]) for each in said["tensors"]]
+def _read(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an `Executable` that are stored as JSON."""
+    tensors = [(_read_spec(**each), each["offset"]) for each in fields["tensors"]]
     return {
-        "inputs": tuple(_read_spec(**each) for each in said["inputs"]),
-        "outputs": tuple(_read_spec(**each) for each in said["outputs"]),
-        "entry": said["entry"],
-        "workspace": said["workspace"],
-        "unshared": said["unshared"],
+        "inputs": tuple(_read_spec(**each) for each in fields["inputs"]),
+        "outputs": tuple(_read_spec(**each) for each in fields["outputs"]),
+        "entry": fields["entry"],
+        "workspace": fields["workspace"],
+        "unshared": fields["unshared"],
         "tensors": tuple(tensors),
-        "steps": _read_steps(said["steps"]),
-        "returned": tuple(said["returned"]),
+        "steps": _read_steps(fields["steps"]),
+        "returned": tuple(fields["returned"]),
     }
 
 
@@ -112,8 +112,8 @@ def _read_spec(name: str, shape: list[Any], dtype: str, offset: int | None = Non
     return TensorSpec(name, tuple(shape), dtype)
 
 
-def _read_steps(said: list[dict[str, Any]]) -> Steps:
-    return tuple(_read_branch(**each) if "condition" in each else _read_step(**each) for each in said)
+def _read_steps(steps: list[dict[str, Any]]) -> Steps:
+    return tuple(_read_branch(**each) if "condition" in each else _read_step(**each) for each in steps)
 
 
 def _read_branch(condition: int, then: list[dict[str, Any]], orelse: list[dict[str, Any]]) -> Branch:
@@ -124,11 +124,11 @@ def _read_step(kernel: str, sizes: list[str], inputs: list[int], outputs: list[i
     return Step(kernel, tuple(sizes), tuple(inputs), tuple(outputs))
 
 
-# Constants, one behind the other, each from a multiple of `ALIGNMENT` on
+# Constants, consecutive, each at a multiple of `ALIGNMENT`
 
 
-def _places(constants: Mapping[str, Array]) -> Iterator[tuple[str, Array, int]]:
-    """Each constant with its name and where it begins, in bytes."""
+def _constant_offsets(constants: Mapping[str, Array]) -> Iterator[tuple[str, Array, int]]:
+    """Yields the name, array and byte offset of each constant."""
     offset = 0
     for name, array in constants.items():
         yield name, array, offset
@@ -138,7 +138,7 @@ def _places(constants: Mapping[str, Array]) -> Iterator[tuple[str, Array, int]]:
 def _describe_constants(constants: Mapping[str, Array]) -> list[dict[str, Any]]:
     return [
         {"name": name, "shape": list(array.shape), "dtype": dtype_of_numpy(array.dtype).name, "offset": offset}
-        for name, array, offset in _places(constants)
+        for name, array, offset in _constant_offsets(constants)
     ]
 
 
@@ -150,9 +150,9 @@ def _constant_chunks(constants: Mapping[str, Array]) -> Chunks:
 
 def _read_constants(archive: Archive) -> dict[str, Array]:
     memory = archive.map(CONSTANTS)
-    found: dict[str, Array] = {}
-    for said in archive.content["graph"]["constants"]:
-        shape, dtype, offset = tuple(said["shape"]), numpy_dtype(said["dtype"]), said["offset"]
+    constants: dict[str, Array] = {}
+    for entry in archive.content["graph"]["constants"]:
+        shape, dtype, offset = tuple(entry["shape"]), numpy_dtype(entry["dtype"]), entry["offset"]
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        found[said["name"]] = memory[offset : offset + size].view(dtype).reshape(shape)
-    return found
+        constants[entry["name"]] = memory[offset : offset + size].view(dtype).reshape(shape)
+    return constants

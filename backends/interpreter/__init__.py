@@ -1,7 +1,9 @@
-"""xDSL's interpreter for graphs, and programs on tensors and on loops: op by op, and so with anybody's ops among them.
+"""Implementations for xDSL's interpreter of graphs, tensor programs and loop programs: op by op, so they
+combine with foreign ops.
 
-`register_implementations(interpreter)` is all that a tool needs. The oracle, a compiler to Python, is some hundred
-times faster and finds races too; this is the second opinion, and what debuggers and listeners of xDSL step through.
+`register_implementations(interpreter)` is the only call a tool needs. The oracle, a compiler to Python,
+is some hundred times faster and also detects races; the interpreter is an independent check, and supports
+xDSL's debuggers and listeners.
 """
 
 from .elements import array_of

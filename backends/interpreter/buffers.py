@@ -1,4 +1,4 @@
-"""Functions for ops of `tir` that make buffers and pointers, or touch their elements."""
+"""Implementations of ops of `tir` that create buffers and pointers, or access their elements."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .regions import number, numbers
 
 @register_impls
 class BufferFunctions(InterpreterFunctions):
-    """Buffers are views of memory that knows what was written, pointers places in such a memory."""
+    """Buffers are views of memory that records writes; pointers are positions in a memory."""
 
     @impl(MatchBufferOp)
     def run_match_buffer(self, interpreter: Interpreter, op: MatchBufferOp, args: PythonValues) -> PythonValues:
@@ -90,8 +90,8 @@ class BufferFunctions(InterpreterFunctions):
         extents = numbers(interpreter, [extent for _, extent in op.region[missing:]])
         strides = source.strides[missing:]
         offset = source.offset + sum(low * s for low, s in zip(mins, source.strides, strict=True))
-        given = [*extents, *(strides if op.mixed_strides is not None else []), offset]
-        for symbol, value in zip(declared_numbers(op), given, strict=True):
+        values = [*extents, *(strides if op.mixed_strides is not None else []), offset]
+        for symbol, value in zip(declared_numbers(op), values, strict=True):
             if isinstance(symbol, SSAValue) and isinstance(symbol.owner, SymbolOp) and _is_bound_by(symbol, op):
                 interpreter.set_values([(symbol, value)])
         shape = numbers(interpreter, op.mixed_shape)
@@ -149,12 +149,12 @@ class BufferFunctions(InterpreterFunctions):
 
 
 def declared_numbers(op: BufferOp) -> list[Mixed]:
-    """Shape, strides and offset that an op gives to its buffer."""
+    """The shape, strides and offset that an op declares for its buffer."""
     return [*op.mixed_shape, *(op.mixed_strides or []), op.mixed_offset]
 
 
 def _is_bound_by(symbol: SSAValue, op: MatchRegionOp) -> bool:
-    """Whether a box of a buffer is the first to say what a symbol is; parameters come before all boxes."""
+    """Whether a matched region is the first declaration of a symbol; parameters come before all regions."""
     users = [use.operation for use in symbol.uses]
     if any(isinstance(user, MatchBufferOp) and symbol in declared_numbers(user) for user in users):
         return False
@@ -176,7 +176,7 @@ def _layout(interpreter: Interpreter, op: BufferOp) -> tuple[tuple[int, ...], tu
 
 
 def _span(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """How many elements lie between the first and the last of a strided buffer, both counted."""
+    """The number of elements from the first to the last of a strided buffer, inclusive; 0 for an empty buffer."""
     return sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + 1 if prod(shape) > 0 else 0
 
 
@@ -185,7 +185,7 @@ def _pointer(buffer: Buffer, element: int) -> Pointer:
 
 
 def _lanes(interpreter: Interpreter, op: LoadOp | StoreOp) -> list[tuple[tuple[int, ...], bool]]:
-    """The index of each lane of an access, and whether the lane takes part."""
+    """The index of each lane of an access, and whether the lane is active."""
     *outer, last = interpreter.get_values(op.indices)
     on = [True] * len(last) if op.predicate is None else interpreter.get_values([op.predicate])[0]
     return [((*outer, lane), each) for lane, each in zip(last, on, strict=True)]

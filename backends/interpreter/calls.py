@@ -1,4 +1,4 @@
-"""Functions for calls: of functions of the program, of Python's, and of C's that are known."""
+"""Implementations of calls: of functions of the program, packed functions, and supported C functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .state import WithState
 
 @register_impls
 class CallFunctions(WithState):
-    """Calls."""
+    """Implementations of calls."""
 
     @impl(CallOp)
     def run_call(self, interpreter: Interpreter, op: CallOp, args: PythonValues) -> PythonValues:
@@ -49,8 +49,8 @@ class CallFunctions(WithState):
 
     @impl(CallExternOp)
     def run_call_extern(self, interpreter: Interpreter, op: CallExternOp, args: PythonValues) -> PythonValues:
-        if (found := atomic_of(op)) is not None:
-            old = atomic(found.kind, found.dtype.name, args[0], args[1])
+        if (update := atomic_of(op)) is not None:
+            old = atomic(update.kind, update.dtype.name, args[0], args[1])
             return () if op.result is None else (old,)
         names = [f"x{n}" for n in range(len(args))]
         text = libm(op, [Expr(name) for name in names]).text

@@ -1,4 +1,4 @@
-"""Functions for statements of `tir` that hold statements, and for those that only check."""
+"""Implementations of statements of `tir` with regions, and of assertions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .state import WithState
 
 @register_impls
 class ControlFunctions(WithState):
-    """Loops, blocks, branches. Iterations that may run at the same time run one after the other."""
+    """Loops, blocks and branches. Concurrent iterations run in sequence."""
 
     @impl(ForOp)
     def run_for(self, interpreter: Interpreter, op: ForOp, args: PythonValues) -> PythonValues:
@@ -53,9 +53,9 @@ class ControlFunctions(WithState):
         return ()
 
     def _loop(self, interpreter: Interpreter, body: Region, values: range, thread: str | None) -> None:
-        """Run the body for each value; inside of another loop over the same thread for the one that is there."""
+        """Runs the body for each value; nested in another loop over the same thread, only for the current thread."""
         threads = self.state(interpreter).threads
-        for value in values if thread is None else _threads(threads, thread, values):
+        for value in values if thread is None else _thread_values(threads, thread, values):
             run_region(interpreter, body, (value,), "loop")
 
     @impl(WhileOp)
@@ -114,8 +114,8 @@ class ControlFunctions(WithState):
         return ()
 
 
-def _threads(threads: dict[str, int], thread: str, values: Iterable[int]) -> Iterator[int]:
-    """The numbers of a thread that a loop bound to it runs for, each there while the loop runs for it."""
+def _thread_values(threads: dict[str, int], thread: str, values: Iterable[int]) -> Iterator[int]:
+    """Yields the values of a loop bound to a thread axis; each value is the current thread during its iteration."""
     if thread in threads:
         yield from [threads[thread]] if threads[thread] in values else []
         return

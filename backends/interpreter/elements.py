@@ -1,4 +1,4 @@
-"""Arguments as buffers, and elements of buffers: bounds and what was never written are found."""
+"""Arguments as buffers, and accesses to elements of buffers, with checks of bounds and initialization."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ..oracle.numerics import DECODE, ENCODE
 from ..oracle.program import unsupported
 
 UNIT = 1
-"""Bytes per entry of the record of what was written."""
+"""Bytes per entry of the record of writes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Buffer(View):
-    """A buffer under the name that the program has for it.
+    """A buffer with its name in the program.
 
-    source, mins: the buffer that it is a box of, and where that starts: what is outside of it is outside of this one.
+    source, mins: for a subregion, the buffer and the lower bounds of the region: indices must be within both.
     """
 
     name: str = ""
@@ -36,12 +36,12 @@ class Buffer(View):
 
     @classmethod
     def of(cls, view: View, name: str) -> Self:
-        """A buffer that was passed."""
+        """The buffer of an argument."""
         return cls(view.memory, view.dtype, view.shape, view.strides, view.offset, name)
 
     @cached_property
     def elements(self) -> memoryview:
-        """All elements of the memory; those of `DECODE` as their bits."""
+        """All elements of the memory; elements of the types in `DECODE` as their bits."""
         return self.memory.elements(self.dtype)
 
     @cached_property
@@ -50,7 +50,7 @@ class Buffer(View):
 
 
 def element_dtype(op: Operation, type: MemRefType[Attribute]) -> str:
-    """The data type of a buffer's elements. UnsupportedError for vectors."""
+    """The data type of a buffer's elements. Raises UnsupportedError for vectors."""
     dtype = dtype_of(type.element_type)
     if dtype.lanes != 1:
         raise unsupported(op, f"the interpreter has no buffers of vectors, got {type}")
@@ -58,7 +58,7 @@ def element_dtype(op: Operation, type: MemRefType[Attribute]) -> str:
 
 
 def array_of(value: Any) -> Any:
-    """An argument: what xDSL's interpreter holds for a buffer as a numpy array over the same memory."""
+    """An argument, with the buffers of xDSL's interpreter as numpy arrays over the same memory."""
     if not isinstance(value, ShapedArray):
         return value
     shaped = cast("ShapedArray[Any]", value)
@@ -68,13 +68,13 @@ def array_of(value: Any) -> Any:
 
 
 def new_buffer(name: str, dtype: str, shape: tuple[int, ...]) -> Buffer:
-    """A compact buffer of which nothing is written yet."""
+    """A compact, uninitialized buffer."""
     return Buffer(allocate(name, dtype, prod(shape), UNIT), dtype, shape, compact_strides(shape), 0, name)
 
 
 def load(buffer: Buffer, index: Sequence[int]) -> Any:
-    """An element, as a value of the interpreter. Fault for what is not there or holds nothing."""
-    k = _place(buffer, index)
+    """Reads an element as a value of the interpreter. Raises Fault for an element out of bounds or uninitialized."""
+    k = _position(buffer, index)
     size = buffer.itemsize
     if 0 in buffer.memory.written[k * size : k * size + size]:
         uninitialized(buffer.name, index)
@@ -83,8 +83,8 @@ def load(buffer: Buffer, index: Sequence[int]) -> Any:
 
 
 def store(buffer: Buffer, index: Sequence[int], value: Any) -> None:
-    """Write an element. Fault for what is not there or is constant."""
-    k = _place(buffer, index)
+    """Writes an element. Raises Fault for an element out of bounds or constant."""
+    k = _position(buffer, index)
     if buffer.memory.constant:
         write_to_constant(buffer.name)
     buffer.elements[k] = ENCODE[buffer.dtype](value) if buffer.dtype in ENCODE else value
@@ -92,8 +92,8 @@ def store(buffer: Buffer, index: Sequence[int], value: Any) -> None:
     buffer.memory.written[k * size : k * size + size] = b"\1" * size
 
 
-def _place(buffer: Buffer, index: Sequence[int]) -> int:
-    """Where an element is in its memory."""
+def _position(buffer: Buffer, index: Sequence[int]) -> int:
+    """The position of an element in its memory. Raises Fault out of bounds."""
     _check_bounds(buffer, index)
     k = buffer.offset + sum(i * s for i, s in zip(index, buffer.strides, strict=True))
     if not 0 <= k < len(buffer.elements):

@@ -1,4 +1,4 @@
-"""Functions of `tir`: what is passed to them, and what they return."""
+"""Implementations of functions of `tir`: their arguments and results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .state import WithState
 
 
 class Return(Exception):
-    """A function is left. values: what it returns."""
+    """Control flow out of a function. values: its results."""
 
     def __init__(self, values: PythonValues):
         self.values = values
@@ -33,7 +33,7 @@ class Return(Exception):
 
 @register_impls
 class FunctionFunctions(WithState):
-    """Functions, called from outside with arrays, and from inside with buffers."""
+    """Functions, called by users with arrays, and by other functions with buffers."""
 
     @impl_callable(FuncOp)
     def call_func(self, interpreter: Interpreter, op: FuncOp, args: PythonValues) -> PythonValues:
@@ -59,7 +59,7 @@ class FunctionFunctions(WithState):
 
 
 def _buffer_value(interpreter: Interpreter, attr: Attribute) -> Any:
-    """An argument written as `dense<...> : tensor<...>`, as xDSL has it for a memref."""
+    """An argument in the form `dense<...> : tensor<...>`, xDSL's form for a memref."""
     if not isinstance(attr, DenseIntOrFPElementsAttr):
         raise InterpretationError(f"expected dense<...> : tensor<...> for a buffer, got {attr}")
     type = MemRefType(attr.get_element_type(), attr.get_shape())
@@ -67,14 +67,14 @@ def _buffer_value(interpreter: Interpreter, attr: Attribute) -> Any:
 
 
 def inside_arguments(signature: FunctionSignature, args: Sequence[Any], uninitialized: Sequence[str]) -> list[Any]:
-    """Arguments from outside as the interpreter holds them. ArgumentError for those that are not right."""
+    """Arguments of a user's call as values of the interpreter. Raises ArgumentError for a wrong argument."""
     arrays = [array_of(arg) for arg in args]
     fresh = [parameter.name in uninitialized for parameter in signature.parameters]
     return values_inside(ArgumentPacker(signature), signature, arrays, [UNIT] * len(fresh), fresh)
 
 
 def call_function(interpreter: Interpreter, op: FuncOp, args: Sequence[Any]) -> PythonValues:
-    """Run a function. args: as the interpreter holds them. Returns what it returns."""
+    """Runs a function and returns its results. args: values of the interpreter."""
     block = op.body.block
     with scope(interpreter, op.sym_name.data):
         interpreter.set_values(zip(block.args, args, strict=True))
@@ -82,7 +82,7 @@ def call_function(interpreter: Interpreter, op: FuncOp, args: Sequence[Any]) -> 
         _bind_symbols(interpreter, op, args)
         for (name, _), argument, value in zip(op.params, block.args, args, strict=True):
             if isinstance(argument.type, MemRefType):
-                interpreter.set_values([(argument, _matched(op, name, argument.type, value))])
+                interpreter.set_values([(argument, _match_parameter(op, name, argument.type, value))])
         try:
             run_ops(interpreter, block)
         except Return as result:
@@ -91,31 +91,31 @@ def call_function(interpreter: Interpreter, op: FuncOp, args: Sequence[Any]) -> 
 
 
 def _prepare(interpreter: Interpreter, op: FuncOp) -> None:
-    """Before the first call of a function: find what only speaks of memory, and is not run."""
+    """Excludes declarations of accesses from execution, before the first call of a function."""
     prepared: set[FuncOp] = interpreter.get_data(FunctionFunctions, "prepared", set[FuncOp])
     if op not in prepared:
         prepared.add(op)
         skip(interpreter, dead_ops(op))
 
 
-def _matched(op: FuncOp, name: str, type: MemRefType[Attribute], value: Any) -> Buffer:
-    """A buffer that was passed for a parameter of a type. ArgumentError if it is none of it."""
+def _match_parameter(op: FuncOp, name: str, type: MemRefType[Attribute], value: Any) -> Buffer:
+    """The buffer argument of a parameter with a type. Raises ArgumentError for a mismatch."""
     strides = None if isinstance(type.layout, NoneAttr) else tuple(s or 0 for s in type.get_strides() or ())
     return Buffer.of(match_buffer(value, name, element_dtype(op, type), type.get_shape(), strides), name)
 
 
 def _bind_symbols(interpreter: Interpreter, op: FuncOp, args: Sequence[Any]) -> None:
-    """Bind each symbol by the first parameter that has it as an extent, stride or offset."""
+    """Binds each symbol to the extent, stride or offset of the first parameter that declares it."""
     order: dict[SSAValue, int] = {value: n for n, value in enumerate(op.body.block.args)}
     matches = [inner for inner in op.body.block.ops if isinstance(inner, MatchBufferOp)]
     bound: set[SSAValue] = set()
     symbols = [inner.result for inner in op.walk() if isinstance(inner, SymbolOp)]
     interpreter.set_values((symbol, None) for symbol in symbols)
 
-    def bind(number: Mixed, found: int) -> None:
+    def bind(number: Mixed, value: int) -> None:
         if not isinstance(number, int) and isinstance(number.owner, SymbolOp) and number not in bound:
             bound.add(number)
-            interpreter.set_values([(number, found)])
+            interpreter.set_values([(number, value)])
 
     for match in sorted(matches, key=lambda match: order[match.source]):
         passed, name = args[order[match.source]], match.buffer_name.data

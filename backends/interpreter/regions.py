@@ -1,4 +1,4 @@
-"""Regions without jumps: their ops one after the other, and errors told with the place."""
+"""Regions without jumps: execution in order, and errors with source locations."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Which = Callable[[Operation], bool]
 
 
 def run_region(interpreter: Interpreter, region: Region, args: Sequence[Any], name: str = "region") -> tuple[Any, ...]:
-    """Run the ops of a region of one block. Returns the operands of its terminator, if it has one.
+    """Runs the ops of a region of one block. Returns the operands of its terminator, if any.
 
-    A `tir.symbol` is no step: whoever binds it sets its value.
+    A `tir.symbol` is not executed: the op that binds it sets its value.
     """
     with scope(interpreter, name):
         interpreter.set_values(zip(region.block.args, args, strict=True))
@@ -31,7 +31,7 @@ def run_region(interpreter: Interpreter, region: Region, args: Sequence[Any], na
 
 @contextmanager
 def scope(interpreter: Interpreter, name: str) -> Generator[None]:
-    """A scope for values, left however what is inside ends."""
+    """A scope for values, left on normal and exceptional exit."""
     outside = sum(1 for _ in interpreter.scope_names())
     interpreter.push_scope(name)
     try:
@@ -42,7 +42,7 @@ def scope(interpreter: Interpreter, name: str) -> Generator[None]:
 
 
 def run_ops(interpreter: Interpreter, block: Block, which: Which = lambda op: True) -> tuple[Any, ...]:
-    """Run those ops of a block that `which` says, in the scope that is there."""
+    """Runs the ops of a block selected by `which`, in the current scope."""
     skipped = _skipped(interpreter)
     for op in block.ops:
         if isinstance(op, SymbolOp) or op in skipped or not which(op):
@@ -54,7 +54,7 @@ def run_ops(interpreter: Interpreter, block: Block, which: Which = lambda op: Tr
 
 
 def run_op(interpreter: Interpreter, op: Operation) -> None:
-    """Run one op. UndefinedBehaviorError, with the place, for what is excluded."""
+    """Runs an op. Raises UndefinedBehaviorError, with the source location, for excluded behaviour."""
     try:
         results = interpreter.run_op(op, interpreter.get_values(op.operands))
     except Fault as error:
@@ -64,7 +64,7 @@ def run_op(interpreter: Interpreter, op: Operation) -> None:
 
 
 def skip(interpreter: Interpreter, ops: Iterable[Operation]) -> None:
-    """Leave ops out, such as those that only say what a block reads."""
+    """Excludes ops from execution, such as declarations of accesses."""
     _skipped(interpreter).update(ops)
 
 
@@ -73,7 +73,7 @@ def _skipped(interpreter: Interpreter) -> set[Operation]:
 
 
 def _function_around(op: Operation) -> list[str]:
-    """The name of the function that an op is in."""
+    """The name of the enclosing function of an op, as a list; empty without a function."""
     outer = op.parent_op()
     while outer is not None:
         if isinstance(outer, te.FuncOp | FuncOp):
@@ -83,7 +83,7 @@ def _function_around(op: Operation) -> list[str]:
 
 
 def number(interpreter: Interpreter, mixed: Mixed) -> int:
-    """A size or bound: a number, or the value that has it."""
+    """The value of a size or bound: a constant, or an SSA value."""
     return interpreter.get_values([mixed])[0] if isinstance(mixed, SSAValue) else mixed
 
 

@@ -1,4 +1,4 @@
-"""All functions at once."""
+"""Registration of all implementations."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from .values import ValueFunctions
 def register_implementations(
     interpreter: Interpreter, *, packed: Packed | None = None, uninitialized: Sequence[str] = ()
 ) -> None:
-    """Let an interpreter run `relay`, `te` and `tir`, and the ops of arith, math and vector with the exact data types
-    that these say: what is registered for such an op already is replaced.
+    """Registers implementations of `relay`, `te` and `tir`, and of the ops of arith, math and vector with exact data
+    types, replacing registered ones.
 
-    packed: what `tir.call_packed` finds, by name; the registered functions by default.  uninitialized: names of buffer
-    parameters whose elements count as never written at the start of a call, as those of outputs should.
+    packed: the functions for `tir.call_packed`, by name; the registered functions by default.  uninitialized: names of
+    buffer parameters whose elements count as uninitialized at the start of a call, as the elements of outputs should.
     `interpreter.call_op("main", arguments)` then calls a function: numpy arrays, anything with DLPack and xDSL's
-    `ShapedArray` for buffers and tensors, written in place; numbers for scalars. Functions of `relay` write to none,
-    and return tensors. ArgumentError for others, UndefinedBehaviorError, with the place, for what docs/semantics.md
-    excludes (races are not looked for).
+    `ShapedArray` for buffers and tensors, written in place; numbers for scalars. Functions of `relay` write to no
+    argument, and return tensors. Raises ArgumentError for other arguments, UndefinedBehaviorError, with the source
+    location, for behaviour that docs/semantics.md excludes (races are not detected).
     """
     call = packed, uninitialized
     for functions in (ValueFunctions(), TirFunctions(*call), TeFunctions(*call), RelayFunctions(*call)):
@@ -45,10 +45,10 @@ def interpret(
     packed: Packed | None = None,
     uninitialized: Sequence[str] = (),
 ) -> Any:
-    """Call function `entry` of a program by xDSL's interpreter; arrays are written in place. Returns what it
-    returns: of `relay` an array, or several as a tuple.
+    """Calls function `entry` of a program by xDSL's interpreter and returns its result: for `relay` an array, or a
+    tuple of several. Arrays are written in place.
 
-    Options and errors as of `register_implementations`, FunctionNotFoundError if there is no such function.
+    Options and errors as of `register_implementations`. Raises FunctionNotFoundError if `entry` does not exist.
     """
     op = mod.op if isinstance(mod, Module) else mod
     interpreter = Interpreter(op)

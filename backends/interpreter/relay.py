@@ -1,4 +1,4 @@
-"""Functions for `relay`: graphs, operator by operator, as numpy computes them. It is what a graph means."""
+"""Implementations of `relay`: graphs, operator by operator, in numpy. They define the semantics of graphs."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from .state import WithState
 
 Array: TypeAlias = npt.NDArray[Any]
 Sizes: TypeAlias = dict[str, int]
-"""What the names of sizes stand for in a call."""
+"""The values of size names in a call."""
 
 
 class RelayFunctions(WithState):
-    """A tensor is an array, which nothing writes to. Arrays of constants are those that stand beside the module."""
+    """Operators on tensors, which are immutable arrays. Arrays of constants are stored beside the module."""
 
     @impl_callable(FuncOp)
     def call_func(self, interpreter: Interpreter, op: FuncOp, args: PythonValues) -> PythonValues:
         self.begin(interpreter)
         arrays = [_array(arg) for arg in args]
         around: Sizes = interpreter.get_data(RelayFunctions, "sizes", Sizes)
-        interpreter.set_data(RelayFunctions, "sizes", {**around, **_bound_sizes(op, arrays)})
+        interpreter.set_data(RelayFunctions, "sizes", {**around, **_bind_sizes(op, arrays)})
         try:
             return run_region(interpreter, op.body, arrays, op.sym_name.data)
         finally:
@@ -61,9 +61,9 @@ class RelayFunctions(WithState):
         sizes: Sizes = interpreter.get_data(RelayFunctions, "sizes", Sizes)
         types = [output.type for output in op.outputs]
         numbers = [sizes[name] for name in free_sizes([arg.type for arg in op.args], types)]
-        made = [np.zeros(_known_shape(type, sizes), numpy_dtype(dtype_of_tensor(type))) for type in types]
-        interpreter.call_op(callee, (*numbers, *map(np.copy, args), *made))
-        return tuple(made)
+        outputs = [np.zeros(_known_shape(type, sizes), numpy_dtype(dtype_of_tensor(type))) for type in types]
+        interpreter.call_op(callee, (*numbers, *map(np.copy, args), *outputs))
+        return tuple(outputs)
 
     @impl(IfOp)
     def run_if(self, interpreter: Interpreter, op: IfOp, args: PythonValues) -> PythonValues:
@@ -72,10 +72,10 @@ class RelayFunctions(WithState):
     @impl(ConstantOp)
     def run_constant(self, interpreter: Interpreter, op: ConstantOp, args: PythonValues) -> PythonValues:
         assert isinstance(interpreter.module, ModuleOp)
-        found = constant_array(op, constants_of(interpreter.module))
-        if found is None:
+        array = constant_array(op, constants_of(interpreter.module))
+        if array is None:
             raise ArgumentError(f"{location_of(op)}{op.name}: no array {op.array_name} stands beside the module")
-        return (found,)
+        return (array,)
 
 
 def _run_operator(self: RelayFunctions, interpreter: Interpreter, op: OperatorOp, args: PythonValues) -> PythonValues:
@@ -84,7 +84,9 @@ def _run_operator(self: RelayFunctions, interpreter: Interpreter, op: OperatorOp
 
 
 def _attributes(op: OperatorOp) -> dict[str, Any]:
-    """What is said of an operator: `squeeze` takes away extents that are 1 in the type, not those that just are."""
+    """The attributes of an operator: `squeeze` removes the extents that are 1 in the type, not those that
+    happen to be 1.
+    """
     if op.operator.name == "squeeze" and op.value("axis") is None:
         return {"axis": [d for d, size in enumerate(shape_of(op.args[0])) if size == 1]}
     return op.values
@@ -96,16 +98,16 @@ register_impls(RelayFunctions)
 
 
 def _array(value: Any) -> Array:
-    found = array_of(value)
-    return np.asarray(found) if isinstance(found, np.ndarray | np.generic) else from_dlpack(found)
+    array = array_of(value)
+    return np.asarray(array) if isinstance(array, np.ndarray | np.generic) else from_dlpack(array)
 
 
 def _known_shape(type: Attribute, sizes: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(size if isinstance(size, int) else evaluate_size(size, sizes) for size in shape_of(type))
 
 
-def _bound_sizes(op: FuncOp, arrays: Sequence[Array]) -> Sizes:
-    """What the names in the types of parameters stand for. ArgumentError for arrays that do not fit."""
+def _bind_sizes(op: FuncOp, arrays: Sequence[Array]) -> Sizes:
+    """The values of the size names in the types of parameters. Raises ArgumentError for mismatched arrays."""
     name, sizes = op.sym_name.data, Sizes()
     if len(arrays) != len(op.params):
         names = ", ".join(param for param, _ in op.params)
@@ -127,5 +129,5 @@ def _check_shape(where: str, type: Attribute, array: Array, sizes: Mapping[str, 
             continue
         expected = size if isinstance(size, int) else evaluate_size(size, sizes)
         if expected != got:
-            said = "" if isinstance(size, int) else f" ({size})"
-            raise ArgumentError(f"{where}: expected extent {expected}{said} of dimension {d}, got {got}")
+            source = "" if isinstance(size, int) else f" ({size})"
+            raise ArgumentError(f"{where}: expected extent {expected}{source} of dimension {d}, got {got}")

@@ -1,4 +1,4 @@
-"""What belongs to one call from outside."""
+"""The state of one call of a function by a user."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from ..oracle.checks import Packed, Run
 
 @dataclass
 class State:
-    """run: packed functions and the rounds of `while` loops.  threads: the thread of each axis that is there."""
+    """The state of a call. run: packed functions and the iterations of `while` loops.  threads: the current value of
+    each thread axis.
+    """
 
     run: Run
     threads: dict[str, int] = field(default_factory=dict[str, int])
 
 
 class WithState(InterpreterFunctions):
-    """Functions that know the call they run in.
+    """Implementations with access to the state of the running call.
 
-    packed: what `tir.call_packed` finds; None for what is registered.  uninitialized: names of buffer parameters whose
-    elements count as never written at the start of a call, as those of outputs should.
+    packed: the functions for `tir.call_packed`; None for the registered ones.  uninitialized: names of buffer
+    parameters whose elements count as uninitialized at the start of a call, as the elements of outputs should.
     """
 
     def __init__(self, packed: Packed | None = None, uninitialized: Sequence[str] = ()) -> None:
@@ -30,7 +32,7 @@ class WithState(InterpreterFunctions):
         self.uninitialized = uninitialized
 
     def begin(self, interpreter: Interpreter) -> None:
-        """A call from outside begins."""
+        """Begins a call by a user, with a new state."""
         interpreter.set_data(WithState, "state", State(Run(self.packed)))
 
     def state(self, interpreter: Interpreter) -> State:

@@ -1,4 +1,4 @@
-"""Functions for `te`: tensors element by element."""
+"""Implementations of `te`: tensors element by element."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .state import WithState
 
 @register_impls
 class TeFunctions(WithState):
-    """A tensor is a buffer whose elements are computed where its op stands."""
+    """Tensors are buffers, computed at the position of their op."""
 
     @impl_callable(te.FuncOp)
     def call_func(self, interpreter: Interpreter, op: te.FuncOp, args: PythonValues) -> PythonValues:
@@ -47,7 +47,7 @@ class TeFunctions(WithState):
         return ()
 
     def _tensor(self, interpreter: Interpreter, tensor: SSAValue, shape: Sequence[Mixed]) -> Buffer:
-        """Where a tensor is kept: what was passed for it, else memory of its own."""
+        """The buffer of a tensor: its argument, or new memory for an intermediate tensor."""
         name, dtype = _name(tensor), dtype_of(tensor_type_of(tensor).element_type).name
         passed: dict[SSAValue, Any] = interpreter.get_data(TeFunctions, "passed", dict[SSAValue, Any])
         extents = numbers(interpreter, shape)
@@ -68,9 +68,9 @@ class TeFunctions(WithState):
     def run_compute(self, interpreter: Interpreter, op: te.ComputeOp, args: PythonValues) -> PythonValues:
         views = [self._tensor(interpreter, tensor, op.mixed_shape) for tensor in op.tensors]
         bounds = [numbers(interpreter, (axis.low, axis.extent)) for axis in op.axes[op.rank :]]
-        reduced = [range(low, low + length) for low, length in bounds]
+        domain = [range(low, low + length) for low, length in bounds]
         for point in _indices([range(n) for n in numbers(interpreter, op.mixed_shape)]):
-            values = _reduction(interpreter, op, point, reduced) if op.is_reduction else None
+            values = _reduction(interpreter, op, point, domain) if op.is_reduction else None
             values = run_region(interpreter, op.body, point, op.op_name.data) if values is None else values
             for view, value in zip(views, values, strict=True):
                 store(view, point, value)
@@ -110,7 +110,7 @@ class TeFunctions(WithState):
 
 
 def _indices(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
-    """All points, the last dimension fastest; unlike itertools.product it keeps none of them."""
+    """All points, the last dimension fastest; unlike itertools.product it stores no range."""
     if not all(map(len, ranges)):
         return
     index = [each.start for each in ranges]
@@ -129,25 +129,27 @@ def _indices(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
 
 
 def _reduction(
-    interpreter: Interpreter, op: te.ComputeOp, point: Sequence[int], reduced: Sequence[range]
+    interpreter: Interpreter, op: te.ComputeOp, point: Sequence[int], domain: Sequence[range]
 ) -> PythonValues:
-    """The values of one element: what a reduction starts from, combined with each step that counts, in order."""
+    """The values of one element: the init of a reduction, combined with each active step, in order."""
     values = run_region(interpreter, op.init, point, "init")
-    for step in _indices(reduced):
-        found = _step(interpreter, op, (*point, *step))
-        if found is not None:
-            values = run_region(interpreter, op.combine, (*values, *found), "combine")
+    for step in _indices(domain):
+        yielded = _step(interpreter, op, (*point, *step))
+        if yielded is not None:
+            values = run_region(interpreter, op.combine, (*values, *yielded), "combine")
     return values
 
 
 def _step(interpreter: Interpreter, op: te.ComputeOp, point: Sequence[int]) -> PythonValues | None:
-    """What one step of a reduction yields, None if it does not count: nothing is read for it but by its condition."""
+    """The operands of the yield in one step of a reduction, None if its condition is false: then only the
+    condition is evaluated.
+    """
     block = op.body.block
     last = block.last_op
     assert isinstance(last, te.YieldOp)
     with scope(interpreter, op.op_name.data):
         interpreter.set_values(zip(block.args, point, strict=True))
-        first = set(_computing(block, last.condition))
+        first = set(_backward_slice(block, last.condition))
         for inner in block.ops:
             if inner in first:
                 run_op(interpreter, inner)
@@ -157,8 +159,8 @@ def _step(interpreter: Interpreter, op: te.ComputeOp, point: Sequence[int]) -> P
         return interpreter.get_values(last.values)
 
 
-def _computing(block: Block, value: SSAValue | None) -> Iterator[Operation]:
-    """The ops of a block that a value is computed by."""
+def _backward_slice(block: Block, value: SSAValue | None) -> Iterator[Operation]:
+    """The ops of a block that compute a value."""
     todo = [] if value is None else [value]
     while todo:
         op = todo.pop().owner
@@ -171,7 +173,7 @@ def _computing(block: Block, value: SSAValue | None) -> Iterator[Operation]:
 
 
 def _name(tensor: SSAValue) -> str:
-    """What messages call a tensor or a number."""
+    """The name of a tensor or a number in messages."""
     match tensor.owner:
         case te.PlaceholderOp() as op:
             return op.tensor_name.data
@@ -184,7 +186,7 @@ def _name(tensor: SSAValue) -> str:
 
 
 def _signature(func: te.FuncOp) -> FunctionSignature:
-    """What callers of a function must pass."""
+    """The signature of a function."""
     parameters = tuple(map(_parameter, func.params))
     attrs = {} if func.func_attrs is None else func.func_attrs.data
     return FunctionSignature(func.sym_name.data, parameters, None, promises_noalias(attrs.get(TIR_NOALIAS)))
@@ -200,7 +202,7 @@ def _parameter(param: SSAValue) -> Parameter:
 
 
 def _shape(tensor: SSAValue) -> Sequence[Mixed]:
-    """The extents of a tensor, as its op has them."""
+    """The extents of a tensor, from its op."""
     match tensor.owner:
         case te.PlaceholderOp() | te.ComputeOp() as op:
             return op.mixed_shape
@@ -211,7 +213,7 @@ def _shape(tensor: SSAValue) -> Sequence[Mixed]:
 
 
 def _bind_sizes(interpreter: Interpreter, passed: dict[SSAValue, Any]) -> None:
-    """Bind each size: to the number that is passed for it, else by the first tensor that has it as an extent."""
+    """Binds each size to its argument, else to an extent of the first tensor of this size."""
     values = {param: value for param, value in passed.items() if isinstance(param.owner, SymbolOp)}
     for tensor, view in passed.items():
         for d, size in enumerate(_shape(tensor)):

@@ -1,4 +1,4 @@
-"""All functions for `tir`."""
+"""All implementations of `tir`."""
 
 from __future__ import annotations
 
@@ -12,4 +12,6 @@ from .functions import FunctionFunctions
 
 @register_impls
 class TirFunctions(FunctionFunctions, CallFunctions, ControlFunctions, BufferFunctions):
-    """Loops, blocks and accesses of buffers. packed: what `tir.call_packed` finds; None for what is registered."""
+    """Loops, blocks and accesses to buffers. packed: the functions for `tir.call_packed`; None for the
+    registered ones.
+    """

@@ -1,4 +1,4 @@
-"""Functions for ops that compute values: numbers of exact data types, and vectors as lists of lanes."""
+"""Implementations of ops that compute values: numbers of exact data types, and vectors as lists of lanes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Compiled = Callable[..., Any]
 
 
 class _Values(InterpreterFunctions):
-    """What the functions share: ops are compiled to Python functions once per kind, types and properties.
+    """The base of the implementations: ops are compiled to Python functions once per kind, types and properties.
 
-    The rules are those of the oracle: one definition of what every op computes.
+    The rules are the oracle's: every op has a single definition.
     """
 
     def __init__(self) -> None:
         self._compiled: dict[tuple[Any, ...], Compiled] = {}
 
     def compute(self, interpreter: Interpreter, op: Operation, args: PythonValues) -> PythonValues:
-        """Run a pure op that has a rule, lane by lane."""
+        """Runs a pure op with a rule, lane by lane."""
         key = (type(op), *op.operand_types, *op.result_types, frozenset(op.properties.items()))
         if key not in self._compiled:
             self._compiled[key] = _compile(op)
@@ -45,7 +45,7 @@ class _Values(InterpreterFunctions):
 
 
 def _compile(op: Operation) -> Compiled:
-    """What a rule says of one lane, as a function of the operands."""
+    """The rule of an op for one lane, as a function of its operands."""
     names = [f"x{n}" for n in range(len(op.operands))]
     args = [Expr(name) for name in names]
     try:
@@ -64,7 +64,7 @@ _RULES: dict[str, Any] = {f"run_{n}": impl(kind)(_Values.compute) for n, kind in
 
 @register_impls
 class ValueFunctions(type("RuleFunctions", (_Values,), _RULES)):
-    """Constants, arithmetic, comparisons, conversions, and what makes vectors or takes them apart."""
+    """Constants, arithmetic, comparisons, conversions, and ops that build or decompose vectors."""
 
     @impl(arith.ConstantOp)
     def run_constant(self, interpreter: Interpreter, op: arith.ConstantOp, args: PythonValues) -> PythonValues:
@@ -93,20 +93,20 @@ class ValueFunctions(type("RuleFunctions", (_Values,), _RULES)):
     @impl(ShuffleOp)
     def run_shuffle(self, interpreter: Interpreter, op: ShuffleOp, args: PythonValues) -> PythonValues:
         lanes = [lane for arg in args for lane in (arg if isinstance(arg, list) else [arg])]  # pyright: ignore[reportUnknownVariableType]
-        picked = [lanes[n] for n in op.lane_indices]  # pyright: ignore[reportUnknownVariableType]
-        return (picked if isinstance(op.result.type, VectorType) else picked[0],)
+        selected = [lanes[n] for n in op.lane_indices]  # pyright: ignore[reportUnknownVariableType]
+        return (selected if isinstance(op.result.type, VectorType) else selected[0],)
 
     @impl(ReinterpretOp)
     def run_reinterpret(self, interpreter: Interpreter, op: ReinterpretOp, args: PythonValues) -> PythonValues:
-        return (_reinterpreted(op, args[0]),)
+        return (_reinterpret(op, args[0]),)
 
     @impl(arith.BitcastOp)
     def run_bitcast(self, interpreter: Interpreter, op: arith.BitcastOp, args: PythonValues) -> PythonValues:
-        return (_reinterpreted(op, args[0]),)
+        return (_reinterpret(op, args[0]),)
 
     @impl(vector.BitcastOp)
     def run_vector_bitcast(self, interpreter: Interpreter, op: vector.BitcastOp, args: PythonValues) -> PythonValues:
-        return (_reinterpreted(op, args[0]),)
+        return (_reinterpret(op, args[0]),)
 
 
 def _literal(op: arith.ConstantOp | ConstOp) -> Any:
@@ -116,8 +116,8 @@ def _literal(op: arith.ConstantOp | ConstOp) -> Any:
         raise unsupported(op, str(error)) from None
 
 
-def _reinterpreted(op: Operation, value: Any) -> Any:
-    """The bits of a value as one of another type."""
+def _reinterpret(op: Operation, value: Any) -> Any:
+    """The bits of a value as a value of another type."""
     source, target = op.operand_types[0], op.result_types[0]
     if isinstance(target, HandleType):
         if isinstance(source, HandleType):
@@ -129,8 +129,8 @@ def _reinterpreted(op: Operation, value: Any) -> Any:
         return wrap_int(address(pointer(value)), scalar_dtype(target))
     _check_bits(op, source, target)
     lanes = value if isinstance(source, VectorType) else [value]
-    made = numerics.reinterpret(lanes, scalar_dtype(source).name, scalar_dtype(target).name)
-    return made if isinstance(target, VectorType) else made[0]
+    results = numerics.reinterpret(lanes, scalar_dtype(source).name, scalar_dtype(target).name)
+    return results if isinstance(target, VectorType) else results[0]
 
 
 def _check_bits(op: Operation, *types: Attribute) -> None:

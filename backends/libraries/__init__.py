@@ -1,1 +1,1 @@
-"""Libraries that Stepwell knows by itself, each named by an entry point of the group `stepwell.libraries`."""
+"""The built-in libraries, each named by an entry point of the group `stepwell.libraries`."""

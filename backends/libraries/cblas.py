@@ -1,4 +1,4 @@
-"""`cblas`: products of matrices by OpenBLAS, from the wheel `scipy-openblas32`."""
+"""`cblas`: matrix products by OpenBLAS, from the wheel `scipy-openblas32`."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from .products import batch_of, is_one, sizes_of, sizes_of_dense
 
 # Values of the enumerations of cblas.h.
 _ROW_MAJOR = 101
-_AS_IT_IS, _TRANSPOSED = 111, 112
+_NO_TRANSPOSE, _TRANSPOSE = 111, 112
 
 _LETTERS = {"float32": "s", "float64": "d"}
 _WHEEL = "scipy_openblas32"
 
 
-# What it computes
+# Patterns
 
 
 def _is_product(ops: Sequence[OperatorOp]) -> bool:
-    """Whether everything is of one type that BLAS has, and its sizes are 32-bit integers."""
+    """Whether all values have the same data type, supported by BLAS, and all sizes fit 32-bit integers."""
     (op,) = ops
     values = (*op.args, *op.outputs)
     kinds = {dtype_of_tensor(value) for value in values}
@@ -41,7 +41,7 @@ def _is_product(ops: Sequence[OperatorOp]) -> bool:
     return len(kinds) == 1 and kinds <= _LETTERS.keys() and max([*sizes, math.prod(rows)], default=0) < 2**31
 
 
-# How it is called
+# Calls
 
 
 def _dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str = "") -> Tensor:
@@ -91,7 +91,7 @@ def _gemm(
     if isinstance(k, IntImm) and k.value > 0 and (is_one(m) or is_one(n)):
         return _gemv(dtype, (m, n, k), transposed, a, b, c)
     strides = [_stride(size) for size in (m if transposed[0] else k, k if transposed[1] else n, n)]
-    flags = [_TRANSPOSED if each else _AS_IT_IS for each in transposed]
+    flags = [_TRANSPOSE if each else _NO_TRANSPOSE for each in transposed]
     one, zero = const(1.0, dtype), const(0.0, dtype)
     return call_extern(
         "void", f"cblas_{_LETTERS[dtype]}gemm", _ROW_MAJOR, *flags, m, n, k,
@@ -107,31 +107,33 @@ def _gemv(
     b: BufferPointer,
     c: BufferPointer,
 ) -> ExternCall:
-    """The same where one of the matrices is a vector: `gemm` copies the other one first, which takes longer."""
+    """The call for a product where one of the matrices is a vector: `gemm` first copies the other matrix, which is
+    slower.
+    """
     m, n, k = sizes
     matrix, vector = (b, a) if is_one(m) else (a, b)
     rows, columns = (n, k) if is_one(m) else (m, k)
-    # Of b as it is, k rows are stored; of a so m rows.
-    is_stored_so = transposed[1] if is_one(m) else not transposed[0]
-    stored = (rows, columns) if is_stored_so else (columns, rows)
+    # Untransposed, b is stored as k rows, and a as m rows.
+    is_row_major = transposed[1] if is_one(m) else not transposed[0]
+    stored = (rows, columns) if is_row_major else (columns, rows)
     one, zero = const(1.0, dtype), const(0.0, dtype)
     return call_extern(
-        "void", f"cblas_{_LETTERS[dtype]}gemv", _ROW_MAJOR, _AS_IT_IS if is_stored_so else _TRANSPOSED, *stored,
+        "void", f"cblas_{_LETTERS[dtype]}gemv", _ROW_MAJOR, _NO_TRANSPOSE if is_row_major else _TRANSPOSE, *stored,
         one, matrix, _stride(stored[1]), vector, 1, zero, c, 1,
     )  # fmt: skip
 
 
 def _stride(row: PrimExpr) -> PrimExpr:
-    """From a row to the next one. BLAS asks for one element at least, also where there is none."""
+    """The stride between rows. BLAS requires at least one element, even for empty rows."""
     return const(max(row.value, 1)) if isinstance(row, IntImm) else scalar.max(row, const(1))
 
 
-# Where it is
+# The shared library
 
 
 def _symbols(target: Target) -> Mapping[str, int]:
     blas = _openblas()
-    # One number for the whole process, of this copy of OpenBLAS; numpy has another one.
+    # The setting is global to the process and to this copy of OpenBLAS; numpy has another copy.
     blas.scipy_openblas_set_num_threads(target.num_cores)
     names = [f"cblas_{letter}{product}" for letter in _LETTERS.values() for product in ("gemm", "gemv")]
     return {name: _address(getattr(blas, f"scipy_{name}")) for name in names}
@@ -145,7 +147,7 @@ def _address(function: Any) -> int:
 
 @cache
 def _openblas() -> ctypes.CDLL:
-    """The library of the wheel. PluginError if that is not installed."""
+    """The shared library in the wheel. Raises PluginError if the wheel is not installed."""
     spec = find_spec(_WHEEL)
     if spec is None or spec.origin is None:
         raise PluginError(f"library cblas: {_WHEEL} is not installed: pip install 'stepwell[blas]'")

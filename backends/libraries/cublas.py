@@ -1,4 +1,4 @@
-"""`cublas`: products of matrices on GPUs by NVIDIA's cuBLAS, from the wheel `nvidia-cublas`."""
+"""`cublas`: matrix products on GPUs by NVIDIA's cuBLAS, from the wheel `nvidia-cublas`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .nvidia import Place, load
 from .products import batch_of, is_one, sizes_of, sizes_of_dense
 
 # Values of the enumerations of cublas_api.h and library_types.h.
-_AS_IT_IS, _TRANSPOSED = 0, 1
+_NO_TRANSPOSE, _TRANSPOSE = 0, 1
 _DEFAULT_ALGORITHM = -1
 _TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}
 _FLOAT64 = _TYPES["float64"]
@@ -33,17 +33,17 @@ _PLACES = (
 )
 
 
-# What it computes
+# Patterns
 
 
 def _is_product(ops: Sequence[OperatorOp]) -> bool:
-    """Whether everything is of one type that cuBLAS has."""
+    """Whether all values have the same data type, supported by cuBLAS."""
     (op,) = ops
     kinds = {dtype_of_tensor(value) for value in (*op.args, *op.outputs)}
     return len(kinds) == 1 and kinds <= _TYPES.keys()
 
 
-# How it is called
+# Calls
 
 
 def _dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str = "") -> Tensor:
@@ -72,7 +72,9 @@ def _product(
     transposed: tuple[bool, bool],
     batch: PrimExpr | None = None,
 ) -> Tensor:
-    """`a @ b`, or so many of them: of matrices of m times k and k times n elements, of which one may be for all."""
+    """`a @ b`, or a batch of products: of matrices of m times k and k times n elements; a batch of one matrix is
+    broadcast.
+    """
     m, n, k = (cast("int64", size) for size in sizes)
     count = const(1, "int64") if batch is None else cast("int64", batch)
     steps = [const(0, "int64") if batch is None or is_one(each.shape[0]) else size
@@ -92,7 +94,7 @@ def _product(
 
 
 class Cublas:
-    """cuBLAS, and what it keeps for each device."""
+    """cuBLAS, with a handle for each device."""
 
     def __init__(self, library: ctypes.CDLL):
         self.library = library
@@ -112,18 +114,18 @@ class Cublas:
         self, device: Device, kind: int, transpose_a: int, transpose_b: int, m: int, n: int, k: int, batch: int,
         a: int | None, step_a: int, b: int | None, step_b: int, c: int | None,
     ) -> None:  # fmt: skip
-        """Compute `c = a @ b` of row-major matrices, `batch` times, on the current stream.
+        """Computes `c = a @ b` of row-major matrices, `batch` times, on the current stream.
 
-        kind: of numbers, as CUDA counts types.  a, b, c: addresses; of m times k, k times n, m times n numbers, a and b
-        stored the other way round if they are transposed.  step_a, step_b: from one matrix to the next one, in numbers.
-        DeviceError if it fails.
+        kind: the data type, a cudaDataType_t.  a, b, c: addresses; of m times k, k times n, m times n elements, a and b
+        stored transposed if `transpose_a`, `transpose_b`.  step_a, step_b: the stride from one matrix to the next, in
+        elements. Raises DeviceError on failure.
         """
         if m * n * batch == 0:
             return
         scalar, compute = (ctypes.c_double, _COMPUTE_64F) if kind == _FLOAT64 else (ctypes.c_float, _COMPUTE_32F)
         one, zero = ctypes.byref(scalar(1)), ctypes.byref(scalar(0))
-        # cuBLAS counts by columns. By columns, what is stored is the transposed matrices, and c's is b's times a's.
-        flags = [_TRANSPOSED if each else _AS_IT_IS for each in (transpose_b, transpose_a)]
+        # cuBLAS is column-major. In column-major order the stored matrices are transposed, and c's is b's times a's.
+        flags = [_TRANSPOSE if each else _NO_TRANSPOSE for each in (transpose_b, transpose_a)]
         columns = [max(1, size) for size in (k if transpose_b else n, m if transpose_a else k)]
         with self._turn:
             handle = self._handle(device)
@@ -152,7 +154,7 @@ def _stream(device: Device) -> ctypes.c_void_p:
 
 
 def load_cublas() -> ctypes.CDLL:
-    """The shared library. PluginError if it is not installed."""
+    """The shared library. Raises PluginError if it is not installed."""
     return load("cublas", _PLACES, "nvidia-cublas, or nvidia-cublas-cu12 for CUDA 12")
 
 

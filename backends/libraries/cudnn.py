@@ -1,4 +1,4 @@
-"""`cudnn`: convolutions of images on GPUs by NVIDIA's cuDNN, from the wheel `nvidia-cudnn-cu13`."""
+"""`cudnn`: 2-D convolutions on GPUs by NVIDIA's cuDNN, from the wheel `nvidia-cudnn-cu13`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DEFAULT_MATH, _TENSOR_OP_MATH, _FMA_MATH = 0, 1, 3
 _NOT_PROPAGATE_NAN = 0
 _RELU = 1
 _MATH = {_FLOAT: _FMA_MATH, _DOUBLE: _DEFAULT_MATH, _HALF: _TENSOR_OP_MATH}
-"""Anything else may round float32 to tf32."""
+"""Any other mode may round float32 to tf32."""
 _ALGORITHMS = 8
 
 _CONVOLUTION = "stepwell_cudnn_conv2d"
@@ -48,11 +48,13 @@ _PLACES = (
 _LAYOUTS = {"data_layout": ("NCHW",), "kernel_layout": ("OIHW",), "out_layout": ("", "NCHW")}
 
 
-# What it computes
+# Patterns
 
 
 def _is_convolution(ops: Sequence[OperatorOp]) -> bool:
-    """Whether all tensors are of one type that cuDNN has, and the first operator is a convolution as it has them."""
+    """Whether all tensors have the same data type, supported by cuDNN, and the first operator is a supported
+    convolution.
+    """
     op = ops[0]
     kinds = {dtype_of_tensor(value) for each in ops for value in (*each.args, *each.outputs)}
     sizes = [size for value in (*op.args, *op.outputs) for size in shape_of(value)]
@@ -67,7 +69,7 @@ def _is_convolution(ops: Sequence[OperatorOp]) -> bool:
 
 
 def _has_bias(ops: Sequence[OperatorOp]) -> bool:
-    """Whether what stands between a convolution and a relu adds a number to each channel."""
+    """Whether the operator between a convolution and a relu adds one value per channel."""
     convolution, bias, _ = ops
     channels = shape_of(convolution.outputs[0])[1]
     shapes = [shape_of(arg) for arg in bias.args if arg is not convolution.outputs[0]]
@@ -75,41 +77,41 @@ def _has_bias(ops: Sequence[OperatorOp]) -> bool:
     return _is_convolution(ops) and len(shapes) == 1 and shapes[0] in alone
 
 
-# How it is called
+# Calls
 
 
 class _Convolution:
-    """The call that computes the operators of a function."""
+    """The call that computes the operators of a partitioned function."""
 
     def __init__(self) -> None:
-        self.formulas = {"nn.conv2d": self._convolved, "nn.bias_add": self._added, "add": self._added,
-                         "nn.relu": self._rectified}  # fmt: skip
+        self.formulas = {"nn.conv2d": self._convolve, "nn.bias_add": self._add_bias, "add": self._add_bias,
+                         "nn.relu": self._apply_relu}  # fmt: skip
         self.inputs: list[Tensor] = []
         self.numbers: list[Any] = []
         self.shape: Sequence[Any] = ()
         self.result: Tensor | None = None
 
-    def _convolved(self, data: Tensor, weight: Tensor, **said: Any) -> Tensor:
-        (made,) = operator_of("nn.conv2d").tensors([data, weight], said)
-        steps, far = (each_dimension(said.get(name, 1), 2, name) for name in ("strides", "dilation"))
-        around = [front for front, _ in paddings(said.get("padding", 0), 2, "padding")]
-        image = [*data.shape, weight.shape[0], *weight.shape[2:], *made.shape[2:]]
+    def _convolve(self, data: Tensor, weight: Tensor, **attributes: Any) -> Tensor:
+        (output,) = operator_of("nn.conv2d").tensors([data, weight], attributes)
+        strides, dilations = (each_dimension(attributes.get(name, 1), 2, name) for name in ("strides", "dilation"))
+        padding = [front for front, _ in paddings(attributes.get("padding", 0), 2, "padding")]
+        image = [*data.shape, weight.shape[0], *weight.shape[2:], *output.shape[2:]]
         self.inputs = [data, weight]
-        self.numbers = [_TYPES[data.dtype], said.get("groups", 1), *image, *around, *steps, *far]
-        self.shape = made.shape
+        self.numbers = [_TYPES[data.dtype], attributes.get("groups", 1), *image, *padding, *strides, *dilations]
+        self.shape = output.shape
         self.result = self._call([*self.inputs, weight], is_fused=False)
         return self.result
 
-    def _added(self, x: Tensor, y: Tensor, **said: Any) -> Tensor:
+    def _add_bias(self, x: Tensor, y: Tensor, **attributes: Any) -> Tensor:
         self.inputs.append(y if x is self.result else x)
         assert self.result is not None
         return self.result
 
-    def _rectified(self, x: Tensor) -> Tensor:
+    def _apply_relu(self, x: Tensor) -> Tensor:
         return self._call(self.inputs, is_fused=True)
 
     def _call(self, inputs: Sequence[Tensor], is_fused: bool) -> Tensor:
-        """The call. inputs: data, weight and bias, which nobody looks at unless bias and relu are fused."""
+        """The call as a tensor. inputs: data, weight and bias, which is ignored unless bias and relu are fused."""
 
         def call(ins: list[Buffer], outs: list[Buffer]) -> ExternCall:
             numbers = [
@@ -127,13 +129,14 @@ def _lower(func: FuncOp) -> TeFuncOp:
     return kernel_of(func, _Convolution().formulas)
 
 
-# The library
+# The shared library
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """A convolution, as it is called. kind: of numbers.  n, c, h, w: the image.  k, r, s: channels of the result, and
-    the window.  p, q: the result's image.  around, steps, far: paddings, strides and dilations of rows and columns."""
+    """The parameters of a convolution. kind: the data type.  n, c, h, w: the image.  k, r, s: output channels and
+    window. p, q: the output image.  around, steps, far: padding, strides and dilations of rows and columns.
+    """
 
     kind: int
     groups: int
@@ -171,7 +174,7 @@ class _Performance(ctypes.Structure):
 
 @dataclass(frozen=True)
 class _Plan:
-    """What cuDNN knows a convolution by. workspace: bytes that it needs."""
+    """The cuDNN descriptors and the algorithm of a convolution. workspace: required bytes."""
 
     data: ctypes.c_void_p
     weight: ctypes.c_void_p
@@ -183,7 +186,7 @@ class _Plan:
 
 
 class Cudnn:
-    """cuDNN, and what it keeps: a handle for each device, the plan of each convolution, and memory to work in."""
+    """cuDNN, with a handle for each device, the plan of each convolution, and workspaces."""
 
     def __init__(self, library: ctypes.CDLL):
         self.library = library
@@ -198,8 +201,9 @@ class Cudnn:
         self, device: Device, asked: Convolution, is_fused: bool,
         data: int | None, weight: int | None, bias: int | None, out: int | None,
     ) -> None:  # fmt: skip
-        """Compute a convolution on the current stream, with a bias and a relu behind it if that is fused. data, weight,
-        bias, out: addresses. DeviceError if it fails, or there is no memory for it."""
+        """Computes a convolution on the current stream, followed by bias and relu if fused. data, weight, bias, out:
+        addresses. Raises DeviceError on failure, and if no memory is left.
+        """
         if 0 in (asked.n, asked.p, asked.q):
             return
         scalar = ctypes.c_double if asked.kind == _DOUBLE else ctypes.c_float
@@ -224,17 +228,19 @@ class Cudnn:
 
     def _handle(self, device: Device) -> ctypes.c_void_p:
         if device not in self._handles:
-            self._handles[device] = self._created("")
+            self._handles[device] = self._create("")
         return self._handles[device]
 
     def _activation(self) -> ctypes.c_void_p:
         if self._relu is None:
-            self._relu = self._created("ActivationDescriptor")
+            self._relu = self._create("ActivationDescriptor")
             self._try("SetActivationDescriptor", self._relu, _RELU, _NOT_PROPAGATE_NAN, ctypes.c_double(0))
         return self._relu
 
     def _workspace(self, device: Device, stream: int, size: int) -> int:
-        """Memory that one stream works in, so that no other one writes there; it grows."""
+        """The address of the workspace of a stream, of at least `size` bytes. Streams share no workspace; a workspace
+        grows.
+        """
         key = device, stream
         if size and (key not in self._workspaces or self._workspaces[key].nbytes < size):
             self._workspaces[key] = empty_on(device, (size,), np.dtype("uint8"), "workspace of cuDNN")
@@ -242,72 +248,76 @@ class Cudnn:
 
     def _plan(self, device: Device, handle: ctypes.c_void_p, asked: Convolution) -> _Plan:
         if (device, asked) not in self._plans:
-            self._plans[device, asked] = self._planned(handle, asked)
+            self._plans[device, asked] = self._create_plan(handle, asked)
         return self._plans[device, asked]
 
-    def _planned(self, handle: ctypes.c_void_p, asked: Convolution) -> _Plan:
+    def _create_plan(self, handle: ctypes.c_void_p, asked: Convolution) -> _Plan:
         data = self._tensor(asked.kind, asked.n, asked.c, asked.h, asked.w)
         out = self._tensor(asked.kind, asked.n, asked.k, asked.p, asked.q)
         bias = self._tensor(asked.kind, 1, asked.k, 1, 1)
-        weight = self._created("FilterDescriptor")
+        weight = self._create("FilterDescriptor")
         sizes = asked.k, asked.c // asked.groups, asked.r, asked.s
         self._try("SetFilter4dDescriptor", weight, asked.kind, _NCHW, *sizes, about=asked)
-        convolution = self._created("ConvolutionDescriptor")
+        convolution = self._create("ConvolutionDescriptor")
         kind = _DOUBLE if asked.kind == _DOUBLE else _FLOAT
         numbers = *asked.around, *asked.steps, *asked.far
         self._try("SetConvolution2dDescriptor", convolution, *numbers, _CROSS_CORRELATION, kind, about=asked)
         self._try("SetConvolutionGroupCount", convolution, asked.groups, about=asked)
         math = _MATH[asked.kind]
         self._try("SetConvolutionMathType", convolution, math)
-        described = data, weight, convolution, out
-        algorithm = self._algorithm(handle, described, {_FMA_MATH, _DEFAULT_MATH, math}, asked)
+        descriptors = data, weight, convolution, out
+        algorithm = self._algorithm(handle, descriptors, {_FMA_MATH, _DEFAULT_MATH, math}, asked)
         size = ctypes.c_size_t()
-        self._try("GetConvolutionForwardWorkspaceSize", handle, *described, algorithm, ctypes.byref(size), about=asked)
+        self._try(
+            "GetConvolutionForwardWorkspaceSize", handle, *descriptors, algorithm, ctypes.byref(size), about=asked
+        )
         return _Plan(data, weight, bias, out, convolution, algorithm, size.value)
 
-    def _algorithm(self, handle: ctypes.c_void_p, described: Sequence[Any], maths: set[int], asked: Convolution) -> int:
-        """The algorithm that cuDNN takes for the fastest one, of those with such arithmetic."""
-        found, count = (_Performance * _ALGORITHMS)(), ctypes.c_int()
-        room = _ALGORITHMS, ctypes.byref(count), found
-        self._try("GetConvolutionForwardAlgorithm_v7", handle, *described, *room, about=asked)
-        for each in found[: count.value]:
+    def _algorithm(
+        self, handle: ctypes.c_void_p, descriptors: Sequence[Any], maths: set[int], asked: Convolution
+    ) -> int:
+        """The fastest algorithm, by cuDNN's heuristic, among those with a math type in `maths`."""
+        results, count = (_Performance * _ALGORITHMS)(), ctypes.c_int()
+        output = _ALGORITHMS, ctypes.byref(count), results
+        self._try("GetConvolutionForwardAlgorithm_v7", handle, *descriptors, *output, about=asked)
+        for each in results[: count.value]:
             if each.status == 0 and each.math in maths:
                 return each.algorithm
         raise DeviceError(f"cuDNN has no algorithm for the {asked}", "CUDNN_STATUS_NOT_SUPPORTED")
 
     def _tensor(self, kind: int, *sizes: int) -> ctypes.c_void_p:
-        made = self._created("TensorDescriptor")
-        self._try("SetTensor4dDescriptor", made, _NCHW, kind, *sizes)
-        return made
+        descriptor = self._create("TensorDescriptor")
+        self._try("SetTensor4dDescriptor", descriptor, _NCHW, kind, *sizes)
+        return descriptor
 
-    def _created(self, what: str) -> ctypes.c_void_p:
-        made = ctypes.c_void_p()
-        self._try(f"Create{what}", ctypes.byref(made))
-        return made
+    def _create(self, kind: str) -> ctypes.c_void_p:
+        descriptor = ctypes.c_void_p()
+        self._try(f"Create{kind}", ctypes.byref(descriptor))
+        return descriptor
 
     def _try(self, name: str, *arguments: Any, about: Convolution | None = None) -> None:
-        """Call a function of cuDNN, whose integers are all 32 bits wide. about: what errors name."""
+        """Calls a function of cuDNN, whose integers are all 32 bits wide. about: the convolution to name in errors."""
         status = getattr(self.library, f"cudnn{name}")(*arguments)
         if status:
-            said = (self.library.cudnnGetErrorString(status) or b"").decode() or f"status {status}"
-            raise DeviceError(f"cudnn{name}{f' of a {about}' if about else ''} failed: {said}", said)
+            message = (self.library.cudnnGetErrorString(status) or b"").decode() or f"status {status}"
+            raise DeviceError(f"cudnn{name}{f' of a {about}' if about else ''} failed: {message}", message)
 
 
 @cache
 def _cudnn() -> Cudnn:
-    """The library. PluginError if it is not installed."""
-    with suppress(PluginError):  # cuDNN loads cuBLAS by its name, and finds what is loaded already
+    """The loaded library. Raises PluginError if it is not installed."""
+    with suppress(PluginError):  # cuDNN loads cuBLAS by name, and uses a copy that is loaded already
         load_cublas()
     return Cudnn(load("cudnn", _PLACES, "nvidia-cudnn-cu13, or nvidia-cudnn-cu12 for CUDA 12"))
 
 
-def _called(device: Device, is_fused: int, *arguments: Any) -> None:
+def _run_convolution(device: Device, is_fused: int, *arguments: Any) -> None:
     numbers, addresses = arguments[:17], arguments[17:]
     pairs = (tuple(numbers[n : n + 2]) for n in (11, 13, 15))
     _cudnn().run(device, Convolution(*numbers[:11], *pairs), bool(is_fused), *addresses)
 
 
-_ADDRESS, _ALIVE = c_function(_called, *[ctypes.c_int64] * 18, *[ctypes.c_void_p] * 4)
+_ADDRESS, _ALIVE = c_function(_run_convolution, *[ctypes.c_int64] * 18, *[ctypes.c_void_p] * 4)
 
 
 def _symbols(target: Target) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""Shared libraries of NVIDIA's: in the wheels that `pip` installs, else where the system's loader finds them."""
+"""Loading of NVIDIA's shared libraries: from wheels installed by `pip`, else by the system's loader."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from ...core.errors import PluginError
 
 @dataclass(frozen=True)
 class Place:
-    """Where a library may be. package: of Python, in whose folder `lib` it is.  file: its name.  needs: files beside it
-    that it loads."""
+    """A possible location of a library. package: the Python package whose folder `lib` contains it.  file: its name.
+    needs: files beside it to load before.
+    """
 
     package: str
     file: str
@@ -22,9 +23,10 @@ class Place:
 
 
 def load(name: str, places: Sequence[Place], install: str) -> ctypes.CDLL:
-    """The first library of some places that is there. name: what errors call it.  install: what makes pip install it.
+    """Loads a library from the first of several locations that has it. name: its name in errors.  install: the packages
+    to install.
 
-    PluginError if there is none.
+    Raises PluginError if no location has it.
     """
     reasons: list[str] = []
     for place in places:
@@ -43,9 +45,9 @@ def _path(folder: Path | None, file: str) -> str:
 
 
 def _folders(package: str) -> Iterator[Path]:
-    """The folders `lib` of a package, which has no `__init__.py` and so may be in several places."""
+    """The folders `lib` of a namespace package, which may have several."""
     try:
-        found = importlib.import_module(package)
+        module = importlib.import_module(package)
     except ImportError:
         return
-    yield from (folder for folder in (Path(path) / "lib" for path in found.__path__) if folder.is_dir())
+    yield from (folder for folder in (Path(path) / "lib" for path in module.__path__) if folder.is_dir())

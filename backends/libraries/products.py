@@ -1,4 +1,4 @@
-"""Sizes of products of matrices, as operators of `relay` have them."""
+"""Sizes of matrix products, from the operands of `relay` operators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...expressions.expr import IntImm, PrimExpr, const
 from ...expressions.tensor import Tensor
 
 Sizes = tuple[PrimExpr, PrimExpr, PrimExpr]
-"""Rows of a product, its columns, and how long the sums are."""
+"""The rows and columns of a product, and the length of the sums."""
 
 
 def sizes_of_dense(data: Tensor, weight: Tensor) -> Sizes:
@@ -18,16 +18,16 @@ def sizes_of_dense(data: Tensor, weight: Tensor) -> Sizes:
 
 
 def sizes_of(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> Sizes:
-    """Sizes of a product of matrices, or of each of a batch of them."""
+    """Sizes of a matrix product, or of each product of a batch."""
     m, k = (a.shape[-1], a.shape[-2]) if transpose_a else (a.shape[-2], a.shape[-1])
     return m, b.shape[-2] if transpose_b else b.shape[-1], k
 
 
 def batch_of(a: Tensor, b: Tensor) -> PrimExpr:
-    """How many products a batch has, of which one matrix may be for all."""
+    """The number of products in a batch; a batch of one matrix is broadcast."""
     return b.shape[0] if is_one(a.shape[0]) else a.shape[0]
 
 
 def is_one(size: PrimExpr) -> bool:
-    """Whether a size is known to be 1."""
+    """Whether a size is the constant 1."""
     return isinstance(size, IntImm) and size.value == 1

@@ -1,4 +1,4 @@
-"""Upstream MLIR into LLVM IR text, and that into native code."""
+"""The LLVM back end: upstream MLIR to LLVM IR text to native code."""
 
 from .compile import compile_module
 from .emitter import EmittedModule, emit_module

@@ -1,10 +1,10 @@
-"""The `arith` dialect.
+"""Lowering of the `arith` dialect.
 
-What is defined beyond what LLVM defines (programs written for other compilers must not trap here):
+Semantics where LLVM's are undefined (programs written for other compilers must not trap here):
 
 - integer arithmetic wraps; only overflow flags on the op make overflow undefined;
-- division and remainder by zero give 0; the smallest integer divided by -1 wraps to itself, its remainder is 0;
-- a shift by the width or more gives 0, an arithmetic right shift the sign in every bit;
+- division and remainder by zero yield 0; the smallest integer divided by -1 wraps to itself, its remainder is 0;
+- a shift by the width or more yields 0, an arithmetic right shift the sign in every bit;
 - a float to integer conversion saturates, NaN becomes 0;
 - `maxnumf`/`minnumf` ignore one NaN, `maximumf`/`minimumf` propagate it; all four order -0 below +0.
 """
@@ -72,20 +72,22 @@ _FCMP = (
 
 
 def fast_math(op: Operation) -> str:
-    """The fast-math flags of `op` as LLVM writes them."""
+    """The fast-math flags of `op` in LLVM's syntax."""
     flags = op.properties.get("fastmath", op.attributes.get("fastmath"))
     return " ".join(sorted(flag.value for flag in flags.data)) if isinstance(flags, arith.FastMathFlagsAttr) else ""
 
 
 def refuse_small_float(op: Operation) -> None:
-    """UnsupportedError if `op` computes on floats of at most 16 bits."""
+    """Raises UnsupportedError if `op` computes on floats of at most 16 bits."""
     small = [value.type for value in (*op.operands, *op.results) if is_small_float(value.type)]
     if small:
         raise unsupported(op, f"arithmetic on {small[0]} must be rewritten first, by legalize-small-floats")
 
 
 def sign_bit(op: Operation) -> int:
-    """The sign in the bits of the small floats that `op` gives. UnsupportedError if it is no bit of its own."""
+    """The mask of the sign bit of the result type of `op`, a small float. Raises UnsupportedError for a type without
+    -0.
+    """
     known = dtype_of(op.results[0].type).format
     if not known.has_negative_zero:
         refuse_small_float(op)
@@ -96,7 +98,7 @@ def _constant(f: FunctionEmitter, op: arith.ConstantOp) -> None:
     f.bind(op.result, constant_literal(op.value))
 
 
-def _wrapping(f: FunctionEmitter, op: arith.AddiOp) -> None:
+def _wrapping_arithmetic(f: FunctionEmitter, op: arith.AddiOp) -> None:
     flags = "".join(f" {flag}" for flag in sorted(flag.value for flag in op.overflow_flags.data))
     _binary(f, op, _WRAPPING[type(op)] + flags)
 
@@ -110,7 +112,7 @@ def _binary(f: FunctionEmitter, op: Operation, instruction: str) -> None:
     f.define(op.results[0], f"{instruction} {register_type(op.results[0].type)} {lhs}, {rhs}")
 
 
-def _float(f: FunctionEmitter, op: arith.AddfOp) -> None:
+def _float_arithmetic(f: FunctionEmitter, op: arith.AddfOp) -> None:
     refuse_small_float(op)
     _binary(f, op, f"{_FLOAT[type(op)]} {fast_math(op)}".rstrip())
 
@@ -185,7 +187,7 @@ def _index_cast(f: FunctionEmitter, op: arith.IndexCastOp) -> None:
         _cast(f, op, "sext" if bit_width(op.result.type) > bit_width(op.input.type) else "trunc")
 
 
-def _saturating(f: FunctionEmitter, op: arith.FPToSIOp) -> None:
+def _saturating_cast(f: FunctionEmitter, op: arith.FPToSIOp) -> None:
     refuse_small_float(op)
     kinds = register_type(op.result.type), register_type(op.input.type)
     f.define(
@@ -218,7 +220,7 @@ def _bitcast(f: FunctionEmitter, op: arith.BitcastOp) -> None:
 
 
 class _Division:
-    """The divisor of one division, made safe to divide by, and the conditions that were removed from it."""
+    """A division with the divisor replaced by 1 where unsafe, and the conditions of the replacement."""
 
     def __init__(self, f: FunctionEmitter, op: Operation, signed: bool) -> None:
         self.f, (lhs, rhs) = f, op.operands
@@ -227,17 +229,17 @@ class _Division:
         self.lhs, divisor = f.operands((lhs, rhs))
         self.by_zero = self._equals(divisor, 0)
         self.by_minus_one = self._equals(divisor, -1) if signed else None
-        unsafe = self._either(self.by_zero, self.by_minus_one)
+        unsafe = self._or(self.by_zero, self.by_minus_one)
         self.rhs = divisor if unsafe is None else self.choose(unsafe, self.splat(1), divisor)
 
     def _equals(self, divisor: str, value: int) -> str | None:
-        """The condition that the divisor is `value`, None if it is known not to be."""
+        """The condition that the divisor equals `value`, None for a condition known to be false."""
         literal = constant(divisor)
         if literal is not None:
             return self.splat(1, "i1") if literal == value else None
         return self.f.op(f"icmp eq {self.type} {divisor}, {self.splat(value)}")
 
-    def _either(self, a: str | None, b: str | None) -> str | None:
+    def _or(self, a: str | None, b: str | None) -> str | None:
         if a is None or b is None:
             return a or b
         return self.f.op(f"or {self.condition} {a}, {b}")
@@ -252,7 +254,7 @@ class _Division:
         return self.f.op(f"{instruction} {self.type} {self.lhs}, {self.rhs}")
 
     def finish(self, quotient: str, is_remainder: bool = False) -> str:
-        """`quotient` (or remainder) with what the safe divisor got wrong put right. A remainder by 1 is 0 already."""
+        """`quotient` (or remainder) corrected where the divisor was replaced. A remainder by 1 is 0 already."""
         if is_remainder:
             return quotient
         if self.by_minus_one is not None:
@@ -269,7 +271,7 @@ class _Division:
         return self.f.op(f"icmp slt {self.type} {value}, {self.splat(0)}")
 
     def adjust(self, quotient: str, condition: str, instruction: str) -> str:
-        """`quotient` one more or less where `condition` holds."""
+        """`quotient` plus or minus 1 where `condition` holds, by `add` or `sub`."""
         step = self.f.op(f"zext {self.condition} {condition} to {self.type}")
         return self.f.op(f"{instruction} {self.type} {quotient}, {step}")
 
@@ -282,7 +284,10 @@ def _divide(f: FunctionEmitter, op: arith.DivSIOp) -> None:
 
 
 def _divide_bits(f: FunctionEmitter, op: arith.DivSIOp) -> None:
-    """A single bit, divided by 1 or -1, is itself, as -1 is 1; by 0 it is 0. Nothing remains."""
+    """Emits a division of single bits: the quotient is the dividend for the divisor 1 (equal to -1), and 0 for 0.
+
+    The remainder is always 0.
+    """
     lhs, rhs = f.operands((op.lhs, op.rhs)) if not isinstance(op, _REMAINDERS) else ("zeroinitializer",) * 2
     f.bind(op.result, f.op(f"and {register_type(op.lhs.type)} {lhs}, {rhs}"))
 
@@ -302,8 +307,9 @@ def _floor_division(f: FunctionEmitter, op: arith.FloorDivSIOp) -> None:
 
 
 def _floor_by_positive(f: FunctionEmitter, op: arith.FloorDivSIOp, divisor: int) -> str:
-    """Division of the value or, where that is negative, of its complement: neither overflows, and LLVM sees through it
-    where the sign is known."""
+    """Divides the value or, if it is negative, its complement: neither overflows, and LLVM simplifies the code where
+    the sign is known.
+    """
     kind, lhs, width = register_type(op.lhs.type), f.operand(op.lhs), bit_width(op.lhs.type)
     if divisor & (divisor - 1) == 0:
         return f.op(f"ashr {kind} {lhs}, {splat_int(divisor.bit_length() - 1, kind)}")
@@ -363,7 +369,7 @@ def _shift(f: FunctionEmitter, op: arith.ShLIOp) -> None:
         f.define(op.result, f"select {condition} {fits}, {kind} {shifted}, {kind} {zero}")
 
 
-# results of more than one value
+# Ops with several results
 
 
 def _add_extended(f: FunctionEmitter, op: arith.AddUIExtendedOp) -> None:
@@ -388,13 +394,13 @@ def _multiply_extended(f: FunctionEmitter, op: arith.MulSIExtendedOp | arith.Mul
 
 LOWERINGS: Lowerings = {
     arith.ConstantOp: _constant,
-    **dict.fromkeys(_WRAPPING, _wrapping),
+    **dict.fromkeys(_WRAPPING, _wrapping_arithmetic),
     **dict.fromkeys(_BITWISE, _bitwise),
     **dict.fromkeys(_INTEGER_EXTREMES, _integer_extreme),
-    **dict.fromkeys(_FLOAT, _float),
+    **dict.fromkeys(_FLOAT, _float_arithmetic),
     **dict.fromkeys(_FLOAT_EXTREMES, _float_extreme),
     **dict.fromkeys(_RESIZES, _resize),
-    **dict.fromkeys(_SATURATING, _saturating),
+    **dict.fromkeys(_SATURATING, _saturating_cast),
     **dict.fromkeys(_DIVIDE, _divide),
     **dict.fromkeys(_SHIFTS, _shift),
     arith.NegfOp: _negf,

@@ -1,7 +1,7 @@
-"""The `func` dialect: functions of the module, C symbols, and functions registered in Python.
+"""Lowering of the `func` dialect: functions of the module, C symbols, and functions registered in Python.
 
-Every function written here returns an i32 status: 0, the number of a failure, or what a packed call gave. It stores its
-result behind a last pointer argument. `entry.NAME` unpacks an array of 8-byte slots (see `runtime.signature`).
+Every emitted function returns an i32 status: 0, the index of a failure, or the status of a packed call. It stores its
+result through a last pointer argument. `entry.NAME` unpacks an array of 8-byte slots (see `runtime.signature`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SLOT = 8  # bytes
 
 
 def function_name(name: str) -> str:
-    """What a function of the module is called in LLVM: no C symbol has such a name."""
+    """The name of a module's function in LLVM IR, distinct from every C symbol."""
     return f"fn.{name}"
 
 
 def entry_name(name: str) -> str:
-    """What Python calls to run a public function."""
+    """The name of the entry point of a public function."""
     return f"entry.{name}"
 
 
@@ -61,14 +61,14 @@ def emit_function(module: Module, function: func.FuncOp) -> str:
 
 
 def emit_entry(module: Module, function: func.FuncOp) -> str:
-    """The text of the function that Python calls."""
+    """The text of the entry point of a function."""
     f = FunctionEmitter(module)
     position = 0
     arguments: list[tuple[str, str]] = []
     for type in function.function_type.inputs:
         kinds = f.component_types(type)
         if isinstance(type, MemRefType) and layout_of(type).offset is None:
-            kinds.pop()  # the pointer that Python passes is the first element's
+            kinds.pop()  # Python passes a pointer to the first element
         for kind in kinds:
             value = (
                 read(f, type, _slot(f, "%slots", position), ", align 8")
@@ -133,7 +133,7 @@ def _call_packed(f: FunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> No
 
 
 def _packed_fields(f: FunctionEmitter, value: SSAValue) -> list[tuple[str, str]]:
-    """What fills the slots for an argument: (LLVM type, operand)."""
+    """The contents of the slots of an argument: (LLVM type, operand)."""
     if not isinstance(value.type, MemRefType):
         return [(memory_type(value.type), to_memory(f, value.type, f.operand(value)))]
     buffer = f.memref(value)
@@ -144,7 +144,7 @@ def _packed_fields(f: FunctionEmitter, value: SSAValue) -> list[tuple[str, str]]
 
 
 def _call_external(f: FunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
-    """A buffer is passed as the address of its first element."""
+    """Calls a C function. A buffer is passed as the address of its first element."""
     name = callee.sym_name.data
     kinds = [
         _c_type(type, argument_dtype(callee, index), name) for index, type in enumerate(callee.function_type.inputs)
@@ -163,7 +163,7 @@ def _call_external(f: FunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> 
 
 
 def _c_type(type: Attribute, dtype: str | None, function: str) -> str:
-    """The LLVM type of a C parameter. Small integers are widened by the caller, which must know their sign."""
+    """The LLVM type of a C parameter. Small integers are extended by the caller, which must know their sign."""
     if isinstance(type, MemRefType):
         return "ptr"
     if isinstance(type, VectorType):

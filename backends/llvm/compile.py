@@ -1,4 +1,4 @@
-"""From an upstream module to functions that Python can call."""
+"""Compilation of an upstream module to functions that Python can call."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .engine import NativeModule, ObjectCode, Target, host_triple
 def compile_module(
     module: ModuleOp, *, target: Target | None = None, symbols: Mapping[str, int] | None = None
 ) -> Library:
-    """Native code for a module in the upstream subset, which is not changed.
+    """Compiles a module in the upstream subset, which is not changed, to native code.
 
-    `target`: the processor, by default this one. `symbols`: addresses of C symbols, before those of the process.
-    Raises UnsupportedError for what cannot be compiled, LinkError for a C symbol that nobody provides.
+    `target`: the processor, by default the host's. `symbols`: addresses of C symbols, which take precedence over those
+    of the process. Raises UnsupportedError for operations that cannot be compiled, LinkError for an undefined C symbol.
     """
     code, sources = compile_native(module, target=target)
     return link_code(code, symbols=symbols, sources=sources)
@@ -29,7 +29,9 @@ def compile_module(
 def compile_native(
     module: ModuleOp, *, target: Target | None = None
 ) -> tuple[NativeCode, dict[str, Callable[[], str]]]:
-    """Native code that is not linked yet, and what makes each text of the program. As for `compile_module`."""
+    """Native code before linking, and the function that produces each text of the program. Arguments and errors of
+    `compile_module`.
+    """
     target = target or Target.host()
     emitted = emit_module(module, native_half=target.has_half_conversions)
     compiled = ObjectCode.of(emitted.text, target)
@@ -58,10 +60,10 @@ def link_code(
     function: type[CompiledFunction] = CompiledFunction,
     keep_alive: object = None,
 ) -> Library:
-    """The functions of native code that this machine can run.
+    """Links native code that this machine can run.
 
-    `symbols`: as of `compile_module`. `sources`: what makes each text of the program. `function`: how functions are
-    called. `keep_alive`: what owns the symbols. Raises LinkError.
+    `symbols`: as of `compile_module`. `sources`: the function that produces each text of the program. `function`: the
+    class of the functions. `keep_alive`: the owner of the symbols. Raises LinkError.
     """
     packed = PackedCalls(code.packed)
     native = NativeModule(

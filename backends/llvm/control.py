@@ -1,7 +1,7 @@
-"""The `scf` dialect and `cf.assert`: loops and branches with phis.
+"""Lowering of the `scf` dialect and `cf.assert`: loops and branches with phis.
 
-`scf.parallel` runs in order. A loop tests its bound before the first iteration and then at the end of each; stepping
-an `index` past the bound does not overflow.
+`scf.parallel` runs in order. A loop tests its bound before the first iteration and then at the end of each; stepping an
+`index` past the bound does not overflow.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from .function import FunctionEmitter, Lowerings, Value, unsupported
 from .types import constant, register_type
 
 Body = Callable[[str, list[Value]], list[str]]
-"""Writes the body of a loop, given the induction variable and the carried values; returns the next values' components.
+"""Emits the body of a loop, given the induction variable and the carried values; returns the components of the next
+values.
 """
 
 
@@ -30,20 +31,21 @@ def loop(
     body: Body,
     hint: str | None = None,
 ) -> list[Value]:
-    """A loop from bounds[0] to below bounds[1] in steps of bounds[2], all of LLVM type `kind`, that carries values of
-    `types`, `initial` being their components. Returns the carried values after it."""
+    """Emits a loop from bounds[0] to below bounds[1] in steps of bounds[2], all of LLVM type `kind`, that carries
+    values of `types` with components `initial`. Returns the carried values after the loop.
+    """
     lower, upper, step = bounds
     inside, after = f.label("loop"), f.label("done")
     before = f.current
     _enter(f, kind, bounds, inside, after)
     f.start(inside)
-    variable, place = f.fresh(hint), f.reserve()
+    variable, phi_line = f.fresh(hint), f.reserve()
     carried, phis = f.phis(types, [(before, initial)])
     with f.stack_scope():
         last = body(variable, carried)
-    following = f.op(f"add {'nsw ' if kind == 'i64' else ''}{kind} {variable}, {step}")
-    again = f.op(f"icmp slt {kind} {following}, {upper}")
-    f.fill(place, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {following}, %{f.current} ]")
+    next_index = f.op(f"add {'nsw ' if kind == 'i64' else ''}{kind} {variable}, {step}")
+    again = f.op(f"icmp slt {kind} {next_index}, {upper}")
+    f.fill(phi_line, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {next_index}, %{f.current} ]")
     f.close_phis(phis, f.current, last)
     latch = f.current
     f.branch_if(again, inside, after)
@@ -54,7 +56,9 @@ def loop(
 
 
 def _enter(f: FunctionEmitter, kind: str, bounds: tuple[str, str, str], inside: str, after: str) -> None:
-    """Both ways stay in the text even where the bounds are known: then each phi has its two edges, always."""
+    """Branches to the loop or past it. Both edges are emitted even for constant bounds, so each phi has two edges
+    always.
+    """
     lower, upper = constant(bounds[0]), constant(bounds[1])
     if lower is not None and upper is not None:
         f.branch_if("true" if lower < upper else "false", inside, after)
@@ -94,7 +98,7 @@ def _bind_all(f: FunctionEmitter, values: Sequence[object], to: Sequence[Value])
 
 
 def _walk(f: FunctionEmitter, block: Block) -> list[str]:
-    """Write `block`; the components of what its `scf.yield` gives."""
+    """Emits `block`; returns the components of the operands of its `scf.yield`."""
     f.walk(block)
     assert block.last_op is not None
     return f.all_components(block.last_op.operands)
@@ -128,8 +132,8 @@ def _if(f: FunctionEmitter, op: scf.IfOp) -> None:
     edges: list[tuple[str, list[str]]] = []
     for label, block in zip((then, otherwise), blocks, strict=False):
         f.start(label)
-        yielded = _walk(f, block)
-        edges.append((f.current, yielded))
+        components = _walk(f, block)
+        edges.append((f.current, components))
         f.branch(join)
     f.start(join)
     results, phis = f.phis([result.type for result in op.output], edges)
@@ -149,16 +153,16 @@ def _while(f: FunctionEmitter, op: scf.WhileOp) -> None:
     _bind_all(f, before.args, carried)
     with f.stack_scope():
         f.walk(before)
-    passed = [f.value(value) for value in test.args]
+    arguments = [f.value(value) for value in test.args]
     f.branch_if(f.operand(test.condition), inside, after)
     f.start(inside)
-    _bind_all(f, op.after_region.block.args, passed)
+    _bind_all(f, op.after_region.block.args, arguments)
     with f.stack_scope():
         last = _walk(f, op.after_region.block)
     f.close_phis(phis, f.current, last)
     f.branch(header)
     f.start(after)
-    _bind_all(f, op.res, passed)
+    _bind_all(f, op.res, arguments)
 
 
 def _assert(f: FunctionEmitter, op: cf.AssertOp) -> None:
@@ -167,8 +171,8 @@ def _assert(f: FunctionEmitter, op: cf.AssertOp) -> None:
     f.check(f.operand(op.arg), str(f.module.failure(Failure(message, about_argument))))
 
 
-def _nothing(f: FunctionEmitter, op: object) -> None:
-    """A terminator: the operation around it reads its operands."""
+def _emit_nothing(f: FunctionEmitter, op: object) -> None:
+    """Emits nothing for a terminator: the enclosing operation reads its operands."""
 
 
 LOWERINGS: Lowerings = {
@@ -176,8 +180,8 @@ LOWERINGS: Lowerings = {
     scf.IfOp: _if,
     scf.WhileOp: _while,
     scf.ParallelOp: _parallel,
-    scf.YieldOp: _nothing,
-    scf.ConditionOp: _nothing,
-    scf.ReduceOp: _nothing,
+    scf.YieldOp: _emit_nothing,
+    scf.ConditionOp: _emit_nothing,
+    scf.ReduceOp: _emit_nothing,
     cf.AssertOp: _assert,
 }

@@ -1,4 +1,4 @@
-"""Upstream MLIR to LLVM IR text, in one walk: every operation is written by the function its class has in a table."""
+"""Translation of upstream MLIR to LLVM IR text, in one walk, by a table of lowerings per operation class."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ LOWERINGS: Lowerings = {
     **calls.LOWERINGS,
     **launches.LOWERINGS,
 }
-"""Every operation that can be compiled, and what writes it."""
+"""The lowering of every supported operation."""
 
 _FOOTER = '!0 = !{!"branch_weights", i32 2000, i32 1}\n!1 = !{i32 1}\n'
 
 
 @dataclass(frozen=True)
 class EmittedModule:
-    """LLVM IR text and what a caller must know of it.
+    """LLVM IR text with the metadata of its callers.
 
-    `functions`: what may be called, as `entry.NAME(ptr slots) -> i32 status`. `failures`: status k > 0 means
-    `failures[k - 1]`; a negative status, that a packed function failed. `packed`: what native code calls by number.
-    `externals`: the C symbols it needs.
+    `functions`: the callable functions, as `entry.NAME(ptr slots) -> i32 status`. `failures`: status k > 0 means
+    `failures[k - 1]`; a negative status, an exception in a packed function. `packed`: the packed functions, which
+    native code calls by index. `externals`: the required C symbols.
     """
 
     text: str
@@ -49,15 +49,16 @@ class EmittedModule:
 
 
 def emit_module(module: ModuleOp, *, native_half: bool = False) -> EmittedModule:
-    """LLVM IR for a module in the upstream subset. `native_half`: the target converts between f16 and f32 itself.
+    """LLVM IR for a module in the upstream subset. `native_half`: the target has instructions to convert between f16
+    and f32.
 
-    Raises UnsupportedError for what cannot be compiled.
+    Raises UnsupportedError for operations that cannot be compiled.
     """
     return _ModuleEmitter(module, native_half).emit()
 
 
 class _ModuleEmitter:
-    """The module being written; `function.Module` says what functions ask of it."""
+    """The module under construction; implements `function.Module`."""
 
     def __init__(self, module: ModuleOp, native_half: bool) -> None:
         self.native_half = native_half
@@ -81,7 +82,7 @@ class _ModuleEmitter:
                     if op.sym_visibility is None or op.sym_visibility.data == "public":
                         public.append(op)
                 case func.FuncOp() | gpu.ModuleOp():
-                    pass  # declared where it is called; kernels are of the device
+                    pass  # declared at its calls; kernels belong to the device
                 case _:
                     raise unsupported(op, "no LLVM lowering at the top of a module")
         bodies += [calls.emit_entry(self, op) for op in public]
@@ -129,10 +130,10 @@ class _ModuleEmitter:
         return self._packed.setdefault(declaration.sym_name.data, len(self._packed))
 
     def lowering(self, op: Operation) -> Lowering:
-        found = LOWERINGS.get(type(op))
-        if found is None:
+        lowering = LOWERINGS.get(type(op))
+        if lowering is None:
             raise unsupported(op, "no LLVM lowering")
-        return found
+        return lowering
 
 
 def _emit_global(op: memref.GlobalOp) -> str:

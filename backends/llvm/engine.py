@@ -1,4 +1,4 @@
-"""LLVM IR text to native code in this process, through llvmlite: O3, and a linker that reports what is missing."""
+"""Native code from LLVM IR text, in this process, through llvmlite: O3, and a linker that reports undefined symbols."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _names = itertools.count()
 
 @dataclass(frozen=True)
 class Target:
-    """A processor that native code is made for: an LLVM name of one, and features as `+avx2,-fma`.
+    """A processor to compile for: LLVM's name of the CPU, and features as `+avx2,-fma`.
 
-    Code for more than the host has must not be run.
+    Code that uses features the host lacks must not be run.
     """
 
     cpu: str
@@ -31,12 +31,12 @@ class Target:
     @staticmethod
     @cache
     def host() -> Target:
-        """The processor that runs this."""
+        """The processor of this machine."""
         return Target(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
     @staticmethod
     def of(said: program.Target) -> Target:
-        """The processor of a target of programs: this one, but for what is said."""
+        """The processor of a compilation target: the host's, except for the options of the target."""
         host = Target.host()
         if said.mcpu:
             return Target(said.mcpu, ",".join(said.mattr))
@@ -48,7 +48,7 @@ class Target:
         return platform.machine() == "aarch64" or "+f16c" in self.features.split(",")
 
     def machine(self, effort: int = 3) -> llvm.TargetMachine:
-        """A new target machine; each serves one module. `effort`: 0 to 3, of the code generator."""
+        """A new target machine, for one module. `effort`: 0 to 3, the code generator's optimization level."""
         _initialize()
         return llvm.Target.from_default_triple().create_target_machine(
             cpu=self.cpu, features=self.features, opt=effort, jit=True
@@ -56,7 +56,7 @@ class Target:
 
 
 def host_triple() -> str:
-    """LLVM's name of this kind of machine and its system: `x86_64-unknown-linux-gnu`."""
+    """LLVM's triple of this machine and system: `x86_64-unknown-linux-gnu`."""
     return llvm.get_default_triple()
 
 
@@ -68,7 +68,7 @@ def _initialize() -> None:
 
 @dataclass(frozen=True)
 class ObjectCode:
-    """Machine code that is not linked. image: an object file.  optimized: the LLVM IR that it is made of."""
+    """Machine code before linking. image: an object file.  optimized: the LLVM IR it is generated from."""
 
     image: bytes
     optimized: str
@@ -76,7 +76,7 @@ class ObjectCode:
 
     @staticmethod
     def of(text: str, target: Target) -> ObjectCode:
-        """Compile LLVM IR. InvalidCodeError if LLVM does not accept it."""
+        """Compiles LLVM IR. Raises InvalidCodeError if LLVM rejects it."""
         with _lock:
             machine = target.machine()
             module = _parse(text, machine)
@@ -92,13 +92,13 @@ class ObjectCode:
 
 
 class NativeModule:
-    """Native code of one module, linked. Addresses are valid as long as this lives."""
+    """Linked native code of one module. Addresses are valid during the lifetime of this object."""
 
     def __init__(self, image: bytes, exports: Iterable[str], externals: Iterable[str], symbols: Mapping[str, int]):
-        """`image`: an object file for this machine. `externals`: C symbols that it uses; each must be in `symbols` or
-        in the process.
+        """`image`: an object file for this machine. `externals`: the C symbols it uses; each must be in `symbols` or in
+        the process.
 
-        Raises LinkError for one that is not.
+        Raises LinkError for an undefined symbol.
         """
         imports = {name: _resolve(name, symbols) for name in externals} | dict(symbols)
         with _lock:
@@ -119,13 +119,13 @@ class NativeModule:
         return self._library[name]
 
 
-# Above its first level the code generator takes more than linear time in the longest block: 6.7 s against 1.5 s for
-# one of 13,000 instructions, a product of small matrices that was unrolled completely. The code is hardly worse.
+# Above its first level the code generator takes superlinear time in the length of the longest block: 6.7 s against 1.5
+# s for a block of 13,000 instructions, a completely unrolled product of small matrices. The code is hardly worse.
 _LONG_BLOCK = 4000
 
 
 def _effort(optimized: str) -> int:
-    """How hard the code generator should try, for a module as text."""
+    """The code generator's optimization level for a module as text."""
     longest = length = 0
     for line in optimized.splitlines():
         length = length + 1 if line.startswith("  ") else 0
@@ -136,7 +136,7 @@ def _effort(optimized: str) -> int:
 def _resolve(name: str, symbols: Mapping[str, int]) -> int:
     address = symbols.get(name) or llvm.address_of_symbol(name)
     if address is None and platform.system() == "Linux":
-        # A statically linked interpreter may have no libm of its own.
+        # A statically linked interpreter may contain no libm.
         llvm.load_library_permanently("libm.so.6")
         address = llvm.address_of_symbol(name)
     if address is None:
@@ -158,7 +158,7 @@ def _parse(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
 
 
 class InvalidCodeError(StepwellError):
-    """LLVM IR text that LLVM refuses: a defect of the emitter, never of the user's program."""
+    """LLVM IR text that LLVM rejects: a defect of the emitter, never of the user's program."""
 
 
 def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:

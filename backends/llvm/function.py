@@ -1,4 +1,4 @@
-"""Writing one LLVM function: names, blocks, values, buffers, and the way out when something fails."""
+"""The emission of one LLVM function: names, blocks, values, buffers, and the exit on failure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .types import constant, layout_of, mangle, register_type
 
 @dataclass(frozen=True)
 class MemRef:
-    """A memref value: operands, all of them constants where the type says so. `offset` and `strides` in elements."""
+    """A memref value: its operands, constant where the type is static. `offset` and `strides` in elements."""
 
     pointer: str
     offset: str
@@ -32,40 +32,40 @@ _PLAIN_NAME = re.compile(r"[A-Za-z$._-][A-Za-z0-9$._-]*")
 _PLAIN = frozenset(string.ascii_letters + string.digits + "$._-")
 
 Value = str | MemRef
-"""What an SSA value became: an LLVM operand (a name or a constant) or a buffer."""
+"""The lowered form of an SSA value: an LLVM operand (a name or a constant) or a buffer."""
 
 
 class Module(Protocol):
-    """What a function needs of the module it is written into."""
+    """The services of the enclosing module that a function emitter requires."""
 
     native_half: bool
 
     def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
-        """Have an external function in the module, once; returns `@"name"`."""
+        """Declares an external function, once; returns `@"name"`."""
         ...
 
     def external(self, name: str) -> str:
-        """Have memory of somebody else in the module, once; returns `@"name"`."""
+        """Declares an external global, once; returns `@"name"`."""
         ...
 
     def helper(self, name: str, text: Callable[[], str]) -> str:
-        """Have the function that `text` writes in the module, once; returns `@"name"`."""
+        """Adds the helper function that `text` emits, once; returns `@"name"`."""
         ...
 
     def function(self, name: str) -> func.FuncOp:
-        """The function or declaration called `name`."""
+        """The function or declaration named `name`."""
         ...
 
     def packed_number(self, declaration: func.FuncOp) -> int:
-        """The number by which native code calls a packed function."""
+        """The index by which native code calls a packed function."""
         ...
 
     def failure(self, failure: Failure) -> int:
-        """The status that stands for a failure."""
+        """The status of a failure."""
         ...
 
     def lowering(self, op: Operation) -> Lowering:
-        """What writes `op`; UnsupportedError if nothing does."""
+        """The lowering of `op`. Raises UnsupportedError if it is unsupported."""
         ...
 
 
@@ -74,7 +74,7 @@ Lowerings = Mapping[type[Operation], Lowering]
 
 
 def where(op: Operation) -> str:
-    """` at file:line:column`, or nothing if `op` has no location."""
+    """` at file:line:column`, or an empty string if `op` has no location."""
     location = op.location
     if isinstance(location, FileLineColLoc):
         return f" at {location.filename.data}:{location.line.data}:{location.column.data}"
@@ -82,17 +82,17 @@ def where(op: Operation) -> str:
 
 
 def unsupported(op: Operation, message: str) -> UnsupportedError:
-    """The error that says that `op` cannot be compiled."""
+    """The error for an operation that cannot be compiled."""
     return UnsupportedError(f"{op.name}{where(op)}: {message}")
 
 
 class FunctionEmitter:
-    """One function being written. Lowerings call `operand`/`memref`, then `define` or `bind`."""
+    """The text of a function under construction. Lowerings call `operand`/`memref`, then `define` or `bind`."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
         self.current = "entry"
-        """The label of the block being written: what a phi calls this edge."""
+        """The label of the current block, the predecessor in the phis of its successors."""
         self._entry: list[str] = []
         self._lines: list[str] = []
         self._values: dict[SSAValue, Value] = {}
@@ -109,11 +109,11 @@ class FunctionEmitter:
         return f"%{hint or ''}.{self._names}"
 
     def emit(self, text: str) -> None:
-        """Append one instruction."""
+        """Appends an instruction."""
         self._lines.append("  " + text)
 
     def op(self, text: str, hint: str | None = None) -> str:
-        """Append an instruction with a result, whose name is returned."""
+        """Appends an instruction with a result; returns the name of the result."""
         name = self.fresh(hint)
         self.emit(f"{name} = {text}")
         return name
@@ -123,7 +123,7 @@ class FunctionEmitter:
         return self.fresh(hint)[1:]
 
     def start(self, label: str) -> None:
-        """Begin the block `label`."""
+        """Begins the block `label`."""
         self._lines.append(f"{label}:")
         self.current = label
 
@@ -134,7 +134,7 @@ class FunctionEmitter:
         self.emit(f"br i1 {condition}, label %{then}, label %{otherwise}{suffix}")
 
     def reserve(self) -> int:
-        """A place for one line that is written later with `fill`."""
+        """Reserves a line to be written later by `fill`; returns its index."""
         self._lines.append("")
         return len(self._lines) - 1
 
@@ -142,7 +142,7 @@ class FunctionEmitter:
         self._lines[place] = "  " + text
 
     def entry(self, text: str) -> str:
-        """Put an instruction with a result (an alloca) at the start of the function; returns its name."""
+        """Appends an instruction with a result (an alloca) to the entry block; returns the name of the result."""
         name = self.fresh()
         self._entry.append(f"  {name} = {text}")
         return name
@@ -151,20 +151,20 @@ class FunctionEmitter:
 
     def operand(self, value: SSAValue) -> str:
         """The LLVM operand of a scalar, vector or pointer."""
-        found = self._values[value]
-        if isinstance(found, MemRef):
+        bound = self._values[value]
+        if isinstance(bound, MemRef):
             raise UnsupportedError(f"expected a scalar or vector, got a value of type {value.type}")
-        return found
+        return bound
 
     def operands(self, values: Iterable[SSAValue]) -> list[str]:
         return [self.operand(value) for value in values]
 
     def memref(self, value: SSAValue) -> MemRef:
-        """The buffer that `value` became."""
-        found = self._values[value]
-        if isinstance(found, str):
+        """The buffer bound to `value`."""
+        bound = self._values[value]
+        if isinstance(bound, str):
             raise UnsupportedError(f"expected a buffer, got a value of type {value.type}")
-        return found
+        return bound
 
     def value(self, value: SSAValue) -> Value:
         return self._values[value]
@@ -173,7 +173,7 @@ class FunctionEmitter:
         self._values[value] = to
 
     def define(self, value: SSAValue, text: str) -> None:
-        """Append the instruction that computes `value`."""
+        """Appends the instruction that computes `value`."""
         self.bind(value, self.op(text, value.name_hint))
 
     def intrinsic(
@@ -184,42 +184,45 @@ class FunctionEmitter:
         flags: str = "",
         overloads: Sequence[str] | None = None,
     ) -> str:
-        """`call` text of `llvm.NAME`, declared. `arguments`: (type, operand). `overloads`: the types in its name,
-        by default the result's."""
+        """The text of a call of `llvm.NAME`, which is declared. `arguments`: (type, operand). `overloads`: the types in
+        its name, by default the result's.
+        """
         full = ".".join(["llvm", name, *map(mangle, overloads if overloads is not None else [result])])
         callee = self.module.declare(
             full, result, [type.split(" ")[0] if type.startswith("ptr") else type for type, _ in arguments]
         )
         return call(callee, result, arguments, flags)
 
-    # composite values: what a block argument, a call or a select carries of a value
+    # Composite values: the components of a value in block arguments, calls and selects
 
     def component_types(self, type: Attribute) -> list[str]:
-        """The LLVM types that carry a value of `type`: itself, or pointer and the open sizes, strides, offset."""
+        """The LLVM types of the components of a value of `type`: the value itself, or the pointer and the dynamic
+        sizes, strides and offset of a memref.
+        """
         if not isinstance(type, MemRefType):
             return [register_type(type)]
         layout = layout_of(type)
         return ["ptr"] + ["i64"] * (layout.shape.count(None) + layout.open_strides + (layout.offset is None))
 
     def components(self, value: SSAValue) -> list[str]:
-        """The operands that carry `value`, as `component_types` of its type."""
-        found = self._values[value]
-        if isinstance(found, str):
-            return [found]
+        """The components of `value`, with the types of `component_types`."""
+        bound = self._values[value]
+        if isinstance(bound, str):
+            return [bound]
         layout = layout_of(value.type)  # pyright: ignore[reportArgumentType]
-        parts = [found.pointer, *_open(found.sizes, layout.shape)]
+        parts = [bound.pointer, *_dynamic_operands(bound.sizes, layout.shape)]
         if not layout.identity:
-            parts += _open(found.strides, layout.strides)
-        return parts + ([found.offset] if layout.offset is None else [])
+            parts += _dynamic_operands(bound.strides, layout.strides)
+        return parts + ([bound.offset] if layout.offset is None else [])
 
     def assemble(self, type: Attribute, parts: Sequence[str]) -> Value:
-        """The value of `type` that `parts` carry."""
+        """The value of `type` with the components `parts`."""
         if not isinstance(type, MemRefType):
             return parts[0]
         layout, rest = layout_of(type), iter(parts)
         pointer = next(rest)
-        sizes = _close(layout.shape, rest)
-        strides = self.contiguous_strides(sizes) if layout.identity else _close(layout.strides, rest)
+        sizes = _merge_static(layout.shape, rest)
+        strides = self.contiguous_strides(sizes) if layout.identity else _merge_static(layout.strides, rest)
         return MemRef(pointer, next(rest) if layout.offset is None else str(layout.offset), sizes, strides)
 
     def contiguous_strides(self, sizes: Sequence[str]) -> tuple[str, ...]:
@@ -232,8 +235,9 @@ class FunctionEmitter:
     def phis(
         self, types: Sequence[Attribute], incoming: Sequence[tuple[str, list[str]]]
     ) -> tuple[list[Value], list[tuple[int, str, str]]]:
-        """One phi per component of values of `types`, begun with the edges `incoming` (label, operands). Returns the
-        values, and per phi what `close_phis` needs."""
+        """Reserves one phi per component of values of `types`, with the edges `incoming` (label, operands). Returns the
+        values, and the arguments of `close_phis` for each phi.
+        """
         places: list[tuple[int, str, str]] = []
         names: list[list[str]] = []
         column = 0
@@ -250,7 +254,7 @@ class FunctionEmitter:
     def close_phis(
         self, places: Sequence[tuple[int, str, str]], label: str | None = None, operands: Sequence[str] = ()
     ) -> None:
-        """Write the phis, with one more edge from block `label` if given."""
+        """Writes the phis, with another edge from block `label` if given."""
         for index, (place, head, edges) in enumerate(places):
             last = f", [ {operands[index]}, %{label} ]" if label is not None else ""
             self.fill(place, head + edges + last)
@@ -258,7 +262,7 @@ class FunctionEmitter:
     def all_components(self, values: Iterable[SSAValue]) -> list[str]:
         return [part for value in values for part in self.components(value)]
 
-    # index arithmetic: 64 bits, folded when constant, free of signed overflow because it computes addresses
+    # index arithmetic: 64 bits, constant-folded, without signed overflow because the values are addresses
 
     def multiply(self, lhs: str, rhs: str) -> str:
         a, b = constant(lhs), constant(rhs)
@@ -282,28 +286,28 @@ class FunctionEmitter:
             result = self.multiply(result, factor)
         return result
 
-    # failing
+    # failures
 
     def check(self, condition: str, status: str) -> None:
-        """Leave the function with `status` unless `condition` (an i1) holds."""
-        going_on = self.label("ok")
+        """Returns from the function with `status` unless `condition` (an i1) holds."""
+        success = self.label("ok")
         self._exits.append((status, self.current))
-        self.branch_if(condition, going_on, "fail", ", !prof !0")
-        self.start(going_on)
+        self.branch_if(condition, success, "fail", ", !prof !0")
+        self.start(success)
 
     def check_status(self, status: str) -> None:
-        """Leave the function with `status`, an i32, unless it is 0."""
+        """Returns from the function with `status`, an i32, unless it is 0."""
         self.check(self.op(f"icmp eq i32 {status}, 0"), status)
 
     def own(self, pointer: str, release: Release | None = None) -> None:
-        """Remember memory just allocated: a failure gives it back, by `release` or as a block of the heap."""
+        """Registers an allocation: a failure frees it, by `release` or by `free`."""
         slot = self.entry("alloca ptr")
         self._entry.append(f"  store ptr null, ptr {slot}")
         self.emit(f"store ptr {pointer}, ptr {slot}")
         self._owners[pointer] = slot, release or _free
 
     def disown(self, pointer: str) -> bool:
-        """Forget memory that is being freed; False if this function did not allocate it."""
+        """Unregisters an allocation before its release; False for an allocation of another function."""
         if pointer not in self._owners:
             return False
         self.emit(f"store ptr null, ptr {self._owners[pointer][0]}")
@@ -312,33 +316,34 @@ class FunctionEmitter:
     # walking
 
     def walk(self, block: Block) -> None:
-        """Write every operation of `block`."""
+        """Emits every operation of `block`."""
         for op in block.ops:
             self.module.lowering(op)(self, op)
 
     def yielded(self, block: Block) -> list[str]:
-        """What the terminator of a region's block gives back, as components."""
+        """The components of the operands of the terminator of a region's block."""
         assert block.last_op is not None
         return self.all_components(block.last_op.operands)
 
     @contextmanager
     def stack_scope(self) -> Generator[None]:
-        """Give back at the end what `use_stack` announced inside: a loop body that runs often must not grow the
-        stack."""
-        place = self.reserve()
+        """Restores the stack pointer at the end if the scope called `use_stack`: a loop body must not grow the stack in
+        every iteration.
+        """
+        line = self.reserve()
         self._dynamic_stack.append(False)
         yield
         if self._dynamic_stack.pop():
             saved = self.fresh("stack")
-            self.fill(place, f"{saved} = {self.intrinsic('stacksave', 'ptr', [])}")
+            self.fill(line, f"{saved} = {self.intrinsic('stacksave', 'ptr', [])}")
             self.emit(self.intrinsic("stackrestore", "void", [("ptr", saved)], overloads=["ptr"]))
 
     def use_stack(self) -> None:
-        """Say that the current scope allocates on the stack."""
+        """Marks the current scope as allocating on the stack."""
         self._dynamic_stack[-1] = True
 
     def finish(self, head: str) -> str:
-        """The text of the function that begins with `head`."""
+        """The text of the function with the header `head`."""
         if self._exits:
             edges = ", ".join(f"[ {status}, %{label} ]" for status, label in self._exits)
             self.start("fail")
@@ -351,7 +356,7 @@ class FunctionEmitter:
 
 
 Release = Callable[[FunctionEmitter, str], None]
-"""Writes how memory at a pointer, which may be null, is given back."""
+"""Emits the release of the memory at a pointer, which may be null."""
 
 
 def _free(f: FunctionEmitter, pointer: str) -> None:
@@ -363,7 +368,7 @@ FREE = ("free", "void", ("ptr",), "nounwind")
 
 
 def symbol(name: str) -> str:
-    """A global name as LLVM writes it, whatever characters it has."""
+    """A global name in LLVM's syntax, quoted if necessary."""
     if _PLAIN_NAME.fullmatch(name):
         return f"@{name}"
     return '@"' + "".join(c if c in _PLAIN else "".join(f"\\{byte:02X}" for byte in c.encode()) for c in name) + '"'
@@ -371,13 +376,13 @@ def symbol(name: str) -> str:
 
 def call(callee: str, result: str, arguments: Iterable[tuple[str, str]], flags: str = "") -> str:
     """The text of a call."""
-    spelled = ", ".join(f"{type} {operand}" for type, operand in arguments)
-    return f"call {flags + ' ' if flags else ''}{result} {callee}({spelled})"
+    operands = ", ".join(f"{type} {operand}" for type, operand in arguments)
+    return f"call {flags + ' ' if flags else ''}{result} {callee}({operands})"
 
 
-def _open(operands: Sequence[str], statics: Sequence[int | None]) -> list[str]:
+def _dynamic_operands(operands: Sequence[str], statics: Sequence[int | None]) -> list[str]:
     return [operand for operand, static in zip(operands, statics, strict=True) if static is None]
 
 
-def _close(statics: Sequence[int | None], rest: Iterator[str]) -> tuple[str, ...]:
+def _merge_static(statics: Sequence[int | None], rest: Iterator[str]) -> tuple[str, ...]:
     return tuple(next(rest) if static is None else str(static) for static in statics)

@@ -1,8 +1,8 @@
-"""The `gpu` dialect on the host: launches of kernels, and memory of the device, by C functions of whoever has it.
+"""Lowering of the `gpu` dialect on the host: kernel launches and device memory, by functions of the device's driver.
 
-They stand in a table (`runtime/launches.py`), which is found by its symbol, as is the place where the handle of a
-kernel stands. Their signatures are those of the driver. What a kernel is given are the components of its operands, in
-order: for a memref the pointer, then its open sizes, strides and offset.
+The functions are in a table (`runtime/launches.py`), a symbol like the variables that hold the handles of kernels.
+Their signatures are the driver's. The arguments of a kernel are the components of its operands, in order: for a memref
+the pointer, then its dynamic sizes, strides and offset.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _launch(f: FunctionEmitter, op: gpu.LaunchFuncOp) -> None:
     shared = "0" if op.dynamicSharedMemorySize is None else f.operand(op.dynamicSharedMemorySize)
     counts.append(("i32", shared))
     for n, (_, count) in enumerate(counts):
-        f.emit(f"store i32 {count}, ptr {_entry(f, 'sizes', 4 * n)}")
+        f.emit(f"store i32 {count}, ptr {_table_field(f, 'sizes', 4 * n)}")
     handle = f.op(f"load ptr, ptr {f.module.external(kernel_symbol(name))}")
     arguments = [("ptr", handle), *counts, ("ptr", _load(f, "stream")), ("ptr", params), ("ptr", "null")]
     _call(f, "launch", arguments, Failure(LAUNCH_FAILED + name, False))
@@ -45,38 +45,39 @@ def _launch(f: FunctionEmitter, op: gpu.LaunchFuncOp) -> None:
 
 
 def _skip_empty(f: FunctionEmitter, counts: list[str]) -> str | None:
-    """Go to a label, which is returned, if there is no block or no thread, which no driver launches; None if there are
-    some, as is known."""
+    """Skips a launch without blocks or threads, which no driver accepts. Returns the label after the launch; None if
+    all counts are known to be positive.
+    """
     if all((constant(count) or 0) > 0 for count in counts):
         return None
-    some = counts[0]
+    least = counts[0]
     for count in counts[1:]:
-        some = f.op(f.intrinsic("umin", "i32", [("i32", some), ("i32", count)]))
+        least = f.op(f.intrinsic("umin", "i32", [("i32", least), ("i32", count)]))
     launch, end = f.label("launch"), f.label("launched")
-    f.branch_if(f.op(f"icmp ne i32 {some}, 0"), launch, end)
+    f.branch_if(f.op(f"icmp ne i32 {least}, 0"), launch, end)
     f.start(launch)
     return end
 
 
-def _entry(f: FunctionEmitter, field: str, more: int = 0) -> str:
-    """The address of a field of the table, or some bytes behind it."""
+def _table_field(f: FunctionEmitter, field: str, more: int = 0) -> str:
+    """The address of a field of the table, plus `more` bytes."""
     table = f.module.external(TABLE)
     return f"getelementptr (i8, ptr {table}, i64 {getattr(LaunchTable, field).offset + more})"
 
 
 def _load(f: FunctionEmitter, field: str) -> str:
-    return f.op(f"load ptr, ptr {_entry(f, field)}")
+    return f.op(f"load ptr, ptr {_table_field(f, field)}")
 
 
 def _call(f: FunctionEmitter, field: str, arguments: list[tuple[str, str]], failure: Failure) -> None:
-    """Call a function of the table, which gives a status: another than 0 stays there, and leaves the function."""
+    """Calls a function of the table. A nonzero status is stored in the table and exits the function."""
     status = f.op(call(_load(f, field), "i32", arguments))
-    f.emit(f"store i32 {status}, ptr {_entry(f, 'status')}")
+    f.emit(f"store i32 {status}, ptr {_table_field(f, 'status')}")
     f.check(f.op(f"icmp eq i32 {status}, 0"), str(f.module.failure(failure)))
 
 
 def _narrow(f: FunctionEmitter, operand: str) -> str:
-    """A number of blocks or threads, which the launch looks at as 32 bits: one that has more becomes none it takes."""
+    """The i32 of a number of blocks or threads; a number beyond 32 bits becomes one that the launch rejects."""
     known = constant(operand)
     if known is not None:
         return str(min(max(known, 0), 2**31 - 1))
@@ -90,10 +91,10 @@ def _alloc(f: FunctionEmitter, op: gpu.AllocOp) -> None:
         raise unsupported(op, "memory of the device is allocated in order, without tokens and symbols")
     sizes = sizes_of(f, op.result, op.dynamicSizes)
     size = byte_count(f, sizes, byte_size(op.result.type.element_type), 1)
-    f.emit(f"store i64 {size}, ptr {_entry(f, 'asked')}")
-    place = f.entry("alloca ptr")
-    _call(f, "allocate", [("ptr", place), ("i64", size), ("ptr", _load(f, "stream"))], _OUT_OF_MEMORY)
-    pointer = f.op(f"load ptr, ptr {place}", op.result.name_hint)
+    f.emit(f"store i64 {size}, ptr {_table_field(f, 'asked')}")
+    slot = f.entry("alloca ptr")
+    _call(f, "allocate", [("ptr", slot), ("i64", size), ("ptr", _load(f, "stream"))], _OUT_OF_MEMORY)
+    pointer = f.op(f"load ptr, ptr {slot}", op.result.name_hint)
     f.own(pointer, _free)
     fresh_buffer(f, op, op.result, pointer, sizes)
 
@@ -105,21 +106,21 @@ def _dealloc(f: FunctionEmitter, op: gpu.DeallocOp) -> None:
 
 
 def _free(f: FunctionEmitter, pointer: str) -> None:
-    """Give back memory of the device, behind all that was launched. What was launched and fails fails later anyway."""
+    """Frees device memory in stream order. Errors of earlier launches are reported later."""
     f.op(call(_load(f, "free"), "i32", [("ptr", pointer), ("ptr", _load(f, "stream"))]))
 
 
 def _copy(f: FunctionEmitter, op: gpu.MemcpyOp) -> None:
-    """Copy one element from or to the device, and wait for it."""
+    """Copies one element from or to the device, and waits for completion."""
     type = op.dst.type
     assert isinstance(type, MemRefType)
     if op.asyncDependencies or op.asyncToken is not None or type.get_shape():
         raise unsupported(op, f"one element is copied, in order and without tokens, got {type}")
     failure = Failure(COPY_FAILED + (op.dst.name_hint or "an element"), False)
     size, stream = str(byte_size(type.element_type)), _load(f, "stream")
-    f.emit(f"store i64 {size}, ptr {_entry(f, 'asked')}")
-    places = [("ptr", start(f, op.dst)), ("ptr", start(f, op.src))]
-    _call(f, "copy", [*places, ("i64", size), ("ptr", stream)], failure)
+    f.emit(f"store i64 {size}, ptr {_table_field(f, 'asked')}")
+    pointers = [("ptr", start(f, op.dst)), ("ptr", start(f, op.src))]
+    _call(f, "copy", [*pointers, ("i64", size), ("ptr", stream)], failure)
     _call(f, "wait", [("ptr", stream)], failure)
 
 

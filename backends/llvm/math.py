@@ -1,7 +1,7 @@
-"""The `math` dialect: LLVM intrinsics where LLVM has instructions for them or a well-known libm name, libm otherwise.
+"""Lowering of the `math` dialect: LLVM intrinsics with an instruction or a common libm name, else libm calls.
 
-Results for NaN, infinities and out-of-domain arguments are libm's. `ipowi` wraps; a negative power of it is 1, -1 or 0
-(0 also for base 0). `fpowi` is `pow` in f64.
+Results for NaN, infinities and out-of-domain arguments are libm's. `ipowi` wraps; its result for a negative power is 1,
+-1 or 0 (0 also for base 0). `fpowi` is `pow` in f64.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _INTRINSICS: dict[type[Operation], str] = {
     math.TruncOp: "trunc",
 }
 
-# Intrinsics for these are young or unknown to LLVM, whose fatal error would end the process.
+# LLVM's intrinsics for these are recent or missing, and an unsupported one is a fatal error that ends the process.
 _LIBM: dict[type[Operation], str] = {
     math.AcosOp: "acos",
     math.AcoshOp: "acosh",
@@ -56,7 +56,7 @@ _LIBM: dict[type[Operation], str] = {
     math.TanhOp: "tanh",
 }
 
-_LIBM_ATTRIBUTES = "nounwind willreturn memory(none)"  # that they may set errno is nobody's business here
+_LIBM_ATTRIBUTES = "nounwind willreturn memory(none)"  # errno is never read
 
 _ONE = "0x3FF0000000000000"
 
@@ -81,7 +81,7 @@ def _libm(f: FunctionEmitter, op: Operation) -> None:
 
 
 def by_lane(f: FunctionEmitter, op: Operation, instruction: Callable[..., str]) -> None:
-    """Define the result of `op` by a scalar instruction, once per lane of its operands."""
+    """Computes the result of `op` by a scalar instruction per lane of its operands."""
     (result,), count = op.results, lanes(op.results[0].type)
     operands = f.operands(op.operands)
     if count is None:
@@ -89,11 +89,13 @@ def by_lane(f: FunctionEmitter, op: Operation, instruction: Callable[..., str]) 
         return
     kinds = [register_type(operand.type) for operand in op.operands]
     vector, scalar = register_type(result.type), register_type(element_type(result.type))
-    built = "poison"
+    result_vector = "poison"
     for lane in range(count):
         parts = [f.op(f"extractelement {kind} {x}, i64 {lane}") for kind, x in zip(kinds, operands, strict=True)]
-        built = f.op(f"insertelement {vector} {built}, {scalar} {f.op(instruction(*parts))}, i64 {lane}")
-    f.bind(result, built)
+        result_vector = f.op(
+            f"insertelement {vector} {result_vector}, {scalar} {f.op(instruction(*parts))}, i64 {lane}"
+        )
+    f.bind(result, result_vector)
 
 
 def _absf(f: FunctionEmitter, op: math.AbsFOp) -> None:
@@ -116,15 +118,15 @@ def _copysign(f: FunctionEmitter, op: math.CopySignOp) -> None:
 
 
 def _absi(f: FunctionEmitter, op: math.AbsIOp) -> None:
-    _with_flag(f, op, "abs")
+    _intrinsic_with_flag(f, op, "abs")
 
 
 def _count_zeros(f: FunctionEmitter, op: math.CountLeadingZerosOp) -> None:
-    _with_flag(f, op, _ZERO_COUNTS[type(op)])
+    _intrinsic_with_flag(f, op, _ZERO_COUNTS[type(op)])
 
 
-def _with_flag(f: FunctionEmitter, op: Operation, name: str) -> None:
-    """An intrinsic whose second argument says that the edge case (smallest integer, zero) is poison: it is not."""
+def _intrinsic_with_flag(f: FunctionEmitter, op: Operation, name: str) -> None:
+    """Emits an intrinsic whose second argument, whether the edge case (smallest integer, zero) is poison, is false."""
     kind = register_type(op.results[0].type)
     f.define(op.results[0], f.intrinsic(name, kind, [(kind, f.operand(op.operands[0])), ("i1", "false")]))
 
@@ -165,7 +167,7 @@ def _integer_type(type: Attribute) -> str:
 
 
 def _ipowi_helper(name: str, t: str) -> str:
-    """Binary exponentiation. A power of a base other than 1 and -1 with a negative exponent truncates to 0."""
+    """The text of binary exponentiation. A negative power of a base other than 1 and -1 truncates to 0."""
     return f"""define internal {t} @{name}({t} %base, {t} %power) nounwind {{
 entry:
   %negative = icmp slt {t} %power, 0

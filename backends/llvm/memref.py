@@ -1,4 +1,5 @@
-"""The `memref` dialect: buffers as (pointer, offset, sizes, strides), addresses as inbounds GEPs in 64 bits.
+"""Lowering of the `memref` dialect: buffers as (pointer, offset, sizes, strides), addresses as inbounds GEPs in 64
+bits.
 
 Heap buffers are 64-byte aligned; an allocation that fails (or whose size overflows) is a failure of the function, not
 of the process. Copies may overlap.
@@ -42,7 +43,7 @@ def element(value: SSAValue) -> Attribute:
 
 
 def linear_index(f: FunctionEmitter, buffer: MemRef, indices: Sequence[str]) -> str:
-    """The position of an element, in elements from the pointer."""
+    """The linear index of an element, in elements from the pointer."""
     position = buffer.offset
     for index, stride in zip(indices, buffer.strides, strict=True):
         position = f.add(position, f.multiply(index, stride))
@@ -50,7 +51,7 @@ def linear_index(f: FunctionEmitter, buffer: MemRef, indices: Sequence[str]) -> 
 
 
 def address(f: FunctionEmitter, buffer: SSAValue, indices: Sequence[SSAValue], *, inbounds: bool = True) -> str:
-    """A pointer to an element of `buffer`. inbounds: there is one; not where a mask may leave it out."""
+    """A pointer to an element of `buffer`. inbounds: the element exists; False where a mask may exclude it."""
     value = f.memref(buffer)
     position = linear_index(f, value, f.operands(indices))
     return element_pointer(f, value.pointer, element(buffer), position, inbounds=inbounds)
@@ -70,7 +71,7 @@ def start(f: FunctionEmitter, buffer: SSAValue) -> str:
 
 
 def access(op: Operation, type: Attribute) -> str:
-    """What follows the address in a load or store by `op` of a value of `type`: alignment, cache hint."""
+    """The suffix of a load or store by `op` of a value of `type`: alignment, cache hint."""
     alignment = op.attributes.get("alignment")
     bytes_ = alignment.value.data if isinstance(alignment, IntegerAttr) else byte_size(type)
     hint = op.properties.get("nontemporal")
@@ -78,22 +79,22 @@ def access(op: Operation, type: Attribute) -> str:
 
 
 def read(f: FunctionEmitter, type: Attribute, pointer: str, suffix: str, hint: str | None = None) -> str:
-    """Load a value of `type`."""
+    """Loads a value of `type`."""
     return from_memory(f, type, f.op(f"load {memory_type(type)}, ptr {pointer}{suffix}", hint), hint)
 
 
 def write(f: FunctionEmitter, type: Attribute, value: str, pointer: str, suffix: str) -> None:
-    """Store a value of `type`."""
+    """Stores a value of `type`."""
     f.emit(f"store {memory_type(type)} {to_memory(f, type, value)}, ptr {pointer}{suffix}")
 
 
 def to_memory(f: FunctionEmitter, type: Attribute, value: str) -> str:
-    """A value as it lies in memory."""
+    """A value converted to its type in memory."""
     return f.op(f"zext {register_type(type)} {value} to {memory_type(type)}") if is_part_of_byte(type) else value
 
 
 def from_memory(f: FunctionEmitter, type: Attribute, value: str, hint: str | None = None) -> str:
-    """A value that lay in memory; any byte but 0 is a true i1."""
+    """A value converted from its type in memory; any byte but 0 is a true i1."""
     kind = memory_type(type)
     if is_bool(type):
         return f.op(f"icmp ne {kind} {value}, {_zero(kind)}", hint)
@@ -124,14 +125,15 @@ def _atomic(f: FunctionEmitter, op: memref.AtomicRMWOp) -> None:
     type, value = register_type(op.value.type), f.operand(op.value)
     pointer = address(f, op.memref, op.indices)
     if is_small_float(op.value.type):
-        f.bind(op.result, _exchange(f, op, pointer, value))
+        f.bind(op.result, _compare_exchange(f, op, pointer, value))
     else:
         f.bind(op.result, f.op(f"atomicrmw {_ATOMIC[kind]} ptr {pointer}, {type} {value} monotonic"))
 
 
-def _exchange(f: FunctionEmitter, op: memref.AtomicRMWOp, pointer: str, value: str) -> str:
-    """What was in an element when what is computed of it took its place: if another thread comes between, that is
-    computed again."""
+def _compare_exchange(f: FunctionEmitter, op: memref.AtomicRMWOp, pointer: str, value: str) -> str:
+    """An atomic update by compare-and-exchange, repeated until no other thread has written in between. Returns the
+    previous value of the element.
+    """
     type, kind = op.value.type, register_type(op.value.type)
     first = f.op(f"load atomic {kind}, ptr {pointer} monotonic, align {byte_size(type)}")
     again, done = f.label("exchange"), f.label("exchanged")
@@ -140,17 +142,17 @@ def _exchange(f: FunctionEmitter, op: memref.AtomicRMWOp, pointer: str, value: s
     f.start(again)
     (old,), phis = f.phis([type], [(entered, [first])])
     assert isinstance(old, str)
-    new = _combined(f, op, old, value)
+    new = _combine(f, op, old, value)
     pair = f.op(f"cmpxchg ptr {pointer}, {kind} {old}, {kind} {new} monotonic monotonic")
-    found, is_done = (f.op(f"extractvalue {{ {kind}, i1 }} {pair}, {n}") for n in range(2))
-    f.close_phis(phis, f.current, [found])
+    current, is_done = (f.op(f"extractvalue {{ {kind}, i1 }} {pair}, {n}") for n in range(2))
+    f.close_phis(phis, f.current, [current])
     f.branch_if(is_done, done, again)
     f.start(done)
-    return found
+    return current
 
 
-def _combined(f: FunctionEmitter, op: memref.AtomicRMWOp, old: str, value: str) -> str:
-    """A small float and what is in memory, combined in f32 and rounded."""
+def _combine(f: FunctionEmitter, op: memref.AtomicRMWOp, old: str, value: str) -> str:
+    """Combines a small float with the one in memory, in f32, and rounds the result."""
     type, f32 = op.value.type, Float32Type()
     wide = [("float", extend(f, each, type, f32)) for each in (old, value)]
     name = _ATOMIC[op.kind.value.data]
@@ -161,7 +163,7 @@ def _combined(f: FunctionEmitter, op: memref.AtomicRMWOp, old: str, value: str) 
     return truncate(f, result, f32, type)
 
 
-# making buffers
+# allocating buffers
 
 
 def _alignment(op: memref.AllocOp | memref.AllocaOp) -> int:
@@ -169,14 +171,14 @@ def _alignment(op: memref.AllocOp | memref.AllocaOp) -> int:
 
 
 def fresh_buffer(f: FunctionEmitter, op: Operation, buffer: SSAValue, pointer: str, sizes: list[str]) -> None:
-    """Say that `buffer`, a result of `op`, is new memory at `pointer`."""
+    """Binds `buffer`, a result of `op`, to new contiguous memory at `pointer`."""
     if not layout_of(_type(buffer)).identity:
         raise unsupported(op, f"a new buffer must be contiguous, got {buffer.type}")
     f.bind(buffer, MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes)))
 
 
 def sizes_of(f: FunctionEmitter, buffer: SSAValue, dynamic_sizes: Sequence[SSAValue]) -> list[str]:
-    """The sizes of new memory: the operands are those that its type leaves open."""
+    """The sizes of new memory; the operands are the dynamic sizes of its type."""
     dynamic = iter(f.operands(dynamic_sizes))
     return [next(dynamic) if extent is None else str(extent) for extent in layout_of(_type(buffer)).shape]
 
@@ -192,7 +194,7 @@ def _alloc(f: FunctionEmitter, op: memref.AllocOp) -> None:
 
 
 def byte_count(f: FunctionEmitter, sizes: Sequence[str], size: int, alignment: int) -> str:
-    """Bytes to ask for: a positive multiple of the alignment. A product that overflows leaves the function."""
+    """The number of bytes to allocate: a positive multiple of the alignment. Exits the function on overflow."""
     dynamic = [operand for operand in sizes if constant(operand) is None]
     total = str(size)
     for operand in sizes:
@@ -222,7 +224,7 @@ def _dealloc(f: FunctionEmitter, op: memref.DeallocOp) -> None:
 
 
 def _alloca(f: FunctionEmitter, op: memref.AllocaOp) -> None:
-    """One of static size takes its place once, at the start of the function, also in a loop."""
+    """A buffer of static size is allocated once, in the entry block, even in a loop."""
     sizes, kind = sizes_of(f, op.memref, op.dynamic_sizes), memory_type(element(op.memref))
     count = f.product(sizes)
     text = f"alloca {kind}, i64 {count}, align {_alignment(op)}"
@@ -241,11 +243,11 @@ def _get_global(f: FunctionEmitter, op: memref.GetGlobalOp) -> None:
 
 
 def global_name(name: str) -> str:
-    """What the `memref.global` called `name` is called in LLVM."""
+    """The name in LLVM IR of the `memref.global` called `name`."""
     return f"global.{name}"
 
 
-# looking at buffers
+# querying buffers
 
 
 def _dim(f: FunctionEmitter, op: memref.DimOp) -> None:
@@ -258,8 +260,8 @@ def _dim(f: FunctionEmitter, op: memref.DimOp) -> None:
         return
     chosen = sizes[-1] if sizes else "0"
     for axis, size in enumerate(sizes[:-1]):
-        here = f.op(f"icmp eq i64 {index}, {axis}")
-        chosen = f.op(f"select i1 {here}, i64 {size}, i64 {chosen}")
+        is_axis = f.op(f"icmp eq i64 {index}, {axis}")
+        chosen = f.op(f"select i1 {is_axis}, i64 {size}, i64 {chosen}")
     f.bind(op.result, chosen)
 
 
@@ -279,20 +281,20 @@ def _extract_metadata(f: FunctionEmitter, op: memref.ExtractStridedMetaDataOp) -
         f.bind(result, part)
 
 
-# other views of the same bytes
+# views
 
 
-def _known(statics: Sequence[int | None], operands: Sequence[str]) -> tuple[str, ...]:
-    """`operands`, constants where a type knows better."""
+def _prefer_static(statics: Sequence[int | None], operands: Sequence[str]) -> tuple[str, ...]:
+    """`operands`, replaced by constants where the type is static."""
     return tuple(operand if static is None else str(static) for static, operand in zip(statics, operands, strict=True))
 
 
 def as_type(buffer: MemRef, type: MemRefType) -> MemRef:
-    """`buffer` with the sizes, strides and offset that `type` knows."""
+    """`buffer` with the static sizes, strides and offset of `type`."""
     layout = layout_of(type)
     offset = buffer.offset if layout.offset is None else str(layout.offset)
-    strides = buffer.strides if layout.identity else _known(layout.strides, buffer.strides)
-    return MemRef(buffer.pointer, offset, _known(layout.shape, buffer.sizes), strides)
+    strides = buffer.strides if layout.identity else _prefer_static(layout.strides, buffer.strides)
+    return MemRef(buffer.pointer, offset, _prefer_static(layout.shape, buffer.sizes), strides)
 
 
 def _cast(f: FunctionEmitter, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
@@ -302,7 +304,7 @@ def _cast(f: FunctionEmitter, op: memref.CastOp | memref.MemorySpaceCastOp) -> N
 
 
 def _mixed(f: FunctionEmitter, statics: DenseArrayBase[Any], operands: Sequence[SSAValue]) -> list[str]:
-    """MLIR's mixed list: the static numbers, and operands for the dynamic ones."""
+    """The values of MLIR's mixed list: static values, and operands for dynamic ones."""
     dynamic = iter(f.operands(operands))
     return [next(dynamic) if value == DYNAMIC_INDEX else str(value) for value in statics.get_values()]
 
@@ -328,7 +330,7 @@ def _subview(f: FunctionEmitter, op: memref.SubviewOp) -> None:
 
 
 def _kept_dimensions(sizes: Sequence[str], shape: Sequence[int]) -> list[int]:
-    """Which dimensions of a subview its result keeps: it may drop dimensions of size 1."""
+    """The dimensions of a subview that its result keeps: dimensions of size 1 may be dropped."""
     kept: list[int] = []
     spare = len(sizes) - len(shape)
     for axis, size in enumerate(sizes):
@@ -376,7 +378,7 @@ def _copy(f: FunctionEmitter, op: memref.CopyOp) -> None:
 
 
 def _copy_elements(f: FunctionEmitter, type: Attribute, source: MemRef, target: MemRef, indices: list[str]) -> None:
-    """One loop per dimension from `len(indices)` on."""
+    """Copies elements by one loop per dimension from `len(indices)` on."""
     if len(indices) < len(source.sizes):
         loop(
             f,
@@ -404,18 +406,18 @@ def _conversion_cast(f: FunctionEmitter, op: UnrealizedConversionCastOp) -> None
     if isinstance(source.type, MemRefType) and isinstance(result.type, LLVMPointerType):
         f.bind(result, start(f, source))
     elif isinstance(source.type, LLVMPointerType) and isinstance(result.type, MemRefType):
-        f.bind(result, _behind_pointer(f, op, f.operand(source), result.type))
+        f.bind(result, _buffer_at_pointer(f, op, f.operand(source), result.type))
     elif not isinstance(source.type, MemRefType) and register_type(source.type) == register_type(result.type):
         f.bind(result, f.operand(source))
     else:
         raise unsupported(op, f"cannot turn {source.type} into {result.type}")
 
 
-def _behind_pointer(f: FunctionEmitter, op: Operation, pointer: str, type: MemRefType) -> MemRef:
+def _buffer_at_pointer(f: FunctionEmitter, op: Operation, pointer: str, type: MemRefType) -> MemRef:
     layout = layout_of(type)
     if not layout.identity:
         raise unsupported(op, f"a pointer can become a contiguous buffer only, got {type}")
-    # A size nobody knows: only a memref.reinterpret_cast, which brings its own, may use the buffer.
+    # The size is unknown: only a memref.reinterpret_cast, which provides sizes, may use the buffer.
     sizes = ["poison" if extent is None else str(extent) for extent in layout.shape]
     return MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes))
 

@@ -1,4 +1,4 @@
-"""Native code in files, and whether this machine can run what is there."""
+"""Saving and loading of native code, and the check that this machine can run it."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ KIND = "library"
 
 
 def save_library(library: Library, path: Path) -> None:
-    """`Library.export`."""
+    """Implements `Library.export`."""
     code = code_of(library)
     write_archive(path, KIND, {"code": describe_code(code)}, {IMAGE: [code.image]})
 
 
 def load_library(path: Path, symbols: Mapping[str, int] | None = None) -> Library:
-    """`Library.load`."""
+    """Implements `Library.load`."""
     with reading(path):
         code = read_code(Archive(path, KIND))
     return link_code(code, symbols=symbols)
 
 
 def code_of(library: Library) -> NativeCode:
-    """The native code of a library. UnsupportedError if it is of another kind."""
+    """The native code of a library. Raises UnsupportedError if the library has none."""
     if library.code is None:
         raise UnsupportedError("a library of Python's functions cannot be saved, expected one of native code")
     return library.code
@@ -54,7 +54,7 @@ _KINDS = {cls: kind for kind, cls in _PARAMETERS.items()}
 
 
 def describe_code(code: NativeCode) -> dict[str, Any]:
-    """All of native code but its image, as JSON has it."""
+    """All fields of native code except its image, as JSON values."""
     return {
         "triple": code.triple,
         "cpu": code.cpu,
@@ -72,29 +72,29 @@ def _describe_signature(signature: FunctionSignature | PackedSignature) -> dict[
 
 
 def read_code(archive: Archive) -> NativeCode:
-    """The native code of an archive. LoadError if this machine cannot run it."""
-    said = archive.content["code"]
+    """The native code of an archive. Raises LoadError if this machine cannot run it."""
+    fields = archive.content["code"]
     code = NativeCode(
         archive.read(IMAGE),
-        said["triple"],
-        said["cpu"],
-        said["features"],
-        tuple(FunctionSignature(**_read_signature(each)) for each in said["functions"]),
-        tuple(Failure(**each) for each in said["failures"]),
-        tuple(PackedSignature(**_read_signature(each)) for each in said["packed"]),
-        tuple(said["externals"]),
+        fields["triple"],
+        fields["cpu"],
+        fields["features"],
+        tuple(FunctionSignature(**_read_signature(each)) for each in fields["functions"]),
+        tuple(Failure(**each) for each in fields["failures"]),
+        tuple(PackedSignature(**_read_signature(each)) for each in fields["packed"]),
+        tuple(fields["externals"]),
     )
     check_host(code, archive.path)
     return code
 
 
-def _read_signature(said: dict[str, Any]) -> dict[str, Any]:
-    return {**said, "parameters": tuple(_read_parameter(**each) for each in said["parameters"])}
+def _read_signature(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "parameters": tuple(_read_parameter(**each) for each in fields["parameters"])}
 
 
 def _read_parameter(kind: str, **fields: Any) -> Parameter:
-    said: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in fields.items()}
-    return _PARAMETERS[kind](**said)
+    values: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in fields.items()}
+    return _PARAMETERS[kind](**values)
 
 
 # Processors
@@ -108,11 +108,11 @@ _LEVELS = {
     "x86-64-v3": _V3,
     "x86-64-v4": f"{_V3} avx512bw avx512cd avx512dq avx512f avx512vl",
 }
-"""What processors of these names have, as the psABI of x86-64 defines them."""
+"""The features of the processors with these names, as defined by the psABI of x86-64."""
 
 
 def check_host(code: NativeCode, path: Path) -> None:
-    """LoadError unless this machine has all that native code was made for."""
+    """Raises LoadError unless this machine has all features that native code was compiled for."""
     if code.triple != host_triple():
         raise LoadError(f"{path}: made for {code.triple}, this machine is {host_triple()}")
     host = Target.host()
@@ -129,9 +129,9 @@ def check_host(code: NativeCode, path: Path) -> None:
 
 
 def _enabled(features: str) -> set[str]:
-    """What features say is there; the last word on each counts."""
-    said = {name[1:]: name[0] for name in features.split(",") if name}
-    return {name for name, sign in said.items() if sign == "+"}
+    """The enabled features; the last occurrence of each feature counts."""
+    signs = {name[1:]: name[0] for name in features.split(",") if name}
+    return {name for name, sign in signs.items() if sign == "+"}
 
 
 def _names(features: str) -> set[str]:

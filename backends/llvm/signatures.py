@@ -1,4 +1,4 @@
-"""The signatures of the functions of an upstream module: what callers must pass, and what is written."""
+"""The signatures of the functions of an upstream module: parameters and written buffers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def packed_signature(declaration: func.FuncOp) -> PackedSignature:
 
 
 def argument_dtype(function: func.FuncOp, index: int) -> str | None:
-    """The dtype that the attributes of an argument give."""
+    """The data type in the attributes of an argument."""
     return _text(_inputs(function)[index][1], DTYPE)
 
 
@@ -84,42 +84,42 @@ def _result(function: func.FuncOp) -> str | None:
     if not outputs:
         return None
     attributes = function.res_attrs
-    told = _text(attributes.data[0] if attributes else None, DTYPE)
-    return "handle" if isinstance(outputs[0], LLVMPointerType) else _dtype(outputs[0], told, function.sym_name.data)
+    declared = _text(attributes.data[0] if attributes else None, DTYPE)
+    return "handle" if isinstance(outputs[0], LLVMPointerType) else _dtype(outputs[0], declared, function.sym_name.data)
 
 
 def _parameter(
     type: Attribute, attributes: DictionaryAttr | None, index: int, function: str, written: bool
 ) -> Parameter:
     name = _text(attributes, NAME) or f"arg{index}"
-    told = _text(attributes, DTYPE)
+    declared = _text(attributes, DTYPE)
     if isinstance(type, LLVMPointerType):
         return HandleParameter(name)
     if not isinstance(type, MemRefType):
-        return ScalarParameter(name, _dtype(type, told, f"{function}: {name}"))
+        return ScalarParameter(name, _dtype(type, declared, f"{function}: {name}"))
     layout = layout_of(type)
     element = cast(Attribute, type.element_type)
-    dtype = "uint64" if isinstance(element, LLVMPointerType) else _dtype(element, told, f"{function}: {name}")
+    dtype = "uint64" if isinstance(element, LLVMPointerType) else _dtype(element, declared, f"{function}: {name}")
     strides = None if layout.identity else layout.strides
     return BufferParameter(name, dtype, layout.shape, strides, layout.offset or 0, written)
 
 
-def _dtype(type: Attribute, told: str | None, where: str) -> str:
+def _dtype(type: Attribute, declared: str | None, where: str) -> str:
     try:
         known = dtype_of(type)
     except ValueError as error:
         raise UnsupportedError(f"{where}: {error}") from error
     if known.lanes != 1:
         raise UnsupportedError(f"{where}: a vector cannot be passed, got {type}")
-    if told is None:
+    if declared is None:
         return known.name
-    if parse_dtype(told).bits != known.bits:
-        raise UnsupportedError(f"{where}: {DTYPE} is {told}, but the type is {type}")
-    return told
+    if parse_dtype(declared).bits != known.bits:
+        raise UnsupportedError(f"{where}: {DTYPE} is {declared}, but the type is {type}")
+    return declared
 
 
 class Writes:
-    """Which buffer arguments a function may write. What is not understood counts as written."""
+    """The buffer arguments that a function may write. Unsupported uses count as writes."""
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
@@ -129,7 +129,7 @@ class Writes:
         """Whether argument `index` of `function` may be written."""
         key = (function.sym_name.data, index)
         if key not in self._known:
-            self._known[key] = True  # while a recursive call asks
+            self._known[key] = True  # the answer for recursive calls
             self._known[key] = function.is_declaration or self._value(function.args[index])
         return self._known[key]
 

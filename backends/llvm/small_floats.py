@@ -1,9 +1,9 @@
-"""Floats of up to 16 bits to and from f32 and f64, on their bits.
+"""Conversion of floats of up to 16 bits to and from f32 and f64, on their bits.
 
-All are converted by integer operations, f16 only where the target has no instructions for it (`native_half`): what LLVM
-would otherwise call (`__truncsfbf2`, `__extendhfsf2`, ...) need not exist in the process. One text for each direction
-serves all formats; what it leaves out is what a format does not have. Every conversion rounds once, to nearest even,
-and gives what numpy and ml_dtypes give.
+All conversions use integer operations, those of f16 only where the target has no instructions for it (`native_half`):
+the functions that LLVM would otherwise call (`__truncsfbf2`, `__extendhfsf2`, ...) need not exist in the process. One
+text for each direction serves all formats; cases that a format lacks are left out. Every conversion rounds once, to
+nearest even, and agrees with numpy and ml_dtypes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _float(type: Attribute) -> Attribute:
 
 
 def extend(f: FunctionEmitter, bits: str, source: Attribute, target: Attribute) -> str:
-    """The value of small floats `bits` in a wider type. Exact, if that has all values of theirs."""
+    """The value of small floats `bits` in a wider type. Exact if that type has all values of the small float."""
     wide = _to_f32(f, bits, source)
     if is_small_float(target):
         return _from_f32(f, wide, target)
@@ -53,13 +53,14 @@ def truncate(f: FunctionEmitter, value: str, source: Attribute, target: Attribut
 
 
 def native_type(type: Attribute) -> str | None:
-    """The LLVM type of a small float in a call of C code, if C has it."""
+    """The LLVM type of a small float in a call of C code, None if C has no such type."""
     return "half" if isinstance(type, Float16Type) else "bfloat" if isinstance(type, BFloat16Type) else None
 
 
 def _round_to_odd(f: FunctionEmitter, value: str, type: Attribute) -> str:
-    """An f64 as f32, inexact results with an odd last bit: rounding that once more gives what rounding once gives
-    (f32 has more than two bits more than any small float)."""
+    """An f64 as f32, inexact results with an odd last bit: a second rounding then yields the result of a single
+    rounding (f32 has over two bits more than any small float).
+    """
     f32, f64, i32, i1 = (_vector(scalar, type) for scalar in ("float", "double", "i32", "i1"))
     near = f.op(f"fptrunc {f64} {value} to {f32}")
     back = f.op(f"fpext {f32} {near} to {f64}")
@@ -93,9 +94,9 @@ def _from_f32(f: FunctionEmitter, value: str, type: Attribute) -> str:
 class _Texts:
     """The functions in LLVM IR that convert between a small float and f32.
 
-    Exponent and mantissa move at once, as an integer. Numbers that are subnormal in the small type go by a
-    multiplication or an addition instead, which needs no subnormal f32 (those may be flushed to 0); a type with the
-    exponents of f32 has none. What a format does not have becomes a comparison that LLVM knows to be false.
+    Exponent and mantissa are shifted together, as an integer. Numbers that are subnormal in the small type are
+    converted by a multiplication or an addition instead, which needs no subnormal f32 (those may be flushed to 0); a
+    type with the exponents of f32 has none. A case that a format lacks becomes a comparison that LLVM folds to false.
     """
 
     def __init__(self, type: Attribute) -> None:
@@ -119,7 +120,7 @@ class _Texts:
         return splat(f"0x{exponent + 1023 << 52:016X}", _float(self.type))
 
     def extension(self, name: str) -> str:
-        """From the type to f32."""
+        """The text of the function from the type to f32."""
         c, i32, i1 = self.constant, self.i32, self.i1
         least, special = "%scaled.bits", f"ugt {i32} %magnitude, {c(self.format.largest)}"
         subnormals = 1 << self.semantics.mantissa_bits if self.rebase else 0
@@ -150,13 +151,14 @@ class _Texts:
 }}"""
 
     def truncation(self, name: str) -> str:
-        """From f32 to the type. Rounding may carry into the exponent; what then is too large is seen behind it. The
-        last bit of a sum with a large number is the unit of subnormal numbers."""
+        """The text of the function from f32 to the type. Rounding may carry into the exponent; the range is checked
+        afterwards. The last bit of a sum with a large number is the unit of subnormal numbers.
+        """
         c, i32, i1, known = self.constant, self.i32, self.i1, self.format
         odd, is_nan = f"and {i32} %last, {c(1)}", f"ugt {i32} %magnitude, {c(_INFINITY)}"
         if not self.semantics.mantissa_bits:
             odd = f"zext {i1} %is_normal to {i32}"
-        if not self.semantics.has_sign:  # neither is there a zero
+        if not self.semantics.has_sign:  # the format has no zero either
             is_nan = f"uge {i32} %below, {c(_INFINITY)}"
         overflow = known.largest + 1 if known.has_infinity else known.nan if known.has_nan else known.largest
         unsigned = 0 if self.sign and not known.has_negative_zero else -1

@@ -1,7 +1,8 @@
 """MLIR types and constants as LLVM IR text.
 
 In registers `index` is i64, and floats of up to 16 bits are their bits, an i16 or less: LLVM then never needs a
-run-time library to move, load or store one. In memory what has less than a byte takes one, the rest of which is 0.
+run-time library to move, load or store one. In memory a type of less than a byte takes one byte, whose other bits are
+0.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def element_type(type: Attribute) -> Attribute:
 
 @cache
 def lanes(type: Attribute) -> int | None:
-    """The lanes of a vector type, None for a scalar. UnsupportedError unless the vector has one fixed dimension."""
+    """The lanes of a vector type, None for a scalar. Raises UnsupportedError unless the vector has one fixed
+    dimension.
+    """
     if not isinstance(type, VectorType):
         return None
     if type.get_num_dims() != 1 or any(bool(flag) for flag in type.scalable_dims):
@@ -67,7 +70,7 @@ def register_type(type: Attribute) -> str:
 
 @cache
 def memory_type(type: Attribute) -> str:
-    """The LLVM type that holds such a value in memory: as `register_type`, but what has less than a byte takes one."""
+    """The LLVM type of a value in memory: its `register_type`, but a byte for elements of less than 8 bits."""
     return _spell(type, lambda scalar: "i8" if is_part_of_byte(scalar) else _register_scalar(scalar))
 
 
@@ -114,7 +117,7 @@ def byte_size(type: Attribute) -> int:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a memref type says of its addresses. None where it is left open; `strides` and `offset` in elements."""
+    """The layout of a memref type. None for dynamic values; `strides` and `offset` in elements."""
 
     shape: tuple[int | None, ...]
     strides: tuple[int | None, ...]
@@ -123,13 +126,15 @@ class Layout:
 
     @property
     def open_strides(self) -> int:
-        """How many strides a value of this type carries. An identity layout's follow from its sizes."""
+        """The number of stride components of a value of this type. The strides of an identity layout follow from its
+        sizes.
+        """
         return 0 if self.identity else self.strides.count(None)
 
 
 @cache
 def layout_of(type: MemRefType) -> Layout:
-    """The layout of a memref type; UnsupportedError if it is not strided."""
+    """The layout of a memref type. Raises UnsupportedError if it is not strided."""
     shape = tuple(None if extent == DYNAMIC_INDEX else extent for extent in type.get_shape())
     strides = type.get_strides()
     if strides is None:
@@ -138,7 +143,7 @@ def layout_of(type: MemRefType) -> Layout:
 
 
 def mangle(llvm_type: str) -> str:
-    """The suffix that names a type in an intrinsic: `<4 x float>` is v4f32."""
+    """The suffix of an intrinsic's name for a type: `<4 x float>` is v4f32."""
     if llvm_type.startswith("<"):
         count, scalar = llvm_type[1:-1].split(" x ")
         return f"v{count}{mangle(scalar)}"
@@ -153,7 +158,7 @@ def int_literal(value: int, type: Attribute) -> str:
 
 
 def float_literal(value: float, type: Attribute) -> str:
-    """A float constant, exactly: LLVM writes an f32 as the bits of the f64 of the same value."""
+    """An exact float constant: LLVM writes an f32 as the bits of the f64 of the same value."""
     if is_small_float(type):
         with np.errstate(all="ignore"):
             bits = np.array(value, numpy_dtype(dtype_of(type)))

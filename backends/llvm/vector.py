@@ -1,7 +1,7 @@
-"""The `vector` dialect, one-dimensional.
+"""Lowering of the `vector` dialect, one-dimensional.
 
-A load or store needs the last dimension of its buffer to be contiguous. A float sum or product without the `reassoc`
-flag goes from the first lane to the last. The sign of a zero that a `minnumf`/`maxnumf` reduction gives is not defined.
+A load or store requires the last dimension of its buffer to be contiguous. A float sum or product without the `reassoc`
+flag reduces from the first lane to the last. The sign of a zero result of a `minnumf`/`maxnumf` reduction is undefined.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .types import byte_size, constant, element_type, lanes, memory_type, regist
 _INSTRUCTIONS = {Kind.ADD: "add", Kind.MUL: "mul", Kind.AND: "and", Kind.OR: "or", Kind.XOR: "xor"}
 _EXTREMES = {Kind.MINSI: "smin", Kind.MAXSI: "smax", Kind.MINUI: "umin", Kind.MAXUI: "umax"}
 _FLOAT_SUMS = {Kind.ADD: ("fadd", "0x8000000000000000"), Kind.MUL: ("fmul", "0x3FF0000000000000")}
-# The reduction of lanes, and what combines it with the accumulator.
+# The reduction of lanes, and the combiner of its result and the accumulator.
 _FLOAT_EXTREMES = {
     Kind.MINNUMF: ("fmin", "minimumnum"),
     Kind.MAXNUMF: ("fmax", "maximumnum"),
@@ -106,7 +106,7 @@ def _broadcast(f: FunctionEmitter, op: vector.BroadcastOp) -> None:
 
 
 def _position(f: FunctionEmitter, statics: DenseArrayBase[Any], dynamic: list[SSAValue]) -> str | None:
-    """The lane that an extract or insert names, None if it means the whole vector."""
+    """The lane of an extract or insert, None for the whole vector."""
     values = statics.get_values()
     if not values:
         return None
@@ -133,7 +133,7 @@ def _insert(f: FunctionEmitter, op: vector.InsertOp) -> None:
 
 
 def _shuffle(f: FunctionEmitter, op: vector.ShuffleOp) -> None:
-    """LLVM wants both sources equally wide: a narrower one is padded."""
+    """Shuffles two vectors. LLVM requires both sources to have the same width: the narrower source is padded."""
     first, second = lanes(op.v1.type) or 1, lanes(op.v2.type) or 1
     width = max(first, second)
     sources = [_widen(f, value, width) for value in (op.v1, op.v2)]

@@ -1,7 +1,7 @@
-"""Reference semantics: what a program computes, independent of the way down.
+"""The oracle: the reference semantics of programs, independent of the lowering.
 
-The oracle turns `tir` functions into Python source that computes exactly what docs/semantics.md says, and finds what
-it excludes.
+The oracle compiles `tir` functions to Python source that computes exactly the results defined in docs/semantics.md, and
+detects excluded behaviour.
 """
 
 from .library import PythonFunction, PythonLibrary, compile_oracle, run_oracle

@@ -1,4 +1,4 @@
-"""Python text for access to elements of buffers: addresses, and the checks in front of them."""
+"""Python text for accesses to elements of buffers: addresses, and the checks before them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from .writer import Writer
 
 @dataclass(frozen=True)
 class Buffer:
-    """A buffer as generated code knows it.
+    """A buffer in generated code.
 
-    data, memory: Python names of its memory's elements, and of the memory.  shape, strides, offset: in elements.
-    extents: the shape as the IR has it.  written, writers: names of the memory's records, None where nothing needs to
-    be looked up.  entries: of the record, per element.  length: name of the number of elements there are, where an
-    index within the shape may still lie outside of the memory.  source, mins: the buffer it is a box of.
+    data, memory: Python names of the elements of its memory, and of the memory.  shape, strides, offset:
+    in elements. extents: the shape in the IR.  written, writers: names of the memory's records, None if
+    no check needs the record. entries: of the record, per element.  length: name of the number of
+    elements of the memory, where an index within the shape may still be outside the memory.  source,
+    mins: for a subregion, the buffer and the lower bounds of the region.
     """
 
     name: str
@@ -49,7 +50,7 @@ class Buffer:
         return numpy_dtype(self.dtype).itemsize
 
     def view(self) -> Expr:
-        """The buffer as it is passed to a call."""
+        """The buffer as an argument of a call."""
         shape, strides = (_tuple(self.shape), _tuple(self.strides))
         return Expr(f'View({self.memory}, "{self.dtype.name}", {shape}, {strides}, {self.offset.text})')
 
@@ -99,24 +100,25 @@ def address(buffer: Buffer, index: Sequence[Expr]) -> Expr:
 
 @dataclass(frozen=True)
 class _Index:
-    """One index of an access: its text, and what is known of it."""
+    """An index of an access: its text, its interval, and an exclusive upper bound."""
 
     expr: Expr
     interval: Interval
     below: SSAValue | None = None
 
     def is_in(self, extent: Mixed) -> bool:
-        """Whether it is known to lie in [0, extent)."""
+        """Whether the index is known to lie in [0, extent)."""
         if isinstance(extent, int):
             return 0 <= self.interval[0] and self.interval[1] < extent
         return self.below is extent
 
 
 class Accesses:
-    """Writes loads and stores. check: look for what is excluded.  strand: the text of the current strand, None outside
-    of concurrent loops.  team: that of all threads of a block together, None outside of loops over them.  joint: the
-    strands of memories that the threads reduce to together.  threads: the numbers of the loops over threads around,
-    which may write one value together."""
+    """Emits loads and stores. check: emit checks for excluded behaviour.  strand: the text of the current strand, None
+    outside of concurrent loops.  team: the strand that all threads of a block share, None outside of loops over
+    threads. joint: the strands of memories that the threads reduce to jointly.  threads: the numbers of the enclosing
+    loops over threads, which may write one value jointly.
+    """
 
     def __init__(self, writer: Writer, ranges: Ranges, check: bool):
         self.writer, self.ranges, self.check = writer, ranges, check
@@ -157,7 +159,7 @@ class Accesses:
 
     @contextmanager
     def _lanes(self, op: LoadOp | StoreOp, values: Expr | None = None) -> Generator[tuple[str, str]]:
-        """A loop over the lanes of a vector access: names of the lane's last index and value."""
+        """Emits a loop over the lanes of a vector access; yields the names of the lane's last index and value."""
         w = self.writer
         lane, element = w.name("lane"), w.name("element")
         columns = {lane: w.value(op.indices[-1]).text}
@@ -177,8 +179,8 @@ class Accesses:
         return [*(self._index(i) for i in outer), replace(self._index(last), expr=Expr(lane))]
 
     def _element(self, buffer: Buffer, index: list[_Index]) -> Expr:
-        """The value of an element; its checks are written in front."""
-        at, exprs = self._checked(buffer, index)
+        """The value of an element; its checks are emitted before."""
+        at, exprs = self._check_access(buffer, index)
         if self.check:
             if buffer.written is not None:
                 covered = _span(buffer.written, at, buffer.entries)
@@ -192,7 +194,7 @@ class Accesses:
 
     def _assign(self, buffer: Buffer, index: list[_Index], value: Expr) -> None:
         w = self.writer
-        at, exprs = self._checked(buffer, index)
+        at, exprs = self._check_access(buffer, index)
         exact = value.unrounded or value
         short = short_name(buffer.dtype.name)
         new = exact if short is None else Expr(f"{short}_bits({exact.text})")
@@ -225,8 +227,8 @@ class Accesses:
             call = f"run.races.{verb}({buffer.memory}, {start}, {strand}, {what}, {buffer.entries}{more})"
             self.writer.line(call)
 
-    def _checked(self, buffer: Buffer, index: list[_Index]) -> tuple[Expr, list[Expr]]:
-        """The address of an element, and its indices; that it exists is checked in front."""
+    def _check_access(self, buffer: Buffer, index: list[_Index]) -> tuple[Expr, list[Expr]]:
+        """The address of an element, and its indices; bounds checks are emitted before."""
         if not self.check:
             exprs = [i.expr for i in index]
             return address(buffer, exprs), exprs
@@ -248,10 +250,10 @@ class Accesses:
         ]
         self._guard(buffer, [i.expr for i in index], conditions)
         if buffer.source is not None:
-            self._check_bounds(buffer.source, self._in_source(buffer, index))
+            self._check_bounds(buffer.source, self._source_index(buffer, index))
 
-    def _in_source(self, buffer: Buffer, index: list[_Index]) -> list[_Index]:
-        """The index into the buffer that `buffer` is a box of; leading dimensions of extent 1 may be missing."""
+    def _source_index(self, buffer: Buffer, index: list[_Index]) -> list[_Index]:
+        """The index into the buffer that `buffer` is a region of; leading dimensions of extent 1 may be missing."""
         missing = len(buffer.mins) - len(index)
         result: list[_Index] = []
         for d, (low, expr) in enumerate(zip(buffer.mins, buffer.min_exprs, strict=True)):
@@ -271,7 +273,7 @@ class Accesses:
 
 
 def _span(record: str, at: Expr, entries: int) -> str:
-    """The entries of a record that belong to the element at an address."""
+    """The entries of a record for the element at an address."""
     if entries == 1:
         return f"{record}[{at.text}]"
     start = times(Expr(str(entries)), at)

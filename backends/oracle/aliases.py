@@ -1,4 +1,4 @@
-"""Which values of a function look at the same memory, and who writes it."""
+"""Aliases: the values of a function that refer to a memory, and the uses that write it."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _CONCURRENT_KINDS = ("parallel", "vectorized", "thread_binding")
 
 
 def is_concurrent(op: Operation | None) -> bool:
-    """Whether `op` is a loop whose iterations may run at the same time."""
+    """Whether `op` is a loop whose iterations may run concurrently."""
     return isinstance(op, LaunchThreadOp) or (isinstance(op, ForOp) and op.kind.data in _CONCURRENT_KINDS)
 
 
 def concurrent_loops_around(op: Operation) -> list[Operation]:
-    """The concurrent loops that `op` lies in, the innermost first."""
+    """The concurrent loops around `op`, innermost first."""
     loops: list[Operation] = []
     parent = op.parent_op()
     while parent is not None:
@@ -58,7 +58,9 @@ def concurrent_loops_around(op: Operation) -> list[Operation]:
 
 
 def memory_uses(root: SSAValue) -> list[Use]:
-    """Every use of the memory behind a pointer or buffer, through whatever looks at it; not what only speaks of it."""
+    """Every use of the memory of a pointer or buffer, through all its aliases; without declarations of
+    accesses and attributes.
+    """
     pending, seen, uses = [root], {root}, list[Use]()
     while pending:
         for use in pending.pop().uses:
@@ -66,15 +68,15 @@ def memory_uses(root: SSAValue) -> list[Use]:
             if isinstance(op, AccessOp | AttrOp | EvaluateOp):
                 continue
             uses.append(use)
-            for value in _looks_at(op):
+            for value in _views(op):
                 if value not in seen:
                     seen.add(value)
                     pending.append(value)
     return uses
 
 
-def _looks_at(op: Operation) -> Iterable[SSAValue]:
-    """The results of `op` that look at the memory of its operands."""
+def _views(op: Operation) -> Iterable[SSAValue]:
+    """The results of `op` that alias the memory of its operands."""
     match op:
         case YieldOp() if isinstance(parent := op.parent_op(), IfThenElseOp):
             results = parent.results
@@ -88,12 +90,12 @@ def _looks_at(op: Operation) -> Iterable[SSAValue]:
 
 
 def views_of(root: SSAValue) -> set[SSAValue]:
-    """`root` and every value that may look at its memory."""
-    return {root, *(r for use in memory_uses(root) for r in _looks_at(use.operation))}
+    """`root` and its possible aliases."""
+    return {root, *(r for use in memory_uses(root) for r in _views(use.operation))}
 
 
 class Writes:
-    """Which parameters the functions of a module may write."""
+    """The parameters that the functions of a module may write."""
 
     def __init__(self, functions: Mapping[str, FuncOp]):
         self._functions = functions
@@ -103,7 +105,7 @@ class Writes:
         """Whether `func` may write the memory of parameter `index`."""
         key = func.sym_name.data, index
         if key not in self._known:
-            self._known[key] = False  # while a recursive call asks
+            self._known[key] = False  # the answer for recursive calls
             self._known[key] = any(self.use(u) for u in memory_uses(func.body.block.args[index]))
         return self._known[key]
 
@@ -123,13 +125,14 @@ class Writes:
 
 
 def reads_or_writes(use: Use) -> bool:
-    """Whether a use touches the memory, and not only passes it on."""
+    """Whether a use accesses the memory, rather than passing it on."""
     return not isinstance(use.operation, (*_VIEWS, arith.SelectOp, YieldOp))
 
 
 def private_loops(alloc: AllocBufferOp) -> set[Operation]:
-    """The concurrent loops inside of which all uses of a buffer lie, though it is allocated outside of them: each
-    iteration has a buffer of its own."""
+    """The concurrent loops that enclose all uses of a buffer but not its allocation: each iteration has a
+    buffer of its own.
+    """
     common: set[Operation] | None = None
     for use in memory_uses(alloc.buffer):
         around = set(concurrent_loops_around(use.operation))
@@ -138,7 +141,7 @@ def private_loops(alloc: AllocBufferOp) -> set[Operation]:
 
 
 def has_one_element_size(functions: Iterable[FuncOp]) -> bool:
-    """Whether every memory is only looked at as elements of the size it was allocated with."""
+    """Whether every access to a memory has the element size of its allocation."""
     return all(_keeps_size(op) for func in functions for op in func.walk())
 
 
@@ -157,7 +160,7 @@ def _keeps_size(op: Operation) -> bool:
 
 
 def _size(value: SSAValue) -> int | None:
-    """Bytes per element behind a pointer or buffer."""
+    """Bytes per element of the memory of a pointer or buffer."""
     type = value.type
     element = (
         type.element if isinstance(type, HandleType) else type.element_type if isinstance(type, MemRefType) else None
@@ -168,7 +171,7 @@ def _size(value: SSAValue) -> int | None:
 
 
 def roots(func: FuncOp) -> Iterator[SSAValue]:
-    """Where the memory that a function touches comes from: its parameters and allocations."""
+    """The sources of the memory that a function accesses: its parameters and allocations."""
     yield from (a for a in func.body.block.args if isinstance(a.type, HandleType | MemRefType))
     for op in func.walk():
         if isinstance(op, ALLOCATIONS):

@@ -1,4 +1,4 @@
-"""Handlers for ops that make buffers and pointers, or touch their elements."""
+"""Handlers for ops that create buffers and pointers, or access their elements."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _element(type: MemRefType[Attribute]) -> DType:
 
 
 def open_parameter(f: FunctionCompiler, value: SSAValue, name: str, view: str) -> None:
-    """A parameter that is a buffer: `view` is what was passed."""
+    """Binds a buffer parameter, given the text of its view."""
     type = value.type
     assert isinstance(type, MemRefType)
     strides = None if isinstance(type.layout, NoneAttr) else type.get_strides()
@@ -74,8 +74,8 @@ def open_parameter(f: FunctionCompiler, value: SSAValue, name: str, view: str) -
     shape = _exprs(f, type.get_shape())
     layout = None if strides is None else _exprs(f, [s for s in strides if s is not None])
     if f.name in f.program.called:
-        f.writer.line(f"{view} = {_matched(view, name, type, shape, layout).text}")
-    _open(f, value, name, view, type, shape, layout, list(type.get_shape()))
+        f.writer.line(f"{view} = {_match_call(view, name, type, shape, layout).text}")
+    _bind_buffer(f, value, name, view, type, shape, layout, list(type.get_shape()))
 
 
 def _match_buffer(f: FunctionCompiler, op: MatchBufferOp) -> None:
@@ -83,18 +83,18 @@ def _match_buffer(f: FunctionCompiler, op: MatchBufferOp) -> None:
     strides = None if op.mixed_strides is None else _exprs(f, op.mixed_strides)
     name = op.buffer_name.data
     view = f.writer.name(f"{name}_view")
-    f.writer.line(f"{view} = {_matched(f.handles[op.source], name, op.type, shape, strides).text}")
-    _open(f, op.buffer, name, view, op.type, shape, strides, op.mixed_shape)
+    f.writer.line(f"{view} = {_match_call(f.handles[op.source], name, op.type, shape, strides).text}")
+    _bind_buffer(f, op.buffer, name, view, op.type, shape, strides, op.mixed_shape)
 
 
-def _matched(
+def _match_call(
     passed: str, name: str, type: MemRefType[Attribute], shape: Sequence[Expr], strides: Sequence[Expr] | None
 ) -> Expr:
     layout = "None" if strides is None else as_tuple(strides)
     return call("match_buffer", passed, repr(name), repr(_element(type).name), as_tuple(shape), layout)
 
 
-def _open(
+def _bind_buffer(
     f: FunctionCompiler,
     value: SSAValue,
     name: str,
@@ -104,29 +104,28 @@ def _open(
     strides: Sequence[Expr] | None,
     extents: Sequence[Mixed],
 ) -> None:
-    """Give names to what a buffer that was passed consists of."""
+    """Binds names to the memory, offset and strides of a buffer argument."""
     memory = f.writer.name(f"{name}_memory")
     f.writer.line(f"{memory} = {view}.memory")
     offset = Expr("0")
     if f.name in f.program.called:
         offset = Expr(f.writer.name(f"{name}_offset"))
         f.writer.line(f"{offset.text} = {view}.offset")
-    fresh = f.name in f.program.called or not f.program.uninitialized.isdisjoint({name, *_names_of(f, value)})
+    fresh = f.name in f.program.called or not f.program.uninitialized.isdisjoint({name, *_parameter_names(f, value)})
     layout = list(strides) if strides is not None else row_major(shape)
     layout = [f.writer.simple(s, "stride") for s in layout]
     buffer = Buffer(name, _element(type), "", memory, shape, layout, offset, extents)
     f.buffers[value] = _with_records(f, value, buffer, fresh)
 
 
-def _names_of(f: FunctionCompiler, value: SSAValue) -> list[str]:
-    """What the parameter behind a buffer is called."""
+def _parameter_names(f: FunctionCompiler, value: SSAValue) -> list[str]:
+    """The names of the parameter that a buffer matches."""
     source = value.owner.source if isinstance(value.owner, MatchBufferOp) else value
     return [name for name, param in f.func.params if param is source]
 
 
 def _with_records(f: FunctionCompiler, value: SSAValue, buffer: Buffer, fresh: bool) -> Buffer:
-    """`buffer` with names for its elements and the records of its memory. fresh: elements may never have been
-    written."""
+    """`buffer` with names for its elements and the records of its memory. fresh: elements may be uninitialized."""
     w, name = f.writer, buffer.name
     data = w.name(name)
     w.line(f"{data} = {buffer.memory}.elements({buffer.dtype.name!r})")
@@ -162,7 +161,7 @@ def _product(extents: Sequence[Expr]) -> Expr:
 
 
 def _span(shape: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
-    """How many elements lie between the first and the last of a strided buffer, both counted."""
+    """The number of elements from the first to the last of a strided buffer, inclusive."""
     result = Expr("1")
     for extent, stride in zip(shape, strides, strict=True):
         result = plus(result, times(infix(extent, "-", Expr("1"), SUM), stride))
@@ -227,7 +226,7 @@ def _decl_buffer(f: FunctionCompiler, op: DeclBufferOp) -> None:
     is_constant = isinstance(root.owner, AllocateConstOp)
     buffer = Buffer(name, dtype, "", memory, shape, strides, offset, op.mixed_shape, constant=is_constant)
     buffer = _with_records(f, op.buffer, buffer, fresh=not is_constant)
-    if f.program.check and not _fits(op, root):
+    if f.program.check and not _is_within_memory(op, root):
         length = w.name(f"{name}_length")
         w.line(f"{length} = len({buffer.data})")
         buffer = replace(buffer, length=length)
@@ -235,30 +234,30 @@ def _decl_buffer(f: FunctionCompiler, op: DeclBufferOp) -> None:
 
 
 def _root(pointer: SSAValue) -> SSAValue:
-    """The pointer that user-given names stand for."""
+    """The pointer that `let` bindings refer to."""
     while isinstance(pointer.owner, LetOp):
         pointer = pointer.owner.value
     return pointer
 
 
-def _fits(op: DeclBufferOp, root: SSAValue) -> bool:
-    """Whether a declared buffer is known to lie inside of the memory that it looks at."""
+def _is_within_memory(op: DeclBufferOp, root: SSAValue) -> bool:
+    """Whether a declared buffer is known to lie inside its memory."""
     if not isinstance(root.owner, AllocateOp) or root.owner.condition is not None:
         return False
-    have, want = _known(root.owner.mixed_extents), _known(op.mixed_shape)
+    have, want = _static_count(root.owner.mixed_extents), _static_count(op.mixed_shape)
     if op.mixed_strides is not None or op.mixed_offset != 0 or have is None or want is None:
         return False
     return want * _size(op.type.element_type) <= have * _size(root.owner.pointer.type.element)
 
 
-def _known(extents: Sequence[Mixed]) -> int | None:
-    """How many elements a known shape has."""
+def _static_count(extents: Sequence[Mixed]) -> int | None:
+    """The number of elements of a static shape; None for a dynamic shape."""
     numbers = [n for n in extents if isinstance(n, int)]
     return prod(numbers) if len(numbers) == len(extents) else None
 
 
 def _size(element: Attribute) -> int:
-    """Bytes of an element; those of vectors lie one behind the other."""
+    """Bytes of an element; the lanes of a vector are consecutive."""
     dtype = dtype_of(element)
     return numpy_dtype(dtype).itemsize * dtype.lanes
 
@@ -294,7 +293,7 @@ def _match_region(f: FunctionCompiler, op: MatchRegionOp) -> None:
 
 
 def _bind(f: FunctionCompiler, numbers: Sequence[Mixed], exprs: Sequence[Expr]) -> None:
-    """Bind symbols that nothing has bound yet."""
+    """Binds symbols that are not bound yet."""
     for number, expr in zip(numbers, exprs, strict=True):
         if isinstance(number, SSAValue) and isinstance(number.owner, SymbolOp) and not f.writer.knows(number):
             f.writer.set(number, expr)
@@ -304,7 +303,7 @@ def _bind(f: FunctionCompiler, numbers: Sequence[Mixed], exprs: Sequence[Expr]) 
 
 
 def _buffer_data(f: FunctionCompiler, op: BufferDataOp) -> None:
-    """The address of element 0, less the declared offset."""
+    """A pointer to element 0, minus the declared offset."""
     buffer = f.buffers[op.buffer]
     declared = op.buffer.owner.mixed_offset if isinstance(op.buffer.owner, BufferOp) else _static_offset(op.buffer)
     base = _exprs(f, [declared])[0]

@@ -30,19 +30,19 @@ LIBM: dict[str, int] = {
     ),
     **dict.fromkeys(["atan2", "copysign", "fmod", "hypot", "pow"], 2),
 }
-"""The C functions that the oracle knows, with their number of operands: on f64, and with an `f` behind on f32."""
+"""The supported C functions, with their number of operands: on f64, and with the suffix `f` on f32."""
 
 _PYTHON = {"pow": "power"}
 
 
 def _argument(f: FunctionCompiler, value: SSAValue) -> Expr:
-    """An argument: a buffer as a view; a handle parameter as it was passed."""
+    """An argument: a buffer as a view; a handle parameter unchanged."""
     if isinstance(value.type, MemRefType):
         return f.buffers[value].view()
     return Expr(f.handles[value]) if value in f.handles else f.writer.value(value)
 
 
-def _finish(f: FunctionCompiler, op: CallOp | CallExternOp | CallPackedOp, result: Expr) -> None:
+def _bind_result(f: FunctionCompiler, op: CallOp | CallExternOp | CallPackedOp, result: Expr) -> None:
     if op.result is None:
         f.writer.line(result.text)
     else:
@@ -58,11 +58,11 @@ def _call(f: FunctionCompiler, op: CallOp) -> None:
     if f.program.check and promises_noalias(callee.attr(TIR_NOALIAS)):
         _check_noalias(f, op, callee, args)
     strand = [f.strand or "0"] if f.program.check and name in f.program.concurrent else []
-    _finish(f, op, call(f.program.names[name], "run", *strand, *args))
+    _bind_result(f, op, call(f.program.names[name], "run", *strand, *args))
 
 
 def promises_noalias(attr: Attribute | None) -> bool:
-    """Whether the caller of a function with this attribute `tir.noalias` must pass buffers that do not overlap."""
+    """Whether `attr`, the attribute `tir.noalias` of a function, forbids overlapping buffers."""
     match attr:
         case IntegerAttr() as attr:
             return attr.value.data != 0
@@ -95,18 +95,18 @@ def _call_packed(f: FunctionCompiler, op: CallPackedOp) -> None:
             text = view
         args.append(text)
     dtype = "None" if op.result is None else repr(dtype_name(op.result.type))
-    _finish(f, op, call("run.call_packed", repr(op.callee.data), f"[{', '.join(args)}]", dtype))
+    _bind_result(f, op, call("run.call_packed", repr(op.callee.data), f"[{', '.join(args)}]", dtype))
 
 
 def dtype_name(type: Attribute) -> str:
-    """The name of a type in a call: that of its data type, or "handle"."""
+    """The name of a type in a call: of its data type, or "handle"."""
     return "handle" if isinstance(type, HandleType) else dtype_of(type).name
 
 
 def _call_extern(f: FunctionCompiler, op: CallExternOp) -> None:
     args = [f.writer.value(a) for a in op.args]
     if (atomic := atomic_of(op)) is not None:
-        _finish(f, op, call("atomic", repr(atomic.kind), repr(atomic.dtype.name), *args))
+        _bind_result(f, op, call("atomic", repr(atomic.kind), repr(atomic.dtype.name), *args))
         return
     result = libm(op, args)
     assert op.result is not None
@@ -114,7 +114,7 @@ def _call_extern(f: FunctionCompiler, op: CallExternOp) -> None:
 
 
 def libm(op: CallExternOp, args: Sequence[Expr]) -> Expr:
-    """A call of a C function that the oracle knows. UnsupportedError for others."""
+    """A call of a supported C function. Raises UnsupportedError for others."""
     symbol = op.callee.data
     for name, bits in ((symbol, 64), (symbol[:-1], 32)):
         if symbol in (name, f"{name}f") and name in LIBM and op.result is not None and len(op.args) == LIBM[name]:
@@ -127,7 +127,7 @@ def libm(op: CallExternOp, args: Sequence[Expr]) -> Expr:
 
 def _call_intrin(f: FunctionCompiler, op: CallIntrinOp) -> None:
     if is_barrier(op) and team_of(op) is None:
-        return  # what the threads did before, all of them have done
+        return  # all threads have executed the code before the barrier
     if is_active_mask(op):
         f.writer.bind(op.results[0], Expr(str(ALL_LANES)))
         return

@@ -1,4 +1,4 @@
-"""What generated code calls when it does more than arithmetic: checks and their messages, buffers of calls."""
+"""The run-time support of generated code: checks and their messages, packed calls, buffers of calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .memory import Fault, Memory, Pointer, Races, View, allocate, compact_strid
 from .numerics import maximum, minimum, round_to
 
 MAX_ROUNDS = 10_000_000
-"""How many rounds the `while` loops of one call may take together."""
+"""The maximum number of iterations of the `while` loops of a call, in total."""
 
 Packed = Mapping[str, Callable[..., Any]]
 """Packed functions by name."""
@@ -25,20 +25,22 @@ Packed = Mapping[str, Callable[..., Any]]
 
 @dataclass
 class Run:
-    """The state of one call from outside. packed: what `tir.call_packed` finds; None: what is registered."""
+    """The state of one call of a compiled function. packed: the functions for `tir.call_packed`; None:
+    the registered ones.
+    """
 
     packed: Packed | None
     races: Races = field(default_factory=Races)
     rounds: int = 0
 
     def another_round(self) -> None:
-        """Count a round of a `while` loop."""
+        """Counts an iteration of a `while` loop. Raises Fault beyond `MAX_ROUNDS`."""
         self.rounds += 1
         if self.rounds > MAX_ROUNDS:
             raise Fault(f"while does not end: gave up after {MAX_ROUNDS} rounds")
 
     def call_packed(self, name: str, args: Sequence[Any], dtype: str | None) -> Any:
-        """Call a packed function; its result as a value of `dtype`."""
+        """Calls a packed function; returns its result as a value of `dtype`."""
         function = get_global_func(name) if self.packed is None else self.packed.get(name)
         if function is None:
             raise LinkError(f"packed function {name!r} is not registered")
@@ -59,7 +61,7 @@ class Run:
 
 
 def outside(value: Any) -> Any:
-    """A value as Python code outside gets it."""
+    """A value as an argument of a packed function."""
     match value:
         case View():
             return value.array()
@@ -70,7 +72,7 @@ def outside(value: Any) -> Any:
 
 
 def inside(value: Any, dtype: str, what: str) -> Any:
-    """A Python or numpy number as generated code holds a value of `dtype`; ArgumentError if it does not fit."""
+    """A Python or numpy number as a value of `dtype` in generated code. Raises ArgumentError if it does not fit."""
     if dtype == "handle":
         return value
     kind = parse_dtype(dtype)
@@ -83,20 +85,20 @@ def inside(value: Any, dtype: str, what: str) -> Any:
 
 
 def mark_written(view: View) -> None:
-    """Take every element of a buffer as written."""
+    """Marks every element of a buffer as written."""
     written = view.memory.written
     for k in view.entries():
         written[k] = 1
 
 
 def read_all(run: Run, view: View, strand: int) -> None:
-    """Record that a call may read a whole buffer."""
+    """Records a possible read of a whole buffer by a call."""
     for k in view.entries():
         run.races.read(view.memory, k, strand, view.memory.name, ())
 
 
 def write_all(run: Run, view: View, strand: int) -> None:
-    """Record that a call may write a whole buffer."""
+    """Records a possible write of a whole buffer by a call."""
     for k in view.entries():
         run.races.write(view.memory, k, strand, view.memory.name, ())
 
@@ -121,7 +123,7 @@ def uninitialized(name: str, index: Sequence[int]) -> NoReturn:
 
 
 def is_same(old: Any, new: Any) -> bool:
-    """Whether storing a number leaves an element as it is. A NaN is as good as any other."""
+    """Whether a store of `new` leaves an element unchanged. All NaNs are equal."""
     return bool(old == new) or (old != old and new != new)
 
 
@@ -130,7 +132,7 @@ def write_to_constant(name: str) -> NoReturn:
 
 
 def failed(message: str) -> NoReturn:
-    """A `tir.assert` that does not hold."""
+    """Raises the error of a failed `tir.assert`."""
     raise ExecutionError(message)
 
 
@@ -162,7 +164,7 @@ def _symbol(numbers: Sequence[int], dimension: int, what: str, name: str, symbol
 
 
 def check_elements(buffer: View | Pointer, name: str, limit: int) -> None:
-    """An argument with symbolic extents must not have too many elements; an extent of 0 counts as 1."""
+    """Checks the number of elements of an argument with symbolic extents; an extent of 0 counts as 1."""
     if isinstance(buffer, View) and prod(max(n, 1) for n in buffer.shape) >= limit:
         raise ArgumentError(f"{name}: expected fewer than {limit} elements")
 
@@ -173,19 +175,19 @@ def offset_of(buffer: View | Pointer) -> int:
 
 
 def pointer(value: View | Pointer | int | None) -> Pointer | int | None:
-    """The address of what was passed for a handle."""
+    """The pointer in an argument for a handle."""
     if isinstance(value, View):
         return Pointer(value.memory, value.offset * numpy_dtype(value.dtype).itemsize)
     return value
 
 
 def address(value: Pointer | int | None) -> int:
-    """A pointer as a number."""
+    """The address of a pointer as a number."""
     return value.address if isinstance(value, Pointer) else value or 0
 
 
 def memory_behind(value: Pointer | int | None, name: str, size: int) -> Pointer:
-    """A pointer whose memory is known. Of a number that came from outside, `size` bytes behind it are believed."""
+    """A pointer with a known memory. A raw address is assumed to have `size` accessible bytes."""
     if isinstance(value, Pointer):
         return value
     if not value:
@@ -201,7 +203,7 @@ def match_buffer(
     shape: tuple[int, ...],
     strides: tuple[int, ...] | None,
 ) -> View:
-    """An argument as the buffer that a parameter declares; ArgumentError unless it is one.
+    """An argument as the buffer that a parameter declares. Raises ArgumentError for a mismatch.
 
     strides: in elements; None: compact and row-major.
     """
@@ -225,7 +227,7 @@ def match_buffer(
 
 
 def check_noalias(callee: str, views: Sequence[tuple[str, bool, View | Pointer]]) -> None:
-    """Raise if a buffer that `callee` writes overlaps another of its arguments. views: name, written, buffer."""
+    """Raises Fault if a buffer that `callee` writes overlaps another argument. views: name, written, buffer."""
     spans = [(name, written, v.bytes()) for name, written, v in views if isinstance(v, View)]
     for i, (name, written, (start, end)) in enumerate(spans):
         for other, other_written, (other_start, other_end) in spans[:i]:
@@ -237,7 +239,7 @@ _ATOMIC: Mapping[str, Callable[[Any, Any], Any]] = {"add": np.add, "min": minimu
 
 
 def atomic(kind: str, dtype: str, where: Pointer | int | None, value: Any) -> Any:
-    """Add a number to an element, or leave the less or the larger one there; what was there before."""
+    """Adds a number to an element, or stores the minimum or maximum; returns the previous value."""
     scalar = numpy_dtype(dtype)
     pointer = memory_behind(where, f"atomic {kind}", scalar.itemsize)
     memory, start, end = pointer.memory, pointer.offset, pointer.offset + scalar.itemsize
@@ -280,4 +282,4 @@ NAMESPACE: dict[str, Any] = {
         write_to_constant,
     )
 } | {"np": np, "Memory": Memory, "Pointer": Pointer, "View": View}
-"""What generated code finds besides `numerics`."""
+"""The names available to generated code besides `numerics`."""

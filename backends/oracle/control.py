@@ -1,4 +1,4 @@
-"""Handlers for statements that hold statements, and for those that leave them."""
+"""Handlers for statements with regions, and for terminators."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _for(f: FunctionCompiler, op: ForOp) -> None:
     thread = op.thread.data if op.thread is not None else None
     if thread is not None and _is_same_thread(f, op, thread, op.variable, *op.mixed_bounds[:2]):
         return
-    grid = _grid(op, ends_in_front=is_concurrent if f.program.check else _is_bound)
+    grid = _grid(op, ends_in_front=is_concurrent if f.program.check else _is_thread_bound)
     if len(grid) > 1:
         _write_grid(f, grid)
         return
@@ -67,7 +67,7 @@ def _launch_thread(f: FunctionCompiler, op: LaunchThreadOp) -> None:
 def _loop(
     f: FunctionCompiler, op: Operation, name: str, variable: SSAValue, values: str, thread: str | None
 ) -> Generator[None]:
-    """A loop, each of whose iterations is a strand of its own if it is concurrent."""
+    """Emits a loop; each iteration of a concurrent loop is a strand of its own."""
     w, outer, team = f.writer, f.accesses.strand, f.accesses.team
     tracked = f.program.check and is_concurrent(op)
     run = w.name("run_of_loop") if tracked else ""
@@ -97,7 +97,7 @@ def _loop(
 def _is_same_thread(
     f: FunctionCompiler, op: ForOp | LaunchThreadOp, thread: str, variable: SSAValue, low: Mixed, extent: Mixed
 ) -> bool:
-    """Write a loop inside of another over the same thread: it runs for the thread that is there."""
+    """Emits a loop nested in another loop over the same thread as a condition on that thread; False for other loops."""
     outer = f.threads.get(thread)
     if outer is None:
         return False
@@ -137,14 +137,14 @@ def _assume(f: FunctionCompiler, variable: SSAValue, low: Mixed, extent: Mixed) 
     f.ranges.assume(variable, (first[0], first[1] + max(length[1], 1) - 1), below)
 
 
-def _is_bound(op: Operation) -> bool:
+def _is_thread_bound(op: Operation) -> bool:
     return isinstance(op, ForOp) and op.thread is not None
 
 
 def _grid(op: ForOp, ends_in_front: Callable[[Operation], bool]) -> list[ForOp]:
-    """The longest nest of loops with known bounds that `op` starts, each the only op of the one around it.
+    """The longest nest of loops with constant bounds that begins with `op`, each the only op in its parent.
 
-    ends_in_front: whether a loop may not be part of one.
+    ends_in_front: whether a loop ends the nest before it.
     """
     nest = [op]
     if ends_in_front(op):
@@ -175,7 +175,7 @@ def _while(f: FunctionCompiler, op: WhileOp) -> None:
     w = f.writer
     with w.loop("while True:"):
         f.block(op.condition.block)
-        with w.block(f"if not {_yielded(f, op.condition).at(NOT)}:"):
+        with w.block(f"if not {_yield_value(f, op.condition).at(NOT)}:"):
             w.line("break")
         w.line("run.another_round()")
         f.block(op.body.block)
@@ -186,16 +186,16 @@ def _while(f: FunctionCompiler, op: WhileOp) -> None:
 
 def _block(f: FunctionCompiler, op: BlockOp) -> None:
     w = f.writer
-    bound: list[str] = []
+    bindings: list[str] = []
     for axis, variable in zip(op.axes, op.variables, strict=True):
         value = w.value(axis.binding)
         f.ranges.same(variable, axis.binding)
         if value.is_simple:
             w.set(variable, value)
-            bound.append(f"{name_in_comment(axis.name)} = {value.text}")
+            bindings.append(f"{name_in_comment(axis.name)} = {value.text}")
         else:
             w.bind(variable, value, axis.name)
-    w.line(f"# block {name_in_comment(op.block_name.data)}{': ' if bound else ''}{', '.join(bound)}")
+    w.line(f"# block {name_in_comment(op.block_name.data)}{': ' if bindings else ''}{', '.join(bindings)}")
     if op.predicate is None:
         _instance(f, op)
         return
@@ -212,7 +212,9 @@ def _instance(f: FunctionCompiler, op: BlockOp) -> None:
 
 @contextmanager
 def _joint_reduction(f: FunctionCompiler, op: BlockOp) -> Generator[None]:
-    """Inside, what the init of a block writes is touched by all threads as one: they reduce to it together."""
+    """A context in which all threads access the memory that the init of a block writes as one strand: a
+    joint reduction.
+    """
     known, team = f.accesses.joint, f.accesses.team
     if op.init is not None and team is not None:
         stores = [inner for inner in op.init.walk() if isinstance(inner, StoreOp) and inner.buffer in f.buffers]
@@ -222,7 +224,7 @@ def _joint_reduction(f: FunctionCompiler, op: BlockOp) -> Generator[None]:
 
 
 def _check_domain(f: FunctionCompiler, op: BlockOp, axis: Axis, variable: SSAValue) -> None:
-    """An axis must lie in its domain; known ranges often say so."""
+    """Emits the check of an axis against its domain, unless known ranges prove the bounds."""
     if not f.program.check:
         return
     least, most = f.ranges.of(variable)
@@ -240,7 +242,7 @@ def _check_domain(f: FunctionCompiler, op: BlockOp, axis: Axis, variable: SSAVal
         f.writer.line(f"fault({what!r})")
     if isinstance(axis.low, int) and isinstance(axis.extent, int):
         inside = max(least, axis.low), min(most, axis.low + axis.extent - 1)
-        if inside[0] <= inside[1]:  # else nothing runs here
+        if inside[0] <= inside[1]:  # else the code is unreachable
             f.ranges.assume(variable, inside)
 
 
@@ -278,7 +280,7 @@ def _if_then_else(f: FunctionCompiler, op: IfThenElseOp) -> None:
     for region in op.regions:
         with w.apart() as lines:
             f.block(region.block)
-            value = _yielded(f, region)
+            value = _yield_value(f, region)
         branches.append((lines, value))
     (then_lines, then), (else_lines, orelse) = branches
     if not then_lines and not else_lines:
@@ -292,7 +294,7 @@ def _if_then_else(f: FunctionCompiler, op: IfThenElseOp) -> None:
     w.set(op.result, Expr(result))
 
 
-def _yielded(f: FunctionCompiler, region: Region) -> Expr:
+def _yield_value(f: FunctionCompiler, region: Region) -> Expr:
     last = region.block.last_op
     assert isinstance(last, YieldOp)
     return f.writer.value(last.value)
@@ -316,7 +318,7 @@ def _return(f: FunctionCompiler, op: ReturnOp) -> None:
 
 
 def _evaluate(f: FunctionCompiler, op: EvaluateOp) -> None:
-    """What has an effect is an op of its own."""
+    """Emits nothing: ops with effects are emitted on their own."""
 
 
 HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {

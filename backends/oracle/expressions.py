@@ -1,7 +1,7 @@
 """Python text for every pure scalar op, and for vectors lane by lane.
 
-Each rule takes the texts of the operands of one lane and gives the text of the result. What a rule needs beyond Python
-is in `numerics`.
+Each rule maps the texts of the operands of one lane to the text of the result. Operations that Python lacks are
+functions of `numerics`.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ from ...dialects.tir import (
 )
 from . import numerics
 
-# How tightly a text binds, from Python's grammar.
+# Levels of precedence, from Python's grammar.
 TERNARY, NOT, COMPARE, OR, XOR, AND, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(11)
 
 
 @dataclass(frozen=True)
 class Expr:
-    """A Python expression. unrounded: the same before the last rounding to its float type, if there is one."""
+    """A Python expression. unrounded: the expression before the last rounding to its float type, if any."""
 
     text: str
     binding: int = ATOM
     unrounded: Expr | None = None
 
     def at(self, binding: int) -> str:
-        """The text where an operand binds at least so tightly."""
+        """The text as an operand of at least precedence `binding`, in parentheses if necessary."""
         return self.text if self.binding >= binding else f"({self.text})"
 
     @property
     def is_simple(self) -> bool:
-        """A name or a literal: can be repeated."""
+        """Whether the text is a name or a literal, which may be repeated."""
         return self.text.replace("_", "").replace(".", "").isalnum()
 
 
 def infix(lhs: Expr, operator: str, rhs: Expr, binding: int) -> Expr:
-    """`lhs operator rhs` for an operator that associates to the left."""
+    """`lhs operator rhs` for a left-associative operator."""
     return Expr(f"{lhs.at(binding)} {operator} {rhs.at(binding + 1)}", binding)
 
 
@@ -63,7 +63,8 @@ def call(function: str, *args: Expr | str) -> Expr:
 @dataclass(frozen=True)
 class Lane:
     """One lane of a pure op: the op, its operands, the scalar types of operands and result, and whether an integer
-    result is known to fit its type."""
+    result is known to fit its type.
+    """
 
     op: Operation
     args: Sequence[Expr]
@@ -72,7 +73,7 @@ class Lane:
     fits: bool = False
 
     def wrap(self, exact: Expr) -> Expr:
-        """An integer brought into the range of the result type."""
+        """An integer wrapped to the range of the result type."""
         return exact if self.fits else wrap(exact, self.dtype)
 
     def unsigned(self, i: int) -> Expr:
@@ -101,7 +102,7 @@ def wrap(exact: Expr, dtype: DType) -> Expr:
 
 
 def rounded(exact: Expr, dtype: DType) -> Expr:
-    """A float rounded to `dtype`; f64 is what Python computes in."""
+    """A float rounded to `dtype`; Python computes in f64."""
     match dtype.scalar.name:
         case "float64":
             return exact
@@ -121,11 +122,11 @@ def by_way_of_f32(exact: Expr, dtype: DType) -> Expr:
 # Integers
 
 
-def _wrapping(operator: str, binding: int) -> Rule:
+def _wrapping_infix(operator: str, binding: int) -> Rule:
     return lambda lane: lane.wrap(infix(lane.args[0], operator, lane.args[1], binding))
 
 
-def _bitwise(operator: str, binding: int) -> Rule:
+def _exact_infix(operator: str, binding: int) -> Rule:
     return lambda lane: infix(lane.args[0], operator, lane.args[1], binding)
 
 
@@ -137,8 +138,8 @@ def _wrapping_call(function: str) -> Rule:
     return lambda lane: lane.wrap(call(function, *lane.args))
 
 
-def _unsigned(rule: Callable[[Expr, Expr], Expr]) -> Rule:
-    """A rule on unsigned operands, whose result is that of the same bits in the result type."""
+def _on_unsigned(rule: Callable[[Expr, Expr], Expr]) -> Rule:
+    """A rule on unsigned operands; the result has the same bits in the result type."""
 
     def unsigned(lane: Lane) -> Expr:
         result = rule(lane.unsigned(0), lane.unsigned(1))
@@ -155,7 +156,7 @@ def _shift_right_logically(lhs: Expr, rhs: Expr) -> Expr:
     return infix(lhs, ">>", rhs, SHIFT)
 
 
-def _bit_length(lane: Lane) -> Expr:
+def _leading_zeros(lane: Lane) -> Expr:
     bits = lane.sources[0].bits
     return lane.wrap(Expr(f"{bits} - ({lane.unsigned(0).text}).bit_length()", SUM))
 
@@ -176,7 +177,7 @@ def _float_infix(operator: str, binding: int) -> Rule:
 
 
 def _float_exact(function: str) -> Rule:
-    """A function whose result needs no rounding."""
+    """A function whose result requires no rounding."""
     return lambda lane: call(function, *lane.args)
 
 
@@ -257,7 +258,7 @@ def _select(lane: Lane) -> Expr:
 
 
 def convert(value: Expr, source: DType, target: DType, fits: bool) -> Expr:
-    """`tir.cast`."""
+    """Implements `tir.cast`."""
     if source == target:
         return value
     if target.is_bool:
@@ -277,7 +278,7 @@ def convert(value: Expr, source: DType, target: DType, fits: bool) -> Expr:
 
 
 def _int_to_float(value: Expr, source: DType, target: DType) -> Expr:
-    """Once to f64 and f32; to smaller types by way of f32."""
+    """Rounds once to f64 or f32; smaller types are rounded from f32."""
     if target.bits == 64:
         return call("float", value)
     single = call("int_to_f32", value) if source.bits == 64 else Expr(f"f32({value.text}).value")
@@ -289,7 +290,7 @@ def _cast(lane: Lane) -> Expr:
 
 
 def _signed_cast(lane: Lane) -> Expr:
-    """arith's casts that take a signless operand as signed: i1 is 0 or -1."""
+    """arith's casts that interpret a signless operand as signed: i1 is 0 or -1."""
     source = lane.sources[0]
     if source.is_bool:
         return convert(Expr(f"-{lane.args[0].at(UNARY)}", UNARY), DType("int", 8), lane.dtype, True)
@@ -365,30 +366,30 @@ def _intrinsic(lane: Lane) -> Expr:
 
 
 RULES: dict[type[Operation], Rule] = {
-    arith.AddiOp: _wrapping("+", SUM),
-    arith.SubiOp: _wrapping("-", SUM),
-    arith.MuliOp: _wrapping("*", PRODUCT),
-    arith.FloorDivSIOp: _wrapping("//", PRODUCT),
-    FloormodOp: _bitwise("%", PRODUCT),
+    arith.AddiOp: _wrapping_infix("+", SUM),
+    arith.SubiOp: _wrapping_infix("-", SUM),
+    arith.MuliOp: _wrapping_infix("*", PRODUCT),
+    arith.FloorDivSIOp: _wrapping_infix("//", PRODUCT),
+    FloormodOp: _exact_infix("%", PRODUCT),
     arith.DivSIOp: _wrapping_call("trunc_div"),
     arith.RemSIOp: _plain_call("trunc_mod"),
     arith.CeilDivSIOp: lambda lane: lane.wrap(_ceil_quotient(*lane.args)),
-    arith.DivUIOp: _unsigned(lambda a, b: infix(a, "//", b, PRODUCT)),
-    arith.RemUIOp: _unsigned(lambda a, b: infix(a, "%", b, PRODUCT)),
-    arith.CeilDivUIOp: _unsigned(_ceil_quotient),
+    arith.DivUIOp: _on_unsigned(lambda a, b: infix(a, "//", b, PRODUCT)),
+    arith.RemUIOp: _on_unsigned(lambda a, b: infix(a, "%", b, PRODUCT)),
+    arith.CeilDivUIOp: _on_unsigned(_ceil_quotient),
     arith.MinSIOp: _plain_call("min"),
     arith.MaxSIOp: _plain_call("max"),
-    arith.MinUIOp: _unsigned(lambda a, b: call("min", a, b)),
-    arith.MaxUIOp: _unsigned(lambda a, b: call("max", a, b)),
-    arith.AndIOp: _bitwise("&", AND),
-    arith.OrIOp: _bitwise("|", OR),
-    arith.XOrIOp: _bitwise("^", XOR),
-    arith.ShLIOp: _wrapping("<<", SHIFT),
-    arith.ShRSIOp: _bitwise(">>", SHIFT),
-    arith.ShRUIOp: _unsigned(_shift_right_logically),
+    arith.MinUIOp: _on_unsigned(lambda a, b: call("min", a, b)),
+    arith.MaxUIOp: _on_unsigned(lambda a, b: call("max", a, b)),
+    arith.AndIOp: _exact_infix("&", AND),
+    arith.OrIOp: _exact_infix("|", OR),
+    arith.XOrIOp: _exact_infix("^", XOR),
+    arith.ShLIOp: _wrapping_infix("<<", SHIFT),
+    arith.ShRSIOp: _exact_infix(">>", SHIFT),
+    arith.ShRUIOp: _on_unsigned(_shift_right_logically),
     math.AbsIOp: _wrapping_call("abs"),
     math.CtPopOp: _bit_count,
-    math.CountLeadingZerosOp: _bit_length,
+    math.CountLeadingZerosOp: _leading_zeros,
     math.CountTrailingZerosOp: _trailing_zeros,
     math.IPowIOp: _wrapping_call("int_power"),
     arith.AddfOp: _float_infix("+", SUM),
@@ -453,13 +454,13 @@ RULES: dict[type[Operation], Rule] = {
     arith.FPToUIOp: _float_to_unsigned,
     IntrinsicOp: _intrinsic,
 }
-"""What each pure op is in Python, lane by lane."""
+"""The rule of each pure op, lane by lane."""
 
 REPEATS = (MinOp, MaxOp, arith.CmpfOp, arith.CeilDivUIOp)
-"""Ops whose rule writes an operand more than once: operands must be names."""
+"""Ops whose rule repeats an operand: operands must be names."""
 
 
-# What semantics excludes of an op: a text that is true when it happens, and what happened
+# The excluded behaviour of an op: its condition, as text, and its description
 
 Exclusion: TypeAlias = Callable[[Expr, DType], str]
 
@@ -468,15 +469,15 @@ def _is_zero(divisor: Expr, dtype: DType) -> str:
     return f"{divisor.at(OR)} == 0"
 
 
-def _is_no_shift(amount: Expr, dtype: DType) -> str:
+def _is_shift_out_of_range(amount: Expr, dtype: DType) -> str:
     return f"not 0 <= {amount.at(OR)} < {dtype.bits}"
 
 
 EXCLUSIONS: dict[type[Operation], tuple[Exclusion, str]] = {
     **dict.fromkeys(DIVISIONS, (_is_zero, "division by zero")),
-    **dict.fromkeys(SHIFTS, (_is_no_shift, "shift amount out of range")),
+    **dict.fromkeys(SHIFTS, (_is_shift_out_of_range, "shift amount out of range")),
 }
-"""For ops with an excluded second operand: how to find it, and what to call it."""
+"""For ops with an excluded second operand: its condition and its description."""
 
 
 # Constants
@@ -494,7 +495,7 @@ def literal(value: bool | int | float, dtype: DType) -> Expr:
 
 
 def constant(op: arith.ConstantOp | ConstOp) -> Expr:
-    """A constant op."""
+    """The value of a constant op."""
     value, type = op.value, op.results[0].type
     match value:
         case StringAttr():

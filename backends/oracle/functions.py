@@ -1,4 +1,4 @@
-"""From one `tir.func` to the text of a Python function."""
+"""Compilation of a `tir.func` to the text of a Python function."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .writer import Line, Writer, dead_ops
 
 
 class FunctionCompiler:
-    """Writes the Python function of one `tir.func`.
+    """Emits the Python function of a `tir.func`.
 
     buffers: the buffers by value.  handles: the Python names of handle parameters.  raced: buffers and pointers of
-    memory that is written where iterations may run at the same time.  loops: numbers of the concurrent loops.
-    constants: arrays that the text refers to, added to on the way.
+    memory that concurrent iterations may write.  loops: numbers of the concurrent loops. constants: arrays that the
+    text refers to, extended by `compile`.
     """
 
     def __init__(self, func: FuncOp, program: Program, constants: dict[str, np.ndarray[Any, Any]]):
@@ -43,11 +43,11 @@ class FunctionCompiler:
         self.threads: dict[str, Expr] = {}
         self.loops = {op: n for n, op in enumerate((o for o in func.walk() if is_concurrent(o)), 1)}
         self.takes_strand = program.check and self.name in program.concurrent
-        self.raced = self._raced() if program.check else set[SSAValue]()
+        self.raced = self._find_raced() if program.check else set[SSAValue]()
 
     @property
     def strand(self) -> str | None:
-        """The text of the current strand, None where nothing runs at the same time."""
+        """The text of the current strand, None outside of concurrent loops."""
         return self.accesses.strand
 
     def compile(self) -> list[Line]:
@@ -73,14 +73,14 @@ class FunctionCompiler:
             w.set(value, call("pointer", param))
         return param
 
-    def _raced(self) -> set[SSAValue]:
+    def _find_raced(self) -> set[SSAValue]:
         writes = Writes(self.program.functions)
         raced: set[SSAValue] = set()
         for root in roots(self.func):
             owner = root.owner
             around = set(concurrent_loops_around(owner)) if isinstance(owner, Operation) else set[Operation]()
-            touched = [u for u in memory_uses(root) if reads_or_writes(u) and writes.use(u)]
-            inside = any(set(concurrent_loops_around(u.operation)) - around for u in touched)
+            writing_uses = [u for u in memory_uses(root) if reads_or_writes(u) and writes.use(u)]
+            inside = any(set(concurrent_loops_around(u.operation)) - around for u in writing_uses)
             if inside or (self.takes_strand and not isinstance(owner, Operation)):
                 raced |= views_of(root)
         return raced
@@ -88,7 +88,7 @@ class FunctionCompiler:
     # Symbols
 
     def _bind_symbols(self) -> None:
-        """Bind each symbol by the first buffer parameter that has it as an extent, stride or offset."""
+        """Binds each symbol to the extent, stride or offset of the first buffer parameter that declares it."""
         order: dict[SSAValue, int] = {value: i for i, (_, value) in enumerate(self.func.params)}
         matches = [op for op in self.func.body.block.ops if isinstance(op, MatchBufferOp)]
         for op in sorted(matches, key=lambda op: order[op.source]):
@@ -117,13 +117,13 @@ class FunctionCompiler:
     # Regions
 
     def block(self, block: Block) -> None:
-        """Write the ops of a block."""
+        """Emits the ops of a block."""
         for op in block.ops:
             if not self.writer.is_dead(op):
                 self.operation(op)
 
     def operation(self, op: Operation) -> None:
-        """Write one op."""
+        """Emits an op."""
         if isinstance(op, AccessOp):
             return
         handler = _HANDLERS.get(type(op))

@@ -1,4 +1,4 @@
-"""Programs at the `tir` landing as Python functions: compiled, called, and their faults told with the line."""
+"""Programs at the `tir` landing as Python functions: compilation, calls, and faults with their source lines."""
 
 from __future__ import annotations
 
@@ -42,29 +42,31 @@ def compile_oracle(
     uninitialized: Sequence[str] = (),
     packed: Packed | None = None,
 ) -> PythonLibrary:
-    """The functions of a program at the `tir` landing as Python functions with exact semantics.
+    """Compiles a program at the `tir` landing to Python functions with exact semantics.
 
-    check: find what is excluded; without, such a program does anything but crash.  uninitialized: names of buffer
-    parameters whose elements count as never written at the start of a call, as those of outputs should.  packed: what
-    `tir.call_packed` finds, by name; the registered functions by default.
-    Raises `UnsupportedError` for what only a target can do.
+    check: detect excluded behaviour; without checks, such a program may compute anything but not crash.  uninitialized:
+    names of buffer parameters whose elements count as uninitialized at the start of a call, as the elements of outputs
+    should.  packed: the functions for `tir.call_packed`, by name; the registered functions by default. Raises
+    `UnsupportedError` for operations that only a target supports.
     """
-    functions = {name: _in_lockstep(function) for name, function in functions_of(program).items()}
+    functions = {name: _distribute_threads(function) for name, function in functions_of(program).items()}
     compiled = Program.of(functions, check, frozenset(uninitialized))
     text, namespace = _Text(compiled), dict(vars(numerics)) | checks.NAMESPACE | {"product": product}
     namespace |= text.constants
     exec(compile(text.source, _FILE, "exec"), namespace)
     writes = Writes(functions)
     public = [n for n, f in functions.items() if f.private is None]
-    made = {
+    compiled_functions = {
         name: PythonFunction(functions[name], compiled, writes, namespace[compiled.names[name]], text, packed)
         for name in functions
     }
-    return PythonLibrary({n: made[n] for n in public or made}, made, text.source)
+    return PythonLibrary(
+        {n: compiled_functions[n] for n in public or compiled_functions}, compiled_functions, text.source
+    )
 
 
-def _in_lockstep(function: FuncOp) -> FuncOp:
-    """A function, or a copy of it in which the threads of a block do each statement together."""
+def _distribute_threads(function: FuncOp) -> FuncOp:
+    """The function, or a copy in which all threads of a block execute each statement before the next."""
     if not any(is_thread_loop(op) for op in function.walk()):
         return function
     copy = function.clone()
@@ -82,10 +84,10 @@ def run_oracle(
     check: bool = True,
     uninitialized: Sequence[str] = (),
 ) -> Any:
-    """Call function `entry` of a program; arrays are written in place. Returns what it returns.
+    """Calls function `entry` of a program and returns its result; arrays are written in place.
 
-    See `compile_oracle` for the options. Raises `UndefinedBehaviorError` when the program does something excluded,
-    and what a compiled function raises.
+    See `compile_oracle` for the options. Raises `UndefinedBehaviorError` for excluded behaviour, and the errors of a
+    compiled function.
     """
     library = compile_oracle(program, check=check, uninitialized=uninitialized, packed=packed)
     if entry not in library.all_functions:
@@ -95,7 +97,7 @@ def run_oracle(
 
 
 def functions_of(program: Module | ModuleOp | FuncOp) -> dict[str, FuncOp]:
-    """The functions of a program by name. UnsupportedError if there is something else in it."""
+    """The functions of a program by name. Raises UnsupportedError for any other operation."""
     if isinstance(program, FuncOp):
         return {program.sym_name.data: program}
     module = program.op if isinstance(program, Module) else program
@@ -108,7 +110,7 @@ def functions_of(program: Module | ModuleOp | FuncOp) -> dict[str, FuncOp]:
 
 
 class _Text:
-    """The source of all functions, and the op behind each line."""
+    """The source of all functions, and the op of each line."""
 
     def __init__(self, program: Program):
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
@@ -120,16 +122,16 @@ class _Text:
 
     def op_at(self, error: BaseException) -> Operation | None:
         """The op whose code raised `error`."""
-        frames = [line for frame, line in traceback.walk_tb(error.__traceback__) if _is_ours(frame)]
+        frames = [line for frame, line in traceback.walk_tb(error.__traceback__) if _is_generated(frame)]
         return self._ops[frames[-1] - 1] if frames else None
 
 
-def _is_ours(frame: Any) -> bool:
+def _is_generated(frame: Any) -> bool:
     return frame.f_code.co_filename == _FILE
 
 
 class PythonFunction:
-    """One function of a program, run by Python. Arrays are written in place."""
+    """A function of a program, run by Python. Arrays are written in place."""
 
     def __init__(
         self,
@@ -156,21 +158,22 @@ class PythonFunction:
         return self.signature.name
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the function; returns what it returns. Raises as a compiled function does, and
-        `UndefinedBehaviorError`."""
+        """Runs the function and returns its result. Raises the errors of a compiled function, and
+        `UndefinedBehaviorError`.
+        """
         values = values_inside(self._packer, self.signature, arguments, self._units, self._fresh)
         run = Run(self._packed)
         try:
-            return self._outside(self._call(run, *([0] if self._takes_strand else []), *values))
+            return self._convert_result(self._call(run, *([0] if self._takes_strand else []), *values))
         except Fault as error:
             self._report(error, str(error))
         except (IndexError, ZeroDivisionError, ValueError, TypeError) as error:
-            # What Python itself notices of an unchecked program, or of a read-only memory.
+            # Errors that Python itself raises in an unchecked program, or for a read-only memory.
             if isinstance(error, ArgumentError) or not _raised_by_generated_code(error):
                 raise
             self._report(error, str(error))
 
-    def _outside(self, value: Any) -> Any:
+    def _convert_result(self, value: Any) -> Any:
         return checks.outside(value) if self.signature.result == "handle" else value
 
     def _report(self, error: BaseException, message: str) -> NoReturn:
@@ -185,12 +188,13 @@ class PythonFunction:
 
 def _raised_by_generated_code(error: BaseException) -> bool:
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    return _is_ours(frame)
+    return _is_generated(frame)
 
 
 class PythonLibrary(Library):
-    """The functions of a program as Python functions: `lib["main"]` gives one, `lib(...)` calls the only one,
-    `lib.source("python")` is their text."""
+    """The functions of a program as Python functions: `lib["main"]` returns one, `lib(...)` calls the only one,
+    `lib.source("python")` is their text.
+    """
 
     def __init__(
         self, functions: Mapping[str, PythonFunction], all_functions: Mapping[str, PythonFunction], source: str
@@ -209,9 +213,9 @@ def values_inside(
     units: Sequence[int],
     fresh: Sequence[bool],
 ) -> list[Any]:
-    """Arguments, once they are found right, as code inside holds them: buffers as views.
+    """Checked arguments as values of generated code: buffers as views.
 
-    units: bytes per entry of the record of each buffer.  fresh: whether its elements count as never written.
+    units: bytes per entry of the record of each buffer.  fresh: whether its elements count as uninitialized.
     """
     slots, arrays = packer.pack(arguments)
     values: list[Any] = []
@@ -231,7 +235,7 @@ def values_inside(
 
 
 def signature_of(func: FuncOp, writes: Writes) -> FunctionSignature:
-    """What callers of a `tir.func` must pass, as for compiled functions."""
+    """The signature of a `tir.func`, as for compiled functions."""
     parameters = tuple(
         _parameter(name, value, writes.parameter(func, i)) for i, (name, value) in enumerate(func.params)
     )
@@ -241,7 +245,7 @@ def signature_of(func: FuncOp, writes: Writes) -> FunctionSignature:
 
 
 def _match_of(value: SSAValue) -> MatchBufferOp | None:
-    """The first buffer that a handle parameter is looked at as."""
+    """The first `tir.match_buffer` of a handle parameter, if any."""
     users = (use.operation for use in value.uses)
     return next((op for op in users if isinstance(op, MatchBufferOp) and op.source is value), None)
 
@@ -260,7 +264,7 @@ def _element(value: SSAValue) -> Any:
 
 
 def _names(name: str, value: SSAValue) -> list[str]:
-    """What a user may call a parameter."""
+    """The names by which users may refer to a parameter."""
     match = _match_of(value)
     return [name] if match is None else [name, match.buffer_name.data]
 

@@ -1,5 +1,6 @@
-"""The memory that generated code works on: bytes with the record of what was written, by whom; pointers and buffers
-that look at it."""
+"""The memory of generated code: bytes with records of initialization and of accesses, and the pointers
+and buffers that refer to it.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +19,17 @@ _GARBAGE = 0xA5
 
 
 class Fault(Exception):
-    """The running program did what semantics excludes; whoever called the generated code knows the line."""
+    """Excluded behaviour of the running program; the caller of the generated code adds the source line."""
 
 
 @dataclass(eq=False)
 class Memory:
     """Contiguous bytes.
 
-    unit: bytes that one entry of `written`, `writers` and `readers` stands for.  written: 0 where nothing was written
-    yet.  writers, readers: the strand that wrote an entry last, and the earliest that may still be reading it
-    (0: none).  private: loops (by the number they have in the generated code) of which each iteration has a memory
-    of its own.  constant: must not be written.
+    unit: bytes per entry of `written`, `writers` and `readers`.  written: 0 for uninitialized entries.  writers,
+    readers: the last strand that wrote an entry, and the earliest strand that may still be reading it (0: none).
+    private: loops (by their numbers in generated code) whose iterations each have a memory of their own.  constant:
+    must not be written.
     """
 
     name: str
@@ -42,11 +43,11 @@ class Memory:
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """The size in bytes."""
         return len(self.raw)
 
     def elements(self, dtype: str) -> memoryview:
-        """All of it as elements of a type; what has a short name as its bits."""
+        """All bytes as elements of a type; types with a short name as their bits."""
         step = numpy_dtype(dtype).itemsize
         whole = self.raw[: self.size // step * step]
         return memoryview(cast(Any, whole.view(f"u{step}" if short_name(dtype) else dtype)))
@@ -62,21 +63,21 @@ class Memory:
 def allocate(
     name: str, dtype: str, count: int, unit: int, private: frozenset[int] = frozenset(), written: bool = False
 ) -> Memory:
-    """Memory for `count` elements that holds garbage, all the same at every run."""
+    """Memory for `count` elements, filled with the same garbage in every run."""
     size = max(count, 0) * numpy_dtype(dtype).itemsize
     mask = (b"\1" if written else b"\0") * (-(-size // unit))
     return Memory(name, np.full(size, _GARBAGE, np.uint8), unit, bytearray(mask), private=private)
 
 
 def constant(name: str, array: np.ndarray[Any, Any], unit: int) -> Memory:
-    """Memory that holds `array` and must not be written."""
+    """Constant memory with the elements of `array`."""
     raw = np.frombuffer(array.tobytes(), np.uint8)
     return Memory(name, raw, unit, bytearray(b"\1" * (-(-len(raw) // unit))), constant=True)
 
 
 @dataclass(frozen=True, eq=False)
 class Pointer:
-    """An address: so many bytes into a memory (before it: negative)."""
+    """An address: an offset in bytes into a memory (negative before it)."""
 
     memory: Memory
     offset: int = 0
@@ -98,7 +99,7 @@ class Pointer:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A buffer as it is passed: strides and offset in elements, the offset that of element 0 in its memory."""
+    """A buffer argument: strides and offset in elements, the offset of element 0 in its memory."""
 
     memory: Memory
     dtype: str
@@ -116,14 +117,14 @@ class View:
         return strided(whole[self.offset :], self.shape, strides)
 
     def entries(self) -> Iterator[int]:
-        """The entries of the memory's record that its elements cover."""
+        """The entries of the memory's record that the elements cover."""
         step = numpy_dtype(self.dtype).itemsize
         for index in np.ndindex(*self.shape):
             start = (self.offset + sum(i * s for i, s in zip(index, self.strides, strict=True))) * step
             yield from range(start // self.memory.unit, -(-(start + step) // self.memory.unit))
 
     def bytes(self) -> tuple[int, int]:
-        """Where it starts and ends in the process."""
+        """The start and end address of its bytes in the process."""
         step = numpy_dtype(self.dtype).itemsize
         if prod(self.shape) == 0:
             return 0, 0
@@ -132,7 +133,7 @@ class View:
 
 
 def compact_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Row-major, in elements."""
+    """Row-major strides, in elements."""
     return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
@@ -152,10 +153,10 @@ def view_of_array(name: str, array: np.ndarray[Any, Any], dtype: str, unit: int,
 
 
 class Races:
-    """Which iterations of loops that run at the same time access what.
+    """The accesses of the iterations of concurrent loops, checked for races.
 
-    A *strand* is an iteration of such a loop with the iterations around it; strand 0 is the code outside of them all.
-    Two accesses may happen at the same time if their strands part at two iterations of one run of one loop.
+    A *strand* is an iteration of such a loop together with its enclosing iterations; strand 0 is the code outside of
+    them all. Two accesses may be concurrent if their strands diverge at two iterations of one run of one loop.
     """
 
     def __init__(self) -> None:
@@ -163,7 +164,7 @@ class Races:
         self._runs = 0
 
     def run(self) -> int:
-        """A number for one more run of a loop."""
+        """The number of a new run of a loop."""
         self._runs += 1
         return self._runs
 
@@ -172,21 +173,21 @@ class Races:
         self._paths.append((*self._paths[outer], (run, loop, iteration)))
         return len(self._paths) - 1
 
-    def _parting(self, earlier: int, now: int) -> tuple[int, int, int] | None:
-        """(loop, iteration, iteration) where two strands part at iterations of one run of a loop."""
+    def _divergence(self, earlier: int, now: int) -> tuple[int, int, int] | None:
+        """The (loop, iteration, iteration) where two strands diverge at iterations of one run of a loop, else None."""
         for a, b in zip(self._paths[earlier], self._paths[now], strict=False):
             if a != b:
                 return (a[1], a[2], b[2]) if a[0] == b[0] else None
         return None
 
     def read(self, memory: Memory, entry: int, strand: int, name: str, index: Sequence[int], count: int = 1) -> None:
-        """Record that `strand` reads entries of a memory."""
+        """Records a read of entries of a memory by `strand`. Raises Fault for a race."""
         writers, readers = memory.track(), memory.readers
         for k in range(entry, entry + count):
-            parting = self._parting(writers[k], strand)
-            if parting is not None:
-                raise Fault(_race(name, index, "reads", "wrote", parting))
-            if readers[k] != strand and self._parting(readers[k], strand) is None:
+            divergence = self._divergence(writers[k], strand)
+            if divergence is not None:
+                raise Fault(_race(name, index, "reads", "wrote", divergence))
+            if readers[k] != strand and self._divergence(readers[k], strand) is None:
                 readers[k] = strand
 
     def write(
@@ -199,20 +200,20 @@ class Races:
         count: int = 1,
         agreeing: Container[int] = (),
     ) -> None:
-        """Record that `strand` writes entries of a memory.
+        """Records a write of entries of a memory by `strand`. Raises Fault for a race.
 
-        agreeing: loops whose iterations may have written them too, because it was the same value.
+        agreeing: loops whose iterations may have written the entries too, with the same value.
         """
         writers, readers = memory.track(), memory.readers
         for k in range(entry, entry + count):
             for earlier, verb, allowed in ((writers[k], "wrote", agreeing), (readers[k], "read", ())):
-                parting = self._parting(earlier, strand)
-                if parting is not None and parting[0] not in memory.private and parting[0] not in allowed:
-                    raise Fault(_race(name, index, "writes", verb, parting))
+                divergence = self._divergence(earlier, strand)
+                if divergence is not None and divergence[0] not in memory.private and divergence[0] not in allowed:
+                    raise Fault(_race(name, index, "writes", verb, divergence))
             writers[k] = strand
 
 
-def _race(name: str, index: Sequence[int], does: str, did: str, parting: tuple[int, int, int]) -> str:
-    _, earlier, now = parting
+def _race(name: str, index: Sequence[int], does: str, did: str, divergence: tuple[int, int, int]) -> str:
+    _, earlier, now = divergence
     what = f"{name}[{', '.join(map(str, index))}]" if index else name
     return f"race on {what}: iteration {now} {does} what iteration {earlier} {did}"

@@ -1,8 +1,8 @@
-"""Arithmetic that Python lacks, on the numbers that generated code holds.
+"""Arithmetic that Python lacks, on the values of generated code.
 
 A value of any float type is a Python float that the type can represent; integers are Python integers in the range of
-their type; bools are Python bools. Rounding goes through `f32(x).value`, `f16(x)`, `bf16(x)`, `f8e4m3fn(x)`, ...; bits
-are had by `f16_bits(x)`, and what they stand for is `F16[bits]`.
+their type; bools are Python bools. Rounding is `f32(x).value`, `f16(x)`, `bf16(x)`, `f8e4m3fn(x)`, ...; the bits of a
+value are `f16_bits(x)`, and the value of bits is `F16[bits]`.
 """
 
 from __future__ import annotations
@@ -33,22 +33,23 @@ _HALF, _BITS = struct.Struct("=e"), struct.Struct("=H")
 
 
 def short_name(dtype: str) -> str | None:
-    """What a type is called here whose values are not what memory holds: as in MLIR, in small letters. Those are floats
-    of at most 16 bits and integers of less than 8; None for any other type."""
+    """The name of a type whose memory holds encoded bits, not values: as in MLIR, in lower case. These are floats of at
+    most 16 bits and integers of less than 8; None for any other type.
+    """
     kind = parse_dtype(dtype)
     is_decoded = kind.bits <= 16 if kind.is_float else kind.bits < 8 and kind.is_int
     return str(type_of(kind)).lower() if is_decoded else None
 
 
-def _decoded(dtype: Any) -> list[float]:
+def _decode_table(dtype: Any) -> list[float]:
     bits = f"u{np.dtype(dtype).itemsize}"
     return np.arange(np.iinfo(bits).max + 1, dtype=bits).view(dtype).astype(np.float64).tolist()
 
 
 with np.errstate(all="ignore"):
-    F16 = _decoded(np.float16)
+    F16 = _decode_table(np.float16)
     """The value of each bit pattern of a float16."""
-    BF16 = _decoded(ml_dtypes.bfloat16)
+    BF16 = _decode_table(ml_dtypes.bfloat16)
     """The value of each bit pattern of a bfloat16."""
 
 
@@ -75,7 +76,7 @@ def bf16_bits(x: float) -> int:
     if near != x:
         if x != x:
             return bits >> 16 | 0x40
-        bits = bits - (abs(near) > abs(x)) | 1  # rounded to odd: rounding that again is rounding once
+        bits = bits - (abs(near) > abs(x)) | 1  # rounded to odd: a second rounding is then exact
     return bits + 0x7FFF + (bits >> 16 & 1) >> 16
 
 
@@ -91,15 +92,15 @@ def _f32(x: float) -> float:
 _ROUND: dict[str, Callable[[float], float]] = {"float16": f16, "bfloat16": bf16, "float32": _f32, "float64": float}
 
 DECODE: dict[str, list[Any]] = {"float16": F16, "bfloat16": BF16}
-"""The value of each bit pattern of a type that has a short name."""
+"""The value of each bit pattern of a type with a short name."""
 
 ENCODE: dict[str, Callable[[Any], int]] = {"float16": f16_bits, "bfloat16": bf16_bits}
-"""The bits of the number of such a type nearest to another."""
+"""The function from a number to the bits of the nearest value of a type with a short name."""
 
 
 def _add_small_float(name: str) -> None:
     dtype = numpy_dtype(name)
-    # What is computed in f32 may be 0 there. Where there is a 0, rounding once gives it as well.
+    # A value computed in f32 may underflow to 0. For a type with a zero, a single rounding yields 0 as well.
     exact = float if FLOAT_FORMATS[name].semantics.has_zero else _f32
 
     def nearest(x: float) -> float:
@@ -108,7 +109,7 @@ def _add_small_float(name: str) -> None:
     def bits(x: float) -> int:
         return int(np.asarray(dtype.type(exact(x))).view(np.uint8))
 
-    _ROUND[name], DECODE[name], ENCODE[name] = nearest, _decoded(dtype), bits
+    _ROUND[name], DECODE[name], ENCODE[name] = nearest, _decode_table(dtype), bits
     globals()[short_name(name) or name] = nearest
 
 
@@ -140,14 +141,14 @@ def int_to_f32(i: int) -> float:
     """The float32 nearest to an integer of any size."""
     if -(1 << 53) <= i <= 1 << 53:
         return f32(i).value
-    # Keep 53 bits, the last of which says whether something was lost.
+    # Keep 53 bits, the last of which is sticky.
     shift = i.bit_length() - 53
     kept = (abs(i) >> shift | bool(abs(i) & (1 << shift) - 1)) << shift
     return f32(kept if i > 0 else -kept).value
 
 
 def to_int(x: float, low: int, high: int) -> int:
-    """A float towards zero, in [low, high]; NaN is 0."""
+    """A float truncated to an integer in [low, high]; NaN is 0."""
     if x != x:
         return 0
     if x <= low:
@@ -171,7 +172,7 @@ def trunc_div(a: int, b: int) -> int:
 
 
 def trunc_mod(a: int, b: int) -> int:
-    """`a - trunc_div(a, b) * b`, of the sign of a."""
+    """`a - trunc_div(a, b) * b`, with the sign of a."""
     r = abs(a) % abs(b)
     return -r if a < 0 else r
 
@@ -181,20 +182,22 @@ def trailing_zeros(a: int, bits: int) -> int:
 
 
 def int_power(base: int, power: int) -> int:
-    """`base ** power` on integers, towards zero when the power is negative."""
+    """`base ** power` on integers, truncated if the power is negative."""
     if power >= 0:
         return base**power
     return base if base == 1 or (base == -1 and power % 2) else int(base == -1)
 
 
 def q_multiply_shift(x: int, y: int, q: int, s: int) -> int:
-    """`x * y * 2**(s - q)`, half up: the product of two fixed-point numbers of q fractional bits, shifted left by s."""
+    """`x * y * 2**(s - q)`, rounded half up: the product of two fixed-point numbers with q fractional
+    bits, shifted left by s.
+    """
     right = q + max(-s, 0)
     product = (x << max(s, 0)) * y
     return product + (1 << right - 1) >> right if right > 0 else product
 
 
-# Floats: what `math` refuses to compute has IEEE's result instead
+# Floats: IEEE results where `math` raises an error
 
 
 def divide(a: float, b: float) -> float:
@@ -207,7 +210,7 @@ def divide(a: float, b: float) -> float:
 
 
 def _total(function: Callable[..., float], ieee: Callable[..., Any]) -> Callable[..., float]:
-    """`function`, or numpy's `ieee` where it raises."""
+    """`function`, or numpy's `ieee` where `function` raises an error."""
 
     def total(*args: float) -> float:
         try:
@@ -277,12 +280,12 @@ def trunc(x: float) -> float:
 
 
 def round_even(x: float) -> float:
-    """To the nearest integer, half to even."""
+    """Rounds to the nearest integer, half to even."""
     return math.copysign(round(x), x) if math.isfinite(x) else x
 
 
 def round_away(x: float) -> float:
-    """To the nearest integer, half away from zero."""
+    """Rounds to the nearest integer, half away from zero."""
     whole = trunc(x)
     return math.copysign(abs(whole) + 1, x) if abs(x - whole) >= 0.5 else whole
 
@@ -306,31 +309,31 @@ def _signed_less(a: float, b: float) -> bool:
 
 
 def minimum(a: float, b: float) -> float:
-    """The lesser, -0 below 0; NaN if either is."""
+    """The lesser of two numbers, -0 below 0; NaN if either is NaN."""
     if a != a or b != b:
         return math.nan
     return a if _signed_less(a, b) else b
 
 
 def maximum(a: float, b: float) -> float:
-    """The greater, -0 below 0; NaN if either is."""
+    """The greater of two numbers, -0 below 0; NaN if either is NaN."""
     if a != a or b != b:
         return math.nan
     return b if _signed_less(a, b) else a
 
 
 def min_num(a: float, b: float) -> float:
-    """The lesser, -0 below 0; the other one if one is NaN."""
+    """The lesser of two numbers, -0 below 0; the other number if one is NaN."""
     return b if a != a else a if b != b else minimum(a, b)
 
 
 def max_num(a: float, b: float) -> float:
-    """The greater, -0 below 0; the other one if one is NaN."""
+    """The greater of two numbers, -0 below 0; the other number if one is NaN."""
     return b if a != a else a if b != b else maximum(a, b)
 
 
 def _round_to_odd(exact: Fraction) -> float:
-    """A number next to `exact`, such that rounding it to fewer bits is rounding `exact`."""
+    """A neighbour of `exact` whose rounding to fewer bits equals the rounding of `exact`."""
     near = float(exact)
     if math.isinf(near) or Fraction(near) == exact:
         return near
@@ -340,7 +343,7 @@ def _round_to_odd(exact: Fraction) -> float:
 
 
 def fma(a: float, b: float, c: float, dtype: str) -> float:
-    """`a * b + c` rounded once to f32 and f64; to f64 and from there to f16 and bf16."""
+    """`a * b + c` rounded once to f32 and f64; to f64 and then to f16 and bf16."""
     plain = a * b + c
     if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
         return plain

@@ -1,4 +1,4 @@
-"""What the functions of a module are compiled with, and the errors about them."""
+"""The compilation context of the functions of a module, and errors with source locations."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .aliases import concurrent_loops_around, has_one_element_size
 
 @dataclass(frozen=True)
 class Program:
-    """The functions of a module, and what is known of them together.
+    """The functions of a module, with interprocedural facts.
 
-    functions, names: the functions by symbol name, and their names in Python.  check: look for what is excluded.
-    called: the functions that others call.  concurrent: those that run inside of concurrent loops.  uninitialized:
-    names of buffer parameters that hold nothing at first.  unit: bytes per entry of a memory's record, None for the
-    size of its elements.
+    functions, names: the functions by symbol name, and their names in Python.  check: detect excluded behaviour.
+    called: the functions with callers.  concurrent: the functions called inside of concurrent loops.  uninitialized:
+    names of buffer parameters whose elements are uninitialized at first.  unit: bytes per entry of a memory's record,
+    None for the size of its elements.
     """
 
     functions: Mapping[str, FuncOp]
@@ -34,7 +34,7 @@ class Program:
 
     @classmethod
     def of(cls, functions: Mapping[str, FuncOp], check: bool, uninitialized: frozenset[str]) -> Program:
-        """The program that `functions` are."""
+        """The program with the given functions."""
         calls = [(f, op) for f in functions.values() for op in f.walk() if isinstance(op, CallOp)]
         concurrent: set[str] = set()
         while True:
@@ -57,12 +57,12 @@ class Program:
         )
 
     def unit_of(self, dtype: DType) -> int:
-        """Bytes per entry of the record of a memory that is allocated with elements of a type."""
+        """Bytes per entry of the record of a memory allocated with elements of a type."""
         return self.unit or numpy_dtype(dtype).itemsize
 
 
 def _python_names(functions: Mapping[str, FuncOp]) -> dict[str, str]:
-    """A Python name for each function, unlike any other name in the text."""
+    """A unique Python name for each function."""
     names: dict[str, str] = {}
     for name in functions:
         python = "".join(c if c.isascii() and c.isalnum() else "_" for c in f"tir_{name}")
@@ -73,7 +73,7 @@ def _python_names(functions: Mapping[str, FuncOp]) -> dict[str, str]:
 
 
 def location_of(op: Operation | None) -> str:
-    """`file.py:3:24: error: ` for an op whose source is known, else nothing."""
+    """`file.py:3:24: error: ` for an op with a source location, else an empty string."""
     match op.location if op is not None else None:
         case FileLineColLoc(filename=file, line=line, column=column):
             return f"{file.data}:{line.data}:{column.data}: error: "
@@ -82,5 +82,5 @@ def location_of(op: Operation | None) -> str:
 
 
 def unsupported(op: Operation, what: str) -> UnsupportedError:
-    """The error for an op that the oracle does not run."""
+    """The error for an op that the oracle does not support."""
     return UnsupportedError(f"{location_of(op)}{op.name}: {what}")

@@ -1,4 +1,4 @@
-"""Intervals of integer values, so that generated code wraps and checks only where something can go wrong."""
+"""Intervals of integer values, so that generated code wraps and checks only where necessary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...core.dtypes import DType, dtype_of, int_range
 from ...dialects.tir import CastOp, ConstOp, FloormodOp, HandleType, IntrinsicOp, LetOp, Mixed, RampOp
 
 Interval: TypeAlias = tuple[int, int]
-"""Least and greatest value."""
+"""The minimum and maximum."""
 
 
 def _hull(*numbers: int) -> Interval:
@@ -36,19 +36,19 @@ def _floor_remainder(a: Interval, b: Interval) -> Interval | None:
     return a if 0 <= a[0] and a[1] < b[0] else (0, b[1] - 1)
 
 
-def _truncating(rule: Callable[[Interval, Interval], Interval | None]) -> Callable[..., Interval | None]:
+def _if_nonnegative(rule: Callable[[Interval, Interval], Interval | None]) -> Callable[..., Interval | None]:
     return lambda a, b: rule(a, b) if a[0] >= 0 else None
 
 
-def _both(a: Interval, b: Interval) -> Interval | None:
+def _bitwise_and(a: Interval, b: Interval) -> Interval | None:
     return (0, min(a[1], b[1])) if a[0] >= 0 and b[0] >= 0 else None
 
 
-def _shifted_right(a: Interval, b: Interval) -> Interval | None:
+def _shift_right(a: Interval, b: Interval) -> Interval | None:
     return _hull(a[0] >> b[0], a[0] >> b[1], a[1] >> b[0], a[1] >> b[1]) if 0 <= b[0] and b[1] < 64 else None
 
 
-def _shifted_left(a: Interval, b: Interval) -> Interval | None:
+def _shift_left(a: Interval, b: Interval) -> Interval | None:
     return _product(a, (1 << b[0], 1 << b[1])) if 0 <= b[0] and b[1] < 64 else None
 
 
@@ -57,28 +57,28 @@ _BINARY: dict[type[Operation], Callable[[Interval, Interval], Interval | None]] 
     arith.SubiOp: lambda a, b: (a[0] - b[1], a[1] - b[0]),
     arith.MuliOp: _product,
     arith.FloorDivSIOp: _floor_quotient,
-    arith.DivUIOp: _truncating(_floor_quotient),
-    arith.DivSIOp: _truncating(_floor_quotient),
+    arith.DivUIOp: _if_nonnegative(_floor_quotient),
+    arith.DivSIOp: _if_nonnegative(_floor_quotient),
     FloormodOp: _floor_remainder,
-    arith.RemUIOp: _truncating(_floor_remainder),
-    arith.RemSIOp: _truncating(_floor_remainder),
+    arith.RemUIOp: _if_nonnegative(_floor_remainder),
+    arith.RemSIOp: _if_nonnegative(_floor_remainder),
     arith.MinSIOp: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     arith.MaxSIOp: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-    arith.AndIOp: _both,
-    arith.ShLIOp: _shifted_left,
-    arith.ShRSIOp: _shifted_right,
+    arith.AndIOp: _bitwise_and,
+    arith.ShLIOp: _shift_left,
+    arith.ShRSIOp: _shift_right,
 }
 
 
 class Ranges:
-    """What is known of integer values. `assume` tells what cannot be seen from an op."""
+    """The intervals of integer values. `assume` adds facts that ops do not show."""
 
     def __init__(self) -> None:
         self._known: dict[SSAValue, Interval] = {}
         self._below: dict[SSAValue, SSAValue] = {}
 
     def assume(self, value: SSAValue, interval: Interval, below: SSAValue | None = None) -> None:
-        """`value` lies in `interval`, and in [0, below) if there is a `below`."""
+        """Assumes that `value` lies in `interval`, and in [0, below) if `below` is given."""
         low, high = int_range(dtype_of(value.type).scalar)
         if low <= interval[0] and interval[1] <= high:
             self._known[value] = interval
@@ -86,13 +86,13 @@ class Ranges:
             self._below[value] = below
 
     def same(self, value: SSAValue, other: SSAValue) -> None:
-        """`value` is `other`."""
+        """Assumes that `value` equals `other`."""
         self._known[value] = self.of(other)
         if other in self._below:
             self._below[value] = self._below[other]
 
     def of(self, value: Mixed) -> Interval:
-        """Where `value` lies; for a vector, each of its lanes."""
+        """The interval of `value`; for a vector, of all its lanes."""
         if isinstance(value, int):
             return value, value
         if value not in self._known:
@@ -103,7 +103,7 @@ class Ranges:
         return self._known[value]
 
     def fits(self, op: Operation) -> bool:
-        """Whether the result of an integer op needs no wrapping."""
+        """Whether the result of an integer op requires no wrapping."""
         exact = self.exact(op)
         if exact is None:
             return False
@@ -111,11 +111,11 @@ class Ranges:
         return low <= exact[0] and exact[1] <= high
 
     def below(self, value: Mixed) -> SSAValue | None:
-        """A value that `value` is known to lie below, from 0 on."""
+        """The exclusive upper bound of a `value` known to lie in [0, bound), else None."""
         return None if isinstance(value, int) else self._below.get(value)
 
     def exact(self, op: Operation) -> Interval | None:
-        """Where the result of an op lies before it is wrapped; None if nothing is known."""
+        """The interval of the result of an op before wrapping; None if unknown."""
         if type(op) in _BINARY and not _is_unsigned_view(op):
             return _BINARY[type(op)](self.of(op.operands[0]), self.of(op.operands[1]))
         match op:
@@ -143,6 +143,6 @@ class Ranges:
 
 
 def _is_unsigned_view(op: Operation) -> bool:
-    """An unsigned op on signless operands: its operands are not the numbers that it computes with."""
+    """Whether `op` is unsigned on signless operands, whose intervals are signed."""
     unsigned = isinstance(op, arith.DivUIOp | arith.RemUIOp)
     return unsigned and dtype_of(op.operands[0].type).kind == "int"

@@ -1,4 +1,4 @@
-"""Handlers for ops that compute values: lane by lane, and those that make or take apart vectors."""
+"""Handlers for ops that compute values: lane by lane, and those that build or decompose vectors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def _computation(f: FunctionCompiler, op: Operation) -> None:
-    """A pure op with a rule."""
+    """Emits a pure op with a rule."""
     _check_exclusion(f, op)
     args = [f.writer.value(v) for v in op.operands]
     if isinstance(op.results[0].type, VectorType):
@@ -120,8 +120,8 @@ def _shuffle(f: FunctionCompiler, op: ShuffleOp) -> None:
         source = f.writer.simple(f.writer.value(value))
         count = dtype_of(value.type).lanes
         lanes += [source.text] if count == 1 else [f"{source.text}[{i}]" for i in range(count)]
-    picked = [lanes[i] for i in op.lane_indices]
-    f.writer.define(op, Expr(picked[0] if len(picked) == 1 else f"[{', '.join(picked)}]"))
+    selected = [lanes[i] for i in op.lane_indices]
+    f.writer.define(op, Expr(selected[0] if len(selected) == 1 else f"[{', '.join(selected)}]"))
 
 
 def _reinterpret(f: FunctionCompiler, op: ReinterpretOp | arith.BitcastOp) -> None:
@@ -150,11 +150,11 @@ def _reinterpret_handle(f: FunctionCompiler, op: Operation, source: SSAValue, va
 
 
 def _symbol(f: FunctionCompiler, op: SymbolOp) -> None:
-    """Bound already, or by the `tir.match_region` that it is an operand of."""
+    """Emits nothing: the symbol is bound already, or by a `tir.match_region` with this operand."""
 
 
 def _yield(f: FunctionCompiler, op: YieldOp) -> None:
-    """Written by the op that holds the region."""
+    """Emits nothing: the op with the region reads the operand."""
 
 
 HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {

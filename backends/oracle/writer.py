@@ -1,4 +1,4 @@
-"""The text of one generated Python function while it is being written: lines, names, what each SSA value is called."""
+"""The text of one generated Python function: lines, names, and the text of each SSA value."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from . import checks, numerics
 from .expressions import RULES, Expr, literal
 
 Line = tuple[int, str, Operation | None]
-"""Indentation, text, and the op that it is there for."""
+"""Indentation, text, and the op of a line."""
 
 _ENDS_A_LINE = frozenset("\n\r\f\0")
-"""Characters that end a line or the text for Python's compiler, or start its indentation anew."""
+"""Characters that end a line or the text for Python's compiler, or reset its indentation."""
 
 _INT64 = DType("int", 64)
 _INLINE_LENGTH = 80
@@ -29,14 +29,14 @@ _LOOPS_PER_FRAME = 15  # CPython allows 20 statically nested blocks, lanes of ve
 _LEVELS_PER_FRAME = 60  # and 100 levels of indentation
 
 PURE = frozenset((*RULES, LetOp, RampOp, ShuffleOp, vector.BroadcastOp))
-"""Ops that only compute: not written where nobody needs them."""
+"""Ops that only compute: not emitted if unused."""
 
 _RESERVED = {*keyword.kwlist, *dir(builtins), *vars(numerics), *checks.NAMESPACE, "run", "strand", "product"}
 
 
 @dataclass
 class _Frame:
-    """A Python function: nested functions that its body calls, and its body."""
+    """A Python function: nested functions and body."""
 
     indent: int
     nested: list[Line] = field(default_factory=list[Line])
@@ -45,7 +45,7 @@ class _Frame:
 
 
 class Writer:
-    """Writes the body of one function. reserved: names that it must not use.  dead: pure ops that nobody needs."""
+    """Emits the body of one function. reserved: names that must not be used.  dead: pure ops without uses."""
 
     def __init__(self, reserved: Iterable[str], dead: set[Operation]):
         self._taken = {*_RESERVED, *reserved}
@@ -58,13 +58,13 @@ class Writer:
     # Lines
 
     def line(self, text: str) -> None:
-        """Write one line; names of the program stand in it as results of `name`, `name_in_comment` or `repr`."""
+        """Appends a line; names of the program must pass through `name`, `name_in_comment` or `repr`."""
         assert _ENDS_A_LINE.isdisjoint(text), f"a line of generated Python holds the end of a line: {text!r}"
         self._frames[-1].body.append((self._indent, text, self.op))
 
     @contextmanager
     def block(self, header: str) -> Generator[None]:
-        """Write `header`, and indented below it what is written meanwhile."""
+        """Appends `header`, with the lines emitted inside indented below it."""
         self.line(header)
         start = len(self._frames[-1].body)
         self._indent += 1
@@ -75,7 +75,7 @@ class Writer:
 
     @contextmanager
     def region(self, header: str) -> Generator[None]:
-        """A block that holds any statements, in a nested function of their own when too many are nested."""
+        """A block of statements, in a nested function of its own beyond a limit of nesting."""
         with self.block(header):
             if self._indent - self._frames[-1].indent < _LEVELS_PER_FRAME:
                 yield
@@ -85,7 +85,7 @@ class Writer:
 
     @contextmanager
     def loop(self, header: str) -> Generator[None]:
-        """A region that runs repeatedly."""
+        """A region in a loop, in a nested function beyond a limit of nested loops."""
         frame = self._frames[-1]
         if frame.loops < _LOOPS_PER_FRAME and self._indent - frame.indent < _LEVELS_PER_FRAME:
             frame.loops += 1
@@ -98,7 +98,7 @@ class Writer:
 
     @contextmanager
     def _part(self) -> Generator[None]:
-        """Write what is written meanwhile into a nested function, and call that here."""
+        """Moves the lines emitted inside to a nested function, and calls the function here."""
         name = self.name("part")
         with self._nested(name):
             yield
@@ -119,18 +119,18 @@ class Writer:
 
     @property
     def is_nested(self) -> bool:
-        """Whether the current lines are those of a nested function, which returns a tuple for a return."""
+        """Whether the current lines belong to a nested function, which returns a tuple for a return."""
         return len(self._frames) > 1
 
     @property
     def lines(self) -> list[Line]:
-        """What was written."""
+        """All lines of the function."""
         (frame,) = self._frames
         return [*frame.nested, *(frame.body or [(1, "pass", None)])]
 
     @contextmanager
     def apart(self) -> Generator[list[Line]]:
-        """Collect what is written meanwhile, one level deeper, instead of writing it."""
+        """Collects the lines emitted inside, one level deeper, instead of appending them."""
         frame = self._frames[-1]
         saved, frame.body = frame.body, []
         collected: list[Line] = []
@@ -146,7 +146,7 @@ class Writer:
     # Names and values
 
     def name(self, hint: str) -> str:
-        """A Python name that is still free, like `hint`."""
+        """An unused Python name similar to `hint`."""
         base = re.sub(r"\W", "_", hint, flags=re.ASCII) or "t"
         if base[0].isdigit():
             base = f"t{base}"
@@ -158,7 +158,7 @@ class Writer:
         return name
 
     def value(self, value: SSAValue | int) -> Expr:
-        """What `value` is in Python."""
+        """The Python text of `value`."""
         if isinstance(value, int):
             return literal(value, _INT64)
         return self._values[value]
@@ -171,14 +171,14 @@ class Writer:
         self._values[value] = expr
 
     def bind(self, value: SSAValue, expr: Expr, hint: str | None = None) -> Expr:
-        """Write an assignment; the name is what `value` is from here on."""
+        """Emits an assignment to a new variable, which becomes the text of `value`."""
         name = self.name(hint or value.name_hint or "t")
         self.line(f"{name} = {expr.text}")
         self._values[value] = Expr(name)
         return self._values[value]
 
     def simple(self, expr: Expr, hint: str = "t") -> Expr:
-        """`expr` as something that may be repeated."""
+        """An expression that may be repeated: `expr` if it is simple, else a variable with its value."""
         if expr.is_simple:
             return expr
         name = self.name(hint)
@@ -186,7 +186,9 @@ class Writer:
         return Expr(name)
 
     def define(self, op: Operation, expr: Expr) -> None:
-        """The result of a pure op: left to its only user beside it to write, when short; else assigned."""
+        """Binds the result of a pure op: short expressions are inlined into a single user in the same
+        block, others assigned.
+        """
         result = op.results[0]
         users = [use.operation for use in result.uses if not self.is_dead(use.operation)]
         beside = len(users) == 1 and users[0].parent is op.parent
@@ -196,7 +198,7 @@ class Writer:
             self.bind(result, expr)
 
     def is_dead(self, op: Operation) -> bool:
-        """Whether nobody needs `op`."""
+        """Whether `op` is unused."""
         return op in self._dead
 
 
@@ -206,16 +208,16 @@ def name_in_comment(name: str) -> str:
 
 
 def dead_ops(root: Operation) -> set[Operation]:
-    """The ops inside `root` that nobody needs: what only speaks of memory, loads for that too, and unused pure ops."""
+    """The unused ops inside `root`: declarations of accesses, loads for them, and unused pure ops."""
     dead: set[Operation] = set()
-    speaking: set[Operation] = set()
+    declarative: set[Operation] = set()
     for op in reversed(list(root.walk())):
         users = [use.operation for result in op.results for use in result.uses]
         is_pure = type(op) in PURE
         is_expression = (is_pure or isinstance(op, LoadOp)) and bool(users)
-        if isinstance(op, AccessOp) or (is_expression and speaking.issuperset(users)):
-            speaking.add(op)
-        if op in speaking or (is_pure and dead.issuperset(users)):
+        if isinstance(op, AccessOp) or (is_expression and declarative.issuperset(users)):
+            declarative.add(op)
+        if op in declarative or (is_pure and dead.issuperset(users)):
             dead.add(op)
     return dead
 

@@ -1,4 +1,4 @@
-"""Calling compiled code: arguments, packed functions, callable modules."""
+"""The calling of compiled code: arguments, packed functions, compiled programs."""
 
 from .library import CompiledFunction, Library
 from .packed import get_global_func, register_func

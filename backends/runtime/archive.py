@@ -1,7 +1,7 @@
-"""Files with checksums, in a folder or a tar: what compiled programs are saved as.
+"""The format of saved programs: files with checksums, in a folder or a tar.
 
-`stepwell.json` says what the other files are: how long each is, its SHA-256, and that of all the rest it says. Nothing
-is ever half there: files are written to another place beside the one they are for, and renamed.
+The manifest, `stepwell.json`, lists the length and SHA-256 of every other file, and a checksum of its own content. An
+archive is never half written: files are written to a temporary folder beside the target and renamed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ import numpy.typing as npt
 from ...core.errors import LoadError, OptionError
 
 FORMAT = 1
-"""Of files and of how native code is called; another one cannot be read."""
+"""The version of the file format and of the calling convention of native code; archives of other versions cannot be
+read.
+"""
 MANIFEST = "stepwell.json"
 
 Chunks: TypeAlias = Iterable[bytes | memoryview]
@@ -36,16 +38,22 @@ _CHUNK = 1 << 20  # bytes
 
 
 def write_archive(path: Path, kind: str, content: Mapping[str, Any], files: Mapping[str, Chunks]) -> None:
-    """Save files: as a tar if `path` ends in `.tar`, else as a folder.
+    """Writes an archive: a tar if `path` ends in `.tar`, else a folder.
 
-    kind: what they are.  content: what else is said about them, as JSON has it.  files: by name, in pieces.
-    What was saved there before is replaced. OptionError if something else is there, OSError.
+    kind: the kind of archive.  content: its description, as JSON values.  files: the chunks of each file, by name.
+    Replaces an archive at `path`. Raises OptionError if `path` holds anything else, and OSError.
     """
     path = path.resolve()
     check_replaceable(path)
     with _scratch(path) as folder:
-        said = {name: _write(folder / name, chunks) for name, chunks in files.items()}
-        manifest = {"format": FORMAT, "kind": kind, "stepwell": version("stepwell"), "files": said, "content": content}
+        entries = {name: _write(folder / name, chunks) for name, chunks in files.items()}
+        manifest = {
+            "format": FORMAT,
+            "kind": kind,
+            "stepwell": version("stepwell"),
+            "files": entries,
+            "content": content,
+        }
         manifest["checksum"] = _checksum(manifest)
         (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
         if path.suffix == ".tar":
@@ -57,7 +65,7 @@ def write_archive(path: Path, kind: str, content: Mapping[str, Any], files: Mapp
 
 
 def check_replaceable(path: Path) -> None:
-    """OptionError unless `write_archive` may write there: nothing is there, or what was saved before."""
+    """Raises OptionError unless `write_archive` may write to `path`: a free path or an earlier archive."""
     if not path.parent.is_dir():
         raise OptionError(f"{path}: folder {path.parent} does not exist")
     wanted = "tar" if path.suffix == ".tar" else "folder"
@@ -78,7 +86,7 @@ def _is_tar_of_ours(path: Path) -> bool:
 
 @contextmanager
 def _scratch(path: Path) -> Generator[Path, None, None]:
-    """A folder beside `path` that is gone afterwards."""
+    """A temporary folder beside `path`, deleted on exit."""
     folder = path.parent / f".{path.name}.{secrets.token_hex(4)}"
     folder.mkdir()
     try:
@@ -98,7 +106,7 @@ def _write(path: Path, chunks: Chunks) -> dict[str, Any]:
 
 
 def _pack(path: Path, files: Iterable[Path]) -> None:
-    """Make a tar whose bytes depend on the files alone."""
+    """Creates a tar whose bytes depend on the files alone."""
 
     def anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
         info.mtime = info.uid = info.gid = 0
@@ -126,9 +134,9 @@ def _replace_folder(new: Path, path: Path) -> None:
 
 
 def _checksum(manifest: Mapping[str, Any]) -> str:
-    """Of everything that a manifest says but the checksum itself."""
-    said = {key: value for key, value in manifest.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    """The SHA-256 of all fields of a manifest except the checksum itself."""
+    fields = {key: value for key, value in manifest.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 # Reading
@@ -136,7 +144,7 @@ def _checksum(manifest: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the bytes of a file are: in a file, from an offset on."""
+    """The bytes of one file of an archive: `size` bytes of `path`, from `offset` on."""
 
     path: Path
     offset: int
@@ -152,64 +160,64 @@ class _Place:
 
 
 class Archive:
-    """Files that `write_archive` has saved, of which all checksums are right.
+    """The files of an archive that `write_archive` wrote, with all checksums verified.
 
-    content: what is said about them.  LoadError if they are broken, or of another kind or version.
+    content: the description of the archive.  Raises LoadError if the archive is broken, or of another kind or version.
     """
 
     def __init__(self, path: Path, kind: str):
         self.path = path
-        self._places = _places(path)
+        self._spans = _spans(path)
         manifest = self._manifest()
         if manifest.get("format") != FORMAT:
-            made = f"stepwell {manifest.get('stepwell', '?')}"
-            raise LoadError(f"{path}: format {manifest.get('format')} of {made}, expected format {FORMAT}")
+            writer = f"stepwell {manifest.get('stepwell', '?')}"
+            raise LoadError(f"{path}: format {manifest.get('format')} of {writer}, expected format {FORMAT}")
         if manifest.get("checksum") != (expected := _checksum(manifest)):
             raise LoadError(f"{path}: checksum of {MANIFEST} is {manifest.get('checksum')}, expected {expected}")
         if manifest["kind"] != kind:
             raise LoadError(f"{path}: a {manifest['kind']}, expected a {kind}")
-        for name, said in manifest["files"].items():
-            self._check(name, said["bytes"], said["sha256"])
+        for name, entry in manifest["files"].items():
+            self._check(name, entry["bytes"], entry["sha256"])
         self.content: dict[str, Any] = manifest["content"]
 
     def _manifest(self) -> dict[str, Any]:
-        if MANIFEST not in self._places:
+        if MANIFEST not in self._spans:
             raise LoadError(f"{self.path}: no {MANIFEST} there, expected what stepwell has saved")
         try:
-            found = json.loads(self.read(MANIFEST))
+            manifest = json.loads(self.read(MANIFEST))
         except ValueError as error:
             raise LoadError(f"{self.path}: {MANIFEST} is broken: {error}") from None
-        if not isinstance(found, dict):
-            raise LoadError(f"{self.path}: {MANIFEST} is broken: expected an object, got {type(found).__name__}")
-        return found
+        if not isinstance(manifest, dict):
+            raise LoadError(f"{self.path}: {MANIFEST} is broken: expected an object, got {type(manifest).__name__}")
+        return manifest
 
     def _check(self, name: str, size: int, checksum: str) -> None:
-        place = self._places.get(name)
-        if place is None:
+        span = self._spans.get(name)
+        if span is None:
             raise LoadError(f"{self.path}: {name} is missing")
-        if place.size != size:
-            raise LoadError(f"{self.path}: {name} has {place.size} bytes, expected {size}")
+        if span.size != size:
+            raise LoadError(f"{self.path}: {name} has {span.size} bytes, expected {size}")
         digest = hashlib.sha256()
-        for chunk in place.chunks():
+        for chunk in span.chunks():
             digest.update(chunk)
         if digest.hexdigest() != checksum:
             raise LoadError(f"{self.path}: checksum of {name} is {digest.hexdigest()}, expected {checksum}")
 
     def read(self, name: str) -> bytes:
         """The bytes of a file."""
-        return b"".join(self._places[name].chunks())
+        return b"".join(self._spans[name].chunks())
 
     def map(self, name: str) -> npt.NDArray[np.uint8]:
-        """The bytes of a file as memory that is read when it is looked at. What is written there stays in memory."""
-        place = self._places[name]
-        if not place.size:
+        """The bytes of a file, mapped copy-on-write: pages are read on first access, and writes stay in memory."""
+        span = self._spans[name]
+        if not span.size:
             return np.empty(0, np.uint8)
-        return np.asarray(np.memmap(place.path, np.uint8, "c", place.offset, (place.size,)))
+        return np.asarray(np.memmap(span.path, np.uint8, "c", span.offset, (span.size,)))
 
 
 @contextmanager
 def reading(path: Path) -> Generator[None, None, None]:
-    """What does not have the form that it should have is a LoadError."""
+    """Turns the errors of malformed content into LoadError."""
     try:
         yield
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
@@ -217,15 +225,15 @@ def reading(path: Path) -> Generator[None, None, None]:
 
 
 def archive_kind(path: Path) -> str:
-    """What is saved somewhere. Nothing but that is checked. LoadError if there is nothing."""
-    places = _places(path)
-    if MANIFEST not in places:
+    """The kind of the archive at `path`, without a check of its files. Raises LoadError if no archive is found."""
+    spans = _spans(path)
+    if MANIFEST not in spans:
         raise LoadError(f"{path}: no {MANIFEST} there, expected what stepwell has saved")
     with reading(path):
-        return str(json.loads(b"".join(places[MANIFEST].chunks()))["kind"])
+        return str(json.loads(b"".join(spans[MANIFEST].chunks()))["kind"])
 
 
-def _places(path: Path) -> dict[str, _Place]:
+def _spans(path: Path) -> dict[str, _Place]:
     if path.is_dir():
         return {file.name: _Place(file, 0, file.stat().st_size) for file in path.iterdir() if file.is_file()}
     if not path.exists():
@@ -234,7 +242,7 @@ def _places(path: Path) -> dict[str, _Place]:
 
 
 def _members(path: Path) -> dict[str, _Place]:
-    """The files of a tar, which are not compressed."""
+    """The byte spans of the files in an uncompressed tar."""
     try:
         with tarfile.open(path, "r:") as tar:
             files = [info for info in tar.getmembers() if info.isfile()]

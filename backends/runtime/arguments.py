@@ -1,7 +1,7 @@
-"""Checking the arguments of a compiled function and turning them into slots.
+"""The conversion of the arguments of a compiled function to slots, with checks.
 
-Everything that one look at an argument tells is checked here; relations between sizes that share a symbol are asserted
-by the compiled function itself.
+Checks all properties of a single argument; relations between sizes that share a symbol are asserted by the compiled
+function itself.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .signature import BufferParameter, FunctionSignature, HandleParameter, Para
 
 Array = np.ndarray[Any, Any]
 Pack = Callable[[Any, list[int]], "Array | None"]
-"""Appends the slots of one argument to a list; returns the array if it is one."""
+"""Appends the slots of one argument to a list; returns the argument as an array, or None if it is not an array."""
 
 
 class ArgumentPacker:
-    """Turns the arguments of a function into its slots. Made once per function."""
+    """Converts the arguments of a function to slots. Created once per function."""
 
     def __init__(self, signature: FunctionSignature) -> None:
         self._signature = signature
@@ -34,7 +34,9 @@ class ArgumentPacker:
         self._pairs = _exclusive_pairs(signature)
 
     def pack(self, arguments: Sequence[Any]) -> tuple[list[int], list[Array | None]]:
-        """The slots of a call, and the arrays behind them, which must outlive it. ArgumentError if one is wrong."""
+        """The slots of a call, and the arrays whose memory the slots point to, which must outlive the call. Raises
+        ArgumentError for a wrong argument.
+        """
         if len(arguments) != len(self._packs):
             raise ArgumentError(self._wrong_count(len(arguments)))
         slots: list[int] = []
@@ -58,7 +60,9 @@ class ArgumentPacker:
 
 
 def _exclusive_pairs(signature: FunctionSignature) -> tuple[tuple[int, int], ...]:
-    """The pairs of buffers of which one is written: they must be apart, if that is promised to native code."""
+    """The pairs of buffers, at least one of them written, that must not overlap; none unless native code relies on
+    `noalias`.
+    """
     if not signature.noalias:
         return ()
     buffers = [(index, p) for index, p in enumerate(signature.parameters) if isinstance(p, BufferParameter)]
@@ -66,7 +70,7 @@ def _exclusive_pairs(signature: FunctionSignature) -> tuple[tuple[int, int], ...
 
 
 def overlaps(a: Array, b: Array) -> bool:
-    """Whether two arrays share a byte. Exact, unless that takes too long to find out: then True."""
+    """Whether two arrays share a byte; True as well if the exact test takes too long."""
     if not np.may_share_memory(a, b):
         return False
     try:
@@ -126,7 +130,7 @@ def _float_bits(where: str, dtype: DType, value: Any) -> int:
 
 
 def _is_real(value: Any) -> bool:
-    """Whether `value` is one number of numpy's or ml_dtypes'."""
+    """Whether `value` is a numpy scalar or 0-d array of a supported data type."""
     if not isinstance(value, np.generic | np.ndarray) or value.shape != ():
         return False
     try:
@@ -169,7 +173,7 @@ def _address(where: str, value: Any) -> int:
 
 
 class _BufferPack:
-    """Checks one array. The way of a right argument through it is short: that is what a call costs."""
+    """Checks an array argument. The path of a correct argument is kept short: every call pays for it."""
 
     def __init__(self, where: str, parameter: BufferParameter) -> None:
         self._where = where
@@ -231,7 +235,7 @@ class _BufferPack:
         self._fail(f"shape {expected}", str(shape))
 
     def _open_strides(self, array: Array, expected: tuple[int | None, ...]) -> list[int]:
-        """The strides that the type leaves open. A dimension with one element, or an empty array, may have any."""
+        """The dynamic strides, in elements. A dimension with one element, or an empty array, may have any stride."""
         result: list[int] = []
         for axis, (stride, wanted) in enumerate(zip(array.strides, expected, strict=True)):
             elements, rest = divmod(stride, self._dtype.itemsize)
@@ -249,7 +253,7 @@ class _BufferPack:
 
 
 def describe(value: Any) -> str:
-    """An argument in a message: its type, and shape or value where that is short."""
+    """An argument in an error message: its type, and its shape or short value."""
     if isinstance(value, np.ndarray | np.generic):
         return f"{value.dtype}{list(value.shape)}"
     text = repr(value) if isinstance(value, bool | int | float | str | None) else ""

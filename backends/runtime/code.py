@@ -1,4 +1,4 @@
-"""Native code with all that a process must know to run it, before it is linked."""
+"""Native code before linking, with all information that a process needs to run it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .signature import Failure, FunctionSignature, PackedSignature
 
 @dataclass(frozen=True)
 class NativeCode:
-    """An object file and what it asks of a process.
+    """An object file and its requirements of a process.
 
-    image: the file.  triple: LLVM's name of the machine and system it is for.  cpu, features: the processor, as
-    `llvm.Target` has them.  functions: what may be called.  failures: what positive statuses mean.  packed: what it
-    calls by number.  externals: the C symbols it needs.
+    image: the file.  triple: LLVM's name of the machine and system.  cpu, features: the processor, as in `llvm.Target`.
+    functions: the callable functions.  failures: the meanings of positive statuses.  packed: the packed functions,
+    which native code calls by index.  externals: the required C symbols.
     """
 
     image: bytes

@@ -1,4 +1,4 @@
-"""Arrays of other libraries without a copy, through DLPack, and ours as theirs.
+"""Import and export of arrays through DLPack, without a copy.
 
 numpy's own `from_dlpack` knows no bfloat16 or float8 and makes some producers' arrays read-only, so the capsule is read
 here.
@@ -21,9 +21,9 @@ from .memory import array_at
 CPU_DEVICES = {1, 3, 11}  # kDLCPU, and host memory that CUDA or ROCm pinned
 _DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA managed memory", 14: "oneAPI"}
 _KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
-# https://github.com/dmlc/dlpack/blob/v1.1/include/dlpack/dlpack.h: one code for each type of less than 16 bits. Those
-# of less than a byte are packed, which numpy cannot show.
-_OF_A_BYTE = {
+# https://github.com/dmlc/dlpack/blob/v1.1/include/dlpack/dlpack.h: one code for each float type of at most 8 bits.
+# Types of less than a byte are packed, which numpy cannot represent.
+_BYTE_FLOATS = {
     7: "float8_e3m4",
     8: "float8_e4m3",
     9: "float8_e4m3b11fnuz",
@@ -79,8 +79,9 @@ _KNOWN: dict[bytes, type[_Managed | _Versioned]] = {_OLD: _Managed, _VERSIONED: 
 
 @dataclass(frozen=True)
 class ForeignTensor:
-    """What a capsule says. strides: in elements, None if C-contiguous.  device: DLPack's type and number of it.
-    owner: keeps the memory alive."""
+    """The content of a capsule. strides: in elements, None if C-contiguous.  device: DLPack's device type and index.
+    owner: keeps the memory alive.
+    """
 
     address: int
     shape: tuple[int, ...]
@@ -92,21 +93,22 @@ class ForeignTensor:
 
 
 def from_dlpack(value: Any) -> np.ndarray[Any, Any]:
-    """A numpy array on the memory of `value`, which has `__dlpack__`. ArgumentError if it is not in CPU memory or of a
-    type that numpy cannot show; what the producer raises is chained."""
+    """A numpy array on the memory of `value`, which has `__dlpack__`. Raises ArgumentError for memory that is not the
+    CPU's or a data type that numpy cannot represent; an error of the producer is chained.
+    """
     device = value.__dlpack_device__()[0]
     if device not in CPU_DEVICES:
         raise ArgumentError(f"expected an array in CPU memory, got one on {_DEVICES.get(int(device), 'device')}")
-    found = read_dlpack(value)
+    tensor = read_dlpack(value)
     return array_at(
-        found.address, found.shape, found.strides, found.dtype, read_only=found.read_only, owner=found.owner
+        tensor.address, tensor.shape, tensor.strides, tensor.dtype, read_only=tensor.read_only, owner=tensor.owner
     )
 
 
 def read_dlpack(value: Any, stream: int | None = None) -> ForeignTensor:
-    """What `value`, which has `__dlpack__`, is. stream: the handle of the stream on which it will be used.
+    """The tensor that `value` exports through `__dlpack__`. stream: the handle of the stream of the consumer.
 
-    ArgumentError if compiled code cannot use it; what the producer raises is chained.
+    Raises ArgumentError if compiled code cannot use the tensor; an error of the producer is chained.
     """
     capsule = _capsule(value, {} if stream is None else {"stream": stream})
     name = _get_name(capsule)
@@ -141,7 +143,7 @@ def _capsule(value: Any, options: dict[str, Any]) -> Any:
 
 def _dtype(tensor: _Tensor) -> np.dtype[Any]:
     kind = _KINDS.get(tensor.code)
-    name = _OF_A_BYTE.get(tensor.code, "bool" if kind == "bool" else f"{kind}{tensor.bits}")
+    name = _BYTE_FLOATS.get(tensor.code, "bool" if kind == "bool" else f"{kind}{tensor.bits}")
     try:
         if tensor.lanes == 1 and tensor.bits >= 8:
             return numpy_dtype(name)
@@ -158,12 +160,12 @@ def _dtype(tensor: _Tensor) -> np.dtype[Any]:
 _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", _api)
 )
-# Of a capsule that is being freed only the address may be touched.
+# Of a capsule that is being freed only the address may be used.
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
 _pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 
 _exported: dict[int, tuple[Any, ...]] = {}
-"""What capsules point to, and what owns the memory, by the number that stands in `context`."""
+"""The structure and the owner of the memory of each exported capsule, by the number stored in `context`."""
 _numbers = itertools.count(1)
 
 
@@ -179,25 +181,26 @@ def _forget_versioned(address: int) -> None:
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 def _unused(capsule: int) -> None:
-    """A capsule goes. One that was taken is called `used_...`, and who took it forgets what it points to."""
+    """The destructor of a capsule. A consumed capsule is named `used_...`, and its consumer calls the deleter."""
     for name, forget in ((_OLD, _forget_old), (_VERSIONED, _forget_versioned)):
         if _is_valid(capsule, name):
             forget(_pointer_of(capsule, name))
 
 
 def to_dlpack(tensor: ForeignTensor, versioned: bool) -> Any:
-    """A capsule. versioned: as DLPack 1.0 has them; older ones cannot say that memory is read-only, so that is a
-    BufferError."""
+    """A capsule that exports `tensor`. versioned: in the format of DLPack 1.0; older versions cannot mark memory as
+    read-only, so a read-only tensor raises BufferError.
+    """
     if tensor.read_only and not versioned:
         raise BufferError("a read-only array, which DLPack says from version 1.0 on")
     shape = (ctypes.c_int64 * len(tensor.shape))(*tensor.shape)
     strides = (ctypes.c_int64 * len(tensor.shape))(*(tensor.strides or _contiguous(tensor.shape)))
-    made = _Versioned() if versioned else _Managed()
-    if isinstance(made, _Versioned):
-        made.major, made.minor, made.flags = 1, 0, _READ_ONLY if tensor.read_only else 0
-    made.context = number = next(_numbers)
-    made.deleter = ctypes.cast(_forget_versioned if versioned else _forget_old, ctypes.c_void_p)
-    made.tensor = _Tensor(
+    managed = _Versioned() if versioned else _Managed()
+    if isinstance(managed, _Versioned):
+        managed.major, managed.minor, managed.flags = 1, 0, _READ_ONLY if tensor.read_only else 0
+    managed.context = number = next(_numbers)
+    managed.deleter = ctypes.cast(_forget_versioned if versioned else _forget_old, ctypes.c_void_p)
+    managed.tensor = _Tensor(
         tensor.address,
         *tensor.device,
         len(tensor.shape),
@@ -207,9 +210,9 @@ def to_dlpack(tensor: ForeignTensor, versioned: bool) -> Any:
         ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64)),
         0,
     )
-    _exported[number] = made, shape, strides, tensor.owner
+    _exported[number] = managed, shape, strides, tensor.owner
     destructor = ctypes.cast(_unused, ctypes.c_void_p)
-    return _new_capsule(ctypes.addressof(made), _VERSIONED if versioned else _OLD, destructor)
+    return _new_capsule(ctypes.addressof(managed), _VERSIONED if versioned else _OLD, destructor)
 
 
 def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -222,9 +225,9 @@ def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _code(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """DLPack's code and number of bits. BufferError for a type that it has not."""
+    """DLPack's type code and number of bits. Raises BufferError for a data type without a code."""
     name = dtype_of_numpy(dtype).name
-    for code, known in _OF_A_BYTE.items():
+    for code, known in _BYTE_FLOATS.items():
         if known == name:
             return code, 8
     if name == "bool":

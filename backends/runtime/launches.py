@@ -1,4 +1,6 @@
-"""What native code that launches kernels finds: functions of a driver in a table, handles of kernels in places."""
+"""The interface between kernel launches in native code and the runtime: a table of driver functions, and kernel
+handles.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,19 @@ import ctypes
 TABLE = "stepwell_gpu"
 """The symbol of the table."""
 LAUNCH_FAILED = "a kernel failed: "
-"""What the message of a failed launch starts with; the name of the kernel follows."""
+"""The prefix of the message of a failed launch; the name of the kernel follows."""
 OUT_OF_DEVICE_MEMORY = "out of memory of the device"
 COPY_FAILED = "a copy failed: "
-"""What the message of a failed copy starts with; what is copied follows."""
+"""The prefix of the message of a failed copy; a description of the copy follows."""
 
 
 class LaunchTable(ctypes.Structure):
-    """What native code calls, where it launches, and what it says of the last call.
+    """The driver functions that native code calls, their stream, and the status of the last call.
 
-    launch: with the signature of cuLaunchKernel.  allocate, free: with those of cuMemAllocAsync and cuMemFreeAsync.
-    copy, wait: with those of cuMemcpyAsync and cuStreamSynchronize.
-    stream: the handle of the stream that all of it is for.  status: what the last of these functions gave, 0 for
-    success.  sizes: grid, block and dynamic shared memory of the last launch.  asked: the bytes of the last allocation
-    or copy.
+    launch: with the signature of cuLaunchKernel.  allocate, free: with the signatures of cuMemAllocAsync and
+    cuMemFreeAsync. copy, wait: with the signatures of cuMemcpyAsync and cuStreamSynchronize. stream: the handle of the
+    stream of all operations.  status: the result of the last call, 0 for success.  sizes: grid, block and dynamic
+    shared memory of the last launch.  asked: the bytes of the last allocation or copy.
     """
 
     _fields_ = (
@@ -37,5 +38,5 @@ class LaunchTable(ctypes.Structure):
 
 
 def kernel_symbol(name: str) -> str:
-    """The symbol of the place where the handle of a kernel stands."""
+    """The symbol of the variable that holds the handle of a kernel."""
     return f"stepwell_gpu_kernel.{name}"

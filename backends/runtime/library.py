@@ -27,8 +27,9 @@ _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
 
 class CompiledFunction:
-    """One native function. Arrays are passed without a copy and written in place; Python's lock is released while it
-    runs, so calls may run in several threads."""
+    """A native function. Arrays are passed without a copy and written in place; Python's lock is released during a
+    call, so calls may run in several threads.
+    """
 
     def __init__(
         self,
@@ -38,7 +39,7 @@ class CompiledFunction:
         packed: PackedCalls,
         keep_alive: object,
     ) -> None:
-        """`address`: an `i32 (ptr slots)`; `failures`: what positive statuses mean; `keep_alive`: owns the code."""
+        """`address`: an `i32 (ptr slots)`; `failures`: the status messages; `keep_alive`: owns the code."""
         self.signature = signature
         self._entry = _ENTRY(address)
         self._packer = ArgumentPacker(signature)
@@ -54,16 +55,16 @@ class CompiledFunction:
         return self.signature.name
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the function; returns what it returns.
+        """Runs the function and returns its result.
 
-        Raises ArgumentError if an argument is not what the function takes (nothing has run then), ExecutionError if
+        Raises ArgumentError for an argument that does not match its parameter (before any code runs), ExecutionError if
         an assertion or a packed function fails, LinkError if a packed function is not registered.
         """
         values, _arrays = self._packer.pack(arguments)
         return self._call(self._slots(*values), arguments)
 
     def bind(self, *arguments: Any) -> Callable[[], Any]:
-        """The function with arguments that are checked now, and not each time. Errors as of a call."""
+        """The function bound to arguments, which are checked once, here. Raises the errors of a call."""
         values, arrays = self._packer.pack(arguments)
 
         def run(_alive: object = arrays) -> Any:
@@ -72,7 +73,7 @@ class CompiledFunction:
         return run
 
     def clock(self, *arguments: Any) -> Clock:
-        """What times calls with these arguments: this machine's clock, or that of the device where they run."""
+        """The clock for calls with these arguments: the host's, or the clock of the arrays' device."""
         from ..devices.timing import host_clock
 
         return host_clock
@@ -80,10 +81,10 @@ class CompiledFunction:
     def time_evaluator(
         self, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0.0
     ) -> Callable[..., BenchmarkResult]:
-        """A function that takes the arguments of this one and measures it.
+        """A function that takes the arguments of this function and measures its run time.
 
-        It is run once, and then `repeat` times `number` times; `number` is raised until that takes `min_repeat_ms`.
-        Arguments are checked before. Errors as of a call, OptionError for numbers that are not positive.
+        Runs once, then `repeat` times `number` times; raises `number` until `number` runs take `min_repeat_ms`.
+        Arguments are checked before. Raises the errors of a call, and OptionError for numbers that are not positive.
         """
         from ..devices.timing import measure
 
@@ -125,11 +126,12 @@ def _result_reader(signature: FunctionSignature) -> Callable[[Any], Any] | None:
 
 
 class Library:
-    """The compiled functions of a module. `lib["main"]` gives one, which may be kept alone; `lib(...)` calls the only
-    one."""
+    """The compiled functions of a module. `lib["main"]` returns a function, which keeps the code alive; `lib(...)`
+    calls the only function.
+    """
 
     device_kind = "cpu"
-    """The kind of device whose memory the arrays of a call are in."""
+    """The kind of device whose memory holds the arrays of a call."""
 
     def __init__(
         self,
@@ -137,18 +139,18 @@ class Library:
         sources: Mapping[str, Callable[[], str]],
         code: NativeCode | None = None,
     ) -> None:
-        """`sources`: what makes each text that `source` gives. `code`: what can be saved, if it is native code."""
+        """`sources`: the function that produces each text of `source`. `code`: the native code to save, if any."""
         self.functions = dict(functions)
         self.code = code
         self.usage: dict[str, KernelUsage] = {}
-        """What each kernel takes of a GPU, as far as the compiler says."""
+        """The resources that each kernel uses of a GPU, as reported by the compiler."""
         self._sources = dict(sources)
 
     def export(self, path: str | os.PathLike[str]) -> None:
-        """Save the functions: as one file if `path` ends in `.tar`, else as a folder.
+        """Saves the functions: as one file if `path` ends in `.tar`, else as a folder.
 
-        A library that was saved there is replaced. OptionError if something else is there, UnsupportedError for what is
-        no native code, OSError.
+        Replaces a library saved at `path`. Raises OptionError if `path` holds anything else, UnsupportedError for a
+        program without native code, and OSError.
         """
         from ..llvm.saving import save_library
 
@@ -156,10 +158,10 @@ class Library:
 
     @staticmethod
     def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> Library:
-        """The functions that `export` has saved. They are native code: load only what you trust.
+        """Loads the functions that `export` saved. They are native code: load only files you trust.
 
-        `symbols`: addresses of C symbols, before those of the process. LoadError if they are broken, or not for this
-        machine; LinkError for a C symbol that nobody provides.
+        `symbols`: addresses of C symbols, which take precedence over those of the process. Raises LoadError if the
+        files are broken or for another machine; LinkError for an undefined C symbol.
         """
         from ..cuda.saving import KIND, load_device_library
         from ..llvm.saving import load_library
@@ -175,7 +177,7 @@ class Library:
         return self.functions[name]
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the only function; ArgumentError if there are several."""
+        """Calls the only function. Raises ArgumentError for a module of several functions."""
         if len(self.functions) != 1:
             raise ArgumentError(
                 f"expected a library of one function, got {', '.join(self.functions) or 'none'}: "
@@ -187,7 +189,7 @@ class Library:
         return name in self.functions
 
     def source(self, kind: str) -> str:
-        """The program as text of a kind: "llvm" (as it was emitted), "llvm-optimized", "asm"; kernels "cuda", "ptx"."""
+        """The program as text of a kind: "llvm" (as emitted), "llvm-optimized", "asm"; for kernels "cuda", "ptx"."""
         if kind not in self._sources:
             known = ", ".join(self._sources) or "none, for it was loaded"
             raise ArgumentError(f"no source called {kind!r}, there is {known}{did_you_mean(kind, self._sources)}")

@@ -1,4 +1,4 @@
-"""numpy arrays on memory that somebody else owns."""
+"""numpy arrays on memory owned elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...core.dtypes import carrier_dtype
 
 
 class _Exporter:
-    """What numpy asks for an array: the array keeps it alive, and it keeps `owner`."""
+    """An object with numpy's array interface: the array keeps it alive, and it keeps `owner` alive."""
 
     def __init__(self, owner: object, interface: dict[str, Any]) -> None:
         self.owner = owner
@@ -27,9 +27,9 @@ def array_at(
     read_only: bool = False,
     owner: object = None,
 ) -> np.ndarray[Any, Any]:
-    """The array of `dtype` at `address`; `strides` in elements, None for C-contiguous. `owner` lives as long as it."""
+    """The array of `dtype` at `address`; `strides` in elements, None for C-contiguous. It keeps `owner` alive."""
     if 0 in shape:
-        return np.empty(shape, dtype)  # there is nothing behind the address, which may be null
+        return np.empty(shape, dtype)  # the address points to no element and may be null
     bytes_ = None if strides is None else tuple(stride * dtype.itemsize for stride in strides)
     typestr = carrier_dtype(dtype).str
     interface = {"data": (address, read_only), "shape": shape, "strides": bytes_, "typestr": typestr, "version": 3}
@@ -39,6 +39,6 @@ def array_at(
 def strided(
     array: np.ndarray[Any, Any], shape: Sequence[int], strides: Sequence[int], writeable: bool = True
 ) -> np.ndarray[Any, Any]:
-    """numpy's `as_strided`, of any data type. strides: in bytes."""
+    """numpy's `as_strided`, for any data type. strides: in bytes."""
     carried = array.view(carrier_dtype(array.dtype))
     return np.lib.stride_tricks.as_strided(carried, shape, strides, writeable=writeable).view(array.dtype)

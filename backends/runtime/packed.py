@@ -1,7 +1,7 @@
-"""Python functions that native code calls by name.
+"""Packed functions: Python functions that native code calls by name.
 
-A packed function gets numpy arrays on the caller's memory (valid during the call only) and Python numbers; it may
-return a number where its declaration has a result. What it raises comes out of the compiled function.
+A packed function receives numpy arrays on the caller's memory (valid during the call only) and Python numbers; it
+returns a number if its declaration has a result. Its exceptions propagate out of the compiled function.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _registry: dict[str, Callable[..., Any]] = {}
 
 FAILED = -1
-"""The status of a call that left an exception behind."""
+"""The status of a call that raised an exception."""
 
 
 @overload
@@ -32,8 +32,9 @@ def register_func(name: str, f: F, override: bool = False) -> F: ...
 @overload
 def register_func(name: str, f: None = None, override: bool = False) -> Callable[[F], F]: ...
 def register_func(name: str, f: Any = None, override: bool = False) -> Any:
-    """Make `f` the packed function called `name`; without `f`, a decorator that does. ArgumentError if the name is
-    taken, unless `override`."""
+    """Registers `f` as the packed function `name`; without `f`, returns a decorator. Raises ArgumentError if `name` is
+    registered already, unless `override`.
+    """
 
     def register(function: Any) -> Any:
         if not callable(function):
@@ -47,16 +48,18 @@ def register_func(name: str, f: Any = None, override: bool = False) -> Any:
 
 
 def get_global_func(name: str) -> Callable[..., Any]:
-    """The packed function called `name`; LinkError if there is none."""
+    """The packed function `name`. Raises LinkError if it is not registered."""
     if name not in _registry:
         raise LinkError(f"packed function {name!r} is not registered{did_you_mean(name, _registry)}")
     return _registry[name]
 
 
 class PackedCalls:
-    """What native code of one library calls to reach Python: `address` is an `i32 (i32 number, ptr slots)`.
+    """The callback through which the native code of a library calls Python: `address` is an `i32 (i32 number, ptr
+    slots)`.
 
-    An exception does not cross native code. It is kept for the thread, and `take` gives it to who called that code.
+    An exception does not cross native code. It is stored per thread, and the caller of the native code retrieves it by
+    `take`.
     """
 
     def __init__(self, signatures: Sequence[PackedSignature]) -> None:
@@ -66,7 +69,7 @@ class PackedCalls:
         self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
     def take(self) -> BaseException:
-        """The exception that a call in this thread left behind, which is forgotten."""
+        """Removes and returns the exception of the last failed call in this thread."""
         error = self._pending.error
         del self._pending.error
         return error
@@ -74,14 +77,14 @@ class PackedCalls:
     def _dispatch(self, number: int, slots: int) -> int:
         try:
             self._calls[number](slots)
-        except BaseException as error:  # KeyboardInterrupt too must come out where the user is
+        except BaseException as error:  # KeyboardInterrupt too must reach the user's code
             self._pending.error = error
             return FAILED
         return 0
 
 
 class _Call:
-    """Calls one packed function with what lies in slots."""
+    """Calls one packed function with the arguments in an array of slots."""
 
     def __init__(self, signature: PackedSignature) -> None:
         self._signature = signature
@@ -108,7 +111,7 @@ def _slot_count(parameter: Parameter) -> int:
 
 
 Field = Callable[[int], tuple[Any, int]]
-"""Reads an argument at an address; returns it and the address of the next."""
+"""Reads the argument at an address; returns it and the address of the next argument."""
 
 
 def _field(parameter: Parameter) -> Field:

@@ -1,7 +1,7 @@
-"""What a compiled function takes and gives, as the runtime must know it to check and pass arguments.
+"""The signature of a compiled function, from which the runtime checks and passes arguments.
 
 Native code receives one array of 8-byte slots. A scalar takes one slot (its bits in the low bytes), a handle one; a
-buffer takes its address, then every size and every stride (in elements) that its type leaves open.
+buffer takes its address, then every dynamic size and every dynamic stride (in elements) of its type.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ScalarParameter:
-    """A number passed by value. `dtype` as numpy calls it."""
+    """A number passed by value. `dtype`: in numpy's spelling."""
 
     name: str
     dtype: str
@@ -23,7 +23,7 @@ class ScalarParameter:
 
 @dataclass(frozen=True)
 class HandleParameter:
-    """An address that nobody looks behind."""
+    """An opaque address."""
 
     name: str
 
@@ -34,11 +34,11 @@ class HandleParameter:
 
 @dataclass(frozen=True)
 class BufferParameter:
-    """A strided array of elements of type `dtype` (as numpy calls it).
+    """A strided array of elements of type `dtype` (in numpy's spelling).
 
-    `shape`: extents, None where each call decides. `strides`: in elements, None where each call decides; the whole is
-    None for C-contiguous. `offset`: elements between the address that native code gets and the first element.
-    `written`: native code may write it. `alignment`: bytes that must divide the address, if more than those of `dtype`.
+    `shape`: extents, None for dynamic extents. `strides`: in elements, None for dynamic strides; None as a whole for
+    C-contiguous. `offset`: elements between the address that native code receives and the first element. `written`:
+    native code may write it. `alignment`: bytes that must divide the address, if more than those of `dtype`.
     """
 
     name: str
@@ -59,7 +59,7 @@ Parameter = ScalarParameter | HandleParameter | BufferParameter
 
 @dataclass(frozen=True)
 class Failure:
-    """What a positive status of native code stands for. `argument`: the caller passed something wrong."""
+    """The meaning of a positive status of native code. `argument`: the caller passed a wrong argument."""
 
     message: str
     argument: bool = False
@@ -67,8 +67,9 @@ class Failure:
 
 @dataclass(frozen=True)
 class FunctionSignature:
-    """A function that Python may call. `result`: dtype of what it returns, "handle" for an address, None for nothing.
-    `noalias`: native code relies on written buffers to share no byte with another buffer."""
+    """A function that Python may call. `result`: data type of its result, "handle" for an address, None for no result.
+    `noalias`: native code relies on written buffers to share no byte with another buffer.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -77,14 +78,15 @@ class FunctionSignature:
 
     @property
     def slot_count(self) -> int:
-        """Slots of one call; the result takes one more after them."""
+        """The number of slots of a call; the result takes another slot after these."""
         return sum(parameter.slot_count for parameter in self.parameters)
 
 
 @dataclass(frozen=True)
 class PackedSignature:
-    """A Python function that native code calls: its registered name, and what native code passes and expects.
-    In its slots every size and stride of a buffer is present, static or not."""
+    """A Python function that native code calls: its registered name, its parameters and its result. Its slots contain
+    every size and stride of a buffer, static or not.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]

@@ -1,4 +1,4 @@
-"""Upstream MLIR into CUDA C++ text."""
+"""The translation of upstream MLIR to CUDA C++ text."""
 
 from .emitter import NVRTC_OPTIONS, EmittedCuda, EmittedKernel, KernelParameter, emit_cuda
 

@@ -1,11 +1,11 @@
-"""The `arith` dialect, lane by lane on vectors.
+"""Lowering of the `arith` dialect, lane by lane on vectors.
 
-What `backends.llvm.arith` defines beyond LLVM is defined here beyond C++, by helper functions where it needs them:
-integers wrap, division by zero gives 0, a shift by the width or more 0 or the sign, a float to integer conversion
-saturates with NaN as 0, and `maxnumf`/`minnumf`/`maximumf`/`minimumf` order -0 below +0.
+The semantics that `backends.llvm.arith` adds to LLVM's are added to C++'s here, by helper functions where necessary:
+integers wrap, division by zero yields 0, a shift by the width or more yields 0 or the sign, a float to integer
+conversion saturates with NaN as 0, and `maxnumf`/`minnumf`/`maximumf`/`minimumf` order -0 below +0.
 
-An `index` is computed in `int` or in `long long` (`expression.index`). Where an operation sees all 64 bits of it
-(unsigned division, comparison or shift of what may be negative), it is computed in `long long`.
+An `index` is computed in `int` or in `long long` (`expression.index`). An operation that depends on all 64 bits
+(unsigned division, comparison or shift of a possibly negative `index`) is computed in `long long`.
 """
 
 from __future__ import annotations
@@ -48,19 +48,20 @@ from .function import FunctionEmitter, Lowering, Lowerings
 from .types import BFLOAT, BITS, HALF, constant_literals, is_index, low_bits, masked, memory_type, scalar_type
 
 Build = Callable[[FunctionEmitter, Any, list[Expr]], Expr]
-"""The expression that computes an operation on scalars, or on one lane of its operands."""
+"""Builds the expression of an operation on scalars, or on one lane of its operands."""
 
 _SYMBOLS = {arith.AddiOp: "+", arith.SubiOp: "-", arith.MuliOp: "*"}
 _BITWISE = {arith.AndIOp: "&", arith.OrIOp: "|", arith.XOrIOp: "^"}
 _ON_BOOLS = {"+": "!=", "-": "!=", "*": "&&", "&": "&&", "|": "||", "^": "!="}
 _FLOAT = {arith.AddfOp: "+", arith.SubfOp: "-", arith.MulfOp: "*", arith.DivfOp: "/"}
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
-_FIRST_UNSIGNED = 6  # the number of the predicate `ult`
+_FIRST_UNSIGNED = 6  # the value of the predicate `ult`
 
 
 def elementwise(build: Build) -> Lowering:
-    """The lowering that computes an operation by `build`, once or for each lane. A scalar operand beside vectors is the
-    same for all."""
+    """The lowering of an operation by `build`, once or for each lane. A scalar operand beside vectors is
+    used for all lanes.
+    """
 
     def lower(f: FunctionEmitter, op: Operation) -> None:
         (result,), count = op.results, lanes(op.results[0].type)
@@ -84,13 +85,13 @@ def _constant(f: FunctionEmitter, op: arith.ConstantOp) -> None:
 
 
 def kind_of(type: Attribute) -> str:
-    """What helper functions call a type: i32, f64."""
+    """The name of a type in helper functions: i32, f64."""
     scalar = scalar_type(type)
     return f"i{WIDTHS[scalar]}" if scalar in WIDTHS else {"float": "f32", "double": "f64"}[scalar]
 
 
 def integer_kind(value: Expr) -> str:
-    """What helper functions call the type of an integer expression."""
+    """The name of the type of an integer expression in helper functions."""
     return f"i{WIDTHS[value.type]}"
 
 
@@ -98,7 +99,7 @@ def integer_kind(value: Expr) -> str:
 
 
 def both(values: list[Expr], type: Attribute) -> tuple[Expr, Expr]:
-    """Two operands of one type: of `index` operands, if either needs 64 bits, both in 64 bits."""
+    """The two operands, of equal width: `index` operands are widened to 64 bits if either needs 64 bits."""
     lhs, rhs = values
     if is_index(type) and LONG in (lhs.type, rhs.type):
         return widen(lhs), widen(rhs)
@@ -106,13 +107,13 @@ def both(values: list[Expr], type: Attribute) -> tuple[Expr, Expr]:
 
 
 def naturals(values: list[Expr], type: Attribute) -> tuple[Expr, Expr]:
-    """Two operands that are going to be unsigned numbers: `int` stands for an `index` only if it is not negative."""
+    """The two operands for use as unsigned numbers: an `index` may be an `int` only if it is not negative."""
     if is_index(type) and not all(value.is_natural for value in values):
         return widen(values[0]), widen(values[1])
     return both(values, type)
 
 
-def _wrapping(f: FunctionEmitter, op: arith.AddiOp, values: list[Expr]) -> Expr:
+def _wrapping_arithmetic(f: FunctionEmitter, op: arith.AddiOp, values: list[Expr]) -> Expr:
     type, symbol, (lhs, rhs) = op.result.type, _SYMBOLS[type_of(op)], values
     if is_bool(type):
         return binary(_ON_BOOLS[symbol], lhs, rhs, "bool")
@@ -141,7 +142,7 @@ def _logical(symbol: str, lhs: Expr, rhs: Expr) -> Expr:
     """`&&`, `||` or `!=` of bools; `!=` to true is `!`."""
     if symbol == "!=" and "true" in (lhs.text, rhs.text):
         return negation(lhs if rhs.text == "true" else rhs)
-    if symbol == "!=":  # a comparison would be compared
+    if symbol == "!=":  # the operands may be comparisons
         return replace(binary(symbol, lhs, rhs, "bool"))
     return binary(symbol, lhs, rhs, "bool")
 
@@ -167,12 +168,14 @@ def extreme(function: str, lhs: Expr, rhs: Expr) -> Expr:
     """`min` or `max` of two numbers of one type."""
     (a, b), (c, d) = lhs.bounds, rhs.bounds
     range = (min(a, c), min(b, d)) if function == "min" else (max(a, c), max(b, d))
-    result = call(function, lhs.type, *(_exactly(value) for value in (lhs, rhs)), range=range)
+    result = call(function, lhs.type, *(_exact_argument(value) for value in (lhs, rhs)), range=range)
     return replace(result, multiple=gcd(lhs.multiple, rhs.multiple))
 
 
-def _exactly(value: Expr) -> Expr:
-    """An argument of a function that is overloaded: a literal in 64 bits says so, small numbers are `int`."""
+def _exact_argument(value: Expr) -> Expr:
+    """An argument of an overloaded function, with an exact type: the suffix of a 64-bit literal, `int`
+    for narrow types.
+    """
     if value.type == LONG and value.literal is not None:
         return number(value.literal, LONG)
     return replace(cast(INT, value, value.bounds), type=value.type) if WIDTHS[value.type] < 32 else value
@@ -211,7 +214,7 @@ def _is_wide(values: list[Expr]) -> bool:
 
 
 def _compare_bools(f: FunctionEmitter, symbol: str, values: list[Expr], signed: bool) -> Expr:
-    """As numbers 0 and 1, or with a sign 0 and -1."""
+    """Compares bools as the numbers 0 and 1, or as 0 and -1 if signed."""
     lhs, rhs = reversed(values) if signed else values
     return _logical(symbol, lhs, rhs) if symbol == "!=" else binary(symbol, lhs, rhs, "bool")
 
@@ -232,8 +235,8 @@ def _divides_safely(lhs: Expr, rhs: Expr) -> bool:
 
 
 def _quotient(lhs: Expr, rhs: Expr) -> Expr:
-    """`lhs / rhs`, which is defined."""
-    result = _trimmed(binary("/", lhs, rhs, lhs.type))
+    """`lhs / rhs`, where the division is defined."""
+    result = _trim(binary("/", lhs, rhs, lhs.type))
     if not (lhs.is_natural and rhs.bounds[0] > 0):
         return result
     range = lhs.bounds[0] // rhs.bounds[1], lhs.bounds[1] // rhs.bounds[0]
@@ -243,8 +246,8 @@ def _quotient(lhs: Expr, rhs: Expr) -> Expr:
 
 
 def _remainder(lhs: Expr, rhs: Expr) -> Expr:
-    """`lhs % rhs`, which is defined."""
-    result = _trimmed(binary("%", lhs, rhs, lhs.type))
+    """`lhs % rhs`, where the division is defined."""
+    result = _trim(binary("%", lhs, rhs, lhs.type))
     if rhs.bounds[0] <= 0:
         return result
     most = rhs.bounds[1] - 1
@@ -252,18 +255,19 @@ def _remainder(lhs: Expr, rhs: Expr) -> Expr:
     return replace(result, range=range, multiple=gcd(lhs.multiple, rhs.multiple))
 
 
-def _trimmed(value: Expr) -> Expr:
-    """A number of a narrow type that was computed in `int`, in range already but for the smallest / -1."""
+def _trim(value: Expr) -> Expr:
+    """A result in a narrow type of a computation in `int`; only smallest / -1 is out of range."""
     return value if WIDTHS[value.type] >= 32 else cast(value.type, value)
 
 
-def _helped(f: FunctionEmitter, name: str, lhs: Expr, rhs: Expr) -> Expr:
+def _call_helper(f: FunctionEmitter, name: str, lhs: Expr, rhs: Expr) -> Expr:
     return call(f.helper(f"{name}_{integer_kind(lhs)}"), lhs.type, lhs, rhs)
 
 
-def _on_bools(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
-    """Of 0 and -1 (or 1): a quotient is the dividend where the divisor is not 0, a remainder is 0, and a shift by 1
-    shifts all out (but for the sign)."""
+def _bool_arithmetic(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+    """Arithmetic on 0 and -1 (or 1): a quotient is the dividend where the divisor is not 0, a remainder is 0, and a
+    shift by 1 shifts out all bits (but for the sign).
+    """
     lhs, rhs = values
     match op:
         case arith.RemSIOp() | arith.RemUIOp():
@@ -282,18 +286,18 @@ def _division(build: Callable[[FunctionEmitter, Expr, Expr], Expr], *, signed: b
     def divide(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
         type = op.results[0].type
         if is_bool(type):
-            return _on_bools(f, op, values)
+            return _bool_arithmetic(f, op, values)
         return build(f, *(both(values, type) if signed else naturals(values, type)))
 
     return divide
 
 
 def _divsi(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
-    return _quotient(lhs, rhs) if _divides_safely(lhs, rhs) else _helped(f, "div", lhs, rhs)
+    return _quotient(lhs, rhs) if _divides_safely(lhs, rhs) else _call_helper(f, "div", lhs, rhs)
 
 
 def _remsi(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
-    return _remainder(lhs, rhs) if _divides_safely(lhs, rhs) else _helped(f, "rem", lhs, rhs)
+    return _remainder(lhs, rhs) if _divides_safely(lhs, rhs) else _call_helper(f, "rem", lhs, rhs)
 
 
 def _floordivsi(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
@@ -301,40 +305,40 @@ def _floordivsi(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
         return _quotient(lhs, rhs)
     divisor = rhs.literal
     if divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
-        return _shifted_right(lhs, number(divisor.bit_length() - 1))
-    return _helped(f, "floordiv", lhs, rhs)
+        return _shift_right(lhs, number(divisor.bit_length() - 1))
+    return _call_helper(f, "floordiv", lhs, rhs)
 
 
 def _ceildivsi(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
-    return _helped(f, "ceildiv", lhs, rhs)
+    return _call_helper(f, "ceildiv", lhs, rhs)
 
 
 def _divui(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
-    return _unsigned(f, "/", "divu", _quotient, lhs, rhs)
+    return _unsigned_division(f, "/", "divu", _quotient, lhs, rhs)
 
 
 def _remui(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
-    return _unsigned(f, "%", "remu", _remainder, lhs, rhs)
+    return _unsigned_division(f, "%", "remu", _remainder, lhs, rhs)
 
 
-def _unsigned(
+def _unsigned_division(
     f: FunctionEmitter, symbol: str, helper: str, natural: Callable[[Expr, Expr], Expr], lhs: Expr, rhs: Expr
 ) -> Expr:
     if not _nonzero(rhs):
-        return _helped(f, helper, lhs, rhs)
+        return _call_helper(f, helper, lhs, rhs)
     if lhs.is_natural and rhs.is_natural:
         return natural(lhs, rhs)
     return from_unsigned(binary(symbol, to_unsigned(lhs), to_unsigned(rhs), UNSIGNED[WIDTHS[lhs.type]]), lhs.type)
 
 
 def _ceildivui(f: FunctionEmitter, lhs: Expr, rhs: Expr) -> Expr:
-    return _helped(f, "ceildivu", lhs, rhs)
+    return _call_helper(f, "ceildivu", lhs, rhs)
 
 
 # shifts
 
 
-def _shifted_right(value: Expr, amount: Expr) -> Expr:
+def _shift_right(value: Expr, amount: Expr) -> Expr:
     result = binary(">>", value, amount, value.type)
     n = amount.literal
     return replace(result, range=(value.bounds[0] >> n, value.bounds[1] >> n)) if n is not None else result
@@ -343,28 +347,28 @@ def _shifted_right(value: Expr, amount: Expr) -> Expr:
 def _shift(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
     type = op.results[0].type
     if is_bool(type):
-        return _on_bools(f, op, values)
+        return _bool_arithmetic(f, op, values)
     value, amount = naturals(values, type) if not isinstance(op, arith.ShRSIOp) else both(values, type)
     fits = amount.is_natural and amount.bounds[1] < WIDTHS[value.type]
     match op:
         case arith.ShLIOp() if amount.literal is not None and fits and amount.literal < 62:
-            return _shifted_left(op, value, amount.literal)
+            return _shift_left(op, value, amount.literal)
         case arith.ShRSIOp() if fits:
-            return _shifted_right(value, amount)
+            return _shift_right(value, amount)
         case arith.ShRUIOp() if fits and value.is_natural:
-            return _shifted_right(value, amount)
+            return _shift_right(value, amount)
         case arith.ShRUIOp() if fits:
             bits = UNSIGNED[WIDTHS[value.type]]
             return from_unsigned(binary(">>", to_unsigned(value), amount, bits), value.type)
         case _:
-            return _helped(f, _SHIFTS[type_of(op)], value, amount)
+            return _call_helper(f, _SHIFTS[type_of(op)], value, amount)
 
 
 _SHIFTS = {arith.ShLIOp: "shl", arith.ShRUIOp: "shru", arith.ShRSIOp: "shrs"}
 
 
-def _shifted_left(op: Operation, value: Expr, amount: int) -> Expr:
-    """A product with a power of two."""
+def _shift_left(op: Operation, value: Expr, amount: int) -> Expr:
+    """Shifts left as a product with a power of two."""
     low, high = value.bounds
     type = value.type
     if is_index(op.results[0].type):
@@ -380,7 +384,7 @@ def _shifted_left(op: Operation, value: Expr, amount: int) -> Expr:
 # floats
 
 
-def _float(f: FunctionEmitter, op: arith.AddfOp, values: list[Expr]) -> Expr:
+def _float_arithmetic(f: FunctionEmitter, op: arith.AddfOp, values: list[Expr]) -> Expr:
     refuse_small_float(op)
     lhs, rhs = values
     return binary(_FLOAT[type_of(op)], lhs, rhs, lhs.type)
@@ -407,7 +411,7 @@ def small_bits(value: Expr) -> Expr:
 
 
 def small_of_bits(bits: Expr, type: str) -> Expr:
-    """The float of at most 16 bits that has some bits."""
+    """The float of at most 16 bits with the given bits."""
     if type == BITS:
         return bits if bits.type == BITS else cast(BITS, bits)
     function = {HALF: "__ushort_as_half", BFLOAT: "__ushort_as_bfloat16"}[type]
@@ -415,7 +419,9 @@ def small_of_bits(bits: Expr, type: str) -> Expr:
 
 
 def sign_bit(op: Operation) -> int:
-    """The sign among the bits of the small floats that `op` gives. UnsupportedError if it is no bit of its own."""
+    """The mask of the sign bit of the result type of `op`, a small float. Raises UnsupportedError for a
+    type without -0.
+    """
     known = float_format(op.results[0].type)
     if known is None or not known.has_negative_zero:
         refuse_small_float(op)
@@ -424,7 +430,7 @@ def sign_bit(op: Operation) -> int:
 
 
 def mask(bits: int, type: str) -> Expr:
-    """A constant to combine the bits of a small float with."""
+    """A constant operand for the bits of a small float."""
     return Expr(f"0x{bits:0{2 if type == BITS else 4}x}", 16, INT)
 
 
@@ -457,10 +463,10 @@ def _compare_floats(f: FunctionEmitter, op: arith.CmpfOp, values: list[Expr]) ->
 
 _FLOAT_COMPARISONS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
 _NEGATED = {9: "<=", 10: "<", 11: ">=", 12: ">"}
-"""The predicates that are true of NaN, by the comparison they are the contrary of."""
+"""The unordered predicates, by the comparison they negate."""
 
 
-# choosing
+# selection
 
 
 def _select(f: FunctionEmitter, op: arith.SelectOp) -> None:
@@ -498,7 +504,7 @@ def _extsi(f: FunctionEmitter, op: arith.ExtSIOp, values: list[Expr]) -> Expr:
 
 
 def _signed_bits(value: Expr, bits: int) -> Expr:
-    """The number with a sign that is a bool or some bits."""
+    """The signed number in a bool or in the low `bits` bits."""
     if value.type == "bool":
         return select(value, number(-1), number(0))
     low, high = int_range(bits)
@@ -526,7 +532,7 @@ def _extui(f: FunctionEmitter, op: arith.ExtUIOp, values: list[Expr]) -> Expr:
 
 
 def narrow(value: Expr, type: str) -> Expr:
-    """The last bits of an integer, as a number of a type that is not wider."""
+    """The low bits of an integer, as a number of a type of at most its width."""
     if value.type == type:
         return value
     if type == "bool":
@@ -603,7 +609,7 @@ def _extf(f: FunctionEmitter, op: arith.ExtFOp, values: list[Expr]) -> Expr:
 
 
 def _from_small(f: FunctionEmitter, value: Expr, type: Attribute) -> Expr:
-    """A float of at most 16 bits as `float`, which has all its values."""
+    """A float of at most 16 bits as `float`, exactly."""
     if value.type == BITS:
         return call(f.helper(f"extend_{dtype_of(element_type(type))}"), "float", value)
     return call(_HALF_TO_FLOAT[value.type], "float", value)
@@ -622,7 +628,7 @@ _FLOAT_TO_HALF = {HALF: "__float2half_rn", BFLOAT: "__float2bfloat16_rn"}
 
 
 def _truncf(f: FunctionEmitter, op: arith.TruncFOp, values: list[Expr]) -> Expr:
-    """To a small float from f64 by way of an f32 that rounds to odd: what that rounds to is rounded once."""
+    """Truncates an f64 to a small float by an f32 rounded to odd, so the result is rounded once."""
     (value,) = values
     if not is_small_float(op.result.type):
         return cast(scalar_type(op.result.type), value)
@@ -661,7 +667,7 @@ def _bitcast_values(f: FunctionEmitter, op: arith.BitcastOp, values: list[Expr])
 
 
 def _bitcast(f: FunctionEmitter, op: arith.BitcastOp) -> None:
-    """The type of a buffer's elements changes with its pointer's."""
+    """Casts a scalar, a vector, or the element type of a buffer, by its pointer."""
     if not isinstance(op.result.type, MemRefType):
         elementwise(_bitcast_values)(f, op)
         return
@@ -671,12 +677,12 @@ def _bitcast(f: FunctionEmitter, op: arith.BitcastOp) -> None:
 
 
 def pointer_to(f: FunctionEmitter, pointer: Expr, element: str, const: bool) -> Expr:
-    """A pointer as one to elements of another type."""
+    """A pointer cast to elements of another type."""
     type = f.module.use_type(f"{'const ' if const else ''}{element}*")
     return Expr(f"reinterpret_cast<{type}>({pointer.text})", 16, type)
 
 
-# results of more than one value
+# operations with several results
 
 
 def _columns(f: FunctionEmitter, op: Operation) -> list[tuple[Expr, Expr]]:
@@ -735,11 +741,11 @@ def _upper_half(lhs: Expr, rhs: Expr, signed: bool) -> Expr:
 
 LOWERINGS: Lowerings = {
     arith.ConstantOp: _constant,
-    **dict.fromkeys(_SYMBOLS, elementwise(_wrapping)),
+    **dict.fromkeys(_SYMBOLS, elementwise(_wrapping_arithmetic)),
     **dict.fromkeys(_BITWISE, elementwise(_bitwise)),
     **dict.fromkeys((arith.MinSIOp, arith.MaxSIOp), elementwise(_signed_extreme)),
     **dict.fromkeys((arith.MinUIOp, arith.MaxUIOp), elementwise(_unsigned_extreme)),
-    **dict.fromkeys(_FLOAT, elementwise(_float)),
+    **dict.fromkeys(_FLOAT, elementwise(_float_arithmetic)),
     **dict.fromkeys(_FLOAT_EXTREMES, elementwise(_float_extreme)),
     **dict.fromkeys(_SHIFTS, elementwise(_shift)),
     arith.DivSIOp: elementwise(_division(_divsi, signed=True)),

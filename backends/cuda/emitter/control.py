@@ -1,7 +1,7 @@
-"""The `scf` dialect and `cf.assert`: loops and branches as C++ has them.
+"""Lowering of the `scf` dialect and `cf.assert`: C++ loops and branches.
 
-A value that a loop carries is a variable, assigned at the end of each iteration. A branch that gives one value and has
-no statements is a conditional expression. `scf.parallel` runs in order. A failed assertion traps.
+A carried value of a loop is a variable, assigned at the end of each iteration. A branch with one result and no
+statements is a conditional expression. `scf.parallel` runs in order. A failed assertion traps.
 
 A loop variable of type `index` is `int` if its bounds are, and stepping past the upper bound cannot overflow.
 """
@@ -22,7 +22,7 @@ from .expression import INT, LONG, Expr, common, int_range, name, negation, sele
 from .function import FunctionEmitter, Lowerings, has_effects, unsupported
 from .types import is_index, scalar_type
 
-_LONGEST = 40  # characters of a bound that stands in the head of a loop
+_LONGEST = 40  # characters of a bound in the head of a loop
 
 
 def _bound(f: FunctionEmitter, value: SSAValue, hint: str) -> Expr:
@@ -40,25 +40,26 @@ def _loop_type(bounds: Sequence[Expr], value: SSAValue) -> str:
 
 
 def _bounds(f: FunctionEmitter, lower: SSAValue, upper: SSAValue, step: SSAValue) -> tuple[Expr, Expr, Expr]:
-    """Where a loop begins and ends, and its step. What has to be computed in front of it has a name there."""
+    """The lower bound, upper bound and step of a loop. Nontrivial bounds are stored in variables before the loop."""
     return f.operand(lower), _bound(f, upper, "end"), _bound(f, step, "step")
 
 
 def _head(f: FunctionEmitter, variable: SSAValue, bounds: tuple[Expr, Expr, Expr]) -> tuple[str, Expr]:
-    """The head of a loop, and its variable as an expression. Must be called where the loop is written: inside of it
-    the variable has its name."""
+    """The head of a loop, and its variable as an expression. Must be called where the loop is emitted: the name of the
+    variable is valid in its body.
+    """
     lower, upper, step = bounds
     type = _loop_type(bounds, variable)
     low = lower.bounds[0]
     new = f.names.fresh(variable.name_hint or "i")
     index = name(new, type, (low, max(low, upper.bounds[1] - 1)), gcd(lower.multiple, step.multiple))
-    following = f"++{new}" if step.literal == 1 else f"{new} += {step.at(3)}"
-    head = f"for ({type} {new} = {lower.text}; {new} < {upper.at(11)}; {following})"
-    return head, replace(index, range=_not_constant(index.range))
+    increment = f"++{new}" if step.literal == 1 else f"{new} += {step.at(3)}"
+    head = f"for ({type} {new} = {lower.text}; {new} < {upper.at(11)}; {increment})"
+    return head, replace(index, range=_widen_constant(index.range))
 
 
-def _not_constant(range: tuple[int, int] | None) -> tuple[int, int] | None:
-    """A loop variable keeps its name in the text even if only one value is possible."""
+def _widen_constant(range: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Widens the range of a constant loop variable, so the variable is not folded to a literal."""
     return None if range is None else (range[0], max(range[1], range[0] + 1))
 
 
@@ -74,21 +75,21 @@ def _for(f: FunctionEmitter, op: scf.ForOp) -> None:
             f.bind(variable, index)
             _bind_all(f, arguments, carried)
             f.walk(op.body.block)
-            _assign(f, carried, _yielded(f, op.body.block))
+            _assign(f, carried, _yield_components(f, op.body.block))
     _bind_all(f, op.res, carried)
 
 
 def _carry(
     f: FunctionEmitter, arguments: Sequence[BlockArgument], initial: Sequence[SSAValue], results: Sequence[SSAValue]
 ) -> list[list[Expr]]:
-    """A variable for each component of what a loop carries."""
+    """Declares a variable for each component of the carried values of a loop."""
     carried: list[list[Expr]] = []
     for argument, start, result in zip(arguments, initial, results, strict=True):
         parts = [part.wide or part for part in f.components(start)]
-        named = argument if argument.name_hint is not None else result
+        source = argument if argument.name_hint is not None else result
         types = f.component_types(start.type)
         carried.append(
-            [f.declare(*each) for each in zip(types, f.result_names(named), parts, strict=True)]
+            [f.declare(*each) for each in zip(types, f.result_names(source), parts, strict=True)]
         )  # fmt: skip
     return carried
 
@@ -98,14 +99,16 @@ def _bind_all(f: FunctionEmitter, values: Sequence[SSAValue], parts: Sequence[Se
         f.bind(value, f.assemble(value.type, components))
 
 
-def _yielded(f: FunctionEmitter, block: Block) -> list[Expr]:
-    """What the terminator of `block` gives, as components."""
+def _yield_components(f: FunctionEmitter, block: Block) -> list[Expr]:
+    """The components of the operands of the terminator of `block`."""
     assert block.last_op is not None
     return f.all_components(block.last_op.operands)
 
 
 def _assign(f: FunctionEmitter, carried: Sequence[Sequence[Expr]], values: Sequence[Expr]) -> None:
-    """Assign all variables at once: a value that is computed of a variable assigned before it gets one of its own."""
+    """Assigns all variables at once: a value that depends on a variable assigned earlier is first stored
+    in a temporary.
+    """
     variables = [variable for parts in carried for variable in parts]
     values = [
         value.wide or value if variable.type == LONG else value
@@ -155,15 +158,15 @@ def _if(f: FunctionEmitter, op: scf.IfOp) -> None:
     for block in (op.true_region.block, *op.false_region.blocks):
         with f.captured() as lines:
             f.walk(block)
-            branches.append((lines, _yielded(f, block)))
+            branches.append((lines, _yield_components(f, block)))
     if len(branches) == 2 and not any(lines for lines, _ in branches) and len(branches[0][1]) == 1:
         f.names.release(names[0][0])
-        _conditional(f, op.output[0], condition, branches[0][1][0], branches[1][1][0])
+        _emit_conditional(f, op.output[0], condition, branches[0][1][0], branches[1][1][0])
     else:
-        _branches(f, op, condition, names, branches)
+        _emit_branches(f, op, condition, names, branches)
 
 
-def _conditional(f: FunctionEmitter, result: SSAValue, condition: Expr, then: Expr, otherwise: Expr) -> None:
+def _emit_conditional(f: FunctionEmitter, result: SSAValue, condition: Expr, then: Expr, otherwise: Expr) -> None:
     chosen = select(condition, then, otherwise)
     if isinstance(result.type, MemRefType):
         f.bind(result, f.assemble(result.type, [f.local(chosen, result.name_hint)]))
@@ -173,18 +176,18 @@ def _conditional(f: FunctionEmitter, result: SSAValue, condition: Expr, then: Ex
         f.define(result, chosen)
 
 
-def _branches(
+def _emit_branches(
     f: FunctionEmitter,
     op: scf.IfOp,
     condition: Expr,
     names: Sequence[Sequence[str]],
     branches: Sequence[tuple[list[str], list[Expr]]],
 ) -> None:
-    yielded = iter(list(zip(*(parts for _, parts in branches), strict=True)))
+    components = iter(list(zip(*(parts for _, parts in branches), strict=True)))
     results: list[list[Expr]] = []
     for result, texts in zip(op.output, names, strict=True):
         types = [
-            common(*(part.type for part in next(yielded))) if is_index(result.type) else (next(yielded), type)[1]
+            common(*(part.type for part in next(components))) if is_index(result.type) else (next(components), type)[1]
             for type in f.component_types(result.type)
         ]
         results.append([f.declare(type, text) for type, text in zip(types, texts, strict=True)])
@@ -214,27 +217,30 @@ def _while(f: FunctionEmitter, op: scf.WhileOp) -> None:
     with f.captured() as lines:
         f.walk(before)
         condition = f.operand(test.condition)
-        passed = [f.components(value) for value in test.args]
+        arguments = [f.components(value) for value in test.args]
         simple = not f.lines and not results and not condition.reads
         if not simple:
-            _assign(f, results, [part for value, parts in zip(test.args, passed, strict=True)
+            _assign(f, results, [part for value, parts in zip(test.args, arguments, strict=True)
                                  if _is_new(op, value) for part in parts])  # fmt: skip
             f.line(f"if ({negation(condition).text}) {{")
             f.line("  break;")
             f.line("}")
-        found = iter(results)
-        passed = [next(found) if _is_new(op, value) else parts for value, parts in zip(test.args, passed, strict=True)]
-        _bind_all(f, after.args, passed)
+        new_results = iter(results)
+        arguments = [
+            next(new_results) if _is_new(op, value) else parts
+            for value, parts in zip(test.args, arguments, strict=True)
+        ]
+        _bind_all(f, after.args, arguments)
         f.walk(after)
-        _assign(f, carried, _yielded(f, after))
+        _assign(f, carried, _yield_components(f, after))
     f.line(f"while ({condition.text}) {{" if simple else "while (true) {")
     f.lines += lines
     f.line("}")
-    _bind_all(f, op.res, passed)
+    _bind_all(f, op.res, arguments)
 
 
 def _is_new(op: scf.WhileOp, value: SSAValue) -> bool:
-    """Whether what a loop gives is computed in its test, not one of the variables it carries."""
+    """Whether a result of a loop is computed in its test, rather than a carried variable."""
     return not (isinstance(value, BlockArgument) and value.owner is op.before_region.block)
 
 
@@ -249,8 +255,8 @@ def _assert(f: FunctionEmitter, op: cf.AssertOp) -> None:
         f.line("__trap();")
 
 
-def _nothing(f: FunctionEmitter, op: object) -> None:
-    """A terminator: the operation around it reads its operands."""
+def _emit_nothing(f: FunctionEmitter, op: object) -> None:
+    """Emits nothing for a terminator: the enclosing operation reads its operands."""
 
 
 LOWERINGS: Lowerings = {
@@ -258,8 +264,8 @@ LOWERINGS: Lowerings = {
     scf.IfOp: _if,
     scf.WhileOp: _while,
     scf.ParallelOp: _parallel,
-    scf.YieldOp: _nothing,
-    scf.ConditionOp: _nothing,
-    scf.ReduceOp: _nothing,
+    scf.YieldOp: _emit_nothing,
+    scf.ConditionOp: _emit_nothing,
+    scf.ReduceOp: _emit_nothing,
     cf.AssertOp: _assert,
 }

@@ -1,4 +1,4 @@
-"""Upstream MLIR to CUDA C++ text, in one walk: every operation is written by the function its class has in a table."""
+"""Translation of upstream MLIR to CUDA C++ text, in one walk, by a table of lowerings per operation class."""
 
 from __future__ import annotations
 
@@ -44,20 +44,21 @@ LOWERINGS: Lowerings = {
     **control.LOWERINGS,
     **threads.LOWERINGS,
 }
-"""Every operation that can be written, and what writes it."""
+"""The lowering of every supported operation."""
 
 NVRTC_OPTIONS: tuple[str, ...] = ("-std=c++17", "-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true")
-"""What the text must be compiled with to mean what it says: no product and sum become one operation, subnormal numbers
-stay, and quotients and roots are rounded correctly."""
+"""The required compiler options: no contraction of products and sums, no flushing of subnormal numbers, and correctly
+rounded quotients and roots.
+"""
 
 
 @dataclass(frozen=True)
 class KernelParameter:
-    """One parameter of a kernel. An argument of the `gpu.func` is one or, if it is a memref that leaves parts of its
-    layout open, several: the pointer, then each open size, each open stride of a strided layout, and the offset if it
-    is open, all `long long`. Offsets and strides count elements; the pointer is what they count from.
+    """A parameter of a kernel. An argument of the `gpu.func` is one parameter or, for a memref with a dynamic layout,
+    several: the pointer, then each dynamic size, each dynamic stride of a strided layout, and the offset if dynamic,
+    all `long long`. Offsets and strides are in elements, relative to the pointer.
 
-    `argument`: the number of the argument. `role`: pointer, scalar, size, stride or offset; `axis` of a size or stride.
+    `argument`: the index of the argument. `role`: pointer, scalar, size, stride or offset; `axis` of a size or stride.
     `ctype`: the type in the text. `dtype`: the data type of the scalar or of the elements, None for a bare pointer.
     `writes`: whether the kernel may write through the pointer. `alignment`: bytes that must divide the pointer.
     """
@@ -74,10 +75,10 @@ class KernelParameter:
 
 @dataclass(frozen=True)
 class EmittedKernel:
-    """One kernel: the name of its `gpu.func`, its `symbol` in the text (`extern "C"`), and what a launch must know.
+    """A kernel: the name of its `gpu.func`, its `symbol` in the text (`extern "C"`), and its launch requirements.
 
-    `block_size`: the only one it may be launched with, if one is known. `shared_bytes`: of static shared memory.
-    `dynamic_shared_bytes`: what the launch must give.
+    `block_size`: the required block size, if known. `shared_bytes`: of static shared memory. `dynamic_shared_bytes`: of
+    dynamic shared memory, set by the launch.
     """
 
     name: str
@@ -90,7 +91,7 @@ class EmittedKernel:
 
 @dataclass(frozen=True)
 class EmittedCuda:
-    """CUDA C++ text and the kernels in it, in order."""
+    """CUDA C++ text and its kernels, in order."""
 
     source: str
     kernels: tuple[EmittedKernel, ...]
@@ -99,25 +100,25 @@ class EmittedCuda:
 def emit_cuda(module: ModuleOp | gpu.ModuleOp) -> EmittedCuda:
     """CUDA C++ for the `gpu.module`s of a module in the upstream subset, half floats legalized, as one text.
 
-    Raises UnsupportedError for what cannot be written.
+    Raises UnsupportedError for operations that cannot be emitted.
     """
     if isinstance(module, gpu.ModuleOp):
         return _ModuleEmitter([module]).emit()
-    found = [op for op in module.ops if isinstance(op, gpu.ModuleOp)]
-    if not found:
+    modules = [op for op in module.ops if isinstance(op, gpu.ModuleOp)]
+    if not modules:
         raise UnsupportedError("expected a gpu.module, got none: no function has anything for a GPU to do")
-    return _ModuleEmitter(found).emit()
+    return _ModuleEmitter(modules).emit()
 
 
 class _ModuleEmitter:
-    """The modules being written; `function.Module` says what functions ask of it."""
+    """The modules under construction; implements `function.Module`."""
 
     def __init__(self, modules: Sequence[gpu.ModuleOp]) -> None:
         ops = [op for module in modules for op in module.body.block.ops]
         self._functions = {op.sym_name.data: op for op in ops if isinstance(op, gpu.FuncOp)}
         self._external = {op.sym_name.data: op for op in ops if isinstance(op, func.FuncOp) and op.is_declaration}
         self._globals = {op.sym_name.data: op for module in modules for op in _globals_around(module)}
-        _require_different(op for op in ops if isinstance(op, gpu.FuncOp))
+        _check_unique_names(op for op in ops if isinstance(op, gpu.FuncOp))
         for op in ops:
             if not isinstance(op, gpu.FuncOp | memref.GlobalOp) and op not in self._external.values():
                 raise unsupported(op, "no CUDA lowering in a gpu.module")
@@ -146,12 +147,12 @@ class _ModuleEmitter:
         emitted.sort(key=lambda kernel: order.index(kernel.name))
         return EmittedCuda("\n\n".join(filter(None, parts)) + "\n", tuple(emitted))
 
-    # what functions ask for
+    # services for functions
 
     def helper(self, name: str) -> str:
         if name not in self._helpers:
-            text, needed = helper_text(name)
-            for each in needed:
+            text, dependencies = helper_text(name)
+            for each in dependencies:
                 self.helper(each)
             self._helpers[name] = text
         return PREFIX + name
@@ -177,8 +178,9 @@ class _ModuleEmitter:
         return self._arrays[name]
 
     def _declare(self, op: memref.GlobalOp) -> tuple[str, str, bool]:
-        """A static array: its name, the type of its elements in the text, whether it is constant. Numbers that have no
-        decimal literal are declared as their bits."""
+        """Declares a static array; returns its name, the type of its elements in the text, and whether it is constant.
+        Elements without a decimal literal are declared as their bits.
+        """
         if None in layout_of(op.type).shape:
             raise unsupported(op, f"a global needs a static shape, got {op.type}")
         new = self._names.fresh(op.sym_name.data)
@@ -210,12 +212,12 @@ class _ModuleEmitter:
 
     def writes(self, value: SSAValue) -> bool:
         if value not in self._writing:
-            self._writing[value] = True  # what a recursive function does while it is not known
+            self._writing[value] = True  # the assumption for recursive calls
             self._writing[value] = any(self._writes_through(use.operation, use.index) for use in value.uses)
         return self._writing[value]
 
     def _writes_through(self, op: Operation, operand: int) -> bool:
-        """Whether `op` may write through its operand of that number, or hide where it goes."""
+        """Whether `op` may write through the operand with an index, or the use cannot be analyzed."""
         match op:
             case memref.LoadOp() | vector.LoadOp() | vector.MaskedLoadOp() | memref.DimOp() | memref.RankOp():
                 return False
@@ -236,16 +238,17 @@ class _ModuleEmitter:
                 return True
 
     def lowering(self, op: Operation) -> Lowering:
-        found = LOWERINGS.get(type(op))
-        if found is None:
+        lowering = LOWERINGS.get(type(op))
+        if lowering is None:
             raise unsupported(op, "no CUDA lowering")
-        return found
+        return lowering
 
     # functions
 
     def _function(self, op: gpu.FuncOp, shared: dict[str, int]) -> tuple[str, EmittedKernel | None, int]:
-        """The text of a function, what a launch must know of it if it is a kernel, and its static shared memory with
-        that of the functions it calls."""
+        """The text of a function, its launch requirements if it is a kernel, and its static shared
+        memory, including its callees'.
+        """
         if len(op.body.blocks) != 1:
             raise unsupported(op, f"{op.sym_name.data} must be structured, got {len(op.body.blocks)} blocks")
         with self._names.scope():
@@ -257,20 +260,20 @@ class _ModuleEmitter:
         called = {each.callee.string_value() for each in op.walk() if isinstance(each, func.CallOp)}
         shared_bytes = f.shared_bytes + sum(shared.get(name, 0) for name in called)
         symbol = self._symbols[op.sym_name.data]
-        listed = ", ".join(f"{p.ctype} {p.name}" for p in parameters)
-        text = "\n".join([f"{_head(op, f.block_size)} {symbol}({listed}) {{", *f.lines, "}"])
+        parameter_list = ", ".join(f"{p.ctype} {p.name}" for p in parameters)
+        text = "\n".join([f"{_head(op, f.block_size)} {symbol}({parameter_list}) {{", *f.lines, "}"])
         if op.kernel is None:
             return text, None, shared_bytes
         aligned = tuple(replace(p, alignment=max(p.alignment, f.alignments.get(p.name, 1))) for p in parameters)
-        size = None if f.block_size is None else _three(f.block_size)
+        size = None if f.block_size is None else _pad_block_size(f.block_size)
         kernel = EmittedKernel(op.sym_name.data, symbol, aligned, size, shared_bytes, f.dynamic_shared_bytes)
         return text, kernel, shared_bytes
 
     def _parameter(
         self, f: FunctionEmitter, op: gpu.FuncOp, number: int, argument: BlockArgument
     ) -> Iterator[KernelParameter]:
-        """The parameters that carry an argument, which is bound to them."""
-        hint = _given_name(op, number) or argument.name_hint or f"arg{number}"
+        """Binds an argument to new parameters, and yields the parameters."""
+        hint = _argument_name(op, number) or argument.name_hint or f"arg{number}"
         type = argument.type
         if not isinstance(type, MemRefType):
             yield from self._scalars(f, number, argument, hint)
@@ -279,7 +282,7 @@ class _ModuleEmitter:
         const = not self.writes(argument)
         kind = self.use_type(memory_type(type.element_type))
         pointer = self._names.fresh(hint)
-        restrict = " __restrict__" if _is_alone(op, number) else ""
+        restrict = " __restrict__" if _is_unaliased(op, number) else ""
         ctype = f"{'const ' if const else ''}{kind}*"
         dtype = dtype_of(type.element_type).name
         yield KernelParameter(
@@ -320,13 +323,13 @@ class _ModuleEmitter:
             yield KernelParameter(part.text, type, number, "pointer" if dtype is None else "scalar", dtype)
 
 
-def _three(sizes: tuple[int, ...]) -> tuple[int, int, int]:
+def _pad_block_size(sizes: tuple[int, ...]) -> tuple[int, int, int]:
     x, y, z, *_ = (*sizes, 1, 1)
     return x, y, z
 
 
-def _require_different(functions: Iterable[gpu.FuncOp]) -> None:
-    """UnsupportedError for two functions of one name, in different modules."""
+def _check_unique_names(functions: Iterable[gpu.FuncOp]) -> None:
+    """Raises UnsupportedError for two functions with one name, in different modules."""
     seen: set[str] = set()
     for op in functions:
         if op.sym_name.data in seen:
@@ -335,7 +338,7 @@ def _require_different(functions: Iterable[gpu.FuncOp]) -> None:
 
 
 def _globals_around(module: gpu.ModuleOp) -> Iterator[memref.GlobalOp]:
-    """The globals that a function of the module can name: those beside the module, hidden by those in it."""
+    """The globals visible to functions of the module: those beside the module, shadowed by those inside."""
     outer = module.parent_op()
     if isinstance(outer, ModuleOp):
         yield from (op for op in outer.ops if isinstance(op, memref.GlobalOp))
@@ -343,7 +346,7 @@ def _globals_around(module: gpu.ModuleOp) -> Iterator[memref.GlobalOp]:
 
 
 def _callees_first(functions: dict[str, gpu.FuncOp]) -> Iterator[gpu.FuncOp]:
-    """Each function behind those that it calls."""
+    """The functions, callees before callers."""
     done: dict[str, bool] = {}
 
     def visit(name: str) -> Iterator[gpu.FuncOp]:
@@ -363,7 +366,7 @@ def _callees_first(functions: dict[str, gpu.FuncOp]) -> Iterator[gpu.FuncOp]:
 
 
 def _head(op: gpu.FuncOp, block_size: tuple[int, ...] | None) -> str:
-    """What stands before the name of a function."""
+    """The declaration of a function before its name."""
     outputs = op.function_type.outputs.data
     if op.kernel is not None:
         bounds = "" if block_size is None else f" __launch_bounds__({prod(block_size)})"
@@ -374,31 +377,31 @@ def _head(op: gpu.FuncOp, block_size: tuple[int, ...] | None) -> str:
 
 
 def _argument_attributes(op: gpu.FuncOp, number: int) -> dict[str, Attribute]:
-    listed = op.attributes.get("arg_attrs")
-    if not isinstance(listed, ArrayAttr):
+    attributes = op.attributes.get("arg_attrs")
+    if not isinstance(attributes, ArrayAttr):
         return {}
-    found = listed.data[number]
-    return dict(found.data) if isinstance(found, DictionaryAttr) else {}
+    attribute = attributes.data[number]
+    return dict(attribute.data) if isinstance(attribute, DictionaryAttr) else {}
 
 
-def _given_name(op: gpu.FuncOp, number: int) -> str | None:
+def _argument_name(op: gpu.FuncOp, number: int) -> str | None:
     name = _argument_attributes(op, number).get(NAME)
     return name.data if isinstance(name, StringAttr) else None
 
 
-def _is_alone(op: gpu.FuncOp, number: int) -> bool:
-    """Whether nothing else points where an argument does."""
+def _is_unaliased(op: gpu.FuncOp, number: int) -> bool:
+    """Whether an argument is the only pointer to its memory."""
     return NOALIAS in op.attributes or NOALIAS in _argument_attributes(op, number)
 
 
 def _literals(data: bytes, type: Attribute, kind: str) -> tuple[list[str], str]:
-    """The elements of an array, and the type that they are written in."""
+    """The literals of the elements of an array, and their C++ type."""
     dtype = dtype_of(type)
     values = np.frombuffer(data, numpy_dtype(dtype))
     if dtype.is_float:
-        texts = [None if is_small_float(type) else decimal(value.item(), type) for value in values]
-        known = [text for text in texts if text is not None]
-        if len(known) == len(texts):
+        decimals = [None if is_small_float(type) else decimal(value.item(), type) for value in values]
+        known = [text for text in decimals if text is not None]
+        if len(known) == len(decimals):
             return known, kind
         bits = values.view(f"u{values.itemsize}")
         suffix = "ull" if values.itemsize == 8 else "u"

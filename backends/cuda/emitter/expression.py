@@ -1,6 +1,6 @@
-"""C++ expressions: text, how tightly it binds, and what is known of an integer's value.
+"""C++ expressions: text, precedence, and known facts about integer values.
 
-What is known decides three things: that an operation cannot overflow and so needs no detour through unsigned numbers,
+The facts decide three questions: whether an operation cannot overflow and so needs no detour through unsigned numbers,
 whether an `index` fits `int`, and whether an address is aligned.
 """
 
@@ -12,7 +12,7 @@ from functools import cached_property
 from math import gcd
 
 PRIMARY, UNARY, MULTIPLY, ADD, SHIFT, COMPARE, EQUAL, CONDITIONAL, SPACED = 16, 15, 13, 12, 11, 10, 9, 3, 15
-"""Levels of precedence. An operand of a shift or a bit operation has parentheses unless it is a unary one."""
+"""Levels of precedence. An operand of a shift or a bitwise operation has parentheses unless it is unary or primary."""
 
 _LEVELS = {
     "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY, "+": ADD, "-": ADD, "<<": SHIFT, ">>": SHIFT, "<": COMPARE,
@@ -24,7 +24,7 @@ _OPERANDS = {
     "&&": (5, 6),
     "||": (EQUAL, EQUAL),
 }
-"""The levels of both operands, where they are not those of the operator."""
+"""The required levels of both operands, where they differ from those of the operator."""
 
 WIDTHS = {"bool": 1, "signed char": 8, "short": 16, "int": 32, "long long": 64}
 """The integer types of values, and their bits."""
@@ -45,24 +45,24 @@ def int_range(bits: int) -> Range:
 
 
 def wrap(value: int, bits: int) -> int:
-    """The signed number of a width that has the last bits of `value`."""
+    """`value` wrapped to a signed number of a width."""
     low, _ = int_range(bits)
     return (value - low) % 2**bits + low
 
 
 @dataclass(frozen=True)
 class Expr:
-    """A C++ expression without effects. `type`: what a variable that holds it is declared as."""
+    """A C++ expression without side effects. `type`: the type of a variable for its value."""
 
     text: str
     level: int
     type: str
     range: Range | None = None
-    """Bounds of an integer, both included."""
+    """Inclusive bounds of an integer."""
     multiple: int = 1
-    """A number that divides an integer; 0 if it is 0."""
+    """A divisor of an integer; 0 if the integer is 0."""
     reads: bool = False
-    """Whether it reads memory: then it must be computed before the next write."""
+    """Whether the expression reads memory: then it must be computed before the next write."""
     unsigned: Expr | None = None
     """The same bits as an unsigned number, if the value was computed as one."""
     wide: Expr | None = None
@@ -70,30 +70,30 @@ class Expr:
 
     @cached_property
     def simple(self) -> bool:
-        """Whether it is a name or a literal, as good as a variable."""
+        """Whether the expression is a name or a literal."""
         return _SIMPLE.fullmatch(self.text) is not None
 
     @property
     def literal(self) -> int | None:
-        """The value of an integer that is known."""
+        """The value of a known integer, else None."""
         return self.range[0] if self.range is not None and self.range[0] == self.range[1] else None
 
     @property
     def bounds(self) -> Range:
-        """The range of an integer, that of its type if nothing else is known."""
+        """The range of an integer, by default the range of its type."""
         return self.range if self.range is not None else int_range(WIDTHS[self.type])
 
     @property
     def is_natural(self) -> bool:
-        """Whether an integer is known not to be negative."""
+        """Whether an integer is known to be nonnegative."""
         return self.bounds[0] >= 0
 
     def at(self, level: int) -> str:
-        """The text as an operand that must bind at least as tightly as `level`."""
+        """The text as an operand of at least precedence `level`, in parentheses if necessary."""
         return self.text if self.level >= level else f"({self.text})"
 
     def named(self, name: str) -> Expr:
-        """A variable that holds the value."""
+        """A variable with the value."""
         return replace(self, text=name, level=PRIMARY, reads=False, unsigned=None, wide=None)
 
 
@@ -116,7 +116,7 @@ def number(value: int, type: str | None = None) -> Expr:
 
 
 def binary(symbol: str, lhs: Expr, rhs: Expr, type: str, *, flat: bool = False) -> Expr:
-    """`lhs symbol rhs` with no more parentheses than needed; flat: none around a sum on the right of a sum."""
+    """`lhs symbol rhs` with as few parentheses as possible; flat: no parentheses around a sum on the right of a sum."""
     level = _LEVELS[symbol]
     left, right = _OPERANDS.get(symbol, (level, level if flat else level + 1))
     if symbol in "&|^" and f" {symbol} " in lhs.text and lhs.level == level:
@@ -136,7 +136,7 @@ def cast(type: str, value: Expr, range: Range | None = None) -> Expr:
 
 
 def call(function: str, type: str, *arguments: Expr, range: Range | None = None) -> Expr:
-    """`function(arguments)`, of a function without effects."""
+    """`function(arguments)`, for a function without side effects."""
     text = ", ".join(argument.text for argument in arguments)
     return Expr(f"{function}({text})", PRIMARY, type, range, reads=any(argument.reads for argument in arguments))
 
@@ -178,7 +178,7 @@ def exact(symbol: str, lhs: Range, rhs: Range) -> Range:
 
 
 def multiple_of(symbol: str, lhs: Expr, rhs: Expr) -> int:
-    """What divides a sum, difference or product."""
+    """A divisor of a sum, difference or product."""
     return lhs.multiple * rhs.multiple if symbol == "*" else gcd(lhs.multiple, rhs.multiple)
 
 
@@ -187,7 +187,7 @@ def compute(symbol: str, a: int, b: int) -> int:
 
 
 def plain(symbol: str, lhs: Expr, rhs: Expr, type: str, *, flat: bool = False) -> Expr:
-    """A sum, difference or product in `type`, of which is known that it does not overflow."""
+    """A sum, difference or product in `type` that is known not to overflow."""
     range = exact(symbol, lhs.bounds, rhs.bounds)
     if symbol == "+" and rhs.literal is not None and rhs.literal < 0:
         symbol, rhs = "-", number(-rhs.literal, type)
@@ -206,8 +206,10 @@ def widen(value: Expr) -> Expr:
 
 
 def index(symbol: str, lhs: Expr, rhs: Expr, *, flat: bool = False) -> Expr:
-    """A sum, difference or product of `index` values. Of two `int` it is `int`: if nothing proves that it fits, because
-    the numbers came from i32; `wide` of the result is then the same in 64 bits. flat: see `binary`."""
+    """A sum, difference or product of `index` values. Two `int` operands yield `int`, even if
+    the ranges do not prove that the result fits (the numbers then came from i32); `wide` of such a result is its value
+    in 64 bits. flat: see `binary`.
+    """
     a, b = lhs.literal, rhs.literal
     if a is not None and b is not None:
         return number(wrap(compute(symbol, a, b), 64))
@@ -242,7 +244,7 @@ def to_unsigned(value: Expr) -> Expr:
 
 
 def from_unsigned(value: Expr, type: str, range: Range | None = None) -> Expr:
-    """The signed number with the bits of an unsigned one."""
+    """The signed number with the bits of an unsigned number."""
     return replace(cast(type, value), range=range, unsigned=value)
 
 
@@ -256,7 +258,7 @@ def wrapping(symbol: str, lhs: Expr, rhs: Expr, type: str) -> Expr:
     range = exact(symbol, lhs.bounds, rhs.bounds)
     if low <= range[0] and range[1] <= high:
         return plain(symbol, lhs, rhs, type)
-    if bits < 32:  # computed in `int`, which holds it
+    if bits < 32:  # `int` holds the exact result
         return cast(type, binary(symbol, lhs, rhs, INT))
     if symbol == "+" and b is not None and b < 0:
         symbol, rhs = "-", number(-b, LONG if bits == 64 else INT) if b != low else rhs

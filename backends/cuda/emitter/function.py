@@ -1,7 +1,7 @@
-"""Writing one function: statements, values, and which expressions become variables.
+"""The emission of one C++ function: statements, values, and the choice of variables.
 
-A value that one operation of the same block uses becomes part of that operation's expression, any other a `const`
-variable. What reads memory is written before the next statement that writes any.
+A value with a single use in the same block becomes part of its user's expression, any other a `const` variable. An
+expression that reads memory is emitted before the next statement that writes memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .expression import LONG, PRIMARY, Expr, index, name, number
 from .names import Names
 from .types import is_index, memory_type, scalar_type
 
-_LONGEST = 100  # characters of an expression that becomes part of another
+_LONGEST = 100  # characters of an inlined expression
 
 _EFFECTS = (
     memref.StoreOp, memref.AtomicRMWOp, vector.StoreOp, vector.MaskedStoreOp, gpu.BarrierOp, func.CallOp, cf.AssertOp,
@@ -31,12 +31,12 @@ _EFFECTS = (
 
 
 _DECLARATIONS = (memref.AllocaOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BarrierOp)
-"""What is no part of the statement behind it."""
+"""The operations whose text precedes the label comment of the next statement."""
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """A memref value: `offset`, `sizes` and `strides` in elements, constants where the type says so."""
+    """A memref value: `offset`, `sizes` and `strides` in elements, constants where the type is static."""
 
     pointer: Expr
     offset: Expr
@@ -44,51 +44,53 @@ class Buffer:
     strides: tuple[Expr, ...]
     const: bool = False
     alignment: int = 1
-    """Bytes that divide the pointer."""
+    """A number of bytes that divides the pointer."""
     parameter: str | None = None
-    """The kernel parameter that the pointer is: its alignment is what accesses ask for."""
+    """The kernel parameter of the pointer, if any: the parameter gets the alignment that accesses require."""
     small: bool = False
-    """Whether there are fewer than 2**31 elements behind the pointer."""
+    """Whether the memory at the pointer has fewer than 2**31 elements."""
 
 
 Lanes = tuple[Expr, ...]
 
 Value = Expr | Lanes | Buffer
-"""What an SSA value became: an expression, one for each lane, or a buffer."""
+"""The lowered form of an SSA value: an expression, an expression per lane, or a buffer."""
 
 UNKNOWN = Expr("?", PRIMARY, LONG)
-"""A size that nobody knows, of a pointer that became a buffer."""
+"""An unknown size, of a pointer cast to a buffer."""
 
 
 class Module(Protocol):
-    """What a function needs of the module it is written into."""
+    """The services of the enclosing module that a function emitter requires."""
 
     def helper(self, name: str) -> str:
-        """Have a helper function in the module, once; returns its name."""
+        """Adds a helper function to the module, once; returns its name."""
         ...
 
     def use_type(self, type: str) -> str:
-        """Have a type in the module, by a header if it needs one; returns it."""
+        """Adds the header of a type to the module, if it requires one; returns the type."""
         ...
 
     def aligned_struct(self, element: str, count: int) -> str:
-        """Have the type of an access to `count` elements at once in the module; returns its name."""
+        """Adds the struct for an access to `count` elements at once; returns its name."""
         ...
 
     def global_buffer(self, op: memref.GetGlobalOp) -> tuple[str, str, bool]:
-        """Have a global array in the module: its name, the type of its elements as declared, whether it is constant."""
+        """Adds a global array to the module: its name, the declared type of its elements, and whether it is
+        constant.
+        """
         ...
 
     def callee(self, op: func.CallOp) -> tuple[str, gpu.FuncOp | None]:
-        """The C++ name of a called function, and the function if it is one of the module."""
+        """The C++ name of a called function, and the function if it is defined in the module."""
         ...
 
     def writes(self, value: SSAValue) -> bool:
-        """Whether anything may write through a buffer."""
+        """Whether any operation may write through a buffer."""
         ...
 
     def lowering(self, op: Operation) -> Lowering:
-        """What writes `op`; UnsupportedError if nothing does."""
+        """The lowering of `op`. Raises UnsupportedError if it is unsupported."""
         ...
 
 
@@ -97,12 +99,12 @@ Lowerings = Mapping[type[Operation], Lowering]
 
 
 def has_effects(op: Operation) -> bool:
-    """Whether anything inside of `op` writes memory or waits for other threads."""
+    """Whether any operation in `op` writes memory or waits for other threads."""
     return any(isinstance(inner, _EFFECTS) for inner in op.walk())
 
 
 class FunctionEmitter:
-    """One function being written. Lowerings call `operand`/`lanes`/`buffer`, then `define` or `bind`."""
+    """The text of a function under construction. Lowerings call `operand`/`lanes`/`buffer`, then `define` or `bind`."""
 
     def __init__(self, module: Module, names: Names, function: gpu.FuncOp) -> None:
         self.module = module
@@ -112,9 +114,9 @@ class FunctionEmitter:
         """Bytes of static shared memory."""
         self.dynamic_shared_bytes = 0
         self.alignments: dict[str, int] = {}
-        """The alignment that accesses ask of pointer parameters, by name."""
+        """The alignment that accesses require of pointer parameters, by name."""
         self.vector_types: dict[str, str] = {}
-        """The types of variables that hold what one access read, by name."""
+        """The types of the variables that hold the results of vector accesses, by name."""
         self.block_size: tuple[int, ...] | None = _sizes(function.known_block_size)
         self.grid_size: tuple[int, ...] | None = _sizes(function.known_grid_size)
         self.lines: list[str] = []
@@ -122,17 +124,17 @@ class FunctionEmitter:
         self._values: dict[SSAValue, Value] = {}
         self._pending: dict[SSAValue, None] = {}
         self._label: str | None = None
-        """The block that what is written now is of."""
+        """The name of the `tir` block of the current statement."""
 
     # text
 
     def line(self, text: str) -> None:
-        """Append one line."""
+        """Appends a line."""
         self.lines.append("  " * self._depth + text)
 
     @contextmanager
     def block(self, head: str) -> Generator[None]:
-        """`head {`, what is written inside, `}`."""
+        """Emits `head {`, the lines emitted inside, and `}`."""
         self.line(f"{head} {{")
         with self.inside():
             yield
@@ -140,7 +142,7 @@ class FunctionEmitter:
 
     @contextmanager
     def inside(self) -> Generator[None]:
-        """Deeper by one level, with names of its own."""
+        """Indents by one level, with a scope of names."""
         self._depth += 1
         with self.names.scope():
             yield
@@ -148,19 +150,19 @@ class FunctionEmitter:
 
     @contextmanager
     def captured(self) -> Generator[list[str]]:
-        """Inside of a block whose head is not known yet: its lines, for whoever writes the head."""
+        """Collects the lines of a block whose head is not known yet, one level deeper."""
         outer, self.lines = self.lines, []
         with self.inside():
             yield self.lines
         self.lines = outer
 
     def statement(self, text: str) -> None:
-        """Append a statement with an effect, behind what must be read before it."""
+        """Appends a statement with an effect, after the pending reads."""
         self.flush()
         self.line(text)
 
     def flush(self) -> None:
-        """Read now what is used later: memory is going to change."""
+        """Emits the pending reads of memory, before a write."""
         for value in list(self._pending):
             expression = self._values[value]
             assert isinstance(expression, Expr)
@@ -177,35 +179,35 @@ class FunctionEmitter:
         return self._values[value]
 
     def operand(self, value: SSAValue) -> Expr:
-        """The expression that a scalar or pointer became."""
-        found = self.value(value)
-        if not isinstance(found, Expr):
+        """The expression of a scalar or pointer."""
+        bound = self.value(value)
+        if not isinstance(bound, Expr):
             raise UnsupportedError(f"expected a scalar, got a value of type {value.type}")
-        return found
+        return bound
 
     def operands(self, values: Iterable[SSAValue]) -> list[Expr]:
         return [self.operand(value) for value in values]
 
     def lanes(self, value: SSAValue) -> Lanes:
-        """The expressions that a vector became, one for each lane."""
-        found = self.value(value)
-        if not isinstance(found, tuple):
+        """The expressions of a vector, one per lane."""
+        bound = self.value(value)
+        if not isinstance(bound, tuple):
             raise UnsupportedError(f"expected a vector, got a value of type {value.type}")
-        return found
+        return bound
 
     def buffer(self, value: SSAValue) -> Buffer:
-        """The buffer that a memref became."""
-        found = self.value(value)
-        if not isinstance(found, Buffer):
+        """The buffer of a memref."""
+        bound = self.value(value)
+        if not isinstance(bound, Buffer):
             raise UnsupportedError(f"expected a buffer, got a value of type {value.type}")
-        return found
+        return bound
 
     def define(self, value: SSAValue, expression: Expr) -> None:
-        """`value` is `expression`: as part of the one expression that uses it, or as a variable."""
+        """Binds `value` to `expression`: inlined into its single user, or stored in a variable."""
         uses = list(value.uses)
         if expression.simple or not uses:
             self.bind(value, expression)
-        elif len(uses) == 1 and _is_beside(value, uses[0].operation) and len(expression.text) <= _LONGEST:
+        elif len(uses) == 1 and _is_in_same_block(value, uses[0].operation) and len(expression.text) <= _LONGEST:
             self.bind(value, expression)
             if expression.reads:
                 self._pending[value] = None
@@ -213,9 +215,9 @@ class FunctionEmitter:
             self.bind(value, self.local(expression, value.name_hint))
 
     def define_lanes(self, value: SSAValue, lanes: Sequence[Expr]) -> None:
-        """`value` is the vector of `lanes`: as parts of expressions, or as variables."""
+        """Binds `value` to the vector of `lanes`: inlined, or stored in variables."""
         uses = list(value.uses)
-        inline = len(uses) == 1 and _is_beside(value, uses[0].operation)
+        inline = len(uses) == 1 and _is_in_same_block(value, uses[0].operation)
 
         def settle(lane: int, expression: Expr) -> Expr:
             if expression.simple or not uses or (inline and not expression.reads and len(expression.text) <= _LONGEST):
@@ -225,22 +227,22 @@ class FunctionEmitter:
         self.bind(value, tuple(settle(lane, expression) for lane, expression in enumerate(lanes)))
 
     def define_effect(self, value: SSAValue, expression: Expr) -> None:
-        """`value` is what a call with effects gives."""
+        """Binds `value` to the result of a call with effects."""
         self.flush()
         self.bind(value, self.local(expression, value.name_hint))
 
     def local(self, expression: Expr, hint: str | None) -> Expr:
-        """A `const` variable that holds the value of `expression`."""
+        """A `const` variable initialized with `expression`."""
         new = self.names.fresh(hint)
         self.line(f"{constant(self.module.use_type(expression.type))}{new} = {expression.text};")
         return expression.named(new)
 
     def once(self, expression: Expr, hint: str | None = None) -> Expr:
-        """`expression` as something that may be written several times."""
+        """An expression for repeated use: `expression` if it is simple, else a variable with its value."""
         return expression if expression.simple else self.local(expression, hint)
 
     def declare(self, type: str, new: str, initial: Expr | None = None) -> Expr:
-        """A variable of a name that was chosen before."""
+        """Declares a variable with a reserved name."""
         start = "" if initial is None else f" = {initial.text}"
         space = "" if type.endswith("*") else " "
         self.line(f"{self.module.use_type(type)}{space}{new}{start};")
@@ -249,11 +251,12 @@ class FunctionEmitter:
     def helper(self, function: str) -> str:
         return self.module.helper(function)
 
-    # composite values: what a variable of a loop or a branch, a parameter or an argument carries of a value
+    # Composite values: the components of a value in loop and branch variables, parameters and arguments
 
     def component_types(self, type: Attribute) -> list[str]:
-        """The C++ types that carry a value of `type`: itself, each lane, or pointer and the open sizes, strides,
-        offset."""
+        """The C++ types of the components of a value of `type`: the value itself, each lane, or the pointer and the
+        dynamic sizes, strides and offset of a memref.
+        """
         if not isinstance(type, MemRefType):
             return [scalar_type(type)] * (lanes(type) or 1)
         layout = layout_of(type)
@@ -262,27 +265,27 @@ class FunctionEmitter:
         )
 
     def components(self, value: SSAValue) -> list[Expr]:
-        """The expressions that carry `value`, as `component_types` of its type."""
+        """The components of `value`, with the types of `component_types`."""
         match self.value(value):
             case Expr() as scalar:
                 return [scalar]
             case Buffer() as buffer:
                 layout = layout_of(value.type)  # pyright: ignore[reportArgumentType]
-                parts = [unqualified(buffer), *_open(buffer.sizes, layout.shape)]
+                parts = [unqualified(buffer), *_dynamic_parts(buffer.sizes, layout.shape)]
                 if not layout.identity:
-                    parts += _open(buffer.strides, layout.strides)
+                    parts += _dynamic_parts(buffer.strides, layout.strides)
                 return parts + ([buffer.offset] if layout.offset is None else [])
             case vector:
                 return list(vector)
 
     def assemble(self, type: Attribute, parts: Sequence[Expr]) -> Value:
-        """The value of `type` that `parts` carry."""
+        """The value of `type` with the components `parts`."""
         if not isinstance(type, MemRefType):
             return parts[0] if lanes(type) is None else tuple(parts)
         layout, rest = layout_of(type), iter(parts)
         pointer = next(rest)
-        sizes = _close(layout.shape, rest)
-        strides = contiguous_strides(sizes) if layout.identity else _close(layout.strides, rest)
+        sizes = _merge_static(layout.shape, rest)
+        strides = contiguous_strides(sizes) if layout.identity else _merge_static(layout.strides, rest)
         offset = next(rest) if layout.offset is None else number(layout.offset)
         span = extent(sizes, strides, offset)
         return Buffer(pointer, offset, sizes, strides, small=span is not None and span < 2**31)
@@ -291,18 +294,20 @@ class FunctionEmitter:
         return [part for value in values for part in self.components(value)]
 
     def component_hints(self, value: SSAValue) -> list[str | None]:
-        """What the components of `value` would be called."""
+        """The name hints of the components of `value`."""
         count = len(self.component_types(value.type))
         return [value.name_hint] if count == 1 else [f"{value.name_hint or 't'}_{n}" for n in range(count)]
 
     def result_names(self, value: SSAValue) -> list[str]:
-        """Names for the components of `value`."""
+        """Fresh names for the components of `value`."""
         return [self.names.fresh(hint) for hint in self.component_hints(value)]
 
     # walking
 
     def walk(self, block: Block) -> None:
-        """Write every operation of `block`, a comment in front of what is of another block than what is before it."""
+        """Emits every operation of `block`, with a comment before each statement whose `tir` block
+        differs from the previous one.
+        """
         outer, start = self._label, len(self.lines)
         for op in block.ops:
             labels = _labels(op)
@@ -317,7 +322,7 @@ class FunctionEmitter:
         self._label = outer
 
     def _write(self, op: Operation) -> None:
-        """Write one operation; an error that does not say where it is, is one of the operation."""
+        """Emits an operation; errors without a location get the location of the operation."""
         try:
             self.module.lowering(op)(self, op)
         except UnsupportedError as error:
@@ -327,7 +332,7 @@ class FunctionEmitter:
 
 
 def _labels(op: Operation) -> set[str | None]:
-    """The names of the blocks that what an operation writes or waits for is of; None for what is of no block."""
+    """The names of the `tir` blocks whose effects an operation contains; None for effects outside all blocks."""
     label = op.attributes.get(BLOCK)
     if isinstance(label, StringAttr):
         return {label.data}
@@ -337,7 +342,7 @@ def _labels(op: Operation) -> set[str | None]:
     return {None} if isinstance(op, _EFFECTS) and not isinstance(op, gpu.BarrierOp) else set()
 
 
-def _is_beside(value: SSAValue, user: Operation) -> bool:
+def _is_in_same_block(value: SSAValue, user: Operation) -> bool:
     owner = value.owner
     return user.parent is (owner if isinstance(owner, Block) else owner.parent)
 
@@ -347,12 +352,12 @@ def _sizes(attribute: Any) -> tuple[int, ...] | None:
 
 
 def constant(type: str) -> str:
-    """What declares a variable of a type that is not assigned again."""
+    """The start of the declaration of a constant of a type."""
     return f"{type} const " if type.endswith("*") else f"const {type} "
 
 
 def unqualified(buffer: Buffer) -> Expr:
-    """The pointer of a buffer as one that may be written through."""
+    """The pointer of a buffer, cast to one without `const`."""
     if not buffer.const:
         return buffer.pointer
     type = buffer.pointer.type.removeprefix("const ")
@@ -368,7 +373,7 @@ def contiguous_strides(sizes: Sequence[Expr]) -> tuple[Expr, ...]:
 
 
 def extent(sizes: Sequence[Expr], strides: Sequence[Expr], offset: Expr) -> int | None:
-    """How many elements a buffer spans, its offset included; None if that is not known."""
+    """The number of elements that a buffer spans, its offset included; None if unknown."""
     total = offset.literal
     for size, stride in zip(sizes, strides, strict=True):
         if total is None or size.literal is None or stride.literal is None:
@@ -377,14 +382,14 @@ def extent(sizes: Sequence[Expr], strides: Sequence[Expr], offset: Expr) -> int 
     return None if total is None else total + 1
 
 
-def _open(parts: Sequence[Expr], statics: Sequence[int | None]) -> list[Expr]:
+def _dynamic_parts(parts: Sequence[Expr], statics: Sequence[int | None]) -> list[Expr]:
     return [part for part, static in zip(parts, statics, strict=True) if static is None]
 
 
-def _close(statics: Sequence[int | None], rest: Iterator[Expr]) -> tuple[Expr, ...]:
+def _merge_static(statics: Sequence[int | None], rest: Iterator[Expr]) -> tuple[Expr, ...]:
     return tuple(next(rest) if static is None else number(static) for static in statics)
 
 
 def as_parameter(value: Expr, type: Attribute) -> Expr:
-    """An expression as an argument or the initial value of a variable of the type that carries `type`."""
+    """An expression as an argument or initial value, with the C++ type that carries `type`."""
     return replace(value, type=LONG) if is_index(type) else value

@@ -1,4 +1,4 @@
-"""The `gpu` dialect: where a thread is, barriers, returns; and calls of `func`."""
+"""Lowering of the `gpu` dialect on the device: indices of threads, barriers, shuffles, returns; and calls of `func`."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _size(f: FunctionEmitter, axis: str, *, of_grid: bool) -> tuple[int, int]:
     return 1, (MOST_BLOCKS if of_grid else MOST_THREADS)[axis]
 
 
-def _place(f: FunctionEmitter, op: gpu.ThreadIdOp) -> None:
-    """A variable, because the built-in one is unsigned."""
+def _builtin_variable(f: FunctionEmitter, op: gpu.ThreadIdOp) -> None:
+    """A variable for an index or a size, because the built-in one is unsigned."""
     if not op.result.uses:
         return
     builtin, letter = _BUILTINS[type_of(op)]
@@ -66,7 +66,9 @@ _SHUFFLES = {"idx": "__shfl_sync", "up": "__shfl_up_sync", "down": "__shfl_down_
 
 
 def _shuffle(f: FunctionEmitter, op: ShuffleOp) -> None:
-    """All lanes of a warp come to it. What is narrower than an `int` is exchanged as one."""
+    """Exchanges values between the lanes of a warp, all of which must reach it. Types narrower than `int`
+    are exchanged as `int`.
+    """
     if op.valid.uses:
         raise unsupported(op, "CUDA does not say whether there is such a lane")
     value, offset, width = f.operands([op.value, op.offset, op.width])
@@ -87,7 +89,7 @@ def _call(f: FunctionEmitter, op: func.CallOp) -> None:
     if len(op.res) > 1 or any(isinstance(r.type, MemRefType) or lanes(r.type) is not None for r in op.res):
         raise unsupported(op, "a function on the device gives one scalar")
     if function is None:
-        arguments = [part for value in op.arguments for part in _external(f, op, value)]
+        arguments = [part for value in op.arguments for part in _external_argument(f, op, value)]
     else:
         arguments = [part.wide or part for value in op.arguments for part in f.components(value)]
     text = f"{callee}({', '.join(part.text for part in arguments)})"
@@ -97,8 +99,8 @@ def _call(f: FunctionEmitter, op: func.CallOp) -> None:
     f.define_effect(op.res[0], Expr(text, PRIMARY, scalar_type(op.res[0].type)))
 
 
-def _external(f: FunctionEmitter, op: Operation, value: SSAValue) -> list[Expr]:
-    """An argument of a function that CUDA has: a buffer is the address of its first element."""
+def _external_argument(f: FunctionEmitter, op: Operation, value: SSAValue) -> list[Expr]:
+    """An argument of a CUDA function: a buffer is passed as the address of its first element."""
     if isinstance(value.type, MemRefType):
         buffer = f.buffer(value)
         return [address_of(buffer, buffer.offset)]
@@ -108,7 +110,7 @@ def _external(f: FunctionEmitter, op: Operation, value: SSAValue) -> list[Expr]:
 
 
 LOWERINGS: Lowerings = {
-    **dict.fromkeys(_BUILTINS, _place),
+    **dict.fromkeys(_BUILTINS, _builtin_variable),
     gpu.GlobalIdOp: _global_id,
     gpu.BarrierOp: _barrier,
     gpu.ReturnOp: _return,

@@ -1,8 +1,8 @@
-"""Helper functions in CUDA C++ for what the language does not define. A module holds those that it calls.
+"""Helper functions in CUDA C++ for operations that the language leaves undefined. A module contains those it calls.
 
-`NAME_TYPE`: the types are i8 .. i64, f32 and f64. All are defined for every argument. `extend_DTYPE` and `round_DTYPE`
-are the conversions of floats of at most a byte, whose bits are the value, from and to `float`. `atomic_minimum_DTYPE`
-and `atomic_maximum_DTYPE` leave an extreme in memory, and give what was there before.
+`NAME_TYPE`: the types are i8 .. i64, f32 and f64. All functions are defined for every argument. `extend_DTYPE` and
+`round_DTYPE` are the conversions of floats of at most a byte, represented by their bits, from and to `float`.
+`atomic_minimum_DTYPE` and `atomic_maximum_DTYPE` store the extreme in memory and return the previous value.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _BODIES: Mapping[str, str] = {
   return ({t})result;
 }}""",
 }
-"""Functions of integers. `{t}` is their type, `{u}` the same without a sign, `{n}` their bits."""
+"""Bodies of integer functions. `{t}` is the signed type, `{u}` the unsigned one, `{n}` the number of bits."""
 
 _NEEDS = {"floordiv": ("div", "rem"), "ceildiv": ("div", "rem")}
 
@@ -69,7 +69,9 @@ _FLOATS = {"f32": ("float", "int", "__float_as_int", "__int_as_float"),
 
 
 def _extreme(name: str, kind: str) -> str:
-    """Equal numbers are the same bits, or zeros: `&` of both is +0 unless both are -0, `|` -0 unless both are +0."""
+    """The text of a float minimum or maximum. Equal numbers have the same bits, or are zeros: `&` of both is +0 unless
+    both are -0, `|` is -0 unless both are -0.
+    """
     t, _, bits, value = _FLOATS[kind]
     larger = name.startswith("max")
     compare, join = (">", "&") if larger else ("<", "|")
@@ -83,8 +85,10 @@ def _extreme(name: str, kind: str) -> str:
 
 @dataclass(frozen=True)
 class _Word:
-    """A float as an integer that CUDA exchanges. float, word: their types in C++.  kind: what its extremes are computed
-    in.  bits, value: there and back.  extend, round: to what is computed in and back."""
+    """A float with the integer type of its atomic exchange. float, word: their types in C++.  kind: the
+    type of the computation.  bits, value: the conversions to and from `word`.  extend, round: to and from
+    the type of the computation.
+    """
 
     float: str
     word: str
@@ -107,8 +111,9 @@ _WORDS = {
 
 
 def _atomic_extreme(name: str, dtype: str) -> str:
-    """Exchanges until nobody has written there since what is written was computed. What the first exchange expects is a
-    guess, which costs a round if it is wrong, as a load would."""
+    """The text of a loop of compare-and-exchange, until no other thread has written in between. The first expected
+    value is a guess; a wrong guess costs one iteration, like an initial load.
+    """
     w = _WORDS[dtype]
     extreme = f"{PREFIX}{name.removeprefix('atomic_')}_{w.kind}"
     new = f"{w.round}({extreme}({w.extend}(old), {w.extend}(value)))" if w.round else f"{extreme}(old, value)"
@@ -125,7 +130,7 @@ def _atomic_extreme(name: str, dtype: str) -> str:
 
 
 def _to_integer(name: str, kind: str) -> str:
-    """Comparisons with powers of two, which are exact in every float."""
+    """The text of a conversion to an integer, by comparisons with powers of two, which are exact in every float."""
     signed, bits = name[3] == "s", int(name[4:])
     t, (float_type, *_) = INTEGERS[bits], _FLOATS[kind]
     suffix = "f" if kind == "f32" else ""
@@ -153,10 +158,10 @@ _ROUND_TO_ODD = f"""{_HEAD}float {PREFIX}round_to_odd(double x) {{
 
 
 def _small_float(name: str) -> str:
-    """A conversion of floats of at most a byte, as `backends.llvm.small_floats` defines it."""
+    """The text of a conversion of floats of at most a byte, with the semantics of `backends.llvm.small_floats`."""
     direction, _, dtype = name.partition("_")
-    made = _SmallFloat(dtype)
-    body = made.extension() if direction == "extend" else made.rounding()
+    format = _SmallFloat(dtype)
+    body = format.extension() if direction == "extend" else format.rounding()
     types = ("float", "unsigned char bits") if direction == "extend" else ("unsigned char", "float value")
     lines = "\n".join(f"  {line}" for line in body)
     return f"{_HEAD}{types[0]} {PREFIX}{name}({types[1]}) {{\n{lines}\n}}"
@@ -167,8 +172,9 @@ _HIDDEN_BIT, _BIAS, _INFINITY, _NAN = 1 << _MANTISSA, 127, 0x7F800000, 0x7FC0000
 
 
 class _SmallFloat:
-    """The lines of conversions. Exponent and mantissa move at once, as an integer; numbers that are subnormal in the
-    small type are multiples of a unit, to which a sum with a large number rounds."""
+    """The lines of conversions. Exponent and mantissa are shifted together, as an integer; numbers that are subnormal
+    in the small type are multiples of a unit, to which a sum with a large number rounds.
+    """
 
     def __init__(self, dtype: str) -> None:
         known = self.known = parse_dtype(dtype).format
@@ -209,8 +215,8 @@ class _SmallFloat:
         if not format.mantissa_bits:
             odd = f"(magnitude >= 0x{_HIDDEN_BIT:x}u ? 1u : 0u)"
         half = self.rebase - (1 << self.shift - 1) + 1
-        moved = f"magnitude - 0x{half:x}u" if half >= 0 else f"magnitude + 0x{-half:x}u"
-        lines.append(f"unsigned result = ({moved} + {odd}) >> {self.shift};")
+        rebased = f"magnitude - 0x{half:x}u" if half >= 0 else f"magnitude + 0x{-half:x}u"
+        lines.append(f"unsigned result = ({rebased} + {odd}) >> {self.shift};")
         if self.rebase:
             start = self.unit + _MANTISSA
             total = f"__float_as_uint(__uint_as_float(magnitude) + 0x1p{start}f)"
@@ -233,7 +239,7 @@ class _SmallFloat:
 
 
 def helper_text(name: str) -> tuple[str, tuple[str, ...]]:
-    """The definition of the helper function `name`, and the names of those that it calls."""
+    """The definition of the helper function `name`, and the names of its callees."""
     if name == "round_to_odd":
         return _ROUND_TO_ODD, ()
     if name.partition("_")[2] in SMALL_FLOATS:

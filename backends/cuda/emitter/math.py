@@ -1,7 +1,7 @@
-"""The `math` dialect: functions of CUDA's math library, lane by lane on vectors.
+"""Lowering of the `math` dialect: functions of CUDA's math library, lane by lane on vectors.
 
-NaN, infinities and arguments out of domain give what libm gives. Of f32 it is the function whose name ends in `f`,
-never a fast one. `ipowi` wraps and `fpowi` is `pow` in f64, as in `backends.llvm.math`.
+NaN, infinities and out-of-domain arguments yield libm's results. The function for f32 has the suffix `f`; fast variants
+are never used. `ipowi` wraps and `fpowi` is `pow` in f64, as in `backends.llvm.math`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FUNCTIONS: dict[type[Operation], str] = {
     math.TanhOp: "tanh",
     math.TruncOp: "trunc",
 }
-"""The function of f64 for each operation; that of f32 has an `f` behind its name."""
+"""The f64 function of each operation; the f32 function has the suffix `f`."""
 
 
 def function(name: str, *arguments: Expr) -> Expr:
@@ -72,10 +72,10 @@ def _absf(f: FunctionEmitter, op: math.AbsFOp, values: list[Expr]) -> Expr:
     if not is_small_float(op.result.type):
         return _function(f, op, values)
     (value,) = values
-    return small_of_bits(_masked(value, sign_bit(op) - 1), value.type)
+    return small_of_bits(_mask_bits(value, sign_bit(op) - 1), value.type)
 
 
-def _masked(value: Expr, bits: int) -> Expr:
+def _mask_bits(value: Expr, bits: int) -> Expr:
     return binary("&", small_bits(value), mask(bits, value.type), INT)
 
 
@@ -84,7 +84,7 @@ def _copysign(f: FunctionEmitter, op: math.CopySignOp, values: list[Expr]) -> Ex
         return _function(f, op, values)
     magnitude, sign = values
     bit = sign_bit(op)
-    return small_of_bits(binary("|", _masked(magnitude, bit - 1), _masked(sign, bit), INT), magnitude.type)
+    return small_of_bits(binary("|", _mask_bits(magnitude, bit - 1), _mask_bits(sign, bit), INT), magnitude.type)
 
 
 def _rsqrt(f: FunctionEmitter, op: math.RsqrtOp, values: list[Expr]) -> Expr:
@@ -104,57 +104,57 @@ def _fpowi(f: FunctionEmitter, op: math.FPowIOp, values: list[Expr]) -> Expr:
 # integers
 
 
-def _whole(op: Operation, value: Expr) -> Expr:
-    """An operand with all the bits of its type."""
+def _full_width(op: Operation, value: Expr) -> Expr:
+    """An operand in the full width of its type."""
     if value.type == "bool":
         raise unsupported(op, "not on bools")
     return widen(value) if is_index(op.results[0].type) else value
 
 
 def _absi(f: FunctionEmitter, op: math.AbsIOp, values: list[Expr]) -> Expr:
-    value = _whole(op, values[0])
+    value = _full_width(op, values[0])
     if value.is_natural:
         return value
     low, high = value.bounds
-    return call(f.helper(f"abs_{integer_kind(value)}"), value.type, value, range=_absolute(value, low, high))
+    return call(f.helper(f"abs_{integer_kind(value)}"), value.type, value, range=_absolute_range(value, low, high))
 
 
-def _absolute(value: Expr, low: int, high: int) -> tuple[int, int] | None:
+def _absolute_range(value: Expr, low: int, high: int) -> tuple[int, int] | None:
     smallest = -(2 ** (WIDTHS[value.type] - 1))
     return (0, max(-low, high)) if low > smallest else None
 
 
 def _leading_zeros(f: FunctionEmitter, op: math.CountLeadingZerosOp, values: list[Expr]) -> Expr:
-    value = _whole(op, values[0])
+    value = _full_width(op, values[0])
     bits = WIDTHS[value.type]
     if bits == 64:
-        return _counted(call("__clzll", INT, value), op, 64)
+        return _cast_count(call("__clzll", INT, value), op, 64)
     if bits == 32:
         return call("__clz", INT, value, range=(0, 32))
     zeros = call("__clz", INT, to_unsigned(value))
     return replace(binary("-", zeros, number(32 - bits), INT), type=value.type, range=(0, bits))
 
 
-def _counted(count: Expr, op: Operation, bits: int) -> Expr:
-    """A number of bits as a number of the type it was counted in."""
+def _cast_count(count: Expr, op: Operation, bits: int) -> Expr:
+    """A number of bits, cast to the type of the result."""
     return cast(scalar_type(op.results[0].type), count, (0, bits))
 
 
 def _trailing_zeros(f: FunctionEmitter, op: math.CountTrailingZerosOp, values: list[Expr]) -> Expr:
-    value = _whole(op, values[0])
+    value = _full_width(op, values[0])
     return call(f.helper(f"cttz_{integer_kind(value)}"), value.type, value, range=(0, WIDTHS[value.type]))
 
 
-def _ones(f: FunctionEmitter, op: math.CtPopOp, values: list[Expr]) -> Expr:
-    value = _whole(op, values[0])
+def _population_count(f: FunctionEmitter, op: math.CtPopOp, values: list[Expr]) -> Expr:
+    value = _full_width(op, values[0])
     bits = WIDTHS[value.type]
     if bits == 64:
-        return _counted(call("__popcll", INT, value), op, 64)
+        return _cast_count(call("__popcll", INT, value), op, 64)
     return call("__popc", value.type, to_unsigned(value) if bits < 32 else value, range=(0, bits))
 
 
 def _ipowi(f: FunctionEmitter, op: math.IPowIOp, values: list[Expr]) -> Expr:
-    base, power = (_whole(op, value) for value in values)
+    base, power = (_full_width(op, value) for value in values)
     return call(f.helper(f"powi_{integer_kind(base)}"), base.type, base, power)
 
 
@@ -167,6 +167,6 @@ LOWERINGS: Lowerings = {
     math.AbsIOp: elementwise(_absi),
     math.CountLeadingZerosOp: elementwise(_leading_zeros),
     math.CountTrailingZerosOp: elementwise(_trailing_zeros),
-    math.CtPopOp: elementwise(_ones),
+    math.CtPopOp: elementwise(_population_count),
     math.IPowIOp: elementwise(_ipowi),
 }

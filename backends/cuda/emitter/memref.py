@@ -1,9 +1,10 @@
-"""The `memref` dialect: buffers as (pointer, offset, sizes, strides), accesses as `pointer[offset + index * stride]`.
+"""Lowering of the `memref` dialect: buffers as (pointer, offset, sizes, strides), accesses as
+`pointer[offset + index * stride]`.
 
-The linear index is `int` if the memory behind the pointer is known to have fewer than 2**31 elements, else it is
-computed in `long long`. Memory of a block is `__shared__`, of a thread an array in the function. What is allocated at
-"shared.dyn" lies in the one array `shared_dyn`, whose size the launch gives, one buffer behind the other at multiples
-of 16 bytes. Sizes of allocations are static, and there is no heap.
+The linear index is `int` if the memory at the pointer is known to have fewer than 2**31 elements, else it is computed
+in `long long`. Memory of a thread block is `__shared__`, memory of a thread an array in the function. Allocations in
+"shared.dyn" are consecutive parts of the array `shared_dyn`, whose size the launch sets, at multiples of 16 bytes.
+Sizes of allocations are static, and there is no heap.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from .function import UNKNOWN, Buffer, FunctionEmitter, Lowerings, contiguous_st
 from .types import BFLOAT, HALF, holds_more, masked, memory_type, scalar_type
 
 ALIGNMENT = 16
-"""Bytes: the widest access, and how the arguments of kernels and what is allocated is aligned."""
+"""In bytes: the widest access, and the alignment of kernel arguments and allocations."""
 
 SHARED_DYNAMIC = "shared_dyn"
 """The name of the array of dynamic shared memory."""
@@ -51,7 +52,7 @@ def element(value: SSAValue) -> Attribute:
 
 
 def position(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
-    """The position of an element, in elements from the pointer."""
+    """The linear index of an element, in elements from the pointer."""
     total = buffer.offset
     for each, stride in zip(indices, buffer.strides, strict=True):
         if UNKNOWN in (stride, total):
@@ -61,12 +62,12 @@ def position(buffer: Buffer, indices: Sequence[Expr]) -> Expr:
 
 
 def unsupported_size() -> UnsupportedError:
-    """The error of an access to a buffer whose sizes nobody knows."""
+    """The error of an access to a buffer of unknown sizes."""
     return UnsupportedError("only memref.reinterpret_cast knows the sizes of a buffer that was a pointer")
 
 
 def at(buffer: Buffer, where: Expr) -> Expr:
-    """An element of a buffer, as what may be assigned."""
+    """An element of a buffer, as an lvalue."""
     return Expr(f"{buffer.pointer.at(PRIMARY)}[{where.text}]", PRIMARY, buffer.pointer.type.rstrip("*"))
 
 
@@ -78,7 +79,9 @@ def address_of(buffer: Buffer, where: Expr) -> Expr:
 
 
 def loaded(element: Expr, type: Attribute, where: Expr) -> Expr:
-    """The value in an element of memory; any byte but 0 is a true i1, of other types only their bits are read."""
+    """The value in an element of memory; any byte but 0 is a true i1, of other types of less than a byte only their
+    bits are read.
+    """
     value = Expr(element.text, PRIMARY, scalar_type(type), reads=True)
     if holds_more(type):
         return masked(value, (1 << bit_width(type)) - 1)
@@ -99,7 +102,7 @@ def _store(f: FunctionEmitter, op: memref.StoreOp) -> None:
 
 
 def stored(value: Expr, type: Attribute) -> str:
-    """A value as it is assigned to an element of memory: an `index` has 64 bits there."""
+    """A value as assigned to an element of memory: an `index` has 64 bits there."""
     return value.wide.text if value.wide is not None else value.text
 
 
@@ -109,7 +112,7 @@ _FLOAT_ATOMICS = {3: "atomic_maximum", 6: "atomic_minimum"}
 
 
 def _atomic(f: FunctionEmitter, op: memref.AtomicRMWOp) -> None:
-    """CUDA has the functions for some types; a sum of 64 bits is one of unsigned numbers."""
+    """Emits an atomic update by a CUDA function, 64-bit sums on unsigned numbers, or by a helper function."""
     kind, type = op.kind.value.data, scalar_type(op.value.type)
     if kind not in (*_ATOMIC, *_FLOAT_ATOMICS) or type not in ("int", LONG, HALF, BFLOAT, "float", "double"):
         raise unsupported(op, f"no atomic operation {kind} on {op.value.type}")
@@ -118,14 +121,14 @@ def _atomic(f: FunctionEmitter, op: memref.AtomicRMWOp) -> None:
     if kind in _UNSIGNED_ATOMICS or (kind == 1 and type == LONG):
         value, pointer = to_unsigned(value), pointer_to(f, pointer, UNSIGNED[WIDTHS[type]], False)
     name = f.helper(f"{_FLOAT_ATOMICS[kind]}_{dtype_of(op.value.type)}") if kind in _FLOAT_ATOMICS else _ATOMIC[kind]
-    done = Expr(f"{name}({pointer.text}, {value.text})", PRIMARY, pointer.type.rstrip("*"))
+    result = Expr(f"{name}({pointer.text}, {value.text})", PRIMARY, pointer.type.rstrip("*"))
     if op.result.uses:
-        f.define_effect(op.result, done if done.type == type else cast_to(type, done))
+        f.define_effect(op.result, result if result.type == type else cast_to(type, result))
     else:
-        f.statement(f"{done.text};")
+        f.statement(f"{result.text};")
 
 
-# making buffers
+# allocating buffers
 
 
 def _alloca(f: FunctionEmitter, op: memref.AllocaOp) -> None:
@@ -143,13 +146,13 @@ def _alloca(f: FunctionEmitter, op: memref.AllocaOp) -> None:
     if scope not in _SCOPES:
         raise unsupported(op, f"no memory called {scope!r} on the device, only {', '.join(_SCOPES)}")
     pointer, alignment = _SCOPES[scope](f, op, memory_type(type.element_type), max(count, 1))
-    f.bind(op.memref, _whole(pointer, layout.shape, alignment))
+    f.bind(op.memref, _static_buffer(pointer, layout.shape, alignment))
 
 
 def _alignment(op: memref.AllocaOp, size: int) -> int:
-    """At least what the widest access asks for, if the buffer is that large."""
-    asked = 1 if op.alignment is None else op.alignment.value.data
-    return max(asked, ALIGNMENT if size >= ALIGNMENT else 1)
+    """The alignment of an allocation: at least the width of the widest access, if the buffer is that large."""
+    required = 1 if op.alignment is None else op.alignment.value.data
+    return max(required, ALIGNMENT if size >= ALIGNMENT else 1)
 
 
 def _array(f: FunctionEmitter, op: memref.AllocaOp, kind: str, count: int, prefix: str) -> tuple[Expr, int]:
@@ -165,11 +168,11 @@ def _local(f: FunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tu
 
 
 def _shared(f: FunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[Expr, int]:
-    f.shared_bytes = _up(f.shared_bytes, _alignment(op, ALIGNMENT)) + count * byte_size(element(op.memref))
+    f.shared_bytes = _align_up(f.shared_bytes, _alignment(op, ALIGNMENT)) + count * byte_size(element(op.memref))
     return _array(f, op, kind, count, "__shared__ ")
 
 
-def _up(size: int, alignment: int) -> int:
+def _align_up(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
@@ -179,7 +182,7 @@ def _dynamic_shared(f: FunctionEmitter, op: memref.AllocaOp, kind: str, count: i
     alignment = _alignment(op, ALIGNMENT)
     if not f.dynamic_shared_bytes:
         f.line(f"extern __shared__ __align__({alignment}) unsigned char {SHARED_DYNAMIC}[];")
-    start = _up(f.dynamic_shared_bytes, ALIGNMENT)
+    start = _align_up(f.dynamic_shared_bytes, ALIGNMENT)
     f.dynamic_shared_bytes = start + count * byte_size(element(op.memref))
     if start == 0 and all(isinstance(use.operation, memref.ViewOp) for use in op.memref.uses):
         return Expr(SHARED_DYNAMIC, PRIMARY, "unsigned char*"), alignment
@@ -190,8 +193,8 @@ def _dynamic_shared(f: FunctionEmitter, op: memref.AllocaOp, kind: str, count: i
 _SCOPES = {"local": _local, "shared": _shared, "shared.dyn": _dynamic_shared}
 
 
-def _whole(pointer: Expr, shape: Sequence[int | None], alignment: int, const: bool = False) -> Buffer:
-    """The contiguous buffer of a static shape behind a pointer."""
+def _static_buffer(pointer: Expr, shape: Sequence[int | None], alignment: int, const: bool = False) -> Buffer:
+    """The contiguous buffer of a static shape at a pointer."""
     sizes = tuple(number(extent or 0) for extent in shape)
     small = prod(extent or 0 for extent in shape) < 2**31
     return Buffer(pointer, number(0), sizes, contiguous_strides(sizes), const, alignment, small=small)
@@ -203,10 +206,10 @@ def _get_global(f: FunctionEmitter, op: memref.GetGlobalOp) -> None:
     pointer = Expr(array, PRIMARY, f"{'const ' if const else ''}{declared}*")
     if declared != kind:
         pointer = f.local(pointer_to(f, pointer, kind, const), op.memref.name_hint or array)
-    f.bind(op.memref, _whole(pointer, layout_of(_type(op.memref)).shape, ALIGNMENT, const))
+    f.bind(op.memref, _static_buffer(pointer, layout_of(_type(op.memref)).shape, ALIGNMENT, const))
 
 
-# looking at buffers
+# querying buffers
 
 
 def _known_size(size: Expr) -> Expr:
@@ -245,20 +248,20 @@ def _extract_metadata(f: FunctionEmitter, op: memref.ExtractStridedMetaDataOp) -
         f.bind(result, _known_size(part))
 
 
-# other views of the same bytes
+# views
 
 
-def _known(statics: Sequence[int | None], parts: Sequence[Expr]) -> tuple[Expr, ...]:
-    """`parts`, constants where a type knows better."""
+def _prefer_static(statics: Sequence[int | None], parts: Sequence[Expr]) -> tuple[Expr, ...]:
+    """`parts`, replaced by constants where the type is static."""
     return tuple(part if static is None else number(static) for static, part in zip(statics, parts, strict=True))
 
 
 def as_type(buffer: Buffer, type: MemRefType) -> Buffer:
-    """`buffer` with the sizes, strides and offset that `type` knows."""
+    """`buffer` with the static sizes, strides and offset of `type`."""
     layout = layout_of(type)
     offset = buffer.offset if layout.offset is None else number(layout.offset)
-    strides = buffer.strides if layout.identity else _known(layout.strides, buffer.strides)
-    return replace(buffer, offset=offset, sizes=_known(layout.shape, buffer.sizes), strides=strides)
+    strides = buffer.strides if layout.identity else _prefer_static(layout.strides, buffer.strides)
+    return replace(buffer, offset=offset, sizes=_prefer_static(layout.shape, buffer.sizes), strides=strides)
 
 
 def _cast(f: FunctionEmitter, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
@@ -268,7 +271,7 @@ def _cast(f: FunctionEmitter, op: memref.CastOp | memref.MemorySpaceCastOp) -> N
 
 
 def _mixed(f: FunctionEmitter, statics: DenseArrayBase[Any], operands: Sequence[SSAValue]) -> list[Expr]:
-    """MLIR's mixed list: the static numbers, and operands for the dynamic ones. They may be written several times."""
+    """The values of MLIR's mixed list: static values, and operands for dynamic ones, for repeated use."""
     dynamic = iter([f.once(f.operand(operand), operand.name_hint) for operand in operands])
     return [next(dynamic) if value == DYNAMIC_INDEX else number(value) for value in statics.get_values()]
 
@@ -286,7 +289,7 @@ def _subview(f: FunctionEmitter, op: memref.SubviewOp) -> None:
 
 
 def _kept_dimensions(sizes: Sequence[Expr], shape: Sequence[int]) -> list[int]:
-    """Which dimensions of a subview its result keeps: it may drop dimensions of size 1."""
+    """The dimensions of a subview that its result keeps: dimensions of size 1 may be dropped."""
     kept: list[int] = []
     spare = len(sizes) - len(shape)
     for axis, size in enumerate(sizes):
@@ -333,20 +336,20 @@ def _conversion_cast(f: FunctionEmitter, op: UnrealizedConversionCastOp) -> None
         buffer = f.buffer(source)
         f.define(result, cast_to("void*", address_of(buffer, _known_size(buffer.offset))))
     elif isinstance(source.type, LLVMPointerType) and isinstance(result.type, MemRefType):
-        f.bind(result, _behind_pointer(f, op, f.operand(source), result))
+        f.bind(result, _buffer_at_pointer(f, op, f.operand(source), result))
     elif not isinstance(source.type, MemRefType) and scalar_type(source.type) == scalar_type(result.type):
         f.bind(result, f.value(source))
     else:
         raise unsupported(op, f"cannot turn {source.type} into {result.type}")
 
 
-def _behind_pointer(f: FunctionEmitter, op: Operation, pointer: Expr, result: SSAValue) -> Buffer:
+def _buffer_at_pointer(f: FunctionEmitter, op: Operation, pointer: Expr, result: SSAValue) -> Buffer:
     layout = layout_of(_type(result))
     if not layout.identity:
         raise unsupported(op, f"a pointer can become a contiguous buffer only, got {result.type}")
     kind = memory_type(element(result))
     typed = f.local(cast_to(f"{f.module.use_type(kind)}*", pointer), result.name_hint or "pointer")
-    # A size nobody knows: only a memref.reinterpret_cast, which brings its own, may use the buffer.
+    # The size is unknown: only a memref.reinterpret_cast, which provides sizes, may use the buffer.
     sizes = tuple(UNKNOWN if extent is None else number(extent) for extent in layout.shape)
     small = None not in layout.shape and prod(extent or 0 for extent in layout.shape) < 2**31
     strides = contiguous_strides(sizes)

@@ -1,4 +1,4 @@
-"""Names that are legal in CUDA C++ and mean one thing each."""
+"""Unique names that are legal in CUDA C++."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 PREFIX = "sw_"
-"""What the names of helper functions begin with, and no other name."""
+"""The prefix of the names of helper functions, and of no other name."""
 
 _WORDS = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
@@ -41,25 +41,25 @@ _MATH = _BUILTINS.split("acos acosh", 1)[1].split()
 RESERVED = frozenset(
     [*_WORDS.split(), *_BUILTINS.split(), *(f"{word}f" for word in ["acos", *_MATH]), *_vector_types()]
 )
-"""Keywords of C++, and what CUDA declares without being asked."""
+"""Keywords of C++, and names that CUDA declares without an include."""
 
 _ILLEGAL = re.compile(r"\W|[^\x00-\x7F]")
 
 
 def legal(name: str) -> str:
-    """`name` with what C++ does not allow in names replaced."""
+    """`name` with illegal characters replaced."""
     text = re.sub(r"__+", "_", _ILLEGAL.sub("_", name)).lstrip("_")
     return f"v{text}" if not text or text[0].isdigit() or text.startswith(PREFIX) else text
 
 
 class Names:
-    """Names in nested scopes: none hides another, and those of scopes that have ended can be used again."""
+    """Names in nested scopes: no name hides another, and names of ended scopes are free again."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._scopes: list[set[str]] = [set(taken)]
 
     def fresh(self, hint: str | None) -> str:
-        """A name like `hint` that nothing visible has."""
+        """A name similar to `hint`, distinct from all visible names."""
         base = legal(hint or "t")
         name, n = base, 0
         while name in RESERVED or any(name in scope for scope in self._scopes):
@@ -69,12 +69,12 @@ class Names:
         return name
 
     def release(self, name: str) -> None:
-        """Give back a name of the innermost scope that was not needed."""
+        """Releases an unused name of the innermost scope."""
         self._scopes[-1].discard(name)
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """A block: names made inside end with it."""
+        """A scope of names: names created inside end with it."""
         self._scopes.append(set())
         yield
         self._scopes.pop()

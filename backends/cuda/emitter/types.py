@@ -29,15 +29,17 @@ from .expression import INT, INTEGERS, LONG, PRIMARY, UNARY, Expr, binary, cast,
 
 HALF, BFLOAT = "__half", "__nv_bfloat16"
 BITS = "unsigned char"
-"""What holds the bits of a float of at most a byte, or of an integer of less: the low ones, zeros above."""
+"""The type for the bits of a float of at most a byte, or of an integer of less than a byte: in the low
+bits, zeros above.
+"""
 
 HEADERS = {HALF: "cuda_fp16.h", BFLOAT: "cuda_bf16.h"}
-"""The types that need a header."""
+"""The header of each type that requires one."""
 
 
 @cache
 def scalar_type(type: Attribute) -> str:
-    """The C++ type of a scalar value, or of a lane of a vector. An `index` is this wide where nothing else is known."""
+    """The C++ type of a scalar value, or of a lane of a vector. For `index` it is the widest type, the default."""
     match element_type(type):
         case IndexType():
             return LONG
@@ -64,12 +66,12 @@ def scalar_type(type: Attribute) -> str:
 
 
 def memory_type(type: Attribute) -> str:
-    """The C++ type of an element in memory: as `scalar_type`, but a bool is a byte."""
+    """The C++ type of an element in memory: its `scalar_type`, but a byte for a bool."""
     return "unsigned char" if is_bool(type) else scalar_type(type)
 
 
 def low_bits(type: Attribute) -> int | None:
-    """The bits of a type that its `BITS` hold, as a mask; None for what has a type of its own in C++."""
+    """The mask of the bits of a type represented by `BITS`; None for other types."""
     return (1 << bit_width(type)) - 1 if scalar_type(type) == BITS else None
 
 
@@ -81,7 +83,7 @@ def masked(value: Expr, mask: int) -> Expr:
 
 
 def holds_more(type: Attribute) -> bool:
-    """Whether a byte in memory has bits that are not those of a value of the type."""
+    """Whether a byte in memory has more bits than a value of the type."""
     return is_part_of_byte(type) and not is_bool(type)
 
 
@@ -113,7 +115,7 @@ def decimal(value: float, type: Attribute) -> str | None:
 
 
 def float_literal(value: float, type: Attribute) -> Expr:
-    """A float constant, exactly: by its bits where a decimal number does not say them."""
+    """An exact float constant: by its bits where no exact decimal literal exists."""
     kind, text = scalar_type(type), decimal(value, type)
     if text is not None:
         return Expr(text, UNARY if math.copysign(1, value) < 0 else PRIMARY, kind)

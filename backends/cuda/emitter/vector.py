@@ -1,8 +1,8 @@
-"""The `vector` dialect, one-dimensional: a vector is its lanes, each a scalar expression.
+"""Lowering of the `vector` dialect, one-dimensional: a vector is its lanes, each a scalar expression.
 
-A load or store of up to 16 neighbouring bytes is one access if the buffer is known to start at a multiple of its size
-and so is the index (`Expr.multiple`), else one access for each lane. The arguments of a kernel are taken to start at
-multiples of 16 bytes; `KernelParameter.alignment` says where that is relied on.
+A load or store of up to 16 consecutive bytes is one access if the buffer and the index are known to be multiples of its
+size (`Expr.multiple`), else one access per lane. Kernel arguments are assumed to be aligned to 16 bytes;
+`KernelParameter.alignment` records where code relies on the assumption.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ VECTOR_TYPES = {
     ("int", 4): "int4", ("long long", 2): "longlong2", ("float", 2): "float2", ("float", 4): "float4",
     ("double", 2): "double2", ("__half", 2): "__half2", ("__nv_bfloat16", 2): "__nv_bfloat162",
 }  # fmt: skip
-"""What CUDA calls several elements that are read or written at once. Other numbers of them are structs of ours."""
+"""CUDA's types for several elements read or written at once. Other numbers of elements use the emitted structs."""
 
 MEMBERS = "xyzw"
 
@@ -62,8 +62,8 @@ def _is_mask(op: Operation, value: SSAValue) -> bool:
     return isinstance(op, vector.MaskedLoadOp | vector.MaskedStoreOp) and value is op.mask
 
 
-def _place(f: FunctionEmitter, op: Operation, base: SSAValue, indices: Sequence[SSAValue]) -> tuple[Buffer, Expr]:
-    """The buffer, and where the first lane is."""
+def _first_lane(f: FunctionEmitter, op: Operation, base: SSAValue, indices: Sequence[SSAValue]) -> tuple[Buffer, Expr]:
+    """The buffer, and the linear index of the first lane."""
     buffer = f.buffer(base)
     if buffer.strides and buffer.strides[-1].literal != 1:
         raise unsupported(op, f"the last dimension of the buffer must have stride 1, got {base.type}")
@@ -77,7 +77,7 @@ def _lane(buffer: Buffer, where: Expr, lane: int) -> Expr:
 
 
 def _access_type(f: FunctionEmitter, type: Attribute, buffer: Buffer, where: Expr) -> str | None:
-    """The type of one access to all lanes; None if it may not be aligned, or too wide."""
+    """The type of one access to all lanes; None if it may be misaligned or is too wide."""
     count, size = lanes(type) or 1, byte_size(type)
     whole = count * size
     if count == 1 or whole > WIDEST or whole & (whole - 1) or where.multiple % count:
@@ -98,7 +98,7 @@ def _member(vector: str, kind: str, lane: int, count: int) -> Expr:
 
 def _load(f: FunctionEmitter, op: vector.LoadOp) -> None:
     type = op.result.type
-    buffer, where = _place(f, op, op.base, op.indices)
+    buffer, where = _first_lane(f, op, op.base, op.indices)
     access = _access_type(f, type, buffer, where)
     f.module.use_type(scalar_type(type))
     if access is None:
@@ -116,10 +116,10 @@ def _load(f: FunctionEmitter, op: vector.LoadOp) -> None:
 
 def _store(f: FunctionEmitter, op: vector.StoreOp) -> None:
     type, values = op.vector.type, f.lanes(op.vector)
-    buffer, where = _place(f, op, op.base, op.indices)
+    buffer, where = _first_lane(f, op, op.base, op.indices)
     access = _access_type(f, type, buffer, where)
     if access is not None:
-        whole = _together(f, access, values, type)
+        whole = _combine_lanes(f, access, values, type)
         f.statement(f"*reinterpret_cast<{access}*>(&{at(buffer, where).text}) = {whole};")
         return
     where = f.once(where)
@@ -128,8 +128,8 @@ def _store(f: FunctionEmitter, op: vector.StoreOp) -> None:
         f.statement(f"{_lane(buffer, where, lane).text} = {stored(value, type)};")
 
 
-def _together(f: FunctionEmitter, access: str, values: Sequence[Expr], type: Attribute) -> str:
-    """All lanes as one value: what they were loaded as, if it is that."""
+def _combine_lanes(f: FunctionEmitter, access: str, values: Sequence[Expr], type: Attribute) -> str:
+    """All lanes as one value: the loaded variable, if the lanes are its members in order."""
     whole = values[0].text.partition(".")[0]
     kind, count = memory_type(type), len(values)
     same = [_member(whole, kind, lane, count).text for lane in range(count)]
@@ -142,7 +142,7 @@ def _together(f: FunctionEmitter, access: str, values: Sequence[Expr], type: Att
 
 
 def _struct(f: FunctionEmitter, access: str, lanes: Sequence[str]) -> str:
-    """A variable that holds the lanes in a struct of ours."""
+    """A variable that holds the lanes in an emitted struct."""
     new = f.names.fresh("lanes")
     f.line(f"{access} {new};")
     for lane, value in enumerate(lanes):
@@ -152,7 +152,7 @@ def _struct(f: FunctionEmitter, access: str, lanes: Sequence[str]) -> str:
 
 def _masked_load(f: FunctionEmitter, op: vector.MaskedLoadOp) -> None:
     type = op.result.type
-    buffer, where = _place(f, op, op.base, op.indices)
+    buffer, where = _first_lane(f, op, op.base, op.indices)
     where = f.once(where)
     f.module.use_type(scalar_type(type))
     rows = zip(f.lanes(op.mask), f.lanes(op.pass_thru), strict=True)
@@ -167,7 +167,7 @@ def _masked_load(f: FunctionEmitter, op: vector.MaskedLoadOp) -> None:
 
 def _masked_store(f: FunctionEmitter, op: vector.MaskedStoreOp) -> None:
     type = op.value_to_store.type
-    buffer, where = _place(f, op, op.base, op.indices)
+    buffer, where = _first_lane(f, op, op.base, op.indices)
     where = f.once(where)
     masks, values = f.lanes(op.mask), f.lanes(op.value_to_store)
     f.flush()
@@ -192,7 +192,7 @@ def _broadcast(f: FunctionEmitter, op: vector.BroadcastOp) -> None:
 
 
 def _position(f: FunctionEmitter, statics: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> Expr | None:
-    """The lane that an extract or insert names, None if it means the whole vector."""
+    """The lane of an extract or insert, None for the whole vector."""
     values = statics.get_values()
     if not values:
         return None
@@ -227,7 +227,7 @@ def _insert(f: FunctionEmitter, op: vector.InsertOp) -> None:
 
 
 def _shuffle(f: FunctionEmitter, op: vector.ShuffleOp) -> None:
-    """A lane that the mask leaves open is any."""
+    """Shuffles two vectors. A poison lane of the mask may have any value."""
     both = [f.once(value) for source in (op.v1, op.v2) for value in f.lanes(source)]
     f.bind(op.result, tuple(both[max(lane, 0)] for lane in op.mask.get_values()))
 
@@ -241,7 +241,9 @@ def _fma(f: FunctionEmitter, op: vector.FMAOp, values: list[Expr]) -> Expr:
 
 
 def _reduction(f: FunctionEmitter, op: vector.ReductionOp) -> None:
-    """From the first lane on; the accumulator of a float sum or product comes before it, any other behind the last."""
+    """Reduces from the first lane on; the accumulator of a sum or product comes before the first lane,
+    any other after the last.
+    """
     refuse_small_float(op)
     values, kind = list(f.lanes(op.vector)), op.kind.data
     combine = _combiner(f, op)
@@ -254,7 +256,7 @@ def _reduction(f: FunctionEmitter, op: vector.ReductionOp) -> None:
     f.define(op.dest, result)
 
 
-_LONG = 80  # characters of a reduction before it is cut
+_LONG = 80  # characters of a reduction before it is stored in a variable
 
 
 _FLOAT_EXTREMES = {
@@ -300,7 +302,7 @@ def _unsigned_extreme(function: str, lhs: Expr, rhs: Expr) -> Expr:
 
 
 def _bitcast(f: FunctionEmitter, op: vector.BitcastOp) -> None:
-    """Lane by lane where the widths are the same, else through the bits of the narrower lanes."""
+    """Casts lane by lane if the widths are equal, else through the bits of the narrower lanes."""
     source, target = op.source.type, op.result.type
     widths = bit_width(source), bit_width(target)
     values = f.lanes(op.source)
@@ -311,7 +313,7 @@ def _bitcast(f: FunctionEmitter, op: vector.BitcastOp) -> None:
         raise unsupported(op, f"bits of less than a byte to others, {source} to {target}")
     integers = [bitcast(f.once(value), _integer(widths[0])) for value in values]
     if widths[0] < widths[1]:
-        parts = _joined(integers, widths[1] // widths[0], widths[0], widths[1])
+        parts = _concatenate(integers, widths[1] // widths[0], widths[0], widths[1])
     else:
         parts = [part for value in integers for part in _split(f.once(value), widths[0] // widths[1], widths[1])]
     f.define_lanes(op.result, [bitcast(part, scalar_type(target)) for part in parts])
@@ -321,8 +323,8 @@ def _integer(bits: int) -> str:
     return {8: "signed char", 16: "short", 32: "int", 64: "long long"}[bits]
 
 
-def _joined(values: Sequence[Expr], count: int, bits: int, wide: int) -> list[Expr]:
-    """Each `count` integers as one, the first in the lowest bits."""
+def _concatenate(values: Sequence[Expr], count: int, bits: int, wide: int) -> list[Expr]:
+    """Concatenates every `count` integers into one, the first in the lowest bits."""
     result: list[Expr] = []
     for start in range(0, len(values), count):
         total: Expr | None = None

@@ -1,8 +1,8 @@
-"""CUDA C++ on the CPU, for machines without a GPU: slow, and strict about what CUDA leaves undefined.
+"""The emulation of CUDA C++ on the CPU, for machines without a GPU: slow, and strict about CUDA's undefined behaviour.
 
-The text of kernels is compiled by g++ as it is, with a header that says what CUDA has (`emulation.h`), and runs block
-by block on fibres (`runtime.cpp`). Data races, barriers in divergent flow, accesses out of bounds or not aligned and
-reads of uninitialized shared memory are errors that name the lines.
+The text of kernels is compiled by g++ unchanged, with a header that declares CUDA's built-ins (`emulation.h`), and runs
+block by block on fibres (`runtime.cpp`). Data races, barriers in divergent flow, accesses out of bounds or misaligned
+and reads of uninitialized shared memory are errors that name the lines.
 """
 
 from .compile import InvalidCudaError, compiler

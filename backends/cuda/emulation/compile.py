@@ -1,4 +1,4 @@
-"""g++ as the compiler of CUDA C++ and of the runtime that its kernels call."""
+"""Compilation of CUDA C++, and of the runtime that its kernels call, by g++."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ RUNTIME_FILES = ("runtime.cpp", "fibres.h", "memory.h", "shadow.h")
 RUNTIME_FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fno-exceptions")
 SOURCE_NAME = "kernels.cu"
 
-# Calls in front of accesses, and where g++ finds something wrong itself. What C++ leaves undefined but CUDA does not
-# (overflow, other types for the same memory) is defined; products and sums are not joined.
+# Hooks before accesses, and g++'s own checks. Behaviour that C++ leaves undefined but CUDA defines (overflow, other
+# types for the same memory) is defined; products and sums are not contracted.
 SANITIZERS = "thread,bounds,alignment,integer-divide-by-zero,shift-exponent,unreachable"
-# Only a pointer that is cast goes over the end of a local array with an index in its bounds. This takes as long to
-# compile as all the rest.
+# Only a cast pointer can pass the end of a local array with an index in its bounds. The check takes as long to compile
+# as all other code.
 CAST_FLAGS = ("-fsanitize=object-size",)
 _POINTER_CAST = re.compile(r"\*\s*[>)]")
 
-# A load is a load: what the same thread has just stored is not taken from its register, nor loaded once for a loop.
+# Every load is emitted: values just stored by the same thread are not forwarded from registers, and loads are not
+# hoisted out of loops.
 NO_FORWARDING = (
     "-fno-tree-dominator-opts",
     "-fno-tree-dse",
@@ -46,7 +47,7 @@ KERNEL_FLAGS = (
     "-fPIC",
     "-fno-exceptions",
     "-fno-rtti",
-    "-fno-gnu-unique",  # else variables of templates are one in all libraries of a process
+    "-fno-gnu-unique",  # else template variables are shared between all libraries of a process
     "-ffp-contract=off",
     "-fno-strict-aliasing",
     "-fwrapv",
@@ -56,8 +57,8 @@ KERNEL_FLAGS = (
     "-Wframe-larger-than=131072",  # half of a fibre's stack
     "-Werror=frame-larger-than=131072",
 )
-# -nostdlib: else g++ links its own library of what the sanitizers call. -Bsymbolic: else a kernel may be what another
-# library has under its name.
+# -nostdlib: else g++ links its own sanitizer library. -Bsymbolic: else a kernel may resolve to a symbol
+# of another library.
 LINK_FLAGS = ("-shared", "-nostdlib", "-Wl,-z,defs", "-Wl,-Bsymbolic")
 
 STATIC_SHARED_LIMIT = 48 * 1024
@@ -88,24 +89,24 @@ def _run(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
 
 @cache
 def runtime_library() -> Path:
-    """The shared library that kernels are linked with, compiled once for this compiler and version of its source.
+    """The shared library that kernels are linked with, compiled once for each compiler and version of its source.
 
-    It lies in the user's cache, or where that cannot be written to in a temporary folder of this process.
+    It is stored in the user's cache, or in a temporary folder of this process if the cache is not writable.
     """
     gxx = _tool("g++")
     texts = [(HERE / name).read_bytes() for name in RUNTIME_FILES]
     version = _run([gxx, "--version"]).stdout
-    said = [version, platform.machine(), *RUNTIME_FLAGS]
-    key = hashlib.sha256(b"\0".join([*texts, *(each.encode() for each in said)])).hexdigest()[:20]
+    settings = [version, platform.machine(), *RUNTIME_FLAGS]
+    key = hashlib.sha256(b"\0".join([*texts, *(each.encode() for each in settings)])).hexdigest()[:20]
     folder = _cache_folder()
     library = folder / f"cuda-emulation-{key}.so"
     if not library.is_file():
-        # Other processes may do the same: each writes its own file, and moves it to its place as a whole.
+        # Other processes may do the same: each writes its own file, and renames it atomically.
         unfinished = folder / f"{library.name}.{os.getpid()}"
-        done = _run([gxx, *RUNTIME_FLAGS, HERE / "runtime.cpp", "-o", unfinished])
-        if done.returncode != 0:
+        completed = _run([gxx, *RUNTIME_FLAGS, HERE / "runtime.cpp", "-o", unfinished])
+        if completed.returncode != 0:
             raise PluginError(
-                f"g++ cannot compile the runtime of the emulation, expected version 11 or later: {done.stderr}"
+                f"g++ cannot compile the runtime of the emulation, expected version 11 or later: {completed.stderr}"
             )
         unfinished.replace(library)
     return library
@@ -133,24 +134,26 @@ _CONSTANT = re.compile(r"\b__constant__\s[^;={\[]*?(\w+)\s*[;={\[]")
 
 
 def compile_kernels(source: str, kernels: Sequence[str], library: Path) -> None:
-    """Write the shared library of some kernels of a text. InvalidCudaError with g++'s words if it does not compile."""
+    """Compiles kernels of a text to a shared library. Raises InvalidCudaError with g++'s messages if they
+    do not compile.
+    """
     file = library.with_name(SOURCE_NAME)
     ends = "".join(f"STEPWELL_KERNEL({name}, ({_launch_bound(source, name)}))\n" for name in kernels)
     file.write_text(f'#line 1 "{SOURCE_NAME}"\n{_with_dynamic_shared(source)}\n#line 1 "kernels"\n{ends}')
     parse = ("-I", HERE, "-include", HERE / "emulation.h", "-x", "c++", file, "-x", "none")
     flags = (*KERNEL_FLAGS, *CAST_FLAGS) if _POINTER_CAST.search(source) else KERNEL_FLAGS
-    done = _run([_tool("g++"), *flags, *parse, *LINK_FLAGS, runtime_library(), "-lm", "-lgcc", "-o", library])
-    if done.returncode != 0:
-        raise InvalidCudaError(f"g++ does not compile the kernels {', '.join(kernels)}:\n{done.stderr.strip()}")
+    completed = _run([_tool("g++"), *flags, *parse, *LINK_FLAGS, runtime_library(), "-lm", "-lgcc", "-o", library])
+    if completed.returncode != 0:
+        raise InvalidCudaError(f"g++ does not compile the kernels {', '.join(kernels)}:\n{completed.stderr.strip()}")
 
 
 def _with_dynamic_shared(source: str) -> str:
-    """All `extern __shared__` arrays are one: the runtime's, whose name is given to each. Lines stay what they are."""
+    """Unifies all `extern __shared__` arrays: each gets the name of the runtime's array. Line numbers are preserved."""
     return _DYNAMIC_SHARED.sub(r'extern\1\2\3 __asm__("stepwell_dynamic_shared")\4', source)
 
 
 def dynamic_shared_name(source: str) -> str:
-    """What errors call dynamic shared memory: the name of the text, if that has one."""
+    """The name of dynamic shared memory in errors: its name in the text, if unique."""
     names = {match[2] for match in _DYNAMIC_SHARED.finditer(source)}
     return names.pop() if len(names) == 1 else "dynamic shared memory"
 
@@ -161,7 +164,7 @@ def constant_names(source: str) -> set[str]:
 
 
 def _launch_bound(source: str, kernel: str) -> str:
-    """What `__launch_bounds__` says of a kernel, as text; the most that any may have if there is none."""
+    """The argument of `__launch_bounds__` of a kernel, as text; by default the maximum."""
     for match in re.finditer(r"\b__launch_bounds__\s*\(", source):
         arguments, rest = _split_parentheses(source[match.end() :])
         if arguments and re.match(rf"\s*(?:\w+\s+)*{kernel}\s*\(", rest):
@@ -170,7 +173,7 @@ def _launch_bound(source: str, kernel: str) -> str:
 
 
 def parameter_names(source: str, kernel: str) -> list[str]:
-    """The names of a kernel's parameters, [] if they cannot be told from the text."""
+    """The names of a kernel's parameters, [] if they cannot be parsed."""
     match = re.search(rf"\b{kernel}\s*\(", source)
     if match is None:
         return []
@@ -179,12 +182,12 @@ def parameter_names(source: str, kernel: str) -> list[str]:
 
 
 def _split_parentheses(text: str) -> tuple[list[str], str]:
-    """What stands between commas up to the parenthesis that ends the text's level, and what is behind that."""
+    """The texts between commas up to the closing parenthesis of the text's level, and the text after it."""
     parts, depth, begin = list[str](), 0, 0
-    for place, letter in enumerate(text):
+    for position, letter in enumerate(text):
         if letter in ",)" and depth == 0:
-            parts.append(text[begin:place])
-            begin = place + 1
+            parts.append(text[begin:position])
+            begin = position + 1
             if letter == ")":
                 return parts if any(part.strip() for part in parts) else [], text[begin:]
         depth += (letter in "([{") - (letter in ")]}")
@@ -205,13 +208,13 @@ class Symbol:
 
 
 def symbols(library: Path) -> list[Symbol]:
-    """The variables of a library, function statics included."""
+    """The variables of a library, including static variables of functions."""
     return list(_symbols(_run([_tool("nm"), "-C", "-f", "sysv", "--defined-only", library]).stdout))
 
 
 def _symbols(table: str) -> Iterator[Symbol]:
     for line in table.splitlines():
-        # A name may hold the separator, so the columns are taken from the right.
+        # A name may contain the separator, so the columns are split from the right.
         columns = [each.strip() for each in line.rsplit("|", 6)]
         if len(columns) == 7 and columns[3] in ("OBJECT", "NOTYPE"):
             name, address, _, _, size, _, section = columns
@@ -219,7 +222,7 @@ def _symbols(table: str) -> Iterator[Symbol]:
 
 
 def source_line(library: Path, address: int) -> int | None:
-    """The line of the kernels' text that code is of, the innermost that is in the text and not in a header."""
-    found = _run([_tool("addr2line"), "-i", "-e", library, hex(address)]).stdout
-    match = re.search(rf"^(?:.*/)?{re.escape(SOURCE_NAME)}:(\d+)", found, re.M)
+    """The source line of an address: the innermost inlined position in the kernels' text, not in a header."""
+    output = _run([_tool("addr2line"), "-i", "-e", library, hex(address)]).stdout
+    match = re.search(rf"^(?:.*/)?{re.escape(SOURCE_NAME)}:(\d+)", output, re.M)
     return int(match[1]) if match else None

@@ -1,4 +1,4 @@
-// bfloat16 as <cuda_bf16.h> names it: kept in 16 bits, computed on as float, rounded to nearest even.
+// bfloat16 with the names of <cuda_bf16.h>: stored in 16 bits, computed as float, rounded to nearest even.
 
 #pragma once
 
@@ -49,7 +49,7 @@ STEPWELL_INLINE __nv_bfloat162 __floats2bfloat162_rn(float x, float y) { return 
 STEPWELL_INLINE __nv_bfloat162 __float22bfloat162_rn(float2 x) { return {__nv_bfloat16(x.x), __nv_bfloat16(x.y)}; }
 STEPWELL_INLINE float2 __bfloat1622float2(__nv_bfloat162 x) { return {__bfloat162float(x.x), __bfloat162float(x.y)}; }
 
-// A float has more than twice the bits of a bfloat16: rounded twice is rounded rightly.
+// A float has more than twice the bits of a bfloat16, so double rounding is correct rounding.
 #define STEPWELL_BFLOAT16_OPERATION(name, operation)                                                                   \
   STEPWELL_INLINE __nv_bfloat16 name(__nv_bfloat16 x, __nv_bfloat16 y) {                                               \
     return __nv_bfloat16(__bfloat162float(x) operation __bfloat162float(y));                                           \

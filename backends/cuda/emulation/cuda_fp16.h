@@ -1,4 +1,4 @@
-// Half floats as <cuda_fp16.h> names them: kept in 16 bits, computed on as float, rounded to nearest even.
+// Half floats with the names of <cuda_fp16.h>: stored in 16 bits, computed as float, rounded to nearest even.
 
 #pragma once
 
@@ -10,7 +10,7 @@ STEPWELL_INLINE float stepwell_half_to_float(unsigned short bits) {
   unsigned sign = unsigned(bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
   if (magnitude >= 0x7c00u) return __uint_as_float(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
   if (magnitude >= 0x0400u) return __uint_as_float(sign | ((magnitude << 13) + 0x38000000u));
-  float value = float(magnitude) * 0x1p-24f;  // exact: a subnormal counts units of 2 ** -24
+  float value = float(magnitude) * 0x1p-24f;  // exact: a subnormal is a multiple of 2 ** -24
   return sign != 0 ? -value : value;
 }
 
@@ -22,7 +22,7 @@ STEPWELL_INLINE unsigned short stepwell_float_to_half(float value) {
     unsigned rounded = magnitude + 0xfffu + (magnitude >> 13 & 1u);
     return (unsigned short)(sign | (rounded - 0x38000000u) >> 13);
   }
-  // A unit in the last place of 0.5f is one of a subnormal half, so the addition rounds.
+  // The unit in the last place of 0.5f is that of a subnormal half, so the addition rounds.
   return (unsigned short)(sign | (__float_as_uint(__uint_as_float(magnitude) + 0.5f) - 0x3f000000u));
 }
 
@@ -69,7 +69,7 @@ STEPWELL_INLINE __half __high2half(__half2 x) { return x.y; }
 STEPWELL_INLINE float __low2float(__half2 x) { return __half2float(x.x); }
 STEPWELL_INLINE float __high2float(__half2 x) { return __half2float(x.y); }
 
-// A float has more than twice the bits of a half, so an operation on floats that is rounded again is rounded rightly.
+// A float has more than twice the bits of a half, so the double rounding of an operation on floats is correct rounding.
 #define STEPWELL_HALF_OPERATION(name, operation)                                                                       \
   STEPWELL_INLINE __half name(__half x, __half y) { return __half(__half2float(x) operation __half2float(y)); }        \
   STEPWELL_INLINE __half operator operation(__half x, __half y) { return name(x, y); }

@@ -1,4 +1,4 @@
-// Floats of 8 bits as <cuda_fp8.h> names them: kept as bytes, converted from and to float, rounded to nearest even.
+// 8-bit floats with the names of <cuda_fp8.h>: stored as bytes, converted from and to float, rounded to nearest even.
 
 #pragma once
 
@@ -20,7 +20,7 @@ STEPWELL_INLINE float stepwell_fp8_to_float(unsigned char bits, bool is_e5m2) {
 
 STEPWELL_INLINE unsigned char stepwell_float_to_fp8(float value, bool is_e5m2, bool saturates) {
   const unsigned fraction = is_e5m2 ? 2 : 3, dropped = 23 - fraction;
-  const unsigned least = is_e5m2 ? 0x38800000u : 0x3c800000u;  // 2 ** -14, 2 ** -6: the least normal numbers
+  const unsigned least = is_e5m2 ? 0x38800000u : 0x3c800000u;  // 2 ** -14, 2 ** -6: the smallest normal numbers
   const unsigned highest = is_e5m2 ? 0x7bu : 0x7eu, overflow = is_e5m2 ? 0x7cu : 0x7fu;
   unsigned bits = __float_as_uint(value), sign = bits >> 24 & 0x80u, magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return 0x7f;
@@ -29,7 +29,7 @@ STEPWELL_INLINE unsigned char stepwell_float_to_fp8(float value, bool is_e5m2, b
     unsigned rounded = magnitude + ((1u << (dropped - 1)) - 1u) + (magnitude >> dropped & 1u);
     result = (rounded - least + (1u << 23)) >> dropped;
   } else {
-    // Added to a float whose unit in the last place is that of a subnormal number, it is rounded to such units.
+    // The sum with a float whose unit in the last place is that of a subnormal number rounds to such units.
     float unit = is_e5m2 ? 0x1p7f : 0x1p14f;
     result = __float_as_uint(__uint_as_float(magnitude) + unit) - __float_as_uint(unit);
   }

@@ -1,4 +1,4 @@
-"""The runtime as a process has it: memory, launches and what went wrong, as of a driver of CUDA."""
+"""The runtime of the emulation as a driver of CUDA: memory, launches and errors."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .compile import runtime_library, source_line
 
 
 class EmulationError(ExecutionError):
-    """The emulation found what CUDA leaves undefined, or a launch that the driver would refuse.
+    """Undefined behaviour of CUDA that the emulation detected, or a launch that the driver would reject.
 
-    reason: what was found.  lines: the numbers of the lines of the text that it is about.
+    reason: the error without source text.  lines: the line numbers in the text that the error refers to.
     """
 
     def __init__(self, text: str, reason: str, lines: tuple[int, ...]):
@@ -48,7 +48,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 @cache
 def driver() -> dict[str, Any]:
-    """The functions `stepwell_emulated_*` of the runtime, by what follows that."""
+    """The functions `stepwell_emulated_*` of the runtime, by the rest of their names."""
     library = ctypes.CDLL(str(runtime_library()))
     functions: dict[str, Any] = {}
     for name, (result, arguments) in _FUNCTIONS.items():
@@ -59,8 +59,8 @@ def driver() -> dict[str, Any]:
 
 
 def driver_addresses() -> dict[str, int]:
-    """Addresses of what host code calls: `launch`, `set_attribute`, `alloc_async`, `free_async`, `copy_async` and
-    `wait` (signatures of cuLaunchKernel, cuFuncSetAttribute, cuMemAllocAsync, cuMemFreeAsync, cuMemcpyAsync and
+    """Addresses of the functions for host code: `launch`, `set_attribute`, `alloc_async`, `free_async`, `copy_async`
+    and `wait` (signatures of cuLaunchKernel, cuFuncSetAttribute, cuMemAllocAsync, cuMemFreeAsync, cuMemcpyAsync and
     cuStreamSynchronize), `alloc(size, name)`, `free(address)` and `error()`. Memory is the host's, so memcpy copies it.
     """
     names = ("launch", "set_attribute", "alloc", "free", "alloc_async", "free_async", "copy_async", "wait", "error")
@@ -70,11 +70,11 @@ def driver_addresses() -> dict[str, int]:
 # Errors
 
 _sources: dict[str, list[str]] = {}
-"""The lines of the text of each module that lives, by the path of its library."""
+"""The source lines of each live module, by the path of its library."""
 
 
 def remember_source(library: Path, source: str) -> None:
-    """The text that a library is made of, for errors."""
+    """Registers the source of a library, for errors."""
     _sources[str(library)] = source.splitlines()
 
 
@@ -86,22 +86,22 @@ _CODE = re.compile(r" in <([^<>]*)\+0x([0-9a-f]+)>")
 
 
 def last_error(library: Path | None = None) -> EmulationError:
-    """What the last launch of this process failed with.
+    """The error of the last launch of this process.
 
-    library: of the kernel, to show lines of its text. Without it they are shown if the error itself says where it is.
+    library: the library of the kernel, to show lines of its source. By default the library named in the error, if any.
     """
-    said = driver()["error"]().decode()
-    place = _CODE.search(said)
-    path = library or (Path(place[1]) if place else None)
-    reason = _CODE.sub(_line_of, said)
+    message = driver()["error"]().decode()
+    code = _CODE.search(message)
+    path = library or (Path(code[1]) if code else None)
+    reason = _CODE.sub(_line_of, message)
     lines = tuple(dict.fromkeys(int(number) for number in re.findall(r" in line (\d+)", reason)))
     text = _sources.get(str(path), [])
     shown = [f"{number:5} | {text[number - 1]}" for number in sorted(lines) if number <= len(text)]
     return EmulationError("\n".join([reason, *shown]), reason, lines)
 
 
-def _line_of(place: re.Match[str]) -> str:
-    line = source_line(Path(place[1]), int(place[2], 16))
+def _line_of(code: re.Match[str]) -> str:
+    line = source_line(Path(code[1]), int(code[2], 16))
     return "" if line is None else f" in line {line}"
 
 
@@ -109,13 +109,13 @@ def _line_of(place: re.Match[str]) -> str:
 
 
 class DeviceMemory:
-    """Memory that kernels may touch, with nothing near it that they may. It is freed with this object.
+    """Memory that kernels may access, with no other accessible memory near it. It is freed with this object.
 
-    address: of its first byte, a multiple of 256.  size: in bytes.  name: what errors call it.
+    address: of its first byte, a multiple of 256.  size: in bytes.  name: its name in errors.
     """
 
     def __init__(self, size: int, name: str = "a buffer"):
-        """Memory that holds undefined bits (NaN as floats)."""
+        """Allocates memory with undefined bits (NaN as floats)."""
         address = driver()["alloc"](size, name.encode())
         if address is None:
             raise ArgumentError(f"{name}: there is no memory for {size} bytes")
@@ -126,16 +126,16 @@ class DeviceMemory:
 
     @staticmethod
     def of(array: np.ndarray[Any, Any], name: str = "a buffer") -> DeviceMemory:
-        """A copy of an array, C-contiguous."""
+        """A C-contiguous copy of an array."""
         memory = DeviceMemory(array.nbytes, name)
         memory.view(array.shape, array.dtype)[...] = array
         return memory
 
     def view(self, shape: tuple[int, ...], dtype: np.dtype[Any] | type) -> np.ndarray[Any, Any]:
-        """The memory itself as an array of the host, C-contiguous from its begin."""
+        """The memory as a C-contiguous host array, without a copy."""
         dtype = np.dtype(dtype)
-        if (needed := dtype.itemsize * int(np.prod(shape, dtype=np.int64))) > self.size:
-            raise ArgumentError(f"{self.name}: an array of {needed} bytes is asked for, it has {self.size}")
-        # As bytes, because numpy knows small floats of other packages by no text.
-        whole = array_at(self.address, (needed,), None, np.dtype(np.uint8), owner=self)
+        if (required := dtype.itemsize * int(np.prod(shape, dtype=np.int64))) > self.size:
+            raise ArgumentError(f"{self.name}: an array of {required} bytes is asked for, it has {self.size}")
+        # As bytes, because numpy has no type strings for the small floats of other packages.
+        whole = array_at(self.address, (required,), None, np.dtype(np.uint8), owner=self)
         return whole.view(dtype).reshape(shape)

@@ -1,8 +1,8 @@
-// What CUDA C++ takes for granted, for g++: kernels run on the CPU, each thread of a block as a fibre.
+// The environment of CUDA C++ for g++: kernels run on the CPU, each thread of a block as a fibre.
 //
-// It is put in front of the source by `-include`, so the lines of the source keep their numbers. It includes nothing:
-// a kernel compiles in a tenth of a second because of that. What it declares under `stepwell_` is in runtime.cpp.
-// Names that NVRTC has not (int64_t, std::, printf) are not here either, so that they are errors in tests too.
+// It precedes the source by `-include`, so the lines of the source keep their numbers. It includes no header, so a
+// kernel compiles in a tenth of a second. Functions named `stepwell_` are defined in runtime.cpp. Names that NVRTC
+// lacks (int64_t, std::, printf) are missing here too, so that tests reject them.
 
 #pragma once
 
@@ -15,7 +15,7 @@ using stepwell_u64 = unsigned long long;
 #define __CUDA_ARCH__ 900
 #define STEPWELL_EMULATION 1
 
-// Memory that a launch does not touch through a hook, and code that must not be watched itself.
+// Code whose accesses are not instrumented.
 #define STEPWELL_UNWATCHED __attribute__((no_sanitize("thread", "undefined")))
 #define STEPWELL_INLINE inline __attribute__((always_inline))
 
@@ -24,14 +24,14 @@ using stepwell_u64 = unsigned long long;
 #define __align__(n) __attribute__((aligned(n)))
 #define __constant__
 #define __device__
-#define __forceinline__  // static variables of an inline function would be of another kind
+#define __forceinline__  // static variables of an inline function would have another kind of linkage
 #define __global__
 #define __grid_constant__
 #define __host__
 #define __launch_bounds__(...)
 #define __noinline__ __attribute__((noinline))
 #define __restrict__
-// constinit: g++ takes an array of a class with constructors for one to construct when it is first come to.
+// constinit: without it g++ constructs an array of a class with constructors on first use.
 #define __shared__ static constinit __attribute__((section("stepwell_shared"), used))
 
 #define __assume(condition) __builtin_assume(condition)
@@ -72,7 +72,8 @@ struct dim3 {
   constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
 
-// Where a thread is. The runtime sets them whenever a fibre goes on, so for the code of one thread they are constant.
+// The indices of the current thread. The runtime sets them when it switches to a fibre, so they are constant for the
+// code of one thread.
 
 extern const uint3 threadIdx __asm__("stepwell_thread_index");
 extern const uint3 blockIdx __asm__("stepwell_block_index");
@@ -80,7 +81,7 @@ extern const uint3 blockDim __asm__("stepwell_block_size");
 extern const uint3 gridDim __asm__("stepwell_grid_size");
 constexpr int warpSize = 32;
 
-// Barriers. The line of a call tells one barrier from another.
+// Barriers. The line of a call identifies the barrier.
 
 extern "C" {
 void stepwell_barrier(int line, int operation, int predicate);
@@ -108,7 +109,7 @@ STEPWELL_INLINE void __syncwarp(unsigned mask = 0xffffffffu, int line = __builti
 }
 STEPWELL_INLINE unsigned __activemask(int line = __builtin_LINE()) { return stepwell_active_mask(line); }
 
-// Fences order the memory of one thread as others see it. They make nothing wait, so no race goes away by them.
+// Fences order the memory accesses of one thread for others. They do not wait, so no race is removed by them.
 STEPWELL_INLINE void __threadfence() {}
 STEPWELL_INLINE void __threadfence_block() {}
 STEPWELL_INLINE void __threadfence_system() {}
@@ -141,7 +142,7 @@ STEPWELL_INLINE int __reduce_max_sync(unsigned mask, int value, int line = __bui
   return int(stepwell_vote(7, mask, unsigned(value), line));
 }
 
-// `value` as bits: 8 bytes hold whatever a shuffle or an atomic operation moves.
+// `value` as bits: 8 bytes hold every operand of a shuffle or an atomic operation.
 template <class T>
 STEPWELL_INLINE unsigned long long stepwell_bits_of(T value) {
   unsigned long long bits = 0;
@@ -181,7 +182,7 @@ STEPWELL_SHUFFLES(unsigned long long)
 STEPWELL_SHUFFLES(float)
 STEPWELL_SHUFFLES(double)
 
-// Atomic operations: threads take turns only at barriers, so all there is to do is to tell the runtime.
+// Atomic operations: threads switch only at barriers, so it is enough to notify the runtime.
 
 extern "C" void stepwell_atomic(const void* address, unsigned size, int line);
 
@@ -236,7 +237,7 @@ STEPWELL_ATOMIC_CAS(unsigned)
 STEPWELL_ATOMIC_CAS(stepwell_u64)
 STEPWELL_ATOMIC_CAS(unsigned short)
 
-// Loads and stores that name a cache, and blocks of memory
+// Loads and stores with a cache operator, and copies of memory
 
 template <class T>
 STEPWELL_INLINE T __ldg(const T* address) {
@@ -326,8 +327,8 @@ STEPWELL_INLINE unsigned __dp4a(unsigned x, unsigned y, unsigned sum) {
   return sum;
 }
 
-// Mathematics: libm's functions under the names of C, and as C++ overloads them. CUDA's are a few units in the last
-// place away from these, and so are those that CUDA calls fast.
+// Mathematics: libm's functions with the names of C, and with the overloads of C++. CUDA's functions, also its fast
+// variants, differ from these by a few units in the last place.
 
 #define STEPWELL_MATH_1(name)                                                                                          \
   extern "C" double name(double) noexcept;                                                                             \
@@ -414,7 +415,7 @@ STEPWELL_INLINE void __sincosf(float x, float* sine, float* cosine) { sincosf(x,
 STEPWELL_INLINE float __fdividef(float x, float y) { return x / y; }
 STEPWELL_INLINE float __saturatef(float x) { return fminf(fmaxf(x, 0.0f), 1.0f); }
 
-// Each operation rounded to nearest, and none of them joined to another: the emulation never joins any.
+// Operations rounded to nearest, without contraction: the emulation never contracts.
 STEPWELL_INLINE float __fadd_rn(float x, float y) { return x + y; }
 STEPWELL_INLINE float __fsub_rn(float x, float y) { return x - y; }
 STEPWELL_INLINE float __fmul_rn(float x, float y) { return x * y; }
@@ -454,8 +455,8 @@ STEPWELL_INLINE double max(double x, double y) { return fmax(x, y); }
 STEPWELL_MIN_MAX_MIXED(double, float, double)
 STEPWELL_MIN_MAX_MIXED(double, double, float)
 
-// Conversions of floats to integers: toward a whole number, into the range of the type, NaN to 0 (to the lowest number
-// where the result has 64 bits), as the instruction does.
+// Conversions of floats to integers: rounded to a whole number, clamped to the range of the type, NaN to 0 (to the
+// smallest number for a 64-bit result), like the instruction.
 
 template <class I, class F>
 STEPWELL_INLINE I stepwell_to_integer(F whole) {
@@ -491,7 +492,7 @@ STEPWELL_INLINE double __ll2double_rn(long long x) { return double(x); }
 STEPWELL_INLINE double __ull2double_rn(unsigned long long x) { return double(x); }
 STEPWELL_INLINE float __double2float_rn(double x) { return float(x); }
 
-// Rounded to odd: what is then rounded to fewer bits is as if it had been rounded once.
+// Rounded to odd: a second rounding to fewer bits then equals a single rounding.
 STEPWELL_INLINE float stepwell_double_to_odd_float(double value) {
   float nearest = float(value);
   if (double(nearest) == value || __builtin_isnan(value) || (__float_as_uint(nearest) & 1u) != 0) return nearest;
@@ -501,12 +502,12 @@ STEPWELL_INLINE float stepwell_double_to_odd_float(double value) {
   return __uint_as_float(outward ? bits + 1u : bits - 1u);
 }
 
-// What the compiled text says of its kernels, for `stepwell_emulated_launch`: see runtime.cpp, which has the same.
+// The description of kernels in the compiled text, for `stepwell_emulated_launch`: runtime.cpp has the same structs.
 
 struct stepwell_parameter {
   char kind;         // 'p' pointer, 'i' signed, 'u' unsigned, 'f' float, 'x' anything else
   unsigned size;     // in bytes
-  unsigned pointee;  // bytes of what a pointer points to, 0 for void and other kinds
+  unsigned pointee;  // bytes of the pointee, 0 for void and other kinds
 };
 struct stepwell_kernel {
   unsigned long long magic;
@@ -514,8 +515,8 @@ struct stepwell_kernel {
   void (*run)(void** arguments);
   unsigned parameter_count;
   const stepwell_parameter* parameters;
-  unsigned max_threads;     // as __launch_bounds__ says, else 1024
-  unsigned dynamic_shared;  // how many bytes a launch may ask for
+  unsigned max_threads;     // of __launch_bounds__, else 1024
+  unsigned dynamic_shared;  // the limit of a launch, in bytes
   unsigned static_shared;
   void* module;
 };

@@ -1,4 +1,4 @@
-// Threads of a block as fibres: stacks that take turns on one thread of the host.
+// Threads of a block as fibres: stacks that alternate on one host thread.
 
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace stepwell {
 
 constexpr size_t kStackSize = 256 * 1024;
-constexpr size_t kGuardSize = 64 * 1024;  // below each stack, so that an overflow is a fault and no damage
+constexpr size_t kGuardSize = 64 * 1024;  // below each stack, so that an overflow faults
 
 #ifdef STEPWELL_UCONTEXT
 
@@ -35,7 +35,7 @@ inline void begin_context(Context& context, char* stack, void (*entry)()) {
 
 #else
 
-// swapcontext asks the kernel for the signal mask each time, which takes ten times as long as all the rest.
+// swapcontext makes a system call for the signal mask, which costs ten times as much as the switch itself.
 struct Context {
   void* stack_pointer;
 };
@@ -66,7 +66,7 @@ stepwell_switch:
 inline void switch_context(Context& from, Context& to) { stepwell_switch(&from.stack_pointer, to.stack_pointer); }
 
 inline void begin_context(Context& context, char* stack, void (*entry)()) {
-  // Six registers, the address to return to, and 8 bytes that align the stack as a call would.
+  // Six registers, the return address, and 8 bytes that align the stack like a call.
   auto top = reinterpret_cast<void**>(stack + kStackSize) - 8;
   for (int i = 0; i < 6; ++i) top[i] = nullptr;
   top[6] = reinterpret_cast<void*>(entry);
@@ -75,12 +75,12 @@ inline void begin_context(Context& context, char* stack, void (*entry)()) {
 
 #endif
 
-// A fibre runs one thread after another: `entry` is a loop that comes back here after each.
+// A fibre runs threads in sequence: `entry` is a loop that switches to the scheduler after each thread.
 struct Fibre {
   Context context;
   char* stack = nullptr;
 
-  // False if there is no memory.
+  // Returns false if no memory is left.
   bool begin(void (*entry)()) {
     if (stack == nullptr) {
       void* memory = mmap(nullptr, kGuardSize + kStackSize, PROT_READ | PROT_WRITE,

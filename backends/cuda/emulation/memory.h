@@ -1,4 +1,4 @@
-// The memory that kernels may touch, and the records of who did (shadow.h).
+// The memory that kernels may access, and the records of accesses (shadow.h).
 
 #pragma once
 
@@ -16,7 +16,7 @@ namespace stepwell {
 
 enum class Space { kGlobal, kShared, kConstant };
 
-// A record for each cell. The memory comes zeroed from the system when it is touched first.
+// A record per cell. The system zeroes the memory on first access.
 class Records {
  public:
   Record* cells = nullptr;
@@ -26,12 +26,12 @@ class Records {
   Records& operator=(const Records&) = delete;
   ~Records() { std::free(cells); }
 
-  // False if there is no memory.
+  // Returns false if no memory is left.
   bool make(size_t count) {
     cells = static_cast<Record*>(std::calloc(count, sizeof(Record)));
     return cells != nullptr;
   }
-  // Each cell becomes `pieces` that say the same.
+  // Splits each cell into `pieces` copies.
   bool split(size_t count, size_t pieces) {
     if (cells == nullptr) return true;
     Record* old = cells;
@@ -42,7 +42,7 @@ class Records {
   }
 };
 
-// A buffer or a variable. Accesses that go over its end are errors, wherever they end.
+// A buffer or a variable. An access beyond its end is an error, whatever lies there.
 struct Region {
   std::string name;
   uintptr_t begin;
@@ -60,8 +60,7 @@ struct Region {
   }
   size_t cells() const { return (size + (size_t(1) << cell_log) - 1) >> cell_log; }
 
-  // Make cells so small that an access at `offset` of `bytes` touches each as a whole or not at all. False if there is
-  // no memory.
+  // Splits cells until an access to `bytes` bytes at `offset` covers whole cells. Returns false if no memory is left.
   bool refine(size_t offset, size_t bytes) {
     unsigned log = unsigned(__builtin_ctzll(offset | bytes));
     if (log >= cell_log) return true;
@@ -72,7 +71,7 @@ struct Region {
   }
 };
 
-// Regions by address. They do not overlap.
+// Disjoint regions, sorted by address.
 class Regions {
  public:
   void add(Region* region) {
@@ -81,7 +80,7 @@ class Regions {
   }
   void remove(const Region* region) { sorted_.erase(std::find(sorted_.begin(), sorted_.end(), region)); }
 
-  // The last region that begins at or before an address, else none.
+  // The last region that begins at or before an address, or null.
   Region* before(uintptr_t address) const {
     auto behind = [](uintptr_t address, const Region* each) { return address < each->begin; };
     auto next = std::upper_bound(sorted_.begin(), sorted_.end(), address, behind);
@@ -91,7 +90,7 @@ class Regions {
     Region* region = before(address);
     return region != nullptr && region->holds(address, bytes) ? region : nullptr;
   }
-  // The region from which an address is fewest bytes away, else none.
+  // The region closest to an address, or null.
   Region* nearest(uintptr_t address) const {
     Region* best = nullptr;
     size_t least = SIZE_MAX;

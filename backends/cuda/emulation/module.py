@@ -1,4 +1,4 @@
-"""CUDA C++ text as kernels that can be launched on the CPU."""
+"""CUDA C++ text as kernels for launches on the CPU."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MAX_DYNAMIC_SHARED = 8
 class Parameter:
     """A parameter of a kernel. kind: of its type, `pointer`, `signed`, `unsigned`, `float` or `other`.  size: in bytes.
 
-    pointee: the bytes of what a pointer points to, 0 if that is void.
+    pointee: the bytes of the pointee, 0 for void.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of a module. address: the handle that launches take.  static_shared: bytes of `__shared__` variables."""
+    """A kernel of a module. address: the handle for launches.  static_shared: bytes of `__shared__` variables."""
 
     name: str
     address: int
@@ -58,7 +58,7 @@ class Kernel:
 
 
 class EmulatedModule:
-    """Kernels on the CPU. Handles and addresses are valid as long as this lives.
+    """Kernels on the CPU. Handles and addresses are valid during the lifetime of this object.
 
     source: their text.  kernels: by name.
     """
@@ -73,12 +73,12 @@ class EmulatedModule:
         remember_source(self._library, source)
         self.kernels: Mapping[str, Kernel] = self._register(kernels, symbols(self._library))
 
-    def _register(self, names: Sequence[str], found: Sequence[Symbol]) -> dict[str, Kernel]:
-        """Tell the runtime of the variables and kernels."""
+    def _register(self, names: Sequence[str], library_symbols: Sequence[Symbol]) -> dict[str, Kernel]:
+        """Registers the variables and kernels with the runtime."""
         handles = {name: _Handle.in_dll(self._native, f"stepwell_kernel_{name}") for name in names}
         first = ctypes.addressof(handles[names[0]])
-        base = first - next(each.address for each in found if each.name == f"stepwell_kernel_{names[0]}")
-        variables = [each for each in found if each.size and not each.name.startswith("stepwell_")]
+        base = first - next(each.address for each in library_symbols if each.name == f"stepwell_kernel_{names[0]}")
+        variables = [each for each in library_symbols if each.size and not each.name.startswith("stepwell_")]
         module = driver()["module"](str(self._library).encode(), dynamic_shared_name(self.source).encode(), base)
         weakref.finalize(self, driver()["forget"], module).atexit = False
         constants = constant_names(self.source)
@@ -114,32 +114,32 @@ class EmulatedModule:
         arguments: Sequence[Argument],
         shared_bytes: int = 0,
     ) -> None:
-        """Run a kernel and wait for it.
+        """Runs a kernel and waits for it.
 
-        grid, block: one to three extents, x first.  arguments: for pointers arrays, which are copied to memory of their
-        own and back when the kernel has run, or `DeviceMemory`; numpy's scalars of the same size for the rest.
-        shared_bytes: of dynamic shared memory, as much as the hardware has. Raises ArgumentError for arguments that do
-        not fit, EmulationError for all that the emulation finds.
+        grid, block: one to three extents, x first.  arguments: for pointers arrays, which are copied to device memory
+        and back after the launch, or `DeviceMemory`; numpy scalars of the same size for other parameters. shared_bytes:
+        of dynamic shared memory, up to the hardware's limit. Raises ArgumentError for mismatched arguments,
+        EmulationError for all errors that the emulation detects.
         """
         kernel = self.kernels[name]
         if len(arguments) != len(kernel.parameters):
             raise ArgumentError(f"{name}: {len(arguments)} arguments, expected {len(kernel.parameters)}")
-        held = [_Argument.of(each, parameter) for each, parameter in zip(arguments, kernel.parameters, strict=True)]
-        pointers = (ctypes.c_void_p * max(1, len(held)))(*(ctypes.addressof(each.value) for each in held))
+        copies = [_Argument.of(each, parameter) for each, parameter in zip(arguments, kernel.parameters, strict=True)]
+        pointers = (ctypes.c_void_p * max(1, len(copies)))(*(ctypes.addressof(each.value) for each in copies))
         if shared_bytes > STATIC_SHARED_LIMIT - kernel.static_shared:
             driver()["set_attribute"](kernel.address, _MAX_DYNAMIC_SHARED, shared_bytes)
         sizes = (*_extents(grid, "grid"), *_extents(block, "block"))
         if driver()["launch"](kernel.address, *sizes, shared_bytes, None, pointers, None) != 0:
             raise last_error(self._library)
-        for each in held:
+        for each in copies:
             each.copy_back()
 
 
 def compile_emulated(source: str, kernels: Sequence[str]) -> EmulatedModule:
-    """Compile CUDA C++ for the CPU.
+    """Compiles CUDA C++ for the CPU.
 
-    source: text that NVRTC takes as well.  kernels: the names of those that are to be launched, one at least.
-    Raises PluginError if g++ is not installed, InvalidCudaError if it does not take the text.
+    source: text that NVRTC accepts as well.  kernels: the names of the kernels to launch, at least one. Raises
+    PluginError if g++ is not installed, InvalidCudaError if g++ rejects the text.
     """
     if not kernels:
         raise ArgumentError("no kernel is named, expected one at least")
@@ -174,7 +174,7 @@ _KINDS = {b"p": "pointer", b"i": "signed", b"u": "unsigned", b"f": "float", b"x"
 
 
 def _is_of(variable: str, kernel: str) -> bool:
-    """Whether a demangled name is of a variable of a function: `kernel::A_shared`, `kernel(float*)::A_shared`."""
+    """Whether a demangled name is a variable of a function: `kernel::A_shared`, `kernel(float*)::A_shared`."""
     return re.match(rf"{kernel}(\(.*\))?::", variable) is not None
 
 
@@ -186,42 +186,48 @@ def _discard(folder: Path, library: Path) -> None:
 # Arguments
 
 
-def _extents(given: Sequence[int], what: str) -> tuple[int, int, int]:
-    if not 1 <= len(given) <= 3:
-        raise ArgumentError(f"{what} has {len(given)} extents, expected 1 to 3")
-    x, y, z = (*given, 1, 1)[:3]
+def _extents(extents: Sequence[int], name: str) -> tuple[int, int, int]:
+    if not 1 <= len(extents) <= 3:
+        raise ArgumentError(f"{name} has {len(extents)} extents, expected 1 to 3")
+    x, y, z = (*extents, 1, 1)[:3]
     return x, y, z
 
 
 @dataclass
 class _Argument:
-    """An argument as a launch takes it. value: what the kernel gets.  array: what `memory` is a copy of."""
+    """An argument of a launch. value: the kernel's argument.  array: the source of the copy in `memory`."""
 
     value: Any
     memory: DeviceMemory | None = None
     array: np.ndarray[Any, Any] | None = None
 
     @staticmethod
-    def of(given: Argument, parameter: Parameter) -> _Argument:
+    def of(argument: Argument, parameter: Parameter) -> _Argument:
         expected = f"{parameter.name}: expected a {parameter.kind}"
-        if isinstance(given, np.generic):
-            if parameter.kind == "pointer" or given.nbytes != parameter.size or not _is_kind(given, parameter.kind):
-                raise ArgumentError(f"{expected} of {parameter.size} bytes, got {given.dtype}")
-            return _Argument((ctypes.c_char * given.nbytes).from_buffer_copy(given.tobytes()))
+        if isinstance(argument, np.generic):
+            if (
+                parameter.kind == "pointer"
+                or argument.nbytes != parameter.size
+                or not _is_kind(argument, parameter.kind)
+            ):
+                raise ArgumentError(f"{expected} of {parameter.size} bytes, got {argument.dtype}")
+            return _Argument((ctypes.c_char * argument.nbytes).from_buffer_copy(argument.tobytes()))
         if parameter.kind != "pointer":
-            raise ArgumentError(f"{expected} of {parameter.size} bytes, got {type(given).__name__}")
-        if isinstance(given, DeviceMemory):
-            return _Argument(ctypes.c_void_p(given.address), given)
-        if parameter.pointee and given.nbytes % parameter.pointee:
-            raise ArgumentError(f"{expected} to elements of {parameter.pointee} bytes, got an array of {given.dtype}")
-        memory = DeviceMemory.of(given, parameter.name)
-        return _Argument(ctypes.c_void_p(memory.address), memory, given)
+            raise ArgumentError(f"{expected} of {parameter.size} bytes, got {type(argument).__name__}")
+        if isinstance(argument, DeviceMemory):
+            return _Argument(ctypes.c_void_p(argument.address), argument)
+        if parameter.pointee and argument.nbytes % parameter.pointee:
+            raise ArgumentError(
+                f"{expected} to elements of {parameter.pointee} bytes, got an array of {argument.dtype}"
+            )
+        memory = DeviceMemory.of(argument, parameter.name)
+        return _Argument(ctypes.c_void_p(memory.address), memory, argument)
 
     def copy_back(self) -> None:
         if self.memory is not None and self.array is not None and self.array.flags.writeable:
             self.array[...] = self.memory.view(self.array.shape, self.array.dtype)
 
 
-def _is_kind(given: np.generic, kind: str) -> bool:
-    """Whether a scalar is of a kind of type. Integers may be of another sign: it is their bits that are passed."""
-    return (given.dtype.kind == "f") == (kind == "float") or kind == "other"
+def _is_kind(argument: np.generic, kind: str) -> bool:
+    """Whether a scalar matches a kind of type. Integers may differ in signedness: their bits are passed."""
+    return (argument.dtype.kind == "f") == (kind == "float") or kind == "other"

@@ -1,22 +1,21 @@
-// Runs kernels that were compiled with emulation.h, and finds what CUDA leaves undefined in them.
+// Runs kernels compiled with emulation.h, and detects undefined behaviour of CUDA in them.
 //
-// g++ -fsanitize=thread puts a call in front of each access to memory (`__tsan_read4(address)`), and others of its
-// sanitizers a call where an index or a pointer is found wrong. No library of g++ is linked that has these functions:
-// they are here, and check each access exactly. Threads of a block are fibres that run until they wait or end, one
-// after another, warp by warp; blocks run one after another. So what a run finds depends on the program and its input
-// alone.
+// g++ -fsanitize=thread inserts a call before each memory access (`__tsan_read4(address)`), and its other
+// sanitizers insert calls where an index or a pointer is invalid. No sanitizer library of g++ is linked:
+// the functions are defined here, and check each access exactly. Threads of a block are fibres that run
+// until they wait or end, one after another, warp by warp; blocks run one after another. So the errors of
+// a run depend on the program and its input alone.
 //
-// What is found, as the CUDA C++ Programming Guide says it:
-// - Accesses of different threads to the same bytes, one of them a write, are a race unless a __syncthreads() (in a
-//   warp: a __syncwarp()) lies between. Shuffles and votes order no memory: "they do not imply a memory barrier".
-//   Between blocks of a launch nothing orders, so protocols of flags and fences are races here.
+// The detected errors, by the rules of the CUDA C++ Programming Guide:
+// - Accesses of different threads to the same bytes, at least one of them a write, are a race unless a __syncthreads()
+//   (in a warp: a __syncwarp()) separates them. Shuffles and votes order no memory: "they do not imply a memory
+//   barrier". Blocks of a launch are unordered, so protocols of flags and fences are races here.
 // - Atomic operations do not conflict with each other, but with plain accesses.
-// - Writes of the same value by several threads are allowed if nobody reads it before a barrier.
-// - A barrier must be reached by all threads, in the same line: nobody may have ended, or wait elsewhere.
-// - So must a __syncwarp, shuffle or vote by all lanes that its mask names. Lanes that the block does not have do not
-// count.
-// - A shuffle from a lane that does not take part gives undefined bits: here all of them set, NaN in every type.
-// - Shared memory holds nothing (all bits set) when a block begins; reading what nobody wrote is an error.
+// - Writes of the same value by several threads are allowed if no thread reads it before a barrier.
+// - A barrier must be reached by all threads, in the same line: no thread may have ended, or wait elsewhere.
+// - A __syncwarp, shuffle or vote must be reached by all lanes in its mask. Lanes that the block lacks are ignored.
+// - A shuffle from an inactive lane returns undefined bits: here all bits set, NaN in every type.
+// - Shared memory is uninitialized (all bits set) when a block begins; reading it before a write is an error.
 // - An access must lie in one buffer or variable, or on the thread's stack, and be aligned to its size.
 
 #include <cstdarg>
@@ -30,7 +29,7 @@
 
 using namespace stepwell;
 
-// As in emulation.h
+// The structs of emulation.h
 
 struct uint3 {
   unsigned x, y, z;
@@ -63,10 +62,10 @@ constexpr unsigned long long kMagic = 0x5354455057454c4cull;
 constexpr unsigned kSharedByDefault = 48 * 1024;
 constexpr unsigned kSharedAtMost = 227 * 1024;
 constexpr int kUndefinedByte = 0xff;
-constexpr size_t kFar = 1 << 20;  // from here on an address is not said relative to a buffer
-constexpr size_t kGap = 4096;     // around each allocation: an index that is a little wrong meets no other buffer
+constexpr size_t kFar = 1 << 20;  // from this distance on an address is not printed relative to a buffer
+constexpr size_t kGap = 4096;     // around each allocation: an index slightly out of bounds hits no other buffer
 
-// Statuses of launches; the driver's numbers where it has one for them.
+// Statuses of launches, with the driver's numbers.
 constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
 constexpr int kOutOfMemory = 2;
@@ -75,7 +74,7 @@ constexpr int kLaunchFailed = 719;
 
 struct Module {
   std::string path;
-  std::string dynamic_name;  // what the text calls dynamic shared memory
+  std::string dynamic_name;  // the name of dynamic shared memory in the text
   uintptr_t base = 0;
   std::vector<std::unique_ptr<Region>> variables;
 };
@@ -87,13 +86,14 @@ struct Thread {
   int operation = 0;
   int line = 0;
   uint32_t mask = 0;
-  uint64_t value = 0;  // what it brings to a shuffle, a vote or a counting barrier, then what it gets
+  uint64_t value = 0;  // the operand of a shuffle, a vote or a counting barrier, then its result
   int lane = 0;        // argument of a shuffle
   int width = 0;
   Fibre* fibre = nullptr;
 };
 
-// A write to what others have written since the barrier: allowed if it changes nothing, which is known only after it.
+// A write to bytes that other threads have written since the barrier: allowed if it changes nothing, which is known
+// only after the write.
 struct Rewrite {
   uintptr_t address = 0;
   Region* region = nullptr;
@@ -119,7 +119,7 @@ struct Launch {
   Fibre* running = nullptr;
   bool failed = false;
   std::string
-      uninitialized;  // the first read of what nobody had written: an error, if not a race with who writes it yet
+      uninitialized;  // the first uninitialized read: reported unless it is a race with a later write
 };
 
 std::mutex one_launch;
@@ -129,7 +129,7 @@ Launch launch;
 std::vector<Fibre*> idle_fibres;
 std::map<const void*, std::unique_ptr<Region>> allocations;
 
-// Which region an instruction touched last: it mostly does again.
+// The region that an instruction accessed last, most likely the next one as well.
 constexpr size_t kGuesses = 1024;
 Region* guesses[kGuesses];
 
@@ -154,7 +154,7 @@ std::string name_of(const char* what, uint3 at) { return format("%s (%u, %u, %u)
 std::string thread_name(unsigned thread) { return name_of("thread", at(thread, launch.block)); }
 std::string block_name(uint32_t serial) { return name_of("block", at(serial - now.launch_serial, launch.grid)); }
 
-// " in line 12"; of an offset into the code as <path+0x12>, which Python looks up.
+// " in line 12"; for an offset into the code <path+0x12>, which Python resolves.
 std::string in_line(Place place) {
   if (place == 0) return "";
   if (place & kIsLine) return format(" in line %u", place & ~kIsLine);
@@ -221,9 +221,9 @@ void set_error(const std::string& text) {
   launch.failed = true;
 }
 
-// Leave the fibre for good. What is on its stack is lost, which is nothing: kernels own no memory.
+// Leaves the fibre for good. Its stack is lost, but kernels own no resources.
 [[noreturn]] void stop() {
-  if (launch.running == nullptr) {  // in what a module does when it is loaded
+  if (launch.running == nullptr) {  // in code that runs when a module is loaded
     std::fprintf(stderr, "%s\n", error_text.c_str());
     std::abort();
   }
@@ -237,8 +237,8 @@ void set_error(const std::string& text) {
   stop();
 }
 
-// The thread goes no further, and what it has read nowhere. The others do up to the barrier: whoever writes what it
-// wanted is in a race with it, which says more than that the memory was uninitialized.
+// Stops the thread, so that it does not use the value. The others run up to the barrier: a thread that writes the
+// memory is in a race with the read, which is a more precise error than uninitialized memory.
 [[noreturn]] void stop_uninitialized(const std::string& text) {
   if (launch.uninitialized.empty()) launch.uninitialized = text;
   launch.thread[now.thread].wait = Wait::kStopped;
@@ -292,8 +292,8 @@ Region* find_region(uintptr_t address, size_t size, uintptr_t code) {
   return guess;
 }
 
-// Look at rewrites that have happened. A hook stands in front of its access, and a copy of a struct has two hooks in
-// front of it, the one of the write first: so a rewrite has happened when the second hook after it comes.
+// Checks rewrites that have happened. A hook precedes its access, and a copy of a struct is preceded by two hooks, the
+// write's first: so a rewrite has happened at the second hook after its own.
 void settle_rewrites(bool all) {
   std::vector<Rewrite> later, due;
   for (Rewrite& rewrite : launch.rewrites) (all || ++rewrite.age >= 2 ? due : later).push_back(std::move(rewrite));
@@ -310,7 +310,7 @@ void settle_rewrites(bool all) {
   launch.rewrites.push_back({address, &region, std::move(old), witness, place, 0});
 }
 
-// Whether a thread of this block has put anything into a cell of shared memory.
+// Whether a thread of this block has written a cell of shared memory.
 bool is_written(const Region& region, size_t cell) {
   const Record *writes = region.writes.cells, *atomics = region.atomics.cells;
   return (writes != nullptr && writes[cell].serial == now.serial) ||
@@ -369,7 +369,7 @@ inline void watch(uintptr_t address, size_t size, Access access, Place place, ui
 
 inline void watch_code(const void* address, size_t size, Access access, const void* code, bool is_aligned) {
   if (launch.running == nullptr) return;
-  // A return address points behind the call.
+  // A return address points after the call.
   uintptr_t at = reinterpret_cast<uintptr_t>(code) - 1;
   watch(reinterpret_cast<uintptr_t>(address), size, access, Place(at - launch.module->base), at, is_aligned);
 }
@@ -385,7 +385,7 @@ void run_threads() {
   }
 }
 
-// The running thread waits until the scheduler lets it go on.
+// Suspends the running thread until the scheduler resumes it.
 Thread& suspend(Wait wait, int operation, int line, uint32_t mask = 0, uint64_t value = 0) {
   if (!launch.rewrites.empty()) settle_rewrites(true);
   Thread& thread = launch.thread[now.thread];
@@ -427,7 +427,7 @@ unsigned lanes_of(unsigned warp) { return std::min(kWarp, launch.threads - first
 uint32_t existing(unsigned warp) { return lanes_of(warp) == kWarp ? ~0u : (1u << lanes_of(warp)) - 1; }
 Thread& lane_of(unsigned warp, unsigned lane) { return launch.thread[first_of(warp) + lane]; }
 
-// The lane that a shuffle takes its value from.
+// The source lane of a shuffle.
 unsigned source_lane(const Thread& thread, unsigned lane) {
   int width = thread.width, first = int(lane) & ~(width - 1), source = int(lane);
   switch (thread.operation) {
@@ -509,7 +509,8 @@ void release(unsigned warp, uint32_t group) {
     if (group >> lane & 1) lane_of(warp, lane).wait = Wait::kNothing;
 }
 
-// Let those lanes of a warp go on that have all met. No lane of it is running. Whether there were any.
+// Releases the lanes of a warp whose groups are complete. No lane of the warp is running. Returns whether
+// any was released.
 bool meet_lanes(unsigned warp) {
   bool any = false;
   for (unsigned lane = 0; lane < lanes_of(warp); ++lane) {
@@ -524,7 +525,7 @@ bool meet_lanes(unsigned warp) {
     any = true;
   }
   if (any) return true;
-  // Whoever asks which lanes are active learns it when all others wait or have ended.
+  // A query of the active lanes is answered when all other lanes wait or have ended.
   for (unsigned lane = 0; lane < lanes_of(warp); ++lane) {
     const Thread& thread = lane_of(warp, lane);
     if (thread.wait != Wait::kActiveMask) continue;
@@ -537,7 +538,7 @@ bool meet_lanes(unsigned warp) {
   return false;
 }
 
-// Run the threads of a warp until all wait for the block or for who does not come.
+// Runs the threads of a warp until all wait for the block or for lanes that do not arrive.
 void run_warp(unsigned warp) {
   do {
     for (unsigned lane = 0; lane < lanes_of(warp); ++lane)
@@ -550,7 +551,7 @@ void run_warp(unsigned warp) {
 
 // Blocks
 
-// Nobody can go on. Whose fault it is: lanes that wait for others of their warp, then barriers.
+// Reports the cause of a deadlock: first lanes that wait for others of their warp, then barriers.
 void fail_waiting() {
   std::string block = " of " + block_name(now.serial) + " ";
   for (unsigned index = 0; index < launch.threads; ++index) {
@@ -563,7 +564,7 @@ void fail_waiting() {
                             thread_name(index).c_str(), block.c_str(), wait_text(thread).c_str(),
                             thread_name(other).c_str(), other % kWarp, wait_text(launch.thread[other]).c_str()));
   }
-  // The rest wait at barriers or have ended.
+  // The other threads wait at barriers or have ended.
   auto begin = launch.thread.begin(), end = launch.thread.end();
   auto waiting = std::find_if(begin, end, [](const Thread& each) { return each.wait == Wait::kBarrier; });
   auto is_there = [&](const Thread& each) { return is_same_wait(each, *waiting); };
@@ -574,7 +575,7 @@ void fail_waiting() {
                    thread_name(unsigned(elsewhere - begin)).c_str(), wait_text(*elsewhere).c_str()));
 }
 
-// All threads wait at one barrier, or some have ended. False if the block is done.
+// Handles the state in which all threads wait at a barrier or have ended. Returns false if the block is done.
 bool meet_threads() {
   unsigned ended = 0, together = 0, holds = 0;
   for (unsigned index = 0; index < launch.threads; ++index) {
@@ -675,7 +676,7 @@ void run_grid() {
       }
 }
 
-// Fibres that an error left in the middle of a thread begin anew.
+// Restarts fibres that an error left in the middle of a thread.
 void take_back_fibres() {
   for (Thread& thread : launch.thread)
     if (thread.fibre != nullptr) {
@@ -687,7 +688,7 @@ void take_back_fibres() {
   launch.rewrites.clear();
 }
 
-// What g++ says where it found something itself
+// The data that g++ passes with its own errors
 
 struct SourceLocation {
   const char* file;
@@ -713,7 +714,7 @@ struct Arithmetic {
 
 std::string here(const SourceLocation& at) { return here(kIsLine | at.line); }
 
-// Values of up to 64 bits are passed as they are.
+// Values of up to 64 bits are passed directly.
 std::string index_text(const TypeDescriptor& type, uintptr_t value) {
   unsigned bits = 1u << (type.information >> 1);
   bool is_signed = type.information & 1;
@@ -726,7 +727,7 @@ std::string index_text(const TypeDescriptor& type, uintptr_t value) {
 
 extern "C" {
 
-// The ABI: signatures and numbers of cuLaunchKernel and cuFuncSetAttribute, so that host code can call either.
+// The ABI: signatures and statuses of cuLaunchKernel and cuFuncSetAttribute, so that host code can call either.
 
 int stepwell_emulated_launch(void* handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                              unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** arguments,
@@ -766,7 +767,7 @@ int stepwell_emulated_set_attribute(void* handle, int attribute, int value) {
 
 const char* stepwell_emulated_error() { return error_text.c_str(); }
 
-// Memory of the device; null if there is none left. It holds undefined bits.
+// Device memory with undefined bits; null if none is left.
 void* stepwell_emulated_alloc(size_t size, const char* name) {
   std::lock_guard<std::mutex> lock(one_launch);
   size_t whole = (size + 2 * kGap + 255) / 256 * 256;
@@ -787,7 +788,7 @@ int stepwell_emulated_free(void* address) {
 }
 
 // The signatures of cuMemAllocAsync, cuMemFreeAsync, cuMemcpyAsync (from the device to the host) and
-// cuStreamSynchronize. Launches are over when they return, so order is no matter.
+// cuStreamSynchronize. Launches are complete when they return, so stream order is trivial.
 
 int stepwell_emulated_alloc_async(void** place, size_t size, void* stream) {
   (void)stream;
@@ -818,7 +819,7 @@ int stepwell_emulated_wait(void* stream) {
   return kSuccess;
 }
 
-// What Python tells of a module that it has compiled. `space`: 0 global, 1 shared, 2 constant.
+// The registration of a compiled module by Python. `space`: 0 global, 1 shared, 2 constant.
 
 void* stepwell_emulated_module(const char* path, const char* dynamic_name, void* base) {
   auto module = new Module;
@@ -842,7 +843,7 @@ void stepwell_emulated_kernel(void* module, void* handle, unsigned static_shared
 
 void stepwell_emulated_forget(void* module) { delete static_cast<Module*>(module); }
 
-// What kernels call
+// The functions that kernels call
 
 void stepwell_barrier(int line, int operation, int predicate) {
   suspend(Wait::kBarrier, operation, line, 0, predicate != 0);
@@ -887,7 +888,7 @@ void* stepwell_memset(void* to, int value, size_t bytes) {
   return std::memset(to, value, bytes);
 }
 
-// What -fsanitize=thread calls
+// The hooks of -fsanitize=thread
 
 #define STEPWELL_HOOKS(size)                                                                                           \
   void __tsan_read##size(void* at) { watch_code(at, size, Access::kRead, __builtin_return_address(0), true); }         \
@@ -897,7 +898,7 @@ STEPWELL_HOOKS(2)
 STEPWELL_HOOKS(4)
 STEPWELL_HOOKS(8)
 STEPWELL_HOOKS(16)
-// Of types that need not be aligned more, so what is not is no error.
+// Accesses by types without an alignment requirement are never misaligned.
 #define STEPWELL_UNALIGNED_HOOKS(size)                                                                                 \
   void __tsan_unaligned_read##size(void* at) {                                                                         \
     watch_code(at, size, Access::kRead, __builtin_return_address(0), false);                                           \
@@ -919,7 +920,7 @@ void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 
-// What the other sanitizers call
+// The hooks of the other sanitizers
 
 void __ubsan_handle_out_of_bounds(const OutOfBounds* what, uintptr_t index) {
   fail(format("out of bounds: %s takes index %s of an array of type %s", here(what->at).c_str(),

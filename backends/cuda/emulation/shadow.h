@@ -1,12 +1,12 @@
-// Who has touched a piece of memory, and whether that was ordered before what a thread does now.
+// Records of the accesses to memory, and whether they are ordered before an access of the current thread.
 //
-// Memory is divided into cells of 4 bytes, of 2 or 1 where the program is seen to touch less (`Region::refine`), so a
-// cell is always touched as a whole and what is recorded of it is exact. Of each cell there are three records: of plain
-// reads, of plain writes, of atomic operations. A record holds all threads that could still conflict with a later one:
+// Memory is divided into cells of 4 bytes, or of 2 or 1 for a program with smaller accesses (`Region::refine`), so
+// every access covers whole cells and the records are exact. Each cell has three records: of plain reads, of plain
+// writes, of atomic operations. A record holds all threads that may conflict with a later one:
 //
-// - threads of other blocks of the launch, whom nothing orders: that there was one is enough;
-// - threads of this block since the last __syncthreads(), told by the number of the interval (`epoch`);
-// - of these, if they are of one warp, what `__syncwarp` has ordered: vector clocks of 32 lanes.
+// - threads of other blocks of the launch, which are unordered: their existence is enough;
+// - threads of this block since the last __syncthreads(), identified by the number of the interval (`epoch`);
+// - of these, if they are of one warp, the order by `__syncwarp`: vector clocks of 32 lanes.
 //
 // If they are of two warps or more, any later thread conflicts with one of them, so two of them are kept as witnesses.
 
@@ -21,21 +21,21 @@ namespace stepwell {
 constexpr unsigned kWarp = 32;
 constexpr unsigned kMaxThreads = 1024;
 
-// Where in the program: an offset into the module's code, or with the top bit a line. 0 is unknown.
+// A position in the program: an offset into the module's code, or a line if the top bit is set. 0 is unknown.
 using Place = uint32_t;
 constexpr Place kIsLine = 0x80000000u;
 
 struct Record {
   enum Spread : uint8_t { kOneClock, kManyClocks, kManyWarps };
 
-  uint32_t serial = 0;  // the run of a block that the fields below are of; 0 for none
-  uint32_t epoch = 0;   // the interval between barriers in which they were written
+  uint32_t serial = 0;  // the run of a block that the fields below refer to; 0 for none
+  uint32_t epoch = 0;   // the interval between barriers of the accesses
   uint32_t lanes = 0;   // of warp `warp`
-  uint32_t clock = 0;   // of these lanes; with kManyClocks, the place in Now::clocks
+  uint32_t clock = 0;   // of these lanes; with kManyClocks, the index into Now::clocks
   Place first_place = 0, last_place = 0;
-  uint32_t other_serial = 0;  // an earlier block that did the same
+  uint32_t other_serial = 0;  // an earlier block with the same kind of access
   Place other_place = 0;
-  uint16_t first = 0, last = 0;  // threads; with kManyWarps they are of different warps
+  uint16_t first = 0, last = 0;  // threads; of different warps with kManyWarps
   uint8_t warp = 0;
   Spread spread = kOneClock;
 };
@@ -46,15 +46,15 @@ struct Witness {
   Place place = 0;
 };
 
-// What is going on: who runs, and what that thread knows of the others in its warp.
+// The current thread, and its knowledge of the other lanes of its warp.
 struct Now {
   uint32_t serial = 0;         // counts runs of blocks, never reset
   uint32_t launch_serial = 1;  // of the first block of this launch
   uint32_t epoch = 0;          // counts intervals between barriers, never reset
   unsigned thread = 0, warp = 0, lane = 0;
 
-  // seen[warp][a][b]: up to which of its own clocks lane a knows lane b. An access of b at clock c is ordered before
-  // what a does if seen[warp][a][b] >= c. Never reset, as serials tell blocks apart.
+  // seen[warp][a][b]: the clock of lane b up to which lane a is ordered after b. An access of b at clock c is ordered
+  // before the accesses of a if seen[warp][a][b] >= c. Never reset, as serials distinguish blocks.
   uint32_t seen[kMaxThreads / kWarp][kWarp][kWarp];
   std::vector<std::array<uint32_t, kWarp>> clocks;  // of the records with kManyClocks, of this epoch
 
@@ -71,7 +71,7 @@ struct Now {
     clocks.clear();
   }
 
-  // The lanes of `mask` have met.
+  // The lanes of `mask` have synchronized.
   void join(unsigned joined_warp, uint32_t mask) {
     auto& of_warp = seen[joined_warp];
     uint32_t joined[kWarp] = {};
@@ -90,7 +90,7 @@ struct Now {
     return record.spread == Record::kManyClocks ? clocks[record.clock][of_lane] : record.clock;
   }
 
-  // The lanes of a record, which is of this warp and epoch, that nothing orders before this thread.
+  // The lanes of a record, which is of this warp and epoch, that are not ordered before this thread.
   uint32_t unordered(const Record& record) const {
     uint32_t result = 0;
     for (uint32_t left = record.lanes & ~(1u << lane); left != 0; left &= left - 1) {
@@ -100,8 +100,8 @@ struct Now {
     return result;
   }
 
-  // Whether a thread of the record may run at the same time as this one; which one.
-  // `first_serial`: the first run of a block that counts: of this launch for global memory, this one for shared memory.
+  // Whether a thread of the record may run concurrently with this one; sets the witness. `first_serial`: the first
+  // relevant run of a block: of this launch for global memory, the current one for shared memory.
   bool concurrent(const Record& record, uint32_t first_serial, Witness& witness) const {
     if (record.serial < first_serial) return false;
     if (record.serial != serial) {
@@ -133,7 +133,7 @@ struct Now {
     return true;
   }
 
-  // This thread does what the record is of.
+  // Adds an access of this thread to a record.
   void add_to(Record& record, uint32_t first_serial, Place place) {
     if (record.serial != serial) {
       if (record.serial >= first_serial) {
@@ -173,7 +173,7 @@ struct Now {
     record.spread = Record::kOneClock;
   }
 
-  // Who is ordered before this thread can be forgotten: what conflicts with them later conflicts with this one too.
+  // Threads ordered before this one are dropped: a later conflict with them is a conflict with this one too.
   void add_at_other_clock(Record& record, Place place) {
     uint32_t others = unordered(record);
     if (others == 0) return begin(record, place);
