@@ -238,7 +238,7 @@ hard_swish = _define(
     "nn.hard_swish",
     lambda x: x * _clamp(x / const(6, x.dtype) + const(0.5, x.dtype)),
     lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
-    "The hard Swish function of each element x: `x * (x / 6 + 1 / 2)`, the second factor clamped from 0 to 1.",
+    "The hard Swish function `x * min(max(x / 6 + 1 / 2, 0), 1)` of each element x.",
 )
 
 

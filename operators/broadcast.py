@@ -111,13 +111,13 @@ mod = of_two(
     "mod",
     _numbers("mod", scalar.fmod, "truncmod"),
     _silence(np.fmod),
-    "The remainder of each quotient `lhs / rhs` rounded towards zero, with the sign of `lhs`.",
+    "The remainders of `lhs / rhs` with quotients rounded towards zero; a remainder has the sign of `lhs`.",
 )
 floor_mod = of_two(
     "floor_mod",
     _numbers("floor_mod", lambda a, b: a - scalar.floor(a / b) * b, "floormod"),
     _silence(lambda a, b: a - np.floor(a / b) * b if _is_float(a) else a % b),
-    "The remainder of each quotient `lhs / rhs` rounded down.",
+    "The remainders of `lhs / rhs` with quotients rounded down.",
 )
 maximum = of_two(
     "maximum",

@@ -238,7 +238,7 @@ def _searchsorted_reference(sorted_sequence: Array, values: Array, right: bool, 
 
 @operator("searchsorted", Pattern.OPAQUE, _searchsorted_reference)
 def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, dtype: str = "int32") -> Tensor:
-    """The positions for the insertion of values into sorted sequences, before the elements that are not less.
+    """The insertion positions of values in sorted sequences, before the elements that are not less.
 
     sorted_sequence: in ascending order, one for all values, or one for each row of values, along the last axis.  right:
     inserts after equal elements.  dtype: the data type of the positions.

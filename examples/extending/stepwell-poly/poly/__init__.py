@@ -1,4 +1,4 @@
-"""The additions of this package to all tools that read `xdsl.universe`. They import this file at start: load nothing."""
+"""The additions of this package to tools that read `xdsl.universe`. They import this file at start: load nothing."""
 
 from functools import partial
 from pkgutil import resolve_name
