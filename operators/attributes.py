@@ -35,7 +35,7 @@ def checked_attributes(operator: Operator, given: Mapping[str, object]) -> dict[
 
 def _convert(operator: Operator, attribute: Attribute, value: object) -> Any:
     for alternative in _ALIASES.get(attribute.type, attribute.type).split(" | "):
-        converted = _CONVERSIONS[alternative](value)
+        converted = _TAKEN[alternative](value)
         if converted is not _OTHER:
             return converted
     raise TeError(f"{operator.name}: {attribute.name} = {value!r}, expected {attribute.type}")
@@ -80,7 +80,7 @@ def _sequence(item: Callable[[object], object]) -> Callable[[object], object]:
     return convert
 
 
-_CONVERSIONS: dict[str, Callable[[object], object]] = {
+_TAKEN: dict[str, Callable[[object], object]] = {
     "int": _int,
     "float": _float,
     "str": _str,
