@@ -69,7 +69,7 @@ def _windows(
         count = spread(extent, size, step, dilated, around, ceil_mode)
         over = 0
         if ceil_mode:
-            if (count - 1) * step >= extent + around[0]:  # no window begins in the padding behind
+            if (count - 1) * step >= extent + around[0]:  # no window begins in the trailing padding
                 count -= 1
             over = max((count - 1) * step + (size - 1) * dilated + 1 - (extent + sum(around)), 0)
         windows.append(_Along(axis, size, step, dilated, *around, count, over))

@@ -42,7 +42,7 @@ OUTCOMES = (
 RTOL, ATOL = 1e-3, 1e-7
 _BFLOAT16_RTOL = 2**-6
 
-_M_PERTURB = -6  # glibc's malloc.h; what MALLOC_PERTURB_ sets
+_M_PERTURB = -6  # glibc's malloc.h; set by MALLOC_PERTURB_
 _PERTURBATION = 165
 
 
