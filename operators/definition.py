@@ -132,12 +132,12 @@ def _complete(formula: Callable[..., Any], reference: Callable[..., Any], attrib
     takes_all = any(each.kind is each.VAR_KEYWORD for each in own.values())
     taken = attributes if takes_all else attributes & set(own)
 
-    def completed(*arrays: Array, **values: Any) -> Any:
+    def call_reference(*arrays: Array, **values: Any) -> Any:
         bound = signature.bind(*arrays, **values)
         bound.apply_defaults()
         return reference(*arrays, **{key: bound.arguments[key] for key in taken})
 
-    return completed
+    return call_reference
 
 
 def operator_of(name: str) -> Operator:

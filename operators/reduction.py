@@ -78,7 +78,7 @@ def reduction(
             return elementwise(lambda x: x, [data], f"T_{name}")
         return _reduce(data, along, keepdims, lambda at, over, index: reducer(at(index), axis=over), f"T_{name}")
 
-    def computed(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
+    def reduce_array(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
         result = reference(data, axis=_reduced_axes(data, axis, exclude, name), keepdims=keepdims)
         return np.asarray(result).astype(data.dtype)
 
@@ -88,7 +88,7 @@ def reduction(
     axis: one axis, several axes, or None for all axes.  exclude: reduces all other axes.  keepdims: keeps the reduced
     axes with extent 1.
     """
-    return operator(name, Pattern.COMM_REDUCE, computed)(formula)
+    return operator(name, Pattern.COMM_REDUCE, reduce_array)(formula)
 
 
 sum = reduction("sum", scalar.sum, np.sum, "numbers", "The sum of the elements along `axis`.")
@@ -204,7 +204,7 @@ def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
         )
         return elementwise(lambda x: x, [positions], f"T_{name}")
 
-    def computed(
+    def reduce_array(
         data: Array,
         axis: Axes,
         keepdims: bool,
@@ -229,7 +229,7 @@ def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
     axes with extent 1.  select_last_index: prefers the last of several equal elements, not the first. NaN makes the
     result unspecified.
     """
-    return operator(name, Pattern.COMM_REDUCE, computed)(formula)
+    return operator(name, Pattern.COMM_REDUCE, reduce_array)(formula)
 
 
 argmax = _arg("argmax", True, "The index of the greatest element")

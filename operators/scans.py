@@ -52,7 +52,7 @@ def _cumulative(
             flat.shape, lambda *i: rows(row(i[along]), *i[:along], *i[along + 1 :]), f"T_{name}", "injective"
         )
 
-    def expected(data: Array, axis: int | None, dtype: str, exclusive: bool, reverse: bool) -> Array:
+    def scan_array(data: Array, axis: int | None, dtype: str, exclusive: bool, reverse: bool) -> Array:
         kind = np.dtype(dtype or data.dtype)
         wide = data.astype(kind).astype("float64" if kind.kind == "f" else kind)
         flat, along = (wide.reshape(-1), 0) if axis is None else (wide, axis)
@@ -70,7 +70,7 @@ def _cumulative(
     axis: None for all elements in row-major order.  dtype: the data type of the computation and of the result, by
     default the data type of data.  exclusive: excludes the element itself.  reverse: starts at the last element.
     """
-    return operator(name, Pattern.OPAQUE, expected)(formula)
+    return operator(name, Pattern.OPAQUE, scan_array)(formula)
 
 
 cumsum = _cumulative("cumsum", lambda x, y: x + y, 0, np.cumsum, "The cumulative sum of the elements along `axis`.")

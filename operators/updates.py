@@ -188,11 +188,11 @@ def _combine(updates: Updates, mode: str, ordered: _Sorted | None) -> Tensor:
     if mode == "update":
         last = _last(updates, ordered)
 
-        def updated(*i: PrimExpr) -> PrimExpr:
+        def element(*i: PrimExpr) -> PrimExpr:
             number = last(*updates.target(i))
             return scalar.if_then_else(number >= 0, updates.values(number, updates.others(i)), data(*i))
 
-        return computed(data.shape, updated, name)
+        return computed(data.shape, element, name)
     combine, reducer = COMBINED[mode]
     if ordered is not None:
         rows = ordered.so_far(updates, combine)
