@@ -1,4 +1,4 @@
-"""A matrix product and a ReLU, with a temporary in between: `stepwell run examples/matmul_relu.py --check`"""
+"""A matrix product and a ReLU with an intermediate buffer: `stepwell run examples/matmul_relu.py --check`"""
 
 from stepwell.script import ir as I
 from stepwell.script import tir as T

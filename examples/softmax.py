@@ -1,6 +1,6 @@
-"""Softmax over rows of any number and length: `stepwell run examples/softmax.py --size m=5 --size n=100 --check`
+"""Softmax over any number of rows of any length: `stepwell run examples/softmax.py --size m=5 --size n=100 --check`
 
-Run as a Python script it compiles the function and calls it on numpy arrays.
+Run as a Python script, the example compiles the function and calls it on numpy arrays.
 """
 
 import numpy as np

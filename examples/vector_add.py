@@ -1,4 +1,4 @@
-"""Add one to a vector: the smallest program with a block.
+"""Adds one to a vector: the smallest program with a block.
 
 `stepwell run examples/vector_add.py --print-landings --check`
 """

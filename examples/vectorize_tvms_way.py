@@ -1,6 +1,6 @@
-"""A pass of one's own in TVM's shape, as its tutorial writes them: `python examples/vectorize_tvms_way.py`
+"""A user-defined pass in the style of TVM's tutorial: `python examples/vectorize_tvms_way.py`
 
-It is the pass of examples/extending/stepwell-vectorize: visitors and nodes here, a rewrite pattern there.
+The pass is equivalent to examples/extending/stepwell-vectorize, with visitors and nodes instead of a rewrite pattern.
 """
 
 import stepwell.frontends.tvm as tvm
@@ -25,8 +25,8 @@ def main(A: T.Buffer((4, 16), "float32"), B: T.Buffer((4, 16), "float32"), S: T.
 
 @tir.transform.prim_func_pass(opt_level=0)
 def vectorize(f, mod, ctx):
-    """Run innermost serial loops as vectors of 8, where no iteration needs another and none is left over."""
-    outer, found = [], []
+    """Runs innermost serial loops with independent iterations and a multiple of 8 iterations as vectors."""
+    outer, loops = [], []
 
     def find(node):
         if isinstance(node, tir.For):
@@ -35,10 +35,10 @@ def vectorize(f, mod, ctx):
             outer.extend([node] if any(inside) else [])
             whole = isinstance(node.extent, tir.IntImm) and node.extent.value % 8 == 0
             if node.kind == tir.ForKind.SERIAL and whole and carried_dependence(node.underneath) is None:
-                found.append(node)
+                loops.append(node)
 
-    def vectorized(loop):
-        if loop not in found or loop in outer:
+    def rewrite(loop):
+        if loop not in loops or loop in outer:
             return None
         i_0, i_1 = (te.var(f"{loop.loop_var.name}_{n}") for n in (0, 1))
         body = tir.stmt_functor.substitute(loop.body, {loop.loop_var: i_0 * 8 + i_1})
@@ -46,7 +46,7 @@ def vectorize(f, mod, ctx):
         return tir.For(i_0, 0, loop.extent.value // 8, tir.ForKind.SERIAL, body)
 
     tir.stmt_functor.post_order_visit(f.body, find)
-    return f.with_body(tir.stmt_functor.ir_transform(f.body, None, vectorized, ["tir.For"]))
+    return f.with_body(tir.stmt_functor.ir_transform(f.body, None, rewrite, ["tir.For"]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Operators on tensors, each defined once: its formula as tensor expressions, its attributes, a reference in numpy, and
-how it may be fused. What graphs, models and TVM's `topi` have of an operator follows from that.
-"""
+its pattern of fusion. The operators of graphs, of models and of TVM's `topi` follow from these definitions."""
 
 from . import (
     activations,

@@ -1,6 +1,6 @@
 """Activations: functions of each element, between the layers of neural networks.
 
-Those of floats are computed in 32 bits at least and rounded once.
+Floats are computed in at least 32 bits and rounded once.
 """
 
 from __future__ import annotations
@@ -24,43 +24,48 @@ Array = Any
 
 
 def _activation(data: Tensor, name: str, function: Callable[[PrimExpr], PrimExpr]) -> Tensor:
-    """A function of each element, computed in 32 bits at least."""
+    """Applies a function to each element, in at least 32 bits."""
     require_floats(data, name)
     kind = wide_dtype(data)
     return elementwise(lambda x: cast(data.dtype, function(cast(kind, x))), [data], f"T_{name.rpartition('.')[2]}")
 
 
-def _wide(function: Callable[..., Array]) -> Callable[..., Array]:
-    """A function on arrays of floats as it is in 64 bits, rounded."""
+def _in_float64(function: Callable[..., Array]) -> Callable[..., Array]:
+    """The function `function` on arrays of floats, computed in 64 bits and rounded."""
 
-    def computed(data: Array, **attributes: Any) -> Array:
+    def wrapper(data: Array, **attributes: Any) -> Array:
         with np.errstate(all="ignore"):
             return np.asarray(function(data.astype("float64"), **attributes)).astype(data.dtype)
 
-    return computed
+    return wrapper
 
 
-def _simple(
+def _define(
     name: str, function: Callable[[PrimExpr], PrimExpr], reference: Callable[[Array], Array], meaning: str
 ) -> Any:
-    """Define an activation without attributes. meaning: what it computes, as a formula of x."""
+    """Defines an activation without attributes. meaning: its docstring."""
 
     def formula(data: Tensor) -> Tensor:
         return _activation(data, name, function)
 
     formula.__name__ = formula.__qualname__ = name.rpartition(".")[2]
-    formula.__doc__ = f"Of each element x {meaning}."
-    return operator(name, Pattern.ELEMWISE, _wide(reference))(formula)
+    formula.__doc__ = meaning
+    return operator(name, Pattern.ELEMWISE, _in_float64(reference))(formula)
 
 
-# That bend at 0
+# Rectified linear units
 
 
 def _relu(x: Any) -> PrimExpr:
     return scalar.max(x, const(0, x.dtype))
 
 
-relu = unary("nn.relu", _relu, lambda x: np.where(x > 0, x, np.zeros_like(x)), "`max(x, 0)`")
+relu = unary(
+    "nn.relu",
+    _relu,
+    lambda x: np.where(x > 0, x, np.zeros_like(x)),
+    "The rectified linear unit `max(x, 0)` of each element x.",
+)
 
 
 def _leaky_reference(data: Array, alpha: float) -> Array:
@@ -70,7 +75,7 @@ def _leaky_reference(data: Array, alpha: float) -> Array:
 
 @operator("nn.leaky_relu", Pattern.ELEMWISE, _leaky_reference)
 def leaky_relu(data: Tensor, alpha: float = 0.01) -> Tensor:
-    """Of each element x `x if x > 0 else alpha * x`."""
+    """The leaky rectified linear unit of each element x: `x if x > 0 else alpha * x`."""
     require_floats(data, "nn.leaky_relu")
     slope = const(alpha, data.dtype)
     return elementwise(lambda x: Select(x > const(0, data.dtype), x, x * slope), [data], "T_leaky_relu")
@@ -84,26 +89,27 @@ def _prelu_reference(data: Array, alpha: Array, axis: int) -> Array:
 
 @operator("nn.prelu", Pattern.BROADCAST, _prelu_reference)
 def prelu(data: Tensor, alpha: Tensor, axis: int = 1) -> Tensor:
-    """Of each element x `x if x > 0 else a * x`, where a is that of `alpha` at its place along an axis."""
+    """The parametric rectified linear unit of each element x: `x if x > 0 else a * x`, with a from `alpha` along
+    `axis`."""
     require_floats(data, "nn.prelu")
-    place = axis_of(axis, data.ndim, "nn.prelu")
-    if alpha.ndim != 1 or not is_same_extent(alpha.shape[0], data.shape[place]) or alpha.dtype != data.dtype:
+    dimension = axis_of(axis, data.ndim, "nn.prelu")
+    if alpha.ndim != 1 or not is_same_extent(alpha.shape[0], data.shape[dimension]) or alpha.dtype != data.dtype:
         kinds = " and ".join(f"{list(each.shape)} of {each.dtype}" for each in (data, alpha))
-        raise TeError(f"nn.prelu: data and alpha of {kinds} along axis {place}")
+        raise TeError(f"nn.prelu: data and alpha of {kinds} along axis {dimension}")
 
     def fcompute(*axes: PrimExpr) -> PrimExpr:
         x = data(*axes)
-        return Select(x > const(0, data.dtype), x, x * alpha(axes[place]))
+        return Select(x > const(0, data.dtype), x, x * alpha(axes[dimension]))
 
     names = [f"ax{d}" for d in range(data.ndim)]
     return compute(data.shape, fcompute, "T_prelu", "broadcast", varargs_names=names)
 
 
-# With exponents
+# Exponential units
 
 
-def _less_one(x: PrimExpr) -> PrimExpr:
-    """`e ** x - 1`, without the digits that a difference loses next to 0."""
+def _expm1(x: PrimExpr) -> PrimExpr:
+    """`e ** x - 1`, without the cancellation that a difference suffers near 0."""
     return scalar.tanh(x * const(0.5, x.dtype)) * (scalar.exp(x) + const(1, x.dtype))
 
 
@@ -116,27 +122,30 @@ def _softplus(x: PrimExpr) -> PrimExpr:
 def _elu(x: PrimExpr, outer: float, inner: float = 1.0) -> PrimExpr:
     """`x if x > 0 else outer * (e ** (x / inner) - 1)`."""
     zero, ratio = const(0, x.dtype), const(inner, x.dtype)
-    below = Select(x > zero, zero, x)  # a power of others may be infinite
-    return Select(x > zero, x, const(outer, x.dtype) * _less_one(below / ratio))
+    below = Select(x > zero, zero, x)  # the power of a positive x may be infinite
+    return Select(x > zero, x, const(outer, x.dtype) * _expm1(below / ratio))
 
 
 @operator(
     "nn.elu",
     Pattern.ELEMWISE,
-    _wide(lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x))),
+    _in_float64(lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x))),
 )
 def elu(data: Tensor, alpha: float = 1.0) -> Tensor:
-    """Of each element x `x if x > 0 else alpha * (e ** x - 1)`."""
+    """The exponential linear unit of each element x: `x if x > 0 else alpha * (e ** x - 1)`."""
     return _activation(data, "nn.elu", lambda x: _elu(x, alpha))
 
 
 @operator(
     "nn.celu",
     Pattern.ELEMWISE,
-    _wide(lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x / alpha))),
+    _in_float64(lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x / alpha))),
 )
 def celu(data: Tensor, alpha: float = 1.0) -> Tensor:
-    """Of each element x `x if x > 0 else alpha * (e ** (x / alpha) - 1)`. alpha: not 0."""
+    """The continuous exponential linear unit of each element x: `x if x > 0 else alpha * (e ** (x / alpha) - 1)`.
+
+    alpha: nonzero.
+    """
     if alpha == 0:
         raise TeError("nn.celu: alpha 0, expected another number")
     return _activation(data, "nn.celu", lambda x: _elu(x, alpha, alpha))
@@ -145,22 +154,24 @@ def celu(data: Tensor, alpha: float = 1.0) -> Tensor:
 @operator(
     "nn.selu",
     Pattern.ELEMWISE,
-    _wide(
+    _in_float64(
         lambda x, alpha=1.6732632423543772, gamma=1.0507009873554805: gamma * np.where(x > 0, x, alpha * np.expm1(x))
     ),
 )
 def selu(data: Tensor, alpha: float = 1.6732632423543772, gamma: float = 1.0507009873554805) -> Tensor:
-    """Of each element x `gamma * (x if x > 0 else alpha * (e ** x - 1))`.
+    """The scaled exponential linear unit of each element x: `gamma * (x if x > 0 else alpha * (e ** x - 1))`.
 
-    alpha, gamma: by default those that keep a mean of 0 and a variance of 1.
+    alpha, gamma: the defaults preserve a mean of 0 and a variance of 1.
     """
     return _activation(data, "nn.selu", lambda x: const(gamma, x.dtype) * _elu(x, alpha))
 
 
-softplus = _simple("nn.softplus", _softplus, lambda x: np.logaddexp(0, x), "`log(1 + e ** x)`")
+softplus = _define(
+    "nn.softplus", _softplus, lambda x: np.logaddexp(0, x), "The softplus function `log(1 + e ** x)` of each element x."
+)
 
 
-# Gates: x times how far it is let through
+# Gated units: x times a gate
 
 
 def _gelu_reference(data: Array, approximate: str) -> Array:
@@ -169,11 +180,11 @@ def _gelu_reference(data: Array, approximate: str) -> Array:
     return data * 0.5 * np.vectorize(lambda x: math.erfc(-x / math.sqrt(2)), otypes=["float64"])(data)
 
 
-@operator("nn.gelu", Pattern.ELEMWISE, _wide(_gelu_reference))
+@operator("nn.gelu", Pattern.ELEMWISE, _in_float64(_gelu_reference))
 def gelu(data: Tensor, approximate: str = "none") -> Tensor:
-    """Of each element x `x * P(X <= x)`, where X has the standard normal distribution.
+    """The Gaussian error linear unit of each element x: `x * P(X <= x)`, where X has the standard normal distribution.
 
-    approximate: "none" for `(1 + erf(x / sqrt(2))) / 2`, "tanh" for what is computed by a hyperbolic tangent:
+    approximate: the formula of the probability, "none" for `(1 + erf(x / sqrt(2))) / 2`, "tanh" for the approximation
     `(1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))) / 2`.
     """
     if approximate not in ("none", "tanh"):
@@ -184,26 +195,31 @@ def gelu(data: Tensor, approximate: str = "none") -> Tensor:
             return const(value, x.dtype)
 
         if approximate == "none":
-            bent = scalar.erf(x * number(math.sqrt(0.5)))
+            shifted = scalar.erf(x * number(math.sqrt(0.5)))
         else:
-            bent = scalar.tanh(number(math.sqrt(2 / math.pi)) * (x + number(0.044715) * x * x * x))
-        return x * number(0.5) * (number(1) + bent)
+            shifted = scalar.tanh(number(math.sqrt(2 / math.pi)) * (x + number(0.044715) * x * x * x))
+        return x * number(0.5) * (number(1) + shifted)
 
     return _activation(data, "nn.gelu", function)
 
 
-silu = _simple("nn.silu", lambda x: x * scalar.sigmoid(x), lambda x: x / (1 + np.exp(-x)), "`x / (1 + e ** -x)`")
+silu = _define(
+    "nn.silu",
+    lambda x: x * scalar.sigmoid(x),
+    lambda x: x / (1 + np.exp(-x)),
+    "The sigmoid linear unit `x / (1 + e ** -x)` of each element x.",
+)
 
-mish = _simple(
+mish = _define(
     "nn.mish",
     lambda x: x * scalar.tanh(_softplus(x)),
     lambda x: x * np.tanh(np.logaddexp(0, x)),
-    "`x * tanh(log(1 + e ** x))`",
+    "The Mish function `x * tanh(log(1 + e ** x))` of each element x.",
 )
 
 
-def _within_one(x: PrimExpr) -> PrimExpr:
-    """x, 0 if it is less, 1 if it is greater; a NaN is one."""
+def _clamp(x: PrimExpr) -> PrimExpr:
+    """x clamped to the interval from 0 to 1; NaN remains NaN."""
     zero, one = const(0, x.dtype), const(1, x.dtype)
     return Select(x < zero, zero, Select(x > one, one, x))
 
@@ -211,18 +227,18 @@ def _within_one(x: PrimExpr) -> PrimExpr:
 @operator(
     "nn.hard_sigmoid",
     Pattern.ELEMWISE,
-    _wide(lambda x, alpha=0.2, beta=0.5: np.clip(alpha * x + beta, 0, 1)),
+    _in_float64(lambda x, alpha=0.2, beta=0.5: np.clip(alpha * x + beta, 0, 1)),
 )
 def hard_sigmoid(data: Tensor, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
-    """Of each element x `alpha * x + beta`, 0 where that is less, and 1 where it is greater."""
-    return _activation(data, "nn.hard_sigmoid", lambda x: _within_one(const(alpha, x.dtype) * x + const(beta, x.dtype)))
+    """The hard sigmoid of each element x: `alpha * x + beta`, clamped to the interval from 0 to 1."""
+    return _activation(data, "nn.hard_sigmoid", lambda x: _clamp(const(alpha, x.dtype) * x + const(beta, x.dtype)))
 
 
-hard_swish = _simple(
+hard_swish = _define(
     "nn.hard_swish",
-    lambda x: x * _within_one(x / const(6, x.dtype) + const(0.5, x.dtype)),
+    lambda x: x * _clamp(x / const(6, x.dtype) + const(0.5, x.dtype)),
     lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
-    "`x * (x / 6 + 1 / 2)`, the second factor not less than 0 and not greater than 1",
+    "The hard Swish function `x * min(max(x / 6 + 1 / 2, 0), 1)` of each element x.",
 )
 
 
@@ -231,7 +247,10 @@ hard_swish = _simple(
 
 @operator("nn.dropout", Pattern.ELEMWISE, lambda data: np.copy(data))
 def dropout(data: Tensor, rate: float = 0.5) -> Tensor:
-    """The elements as they are: elements are dropped in training only. rate: how many of them, from 0 to 1."""
+    """A copy of the tensor: elements are dropped in training only.
+
+    rate: the fraction of dropped elements, from 0 to 1.
+    """
     if not 0 <= rate <= 1:
         raise TeError(f"nn.dropout: rate {rate}, expected a number from 0 to 1")
     return elementwise(lambda x: x, [data], "T_dropout")

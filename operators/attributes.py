@@ -1,4 +1,4 @@
-"""What is said of an operator besides its operands: which attributes there are, and of which type their values are."""
+"""Attributes of operators: checks of their names, and conversion of their values to their types."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from .definition import Attribute, Operator
 
 
 def checked_attributes(operator: Operator, given: Mapping[str, object]) -> dict[str, Any]:
-    """The attributes of an operator that differ from what they are by default, in the order of its definition.
+    """The attributes of an operator that differ from their defaults, in the order of its definition.
 
-    Sequences become tuples, whole numbers floats where such are expected. TeError for one that is not there or
-    missing, and for a value of another type.
+    Sequences become tuples, and integers become floats where floats are expected. TeError for an unknown or missing
+    attribute, and for a value of another type.
     """
     known = {attribute.name: attribute for attribute in operator.attributes}
     for name in given:
         if name not in known:
             has = ", ".join(known) or "none"
             raise TeError(f"{operator.name}: no attribute {name!r}{did_you_mean(name, known)} (has: {has})")
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for name, attribute in known.items():
         if name in given:
-            value = _checked(operator, attribute, given[name])
+            value = _convert(operator, attribute, given[name])
             if value != attribute.default or isinstance(value, bool) != isinstance(attribute.default, bool):
-                found[name] = value
+                attributes[name] = value
         elif attribute.default is Parameter.empty:
             raise TeError(f"{operator.name}: attribute {name!r} is missing, expected {attribute.type}")
-    return found
+    return attributes
 
 
-def _checked(operator: Operator, attribute: Attribute, value: object) -> Any:
+def _convert(operator: Operator, attribute: Attribute, value: object) -> Any:
     for alternative in _ALIASES.get(attribute.type, attribute.type).split(" | "):
-        taken = _TAKEN[alternative](value)
-        if taken is not _OTHER:
-            return taken
+        converted = _TAKEN[alternative](value)
+        if converted is not _OTHER:
+            return converted
     raise TeError(f"{operator.name}: {attribute.name} = {value!r}, expected {attribute.type}")
 
 
 _OTHER = object()
-"""What stands for a value of another type."""
+"""The result for a value of another type."""
 
 
 def _int(value: object) -> object:
@@ -70,14 +70,14 @@ def _none(value: object) -> object:
 
 
 def _sequence(item: Callable[[object], object]) -> Callable[[object], object]:
-    def taken(value: object) -> object:
+    def convert(value: object) -> object:
         is_list = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
         if not is_list or isinstance(value, str):
             return _OTHER
         items = [item(each) for each in cast("Sequence[object]", value)]
         return _OTHER if any(each is _OTHER for each in items) else tuple(items)
 
-    return taken
+    return convert
 
 
 _TAKEN: dict[str, Callable[[object], object]] = {

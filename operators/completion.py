@@ -1,4 +1,4 @@
-"""What the types of operands are that nobody has said, such as weights: what an operator asks for beside the others."""
+"""Types of operands, such as weights, that follow from the types of the other operands and from attributes."""
 
 from __future__ import annotations
 
@@ -10,60 +10,60 @@ from .definition import Operator
 from .windows import SPATIAL, each_dimension, order_of
 
 Kind: TypeAlias = tuple[Sequence[int | str], str]
-"""The shape and the data type of a tensor. Sizes that are not known are text."""
+"""The shape and the data type of a tensor; a symbolic extent is text."""
 Kinds: TypeAlias = Mapping[str, Kind]
 Said: TypeAlias = Mapping[str, Any]
 
 
 def missing_operands(operator: Operator, known: Kinds, attributes: Said) -> dict[str, Kind]:
-    """The types of the operands that are not known, of those that follow from the others.
+    """The types of the unknown operands that follow from the known operands.
 
-    known: the types of some operands, by name.  attributes: those that differ from what they are by default. Nothing is
-    checked: an operator does so when it is applied.
+    known: the types of the known operands, by name.  attributes: the attributes that differ from their defaults.
+    Nothing is checked: an operator checks its operands when it is applied.
     """
-    find = _RULES.get(operator.name)
-    if find is None or operator.operands[0] not in known:
+    rule = _RULES.get(operator.name)
+    if rule is None or operator.operands[0] not in known:
         return {}
-    said = {attribute.name: attribute.default for attribute in operator.attributes} | dict(attributes)
-    return {name: kind for name, kind in find(operator.name, known, said).items() if name not in known}
+    values = {attribute.name: attribute.default for attribute in operator.attributes} | dict(attributes)
+    return {name: kind for name, kind in rule(operator.name, known, values).items() if name not in known}
 
 
-def _convolution(name: str, known: Kinds, said: Said) -> dict[str, Kind]:
+def _convolution(name: str, known: Kinds, attributes: Said) -> dict[str, Kind]:
     shape, dtype = known["data"]
     rank = len(shape) - 2
-    if said["channels"] is None or said["kernel_size"] is None or not 1 <= rank <= 3:
+    if attributes["channels"] is None or attributes["kernel_size"] is None or not 1 <= rank <= 3:
         return {}
     image = SPATIAL[3 - rank :]
-    channels = shape[order_of(said["data_layout"], f"NC{image}", name)[1]]
+    channels = shape[order_of(attributes["data_layout"], f"NC{image}", name)[1]]
     if not isinstance(channels, int):
         return {}
-    outer, inner = said["channels"], channels // said["groups"]
+    outer, inner = attributes["channels"], channels // attributes["groups"]
     if name.endswith("_transpose"):
-        outer, inner = said["channels"] // said["groups"], channels
-    usual = [outer, inner, *each_dimension(said["kernel_size"], rank, name)]
-    return {"weight": (_in_layout(usual, said["kernel_layout"], f"OI{image}", name), dtype)}
+        outer, inner = attributes["channels"] // attributes["groups"], channels
+    sizes = [outer, inner, *each_dimension(attributes["kernel_size"], rank, name)]
+    return {"weight": (_in_layout(sizes, attributes["kernel_layout"], f"OI{image}", name), dtype)}
 
 
-def _in_layout(usual: Sequence[int], layout: str, letters: str, name: str) -> list[int]:
-    placed = dict(zip(order_of(layout, letters, name), usual, strict=True))
-    return [placed[d] for d in range(len(letters))]
+def _in_layout(sizes: Sequence[int], layout: str, letters: str, name: str) -> list[int]:
+    extents = dict(zip(order_of(layout, letters, name), sizes, strict=True))
+    return [extents[d] for d in range(len(letters))]
 
 
-def _dense(name: str, known: Kinds, said: Said) -> dict[str, Kind]:
+def _dense(name: str, known: Kinds, attributes: Said) -> dict[str, Kind]:
     shape, dtype = known["data"]
-    return {} if said["units"] is None or not shape else {"weight": ((said["units"], shape[-1]), dtype)}
+    return {} if attributes["units"] is None or not shape else {"weight": ((attributes["units"], shape[-1]), dtype)}
 
 
 def _along_axis(*operands: str) -> Callable[[str, Kinds, Said], dict[str, Kind]]:
-    """Operands that have a number for each place along the axis, or axes."""
+    """The rule for operands with one element for each index along the axis, or axes."""
 
-    def find(name: str, known: Kinds, said: Said) -> dict[str, Kind]:
+    def rule(name: str, known: Kinds, attributes: Said) -> dict[str, Kind]:
         shape, dtype = known["data"]
-        axis = said["axis"]
+        axis = attributes["axis"]
         axes = (axis_of(axis, len(shape), name),) if isinstance(axis, int) else axes_of(axis, len(shape), name)
         return dict.fromkeys(operands, ([shape[d] for d in axes], dtype))
 
-    return find
+    return rule
 
 
 _RULES: dict[str, Callable[[str, Kinds, Said], dict[str, Kind]]] = {

@@ -1,4 +1,4 @@
-"""What an operator is: one function, whose signature, docstring and decorator say everything about it."""
+"""Definitions of operators: the signature, docstring and decorator of one function."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Pattern(IntEnum):
-    """How an operator may be fused with those around it; numbers as TVM has them.
+    """The kind of fusion that an operator permits, numbered as in TVM.
 
-    ELEMWISE: an element of one of the same index.  BROADCAST: an element of one of each operand, at an index without
-    arithmetic.  INJECTIVE: an element of one of an operand, anywhere.  COMM_REDUCE: a reduction.  OUT_FUSABLE: a
-    reduction behind which elementwise operators may be fused.  OPAQUE: not to be fused.
+    ELEMWISE: an element depends on the operand elements of the same index.  BROADCAST: an element depends on one
+    element of each operand, at an index without arithmetic.  INJECTIVE: an element depends on one element of an
+    operand, at any index.  COMM_REDUCE: a reduction.  OUT_FUSABLE: a reduction into which subsequent elementwise
+    operators may be fused.  OPAQUE: not fusable.
     """
 
     ELEMWISE = 0
@@ -36,7 +37,7 @@ class Pattern(IntEnum):
 
 
 class UnknownOperatorError(StepwellError, KeyError):
-    """No operator has the name asked for."""
+    """The error for the name of an unregistered operator."""
 
     def __str__(self) -> str:  # KeyError would show the repr
         return str(self.args[0])
@@ -44,8 +45,8 @@ class UnknownOperatorError(StepwellError, KeyError):
 
 @dataclass(frozen=True)
 class Attribute:
-    """What is said of an operator besides its operands. type: as Python writes it.  default: what it is if nothing is
-    said; `inspect.Parameter.empty` if something must be."""
+    """An attribute of an operator. type: its annotation as Python source.  default: its default value;
+    `inspect.Parameter.empty` for a required attribute."""
 
     name: str
     type: str
@@ -56,9 +57,9 @@ class Attribute:
 class Operator:
     """An operator on tensors.
 
-    name: `exp`, `nn.dense`.  pattern: how it is fused.  formula: from tensors and attributes, by name, to the tensor,
-    or tensors, that it computes, as tensor expressions.  reference: the same on numpy's arrays.  operands, variadic:
-    names of the tensors, and whether the last one stands for any number of them.
+    name: `exp`, `nn.dense`.  pattern: the kind of fusion.  formula: the function from tensors and attributes, by name,
+    to the result tensor or tensors, as tensor expressions.  reference: the same function on arrays of numpy.  operands,
+    variadic: the names of the operands, and whether the last operand accepts any number of tensors.
     """
 
     name: str
@@ -70,26 +71,26 @@ class Operator:
     attributes: tuple[Attribute, ...]
 
     def tensors(self, operands: Sequence[Tensor], attributes: Mapping[str, Any]) -> tuple[Tensor, ...]:
-        """The tensors that it computes, as expressions. TeError for operands and attributes that do not go together."""
-        return _several(self.formula(*operands, **attributes))
+        """The results as tensor expressions. TeError for incompatible operands or attributes."""
+        return _as_tuple(self.formula(*operands, **attributes))
 
     def arrays(self, operands: Sequence[Array], attributes: Mapping[str, Any]) -> tuple[Array, ...]:
-        """The tensors that it computes, by numpy."""
-        return tuple(np.asarray(each) for each in _several(self.reference(*operands, **attributes)))
+        """The results as arrays, computed by numpy."""
+        return tuple(np.asarray(each) for each in _as_tuple(self.reference(*operands, **attributes)))
 
     @property
     def summary(self) -> str:
-        """The first sentence of what it does."""
+        """The first paragraph of the docstring of the formula, in one line."""
         doc = inspect.getdoc(self.formula) or ""
         return " ".join(doc.split("\n\n")[0].split())
 
 
-def _several(made: Any) -> tuple[Any, ...]:
-    return tuple(made) if isinstance(made, list | tuple) else (made,)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+def _as_tuple(results: Any) -> tuple[Any, ...]:
+    return tuple(results) if isinstance(results, list | tuple) else (results,)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
 OPERATORS: dict[str, Operator] = {}
-"""All operators by name."""
+"""The registered operators by name."""
 
 
 def operator(name: str, pattern: Pattern, reference: Callable[..., Any]) -> Callable[[F], F]:
@@ -100,8 +101,8 @@ def operator(name: str, pattern: Pattern, reference: Callable[..., Any]) -> Call
         @operator("nn.leaky_relu", Pattern.ELEMWISE, lambda data, alpha: np.where(data > 0, data, data * alpha))
         def leaky_relu(data: Tensor, alpha: float = 0.01) -> Tensor: ...
 
-    The reference is given the attributes that it has parameters for, those that are not said as the formula has them.
-    ValueError for a name that is taken.
+    The reference receives the attributes for which it has parameters, with the defaults of the formula. ValueError for
+    a registered name.
     """
 
     def register(formula: F) -> F:
@@ -116,31 +117,31 @@ def operator(name: str, pattern: Pattern, reference: Callable[..., Any]) -> Call
                 variadic |= parameter.kind is parameter.VAR_POSITIONAL
             else:
                 attributes.append(Attribute(parameter.name, str(parameter.annotation), parameter.default))
-        completed = _completed(formula, reference, {each.name for each in attributes})
+        completed = _complete(formula, reference, {each.name for each in attributes})
         OPERATORS[name] = Operator(name, pattern, formula, completed, tuple(operands), variadic, tuple(attributes))
         return formula
 
     return register
 
 
-def _completed(formula: Callable[..., Any], reference: Callable[..., Any], attributes: set[str]) -> Callable[..., Any]:
-    """A reference that takes what the formula takes, with the same defaults."""
+def _complete(formula: Callable[..., Any], reference: Callable[..., Any], attributes: set[str]) -> Callable[..., Any]:
+    """The reference with the attributes and the defaults of the formula."""
     if not attributes:
         return reference
     signature, own = inspect.signature(formula), inspect.signature(reference).parameters
     takes_all = any(each.kind is each.VAR_KEYWORD for each in own.values())
     taken = attributes if takes_all else attributes & set(own)
 
-    def completed(*arrays: Array, **said: Any) -> Any:
-        bound = signature.bind(*arrays, **said)
+    def call_reference(*arrays: Array, **values: Any) -> Any:
+        bound = signature.bind(*arrays, **values)
         bound.apply_defaults()
         return reference(*arrays, **{key: bound.arguments[key] for key in taken})
 
-    return completed
+    return call_reference
 
 
 def operator_of(name: str) -> Operator:
-    """The operator of a name. UnknownOperatorError if there is none."""
+    """The operator with a name. UnknownOperatorError for an unregistered name."""
     if name not in OPERATORS:
         raise UnknownOperatorError(f"no operator {name!r}{did_you_mean(name, OPERATORS)}")
     return OPERATORS[name]

@@ -21,9 +21,9 @@ Array = Any
 
 
 def _labels(term: str, equation: str, rank: int | None) -> list[str]:
-    """The name of each axis: a letter, or a number counted from the last axis of an ellipsis.
+    """The name of each axis of a term: a letter, or a number counted from the last axis of an ellipsis.
 
-    rank: how many axes the tensor has; None for the result, where an ellipsis is one name.
+    rank: the number of axes of the tensor; None for the result, where an ellipsis is one name.
     """
     where = f"einsum: {term!r} in {equation!r}"
     front, ellipsis, behind = term.partition("...")
@@ -37,8 +37,8 @@ def _labels(term: str, equation: str, rank: int | None) -> list[str]:
     return [*front, *(str(n) for n in reversed(range(rank - len(letters)))), *behind]
 
 
-def _parsed(equation: str, ranks: Sequence[int]) -> tuple[list[list[str]], list[str]]:
-    """The names of the axes of operands and of the result. TeError for what is no equation for them."""
+def _parse(equation: str, ranks: Sequence[int]) -> tuple[list[list[str]], list[str]]:
+    """The names of the axes of the operands and of the result. TeError for an equation unfit for the operands."""
     sides = equation.replace(" ", "").split("->")
     terms = sides[0].split(",")
     if len(sides) > 2 or len(terms) != len(ranks):
@@ -48,36 +48,36 @@ def _parsed(equation: str, ranks: Sequence[int]) -> tuple[list[list[str]], list[
     wide = sorted((label for label in counts if label.isdigit()), key=int, reverse=True)
     if len(sides) == 1:
         return operands, [*wide, *sorted(label for label, n in counts.items() if n == 1 and not label.isdigit())]
-    given = _labels(sides[1], equation, None)
-    result = [label for each in given for label in (wide if each == "..." else [each])]
+    labels_of_result = _labels(sides[1], equation, None)
+    result = [label for each in labels_of_result for label in (wide if each == "..." else [each])]
     if any(label not in counts for label in result) or len(set(result)) < len(result):
         raise TeError(f"einsum: result {sides[1]!r} in {equation!r}, expected names of axes of operands, each once")
-    if wide and "..." not in given:
+    if wide and "..." not in labels_of_result:
         raise TeError(f"einsum: result {sides[1]!r} in {equation!r}, expected the ellipsis of the operands")
     return operands, result
 
 
 def _extents(equation: str, operands: Sequence[Tensor], names: Sequence[Sequence[str]]) -> dict[str, PrimExpr]:
-    """The extent of each named axis. TeError for axes of one name that do not go together."""
-    found: dict[str, PrimExpr] = {}
+    """The extent of each named axis. TeError for incompatible extents of one name."""
+    extents: dict[str, PrimExpr] = {}
     for operand, labels in zip(operands, names, strict=True):
         own: dict[str, PrimExpr] = {}
         for label, extent in zip(labels, operand.shape, strict=True):
-            other = found.setdefault(label, extent)
+            other = extents.setdefault(label, extent)
             fits = is_same_extent(own.setdefault(label, extent), extent)
             if not fits or not (is_same_extent(other, extent) or 1 in (known_extent(other), known_extent(extent))):
                 raise TeError(f"einsum: axes {label!r} in {equation!r} of extents {other} and {extent}")
             if known_extent(other) == 1:
-                found[label] = extent
-    return found
+                extents[label] = extent
+    return extents
 
 
 Term = tuple[Tensor, Sequence[str]]
-"""A tensor, and the names of its axes."""
+"""A tensor and the names of its axes."""
 
 
-def _contracted(terms: Sequence[Term], result: Sequence[str], extents: Mapping[str, PrimExpr]) -> Term:
-    """The sum of products over the axes that the result does not have."""
+def _contract(terms: Sequence[Term], result: Sequence[str], extents: Mapping[str, PrimExpr]) -> Term:
+    """The sum of products over the axes absent from the result."""
     summed = dict.fromkeys(label for _, labels in terms for label in labels if label not in result)
     over = {label: reduce_axis((0, extents[label]), f"k{n}") for n, label in enumerate(summed)}
 
@@ -103,29 +103,29 @@ def _einsum_reference(*data: Array, equation: str) -> Array:
 
 @operator("einsum", Pattern.OUT_FUSABLE, _einsum_reference)
 def einsum(*data: Tensor, equation: str) -> Tensor:
-    """The sum of products of elements of tensors whose axes have names, as `numpy.einsum` takes it.
+    """The sum of products of the elements of tensors with named axes, as in `numpy.einsum`.
 
-    equation: the names of the axes of each operand, a letter for each, separated by commas, `->`, and those of the
-    result: `"ij,jk->ik"`. Along a name that the result does not have is summed; one that an operand has twice takes its
-    diagonal; `...` stands for any axes, whose shapes go together as numpy's do. Without `->` the result has the
-    ellipsis, and behind it the names that are there once, in the order of the alphabet. Two tensors at a time are
-    multiplied and summed, those that share names first.
+    equation: the names of the axes of each operand, a letter for each axis, separated by commas, then `->` and the
+    names of the axes of the result: `"ij,jk->ik"`. A name absent from the result is summed over; a name repeated in one
+    operand selects its diagonal; `...` denotes any number of axes, whose shapes broadcast as in numpy. Without `->` the
+    result has the axes of the ellipsis, followed by the names that occur once, in alphabetical order. Two tensors at a
+    time are multiplied and summed, tensors with shared names first.
     """
     if not data:
         raise TeError("einsum: no operand")
     if len({each.dtype for each in data}) > 1 or data[0].data_type.is_bool:
         raise TeError(f"einsum of {', '.join(each.dtype for each in data)}, expected numbers of one data type")
-    names, result = _parsed(equation, [each.ndim for each in data])
+    names, result = _parse(equation, [each.ndim for each in data])
     extents = _extents(equation, data, names)
     first, *rest = zip(data, names, strict=True)
     left: list[Term] = list(rest)
     if not left:
-        return _contracted([first], result, extents)[0]
+        return _contract([first], result, extents)[0]
     done: Term = first
     while left:
         shared = [n for n, (_, labels) in enumerate(left) if {*labels} & {*done[1]}]
         term = left.pop(shared[0] if shared else 0)
         needed = {*result, *(label for _, labels in left for label in labels)}
         kept = list(dict.fromkeys(label for label in (*done[1], *term[1]) if label in needed)) if left else result
-        done = _contracted([done, term], kept, extents)
+        done = _contract([done, term], kept, extents)
     return done[0]

@@ -1,4 +1,4 @@
-"""Tensors by what their elements are, as operators make them."""
+"""Tensors built from functions of their indices."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .extents import Extent, known_extent
 
 
 def computed(shape: Sequence[Extent], fcompute: Callable[..., Any], name: str, tag: str = "") -> Any:
-    """As `compute`, with the axes called `ax0, ax1, ...`."""
+    """The tensor that `compute` builds, with axes named `ax0, ax1, ...`."""
     names = [f"ax{d}" for d in range(len(shape))]
     return compute(shape, lambda *i: fcompute(*i), name, tag, varargs_names=names)
 
 
 def if_any(extents: Sequence[PrimExpr], dtype: str, element: Callable[[], PrimExpr]) -> PrimExpr:
-    """An element at a place along axes, if each of them has any; else 0."""
+    """The value of `element` if every extent is positive, else 0 of type `dtype`."""
     zero = cast(dtype, 0)
     if any(known_extent(extent) == 0 for extent in extents):
         return zero

@@ -1,4 +1,4 @@
-"""Sizes of tensors and of arrays, some of which are known."""
+"""Extents of tensors and of arrays, known or symbolic."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 from ..expressions.expr import IntImm
 
 Extent: TypeAlias = Any
-"""A size: an expression of a tensor's shape, or an int of an array's."""
+"""An extent: an expression in the shape of a tensor, an int in the shape of an array."""
 
 
 def known_extent(extent: Extent) -> int | None:
-    """A size that is known, as a number; None for others."""
+    """The value of a known extent; None for a symbolic extent."""
     return extent.value if isinstance(extent, IntImm) else extent if isinstance(extent, int) else None

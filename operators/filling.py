@@ -1,4 +1,4 @@
-"""Operators that make tensors of shapes and numbers, and those that change a tensor by where its elements stand."""
+"""Operators that create tensors from shapes and numbers, and operators that select elements by position."""
 
 from __future__ import annotations
 
@@ -18,59 +18,59 @@ from .definition import Pattern, operator
 Array = Any
 
 
-def _filled(shape: Sequence[int], value: float, dtype: str, name: str) -> Tensor:
+def _fill(shape: Sequence[int], value: float, dtype: str, name: str) -> Tensor:
     element = const(value, dtype)
     names = [f"ax{d}" for d in range(len(shape))]
     return compute(shape, lambda *_: element, f"T_{name}", "elemwise", varargs_names=names)
 
 
-# One number
+# Constants
 
 
 @operator(
     "full", Pattern.ELEMWISE, lambda fill_value, shape=(), dtype="float32": np.full(shape, fill_value).astype(dtype)
 )
 def full(fill_value: float, shape: Sequence[int] = (), dtype: str = "float32") -> Tensor:
-    """A tensor of a shape whose elements are one number."""
-    return _filled(shape, fill_value, dtype, "full")
+    """A tensor of a given shape, filled with one number."""
+    return _fill(shape, fill_value, dtype, "full")
 
 
 @operator("zeros", Pattern.ELEMWISE, lambda shape, dtype: np.zeros(shape, dtype))
 def zeros(shape: Sequence[int], dtype: str) -> Tensor:
-    """A tensor of a shape whose elements are 0."""
-    return _filled(shape, 0, dtype, "zeros")
+    """A tensor of a given shape, filled with zeros."""
+    return _fill(shape, 0, dtype, "zeros")
 
 
 @operator("ones", Pattern.ELEMWISE, lambda shape, dtype: np.ones(shape, dtype))
 def ones(shape: Sequence[int], dtype: str) -> Tensor:
-    """A tensor of a shape whose elements are 1."""
-    return _filled(shape, 1, dtype, "ones")
+    """A tensor of a given shape, filled with ones."""
+    return _fill(shape, 1, dtype, "ones")
 
 
 @operator("full_like", Pattern.ELEMWISE, lambda data, fill_value: np.full(data.shape, fill_value).astype(data.dtype))
 def full_like(data: Tensor, fill_value: float) -> Tensor:
-    """A tensor of the shape and data type of another one, whose elements are one number."""
+    """A tensor with the shape and data type of `data`, filled with one number."""
     value = const(fill_value, data.dtype)
     return elementwise(lambda x: value, [data], "T_full_like")
 
 
 @operator("zeros_like", Pattern.ELEMWISE, lambda data: np.zeros_like(data))
 def zeros_like(data: Tensor) -> Tensor:
-    """A tensor of the shape and data type of another one, whose elements are 0."""
+    """A tensor with the shape and data type of `data`, filled with zeros."""
     return elementwise(lambda x: const(0, data.dtype), [data], "T_zeros_like")
 
 
 @operator("ones_like", Pattern.ELEMWISE, lambda data: np.ones_like(data))
 def ones_like(data: Tensor) -> Tensor:
-    """A tensor of the shape and data type of another one, whose elements are 1."""
+    """A tensor with the shape and data type of `data`, filled with ones."""
     return elementwise(lambda x: const(1, data.dtype), [data], "T_ones_like")
 
 
-# By where they stand
+# By position
 
 
 def _steps(start: float, stop: float | None, step: float | None) -> tuple[float, float, int]:
-    """The first number, how far it is from one to the next, and how many there are."""
+    """The first number, the step and the length of a range."""
     first, end = (0, start) if stop is None else (start, stop)
     width = 1 if step is None else step
     if width == 0 or not all(map(math.isfinite, (first, end, width))):
@@ -88,10 +88,10 @@ def _range_reference(start: float, stop: float | None, step: float | None, dtype
 
 @operator("arange", Pattern.INJECTIVE, _range_reference)
 def arange(start: float, stop: float | None = None, step: float | None = None, dtype: str = "float32") -> Tensor:
-    """The numbers from one on, up to another one, which is not among them.
+    """Evenly spaced numbers from `start` up to, but not including, `stop`.
 
-    start, stop: the two; without stop they begin with 0, and start is where they end.  step: how far it is from one to
-    the next, 1 if missing; negative to count down.
+    start, stop: the bounds; without stop, the range begins at 0 and ends before start.  step: the difference of
+    consecutive numbers, 1 by default; negative to count down.
     """
     first, width, count = _steps(start, stop, step)
     kind = const(0, dtype).data_type
@@ -105,7 +105,7 @@ def arange(start: float, stop: float | None = None, step: float | None = None, d
 
 
 def _require_whole(first: float, width: float, count: int, kind: DType) -> None:
-    """TeError unless numbers of a range are integers of a data type."""
+    """TeError unless the numbers of a range are integers of a data type."""
     if first != int(first) or width != int(width):
         raise TeError(f"arange: from {first} by {width} of {kind}, expected integers")
     ends = int(first), int(first) + int(width) * (count - 1)
@@ -119,10 +119,10 @@ def _eye_reference(rows: int, columns: int | None, k: int, dtype: str) -> Array:
 
 @operator("eye", Pattern.INJECTIVE, _eye_reference)
 def eye(rows: int, columns: int | None = None, k: int = 0, dtype: str = "float32") -> Tensor:
-    """A matrix with 1 on a diagonal and 0 elsewhere.
+    """A matrix with ones on a diagonal and zeros elsewhere.
 
-    rows, columns: its shape; as many columns as rows if missing.  k: how far the diagonal is to the right of the main
-    one; negative for one to the left.
+    rows, columns: the shape; by default as many columns as rows.  k: the offset of the diagonal to the right of the
+    main diagonal; negative for an offset to the left.
     """
     one, zero, right = const(1, dtype), const(0, dtype), const(k, "int64")
 
@@ -138,29 +138,29 @@ def _trilu_reference(data: Array, k: int, upper: bool) -> Array:
 
 @operator("trilu", Pattern.INJECTIVE, _trilu_reference)
 def trilu(data: Tensor, k: int = 0, upper: bool = True) -> Tensor:
-    """The part of matrices above a diagonal, or below it, the diagonal included, and 0 elsewhere.
+    """The upper or the lower triangle of matrices, including the diagonal, with zeros elsewhere.
 
-    The last two axes are those of the matrices.  k: how far the diagonal is to the right of the main one; negative for
-    one to the left.  upper: whether the part above is kept.
+    The last two axes are the axes of the matrices.  k: the offset of the diagonal to the right of the main diagonal;
+    negative for an offset to the left.  upper: whether the upper triangle is kept.
     """
     if data.ndim < 2:
         raise TeError(f"trilu: data of {data.ndim} dimensions, expected at least 2")
     right, zero = const(k, "int64"), const(0, data.dtype)
 
     def fcompute(*axes: PrimExpr) -> PrimExpr:
-        place = cast("int64", axes[-1]) - cast("int64", axes[-2])
-        return Select(place >= right if upper else place <= right, data(*axes), zero)
+        offset = cast("int64", axes[-1]) - cast("int64", axes[-2])
+        return Select(offset >= right if upper else offset <= right, data(*axes), zero)
 
     names = [f"ax{d}" for d in range(data.ndim)]
     return compute(data.shape, fcompute, "T_trilu", "injective", varargs_names=names)
 
 
-# Rows
+# Flattening
 
 
 @operator("nn.batch_flatten", Pattern.INJECTIVE, lambda data: data.reshape(len(data), math.prod(data.shape[1:])))
 def batch_flatten(data: Tensor) -> Tensor:
-    """The elements of each number of the first axis as a row."""
+    """Flattens all axes after the first axis into one."""
     if not data.ndim:
         raise TeError("nn.batch_flatten: data of 0 dimensions, expected at least 1")
     extents = data.shape[1:]

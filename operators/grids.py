@@ -1,4 +1,4 @@
-"""Images at places that another tensor has, and such places."""
+"""Sampling of images at the positions of a grid, and affine grids."""
 
 from __future__ import annotations
 
@@ -29,69 +29,69 @@ def _float(value: float) -> PrimExpr:
     return const(float(value), "float64")
 
 
-def _clipped(place: PrimExpr, own: PrimExpr) -> PrimExpr:
-    return scalar.min(scalar.max(place, _float(0)), own - 1)
+def _clip(position: PrimExpr, own: PrimExpr) -> PrimExpr:
+    return scalar.min(scalar.max(position, _float(0)), own - 1)
 
 
-def _reflected(place: PrimExpr, own: PrimExpr, align_corners: bool) -> PrimExpr:
-    """A place with those outside mirrored at the middle of the first and the last element, or at their outer sides."""
+def _reflect(position: PrimExpr, own: PrimExpr, align_corners: bool) -> PrimExpr:
+    """The position reflected at the centres of the first and the last element, or at their outer edges."""
     low = _float(0 if align_corners else -0.5)
     span = scalar.max(own - 1, _float(1)) if align_corners else own
-    far = scalar.abs(place - low)
+    far = scalar.abs(position - low)
     rest = far - scalar.floor(far / (span * 2)) * (span * 2)
-    return _clipped(scalar.min(rest, span * 2 - rest) + low, own)
+    return _clip(scalar.min(rest, span * 2 - rest) + low, own)
 
 
-def _padded(place: PrimExpr, own: PrimExpr, padding_mode: str, align_corners: bool) -> PrimExpr:
-    """Where an element is taken from in place of one that is outside."""
+def _pad(position: PrimExpr, own: PrimExpr, padding_mode: str, align_corners: bool) -> PrimExpr:
+    """The position moved into the image, as `padding_mode` requires; unchanged for zeros."""
     if padding_mode == "border":
-        return _clipped(place, own)
-    return _reflected(place, own, align_corners) if padding_mode == "reflection" else place
+        return _clip(position, own)
+    return _reflect(position, own, align_corners) if padding_mode == "reflection" else position
 
 
 def _taps(
-    number: PrimExpr, extent: PrimExpr, method: str, padding_mode: str, align_corners: bool
+    coordinate: PrimExpr, extent: PrimExpr, method: str, padding_mode: str, align_corners: bool
 ) -> list[tuple[PrimExpr, PrimExpr, PrimExpr]]:
-    """Along one dimension, for a place from -1 to 1: indices of elements, what each counts and whether it is inside."""
+    """The indices, weights and in-bounds conditions of the taps along one dimension, for a coordinate from -1 to 1."""
     own = cast("float64", extent)
-    x = cast("float64", number)
-    place = (x + 1) / 2 * (own - 1) if align_corners else ((x + 1) * own - 1) / 2
+    x = cast("float64", coordinate)
+    position = (x + 1) / 2 * (own - 1) if align_corners else ((x + 1) * own - 1) / 2
     if method != "bicubic":
-        place = _padded(place, own, padding_mode, align_corners)
-    base = scalar.round(place) if method == "nearest" else scalar.floor(place)
-    t = place - base
+        position = _pad(position, own, padding_mode, align_corners)
+    base = scalar.round(position) if method == "nearest" else scalar.floor(position)
+    t = position - base
     weights = {"nearest": [_float(1)], "bilinear": [1 - t, t], "bicubic": cubic_weights(t, _ALPHA)}[method]
-    found: list[tuple[PrimExpr, PrimExpr, PrimExpr]] = []
+    taps: list[tuple[PrimExpr, PrimExpr, PrimExpr]] = []
     for n, weight in enumerate(weights, -1 if method == "bicubic" else 0):
         at = base + _float(n)
         if method == "bicubic":
-            at = _padded(at, own, padding_mode, align_corners)
+            at = _pad(at, own, padding_mode, align_corners)
         inside = scalar.all(at >= _float(0), at <= own - 1)
-        found.append((cast(extent.dtype, _clipped(at, own)), weight, inside))
-    return found
+        taps.append((cast(extent.dtype, _clip(at, own)), weight, inside))
+    return taps
 
 
-def _exact_taps(x: float, own: int, method: str, padding_mode: str, align_corners: bool) -> dict[int, float]:
-    """What elements count along one dimension."""
+def _exact_taps(coordinate: float, own: int, method: str, padding_mode: str, align_corners: bool) -> dict[int, float]:
+    """The weights of the elements along one dimension, by index."""
 
-    def brought(place: float) -> float:
+    def pad(position: float) -> float:
         low, high = (0.0, own - 1.0) if align_corners else (-0.5, own - 0.5)
-        while padding_mode == "reflection" and low < high and not low <= place <= high:
-            place = 2 * low - place if place < low else 2 * high - place
-        return place if padding_mode == "zeros" else min(max(place, 0), own - 1)
+        while padding_mode == "reflection" and low < high and not low <= position <= high:
+            position = 2 * low - position if position < low else 2 * high - position
+        return position if padding_mode == "zeros" else min(max(position, 0), own - 1)
 
-    place = (x + 1) / 2 * (own - 1) if align_corners else ((x + 1) * own - 1) / 2
+    position = (coordinate + 1) / 2 * (own - 1) if align_corners else ((coordinate + 1) * own - 1) / 2
     if method == "bicubic":
-        base, found = int(np.floor(place)), dict[int, float]()
-        for n, weight in enumerate(cubic_weights(place - base, _ALPHA), base - 1):
-            at = int(brought(n))
-            found[at] = found.get(at, 0) + weight
-        return found
-    place = brought(place)
+        base, weights = int(np.floor(position)), dict[int, float]()
+        for n, weight in enumerate(cubic_weights(position - base, _ALPHA), base - 1):
+            at = int(pad(n))
+            weights[at] = weights.get(at, 0) + weight
+        return weights
+    position = pad(position)
     if method == "nearest":
-        return {round(place): 1.0}
-    base = int(np.floor(place))
-    return {base: 1 - (place - base), base + 1: place - base}
+        return {round(position): 1.0}
+    base = int(np.floor(position))
+    return {base: 1 - (position - base), base + 1: position - base}
 
 
 def _grid_sample_reference(
@@ -100,18 +100,18 @@ def _grid_sample_reference(
     rank = len(layout) - 2
     order = order_of(layout, f"NC{SPATIAL[3 - rank :]}", "image.grid_sample")
     x = data.transpose(order).astype("float64")
-    made = np.zeros((*x.shape[:2], *grid.shape[2:]))
-    for n, *place in product(*map(range, (grid.shape[0], *grid.shape[2:]))):
-        numbers = grid[(n, slice(None), *place)][::-1]
+    result = np.zeros((*x.shape[:2], *grid.shape[2:]))
+    for n, *indices in product(*map(range, (grid.shape[0], *grid.shape[2:]))):
+        coordinates = grid[(n, slice(None), *indices)][::-1]
         taps = [
-            _exact_taps(float(number), own, method, padding_mode, align_corners)
-            for number, own in zip(numbers, x.shape[2:], strict=True)
+            _exact_taps(float(coordinate), own, method, padding_mode, align_corners)
+            for coordinate, own in zip(coordinates, x.shape[2:], strict=True)
         ]
-        for indices in product(*taps):
-            if all(0 <= i < own for i, own in zip(indices, x.shape[2:], strict=True)):
-                weight = np.prod([tap[i] for tap, i in zip(taps, indices, strict=True)])
-                made[(n, slice(None), *place)] += x[(n, slice(None), *indices)] * weight
-    return made.astype(data.dtype).transpose(np.argsort(order))
+        for tap_indices in product(*taps):
+            if all(0 <= i < own for i, own in zip(tap_indices, x.shape[2:], strict=True)):
+                weight = np.prod([tap[i] for tap, i in zip(taps, tap_indices, strict=True)])
+                result[(n, slice(None), *indices)] += x[(n, slice(None), *tap_indices)] * weight
+    return result.astype(data.dtype).transpose(np.argsort(order))
 
 
 @operator("image.grid_sample", Pattern.INJECTIVE, _grid_sample_reference)
@@ -123,13 +123,14 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool = True,
 ) -> Tensor:
-    """An image whose elements are those at the places of an image that `grid` has.
+    """Samples an image at the positions in `grid`.
 
-    grid: of shape (N, 2, H, W) for an image, (N, 3, D, H, W) for a volume: x, y and z of each place, -1 at the first
-    element and 1 at the last one, or at the outer sides of these if align_corners is False.  method: the element that
-    is next to a place ("nearest"), or a mean of two ("bilinear") or, of images, of four ("bicubic") along each
-    dimension.  layout: the order of axes of data.  padding_mode: what is outside: "zeros", "border" the elements at the
-    sides, "reflection" the image mirrored there. A place that is NaN is outside, with the last two the first element.
+    grid: of shape (N, 2, H, W) for an image, (N, 3, D, H, W) for a volume: the coordinates x, y and z of each position;
+    -1 denotes the first element and 1 the last, or their outer edges if align_corners is False.  method: the nearest
+    element ("nearest"), or the mean of two ("bilinear") or, for images, of four elements ("bicubic") along each
+    dimension.  layout: the order of the axes of data.  padding_mode: the values outside of the image: "zeros", "border"
+    for the elements at the border, "reflection" for the mirrored image. A NaN position is outside; in the last two
+    modes it denotes the first element.
     """
     name, rank = "image.grid_sample", len(layout) - 2
     if rank not in (2, 3) or data.ndim != rank + 2 or grid.ndim != rank + 2:
@@ -147,17 +148,17 @@ def grid_sample(
     kind = "float64" if data.dtype == "float64" else "float32"
 
     def source(*axes: PrimExpr) -> PrimExpr:
-        place = [axes[d] for d in spatial]
+        indices = [axes[d] for d in spatial]
         taps = [
-            _taps(grid(axes[n], rank - 1 - i, *place), data.shape[d], method, padding_mode, align_corners)
+            _taps(grid(axes[n], rank - 1 - i, *indices), data.shape[d], method, padding_mode, align_corners)
             for i, d in enumerate(spatial)
         ]
         total: PrimExpr = const(0.0, kind)
-        for chosen in product(*taps):
-            at = {n: axes[n], c: axes[c], **{d: index for d, (index, *_) in zip(spatial, chosen, strict=True)}}
-            weight = cast(kind, _product([weight for _, weight, _ in chosen]))
+        for combination in product(*taps):
+            at = {n: axes[n], c: axes[c], **{d: index for d, (index, *_) in zip(spatial, combination, strict=True)}}
+            weight = cast(kind, _product([weight for _, weight, _ in combination]))
             part = cast(kind, data(*(at[d] for d in range(data.ndim)))) * weight
-            inside = scalar.all(*(inside for *_, inside in chosen))
+            inside = scalar.all(*(inside for *_, inside in combination))
             total = total + (Select(inside, part, const(0.0, kind)) if padding_mode == "zeros" else part)
         return cast(data.dtype, total)
 
@@ -185,11 +186,11 @@ def _affine_reference(data: Array, target_shape: Sequence[int], align_corners: b
 
 @operator("image.affine_grid", Pattern.INJECTIVE, _affine_reference)
 def affine_grid(data: Tensor, target_shape: Sequence[int], align_corners: bool = True) -> Tensor:
-    """The places for `image.grid_sample` of an image that is turned, moved and made larger or smaller.
+    """The grid for `image.grid_sample` that applies an affine transformation to an image.
 
-    data: a matrix of 2 by 3 for each image, that takes `[x, y, 1]` to the place of an element; the result has x and y
-    of these, (N, 2, H, W).  target_shape: H and W.  align_corners: -1 and 1 are the first and the last element, and not
-    the outer sides of these.
+    data: a 2 by 3 matrix for each image, which maps `[x, y, 1]` to the position of an element; the result holds x and y
+    of these positions, (N, 2, H, W).  target_shape: H and W.  align_corners: whether -1 and 1 denote the first and the
+    last element, and not their outer edges.
     """
     name = "image.affine_grid"
     require_floats(data, name)

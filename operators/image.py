@@ -1,4 +1,4 @@
-"""Operators that give images other sizes: by places between elements, and by blocks of elements."""
+"""Operators that resize images by interpolation, and operators that rearrange blocks of elements."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _MODES = (
 
 @dataclass(frozen=True)
 class Along:
-    """A dimension of an image. own, wanted: how many elements it has and shall have.  scale: how many become of one, if
-    that is not what these say.  start, end: the part that is taken, as fractions of the whole."""
+    """The resizing of one dimension. own, wanted: the extents before and after.  scale: the scale factor, if it differs
+    from the quotient of the extents.  start, end: the resized part, as fractions of the whole."""
 
     own: Extent
     wanted: Extent
@@ -50,7 +50,7 @@ class Along:
 
 @dataclass(frozen=True)
 class Resizing:
-    """How elements of another size are found, as the attributes of `image.resize2d` say it."""
+    """The interpolation of a resizing operator, as in the attributes of `image.resize2d`."""
 
     method: str
     mode: str
@@ -61,28 +61,28 @@ class Resizing:
 
     @property
     def rounded(self) -> str:
-        """How places are rounded to elements."""
+        """The rounding of positions to indices."""
         return self.rounding or ("round" if self.mode == "align_corners" else "floor")
 
 
 NOTHING = 1e-5
-"""Weights of cubic interpolation whose sum is less stand for elements outside alone."""
+"""Cubic weights with a smaller sum mean that all elements lie outside of the image."""
 
 
-# Places between elements
+# Positions between elements
 
 
 def _number(extent: Extent) -> Any:
-    """A size as a number, if it is known, or a float64."""
+    """The extent as a number if it is known, else as a float64."""
     known = known_extent(extent)
     return cast("float64", extent) if known is None else known
 
 
 def _line(along: Along, mode: str) -> tuple[Any, Any, Any]:
-    """Three numbers m, p, q: element x of the result is at `(x * m + p) / q` among those of the image.
+    """Three numbers m, p, q: element x of the result is at position `(x * m + p) / q` of the image.
 
-    They are whole numbers, unless a scale or a part is said. So a place that is an element, or halfway between two, is
-    found exactly.
+    The numbers are integers unless a scale or a part is given, so that a position at an element, or halfway between two
+    elements, is exact.
     """
     own, wanted = _number(along.own), _number(along.wanted)
     up, down = (own, wanted) if along.scale is None else (1, along.scale)
@@ -104,14 +104,14 @@ def _line(along: Along, mode: str) -> tuple[Any, Any, Any]:
     return up * 2, up - down, down * 2
 
 
-def _place(index: PrimExpr, along: Along, mode: str) -> PrimExpr:
-    """Where an element of the result is among those of the image, as a float64."""
+def _position(index: PrimExpr, along: Along, mode: str) -> PrimExpr:
+    """The position of an element of the result in the image, as a float64."""
     m, p, q = (each if isinstance(each, PrimExpr) else const(float(each), "float64") for each in _line(along, mode))
     return (cast("float64", index) * m + p) / q
 
 
-def _stays(along: Along, mode: str) -> bool:
-    """Whether every element of a dimension is known to stay where it is."""
+def _keeps_positions(along: Along, mode: str) -> bool:
+    """Whether every element of a dimension is known to keep its position."""
     if known_extent(along.own) is None or known_extent(along.wanted) is None:
         return False
     m, p, q = _line(along, mode)
@@ -119,32 +119,32 @@ def _stays(along: Along, mode: str) -> bool:
 
 
 def _element(number: PrimExpr, extent: PrimExpr) -> PrimExpr:
-    """An index from a float64: that of the nearest element, if there is none of it."""
+    """A float64 as an index, clamped to the extent."""
     last = _number(extent) - 1
     low, high = const(0.0, "float64"), last if isinstance(last, PrimExpr) else const(float(last), "float64")
     return cast(extent.dtype, scalar.min(scalar.max(number, low), high))
 
 
-def _rounded(place: PrimExpr, how: str) -> PrimExpr:
+def _round(position: PrimExpr, how: str) -> PrimExpr:
     half = const(0.5, "float64")
     match how:
         case "round":
-            return scalar.round(place)
+            return scalar.round(position)
         case "floor":
-            return scalar.floor(place)
+            return scalar.floor(position)
         case "ceil":
-            return scalar.ceil(place)
+            return scalar.ceil(position)
         case "round_prefer_floor":
-            return scalar.ceil(place - half)
+            return scalar.ceil(position - half)
         case _:
-            return scalar.floor(place + half)
+            return scalar.floor(position + half)
 
 
-# Elements there
+# Interpolation
 
 
 def cubic_weights(t: Any, alpha: float) -> list[Any]:
-    """What four elements count at a place between the second and the third: t of the way from one to the other."""
+    """The weights of four elements for a position between the second and the third, at distance t from the second."""
 
     def near(x: Any) -> Any:
         return ((alpha + 2) * x - (alpha + 3)) * x * x + 1
@@ -155,31 +155,31 @@ def cubic_weights(t: Any, alpha: float) -> list[Any]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-def _weights(base: PrimExpr, t: PrimExpr, own: PrimExpr, said: Resizing) -> tuple[int, list[PrimExpr]]:
-    """What elements count, and how far the first of them is from the base."""
-    if said.method == "linear":
+def _weights(base: PrimExpr, t: PrimExpr, own: PrimExpr, resizing: Resizing) -> tuple[int, list[PrimExpr]]:
+    """The offset of the first element from the base, and the weights of the elements."""
+    if resizing.method == "linear":
         return 0, [1 - t, t]
-    weights = cubic_weights(t, said.cubic_alpha)
-    if not said.cubic_exclude:
+    weights = cubic_weights(t, resizing.cubic_alpha)
+    if not resizing.cubic_exclude:
         return -1, weights
     nothing = const(0.0, t.dtype)
-    kept: list[PrimExpr] = []
+    inner: list[PrimExpr] = []
     for n, weight in enumerate(weights, -1):
         inside = scalar.all(base + n >= const(0.0, "float64"), base + n < cast("float64", own))
-        kept.append(Select(inside, weight, nothing))
-    total = kept[0] + kept[1] + kept[2] + kept[3]
+        inner.append(Select(inside, weight, nothing))
+    total = inner[0] + inner[1] + inner[2] + inner[3]
     divisor = Select(scalar.abs(total) < const(NOTHING, t.dtype), const(1.0, t.dtype), total)
-    return -1, [weight / divisor for weight in kept]
+    return -1, [weight / divisor for weight in inner]
 
 
-def _interpolated(data: Tensor, d: int, along: Along, said: Resizing, kind: str) -> Tensor:
-    """With the elements of another size along one dimension."""
+def _interpolate(data: Tensor, d: int, along: Along, resizing: Resizing, kind: str) -> Tensor:
+    """Resizes a tensor along one dimension by interpolation."""
     own = data.shape[d]
 
     def source(*axes: PrimExpr) -> PrimExpr:
-        place = _place(axes[d], along, said.mode)
-        base = scalar.floor(place)
-        first, weights = _weights(base, cast(kind, place - base), own, said)
+        position = _position(axes[d], along, resizing.mode)
+        base = scalar.floor(position)
+        first, weights = _weights(base, cast(kind, position - base), own, resizing)
         total: PrimExpr | None = None
         for n, weight in enumerate(weights, first):
             index = _element(base + const(float(n), "float64"), own)
@@ -190,49 +190,50 @@ def _interpolated(data: Tensor, d: int, along: Along, said: Resizing, kind: str)
 
     shape = [*data.shape[:d], along.wanted, *data.shape[d + 1 :]]
     names = [f"ax{n}" for n in range(data.ndim)]
-    return compute(shape, source, f"resize_{said.method}", "injective", varargs_names=names)
+    return compute(shape, source, f"resize_{resizing.method}", "injective", varargs_names=names)
 
 
-def _computed_in(dtype: str) -> str:
-    """The type that elements between others are computed in."""
+def _interpolation_dtype(dtype: str) -> str:
+    """The data type of interpolated elements."""
     kind = parse_dtype(dtype)
     return "float32" if kind.is_float and kind.bits < 64 else "float64"
 
 
 def resized(data: Tensor, dimensions: dict[int, Along], said: Resizing, dtype: str) -> Tensor:
-    """An image of another size. dimensions: along which axes, and how.  dtype: of the result."""
+    """Resizes an image. dimensions: the resizing of each axis.  dtype: the data type of the result."""
     names = [f"ax{n}" for n in range(data.ndim)]
-    moving = {d: along for d, along in dimensions.items() if not _stays(along, said.mode)}
-    kind, made = _computed_in(data.dtype), data
+    moving = {d: along for d, along in dimensions.items() if not _keeps_positions(along, said.mode)}
+    kind, interpolated = _interpolation_dtype(data.dtype), data
     nearest = said.method == "nearest_neighbor"
     if not nearest:
         for d, along in moving.items():
-            made = _interpolated(made, d, along, said, kind)
+            interpolated = _interpolate(interpolated, d, along, said, kind)
 
     def source(*axes: PrimExpr) -> PrimExpr:
         at = list(axes)
         outside: list[PrimExpr] = []
         for d, along in moving.items():
-            place = _place(axes[d], along, said.mode)
+            position = _position(axes[d], along, said.mode)
             if nearest:
-                at[d] = _element(_rounded(place, said.rounded), data.shape[d])
+                at[d] = _element(_round(position, said.rounded), data.shape[d])
             if said.mode == "tf_crop_and_resize":
-                outside += [place < const(0.0, "float64"), place > cast("float64", data.shape[d] - 1)]
-        element = made(*at)
-        element = cast(dtype, element) if made is data else fitting(element, dtype)
+                outside += [position < const(0.0, "float64"), position > cast("float64", data.shape[d] - 1)]
+        element = interpolated(*at)
+        element = cast(dtype, element) if interpolated is data else fitting(element, dtype)
         return Select(scalar.any(*outside), const(said.extrapolation_value, dtype), element) if outside else element
 
-    if not nearest and made.dtype == dtype and said.mode != "tf_crop_and_resize":
-        return made
+    if not nearest and interpolated.dtype == dtype and said.mode != "tf_crop_and_resize":
+        return interpolated
     shape = [dimensions[d].wanted if d in dimensions else extent for d, extent in enumerate(data.shape)]
     return compute(shape, source, "resize", "injective", varargs_names=names)
 
 
-# The same in numpy
+# References in numpy
 
 
-def _exact_place(x: int, along: Along, mode: str) -> Any:
-    """Where an element is, as ONNX says it: a fraction, or a float where a scale or a part is one."""
+def _exact_position(x: int, along: Along, mode: str) -> Any:
+    """The position of element x of the result in the image, as ONNX defines it: a fraction, or a float for a float
+    scale or part."""
     own, wanted = along.own, along.wanted
     scale: Any = Fraction(wanted, own) if along.scale is None else along.scale
     half = Fraction(1, 2)
@@ -255,74 +256,74 @@ def _exact_place(x: int, along: Along, mode: str) -> Any:
             return (x + half) / scale - half
 
 
-def _exact_nearest(place: Any, how: str) -> int:
+def _exact_nearest(position: Any, how: str) -> int:
     match how:
         case "round":
-            return round(place)
+            return round(position)
         case "floor":
-            return math.floor(place)
+            return math.floor(position)
         case "ceil":
-            return math.ceil(place)
+            return math.ceil(position)
         case "round_prefer_floor":
-            return math.ceil(place - Fraction(1, 2))
+            return math.ceil(position - Fraction(1, 2))
         case _:
-            return math.floor(place + Fraction(1, 2))
+            return math.floor(position + Fraction(1, 2))
 
 
 def _exact_cubic(x: float, alpha: float) -> float:
-    """What an element counts at a distance."""
+    """The cubic weight of an element at a distance."""
     if x <= 1:
         return (alpha + 2) * x**3 - (alpha + 3) * x**2 + 1
     return alpha * (x**3 - 5 * x**2 + 8 * x - 4)
 
 
-def _matrix(along: Along, said: Resizing) -> Array:
-    """What each element of the image counts in each of the result, along one dimension."""
-    found = np.zeros((along.wanted, along.own))
+def _matrix(along: Along, resizing: Resizing) -> Array:
+    """The weight of each element of the image in each element of the result, along one dimension."""
+    matrix = np.zeros((along.wanted, along.own))
     for x in range(along.wanted):
-        place = _exact_place(x, along, said.mode)
-        base = math.floor(place)
-        t = float(place - base)
+        position = _exact_position(x, along, resizing.mode)
+        base = math.floor(position)
+        t = float(position - base)
         taps = {base: 1 - t, base + 1: t}
-        if said.method == "nearest_neighbor":
-            taps = {_exact_nearest(place, said.rounded): 1.0}
-        elif said.method == "cubic":
-            taps = {n: _exact_cubic(abs(float(place - n)), said.cubic_alpha) for n in range(base - 1, base + 3)}
-        if said.method == "cubic" and said.cubic_exclude:
+        if resizing.method == "nearest_neighbor":
+            taps = {_exact_nearest(position, resizing.rounded): 1.0}
+        elif resizing.method == "cubic":
+            taps = {n: _exact_cubic(abs(float(position - n)), resizing.cubic_alpha) for n in range(base - 1, base + 3)}
+        if resizing.method == "cubic" and resizing.cubic_exclude:
             taps = {n: weight for n, weight in taps.items() if 0 <= n < along.own}
             total = sum(taps.values())
             taps = {n: weight / (1 if abs(total) < NOTHING else total) for n, weight in taps.items()}
         for n, weight in taps.items():
-            found[x, min(max(n, 0), along.own - 1)] += weight
-    return found
+            matrix[x, min(max(n, 0), along.own - 1)] += weight
+    return matrix
 
 
 def resized_reference(data: Array, dimensions: dict[int, Along], said: Resizing, dtype: str) -> Array:
-    """As `resized`, by a matrix for each dimension."""
+    """The reference of `resized` in numpy, by a matrix for each dimension."""
     nearest = said.method == "nearest_neighbor"
-    made = data if nearest else data.astype("float64")
+    result = data if nearest else data.astype("float64")
     outside = np.zeros(data.shape, bool)
     for d, along in dimensions.items():
         matrix = _matrix(along, said)
         if nearest:
-            made = np.take(made, matrix.argmax(1), d)
+            result = np.take(result, matrix.argmax(1), d)
         else:
-            made = np.moveaxis(np.tensordot(matrix, made, (1, d)), 0, d)
-        places = [_exact_place(x, along, said.mode) for x in range(along.wanted)]
-        beyond = np.array([place < 0 or place > along.own - 1 for place in places])
+            result = np.moveaxis(np.tensordot(matrix, result, (1, d)), 0, d)
+        positions = [_exact_position(x, along, said.mode) for x in range(along.wanted)]
+        beyond = np.array([position < 0 or position > along.own - 1 for position in positions])
         line = beyond.reshape([-1 if n == d else 1 for n in range(data.ndim)])
         outside = np.take(outside, [0] * along.wanted, d) | line
     if np.dtype(dtype).kind in "iu" and not nearest:
-        made = np.clip(np.rint(made), *int_range(parse_dtype(dtype)))
-    made = made.astype(dtype)
-    return np.where(outside, np.dtype(dtype).type(said.extrapolation_value), made) if "crop" in said.mode else made
+        result = np.clip(np.rint(result), *int_range(parse_dtype(dtype)))
+    result = result.astype(dtype)
+    return np.where(outside, np.dtype(dtype).type(said.extrapolation_value), result) if "crop" in said.mode else result
 
 
-# As attributes say it
+# Resizing operators
 
 
 def _resize(rank: int) -> Any:
-    """Define the operator that gives another size to images of a number of dimensions."""
+    """Defines the operator that resizes images of a rank."""
     image = SPATIAL[3 - rank :]
     name, default = f"image.resize{rank}d", f"NC{image}"
 
@@ -339,26 +340,26 @@ def _resize(rank: int) -> Any:
         extrapolation_value: float,
         scales: Sequence[float] | None,
     ) -> tuple[dict[int, Along], Resizing]:
-        """How each dimension changes, and how elements are found."""
+        """The resizing of each dimension, and the interpolation."""
         mode = coordinate_transformation_mode
-        said = Resizing(method, mode, rounding_method, cubic_alpha, bool(cubic_exclude), extrapolation_value)
+        resizing = Resizing(method, mode, rounding_method, cubic_alpha, bool(cubic_exclude), extrapolation_value)
         if len(shape) != rank + 2:
             raise TeError(f"{name}: data of {len(shape)} dimensions, expected {rank + 2}")
-        require_one_of(said.method, _METHODS, f"{name}: method")
-        require_one_of(said.mode, _MODES, f"{name}: coordinate_transformation_mode")
-        require_one_of(said.rounding, _ROUNDINGS, f"{name}: rounding_method")
+        require_one_of(resizing.method, _METHODS, f"{name}: method")
+        require_one_of(resizing.mode, _MODES, f"{name}: coordinate_transformation_mode")
+        require_one_of(resizing.rounding, _ROUNDINGS, f"{name}: rounding_method")
         spatial, sizes = order_of(layout, default, name)[2:], each_dimension(size, rank, f"{name}: size")
         for d in spatial:
             if known_extent(shape[d]) == 0:
                 raise TeError(f"{name}: an image of shape {list(shape)} has no elements")
         part = [0.0] * rank + [1.0] * rank if roi is None else list(roi)
-        if len(part) != 2 * rank or (said.mode == "tf_crop_and_resize" and roi is None):
+        if len(part) != 2 * rank or (resizing.mode == "tf_crop_and_resize" and roi is None):
             raise TeError(f"{name}: roi {roi!r}, expected {2 * rank} numbers, where it begins and where it ends")
         if scales is not None and (len(scales) != rank or not all(0 < scale < math.inf for scale in scales)):
             raise TeError(f"{name}: scales {list(scales)}, expected {rank} numbers above 0")
         factors = [None] * rank if scales is None else scales
         parts = zip(spatial, sizes, factors, part[:rank], part[rank:], strict=True)
-        return {d: Along(shape[d], wanted, factor, start, end) for d, wanted, factor, start, end in parts}, said
+        return {d: Along(shape[d], wanted, factor, start, end) for d, wanted, factor, start, end in parts}, resizing
 
     def formula(
         data: Tensor,
@@ -375,31 +376,33 @@ def _resize(rank: int) -> Any:
         scales: Sequence[float] | None = None,
     ) -> Tensor:
         mode, outside = coordinate_transformation_mode, extrapolation_value
-        changes, said = settings(
+        changes, resizing = settings(
             data.shape, size, roi, layout, method, mode, rounding_method, cubic_alpha, cubic_exclude, outside, scales
         )
         if data.data_type.is_bool and method != "nearest_neighbor":
             raise TeError(f"{name}: method {method!r} of bool, expected numbers")
-        return resized(data, changes, said, out_dtype or data.dtype)
+        return resized(data, changes, resizing, out_dtype or data.dtype)
 
     def reference(data: Array, out_dtype: str, **attributes: Any) -> Array:
         return resized_reference(data, *settings(data.shape, **attributes), out_dtype or data.dtype.name)
 
     formula.__name__ = formula.__qualname__ = f"resize{rank}d"
-    formula.__doc__ = f"""An image of another size, whose elements are those at places of the image, or between some.
+    formula.__doc__ = f"""Resizes an image; each element of the result is an element of the image, or interpolated.
 
-    size: how many elements, one number, or one for each of {rank} dimensions.  layout: the order of axes.  method: the
-    element that is next to a place ("nearest_neighbor"), or a mean of two ("linear") or four ("cubic") along each
-    dimension; outside of the image are the elements at its sides. Means of integers are rounded to the nearest.
-    coordinate_transformation_mode: where element x of the result is, as ONNX says it: with `scale = size / extent`, or
-    what `scales` has for each dimension, "half_pixel" is `(x + 0.5) / scale - 0.5`, "asymmetric" `x / scale`,
-    "tf_half_pixel_for_nn" `(x + 0.5) / scale`, "align_corners" `x * (extent - 1) / (size - 1)`; "pytorch_half_pixel" is
-    0 for a size of 1, "half_pixel_symmetric" keeps the middle where scales do not make that size, "tf_crop_and_resize"
-    takes the part that roi says: where it begins in each dimension and where it ends in each, as fractions, and has
-    extrapolation_value outside of the image.  rounding_method: of places to elements, "round" halves to the even one,
-    "floor", "ceil", "round_prefer_floor" and "round_prefer_ceil" halves; "" is "round" for "align_corners" and else
-    "floor".  cubic_alpha: the slope of the cubic weights.  cubic_exclude: elements outside count nothing, and the
-    others more; where all are outside, the result is 0.  out_dtype: the type of the result; that of data if missing.
+    size: the extents, one number for all dimensions or one for each of {rank} dimensions.  layout: the order of the
+    axes.  method: the nearest element ("nearest_neighbor"), or the weighted mean of two ("linear") or of four elements
+    ("cubic") along each dimension; the elements at the border continue outside of the image. Means of integers are
+    rounded to the nearest integer.  coordinate_transformation_mode: the position of element x of the result, as ONNX
+    defines it: with `scale = size / extent`, or with the scale in `scales`, "half_pixel" is `(x + 0.5) / scale - 0.5`,
+    "asymmetric" `x / scale`, "tf_half_pixel_for_nn" `(x + 0.5) / scale`, "align_corners"
+    `x * (extent - 1) / (size - 1)`; "pytorch_half_pixel" is 0 for a size of 1, "half_pixel_symmetric" preserves the
+    centre where the scales do not yield the size exactly, "tf_crop_and_resize" resizes the part in roi, the starts in
+    all dimensions and then the ends, as fractions, with extrapolation_value outside of the image.  rounding_method: the
+    rounding of positions to elements: "round" rounds halves to even, "floor" and "ceil" round down and up,
+    "round_prefer_floor" and "round_prefer_ceil" round halves down and up; "" is "round" for "align_corners" and else
+    "floor".  cubic_alpha: the slope of the cubic weights.  cubic_exclude: whether elements outside have weight 0, and
+    the other weights are scaled to sum 1; if all elements are outside, the result is 0.  out_dtype: the data type of
+    the result, by default the data type of data.
     """
     return operator(name, Pattern.INJECTIVE, reference)(formula)
 
@@ -407,11 +410,11 @@ def _resize(rank: int) -> Any:
 resize1d, resize2d, resize3d = (_resize(rank) for rank in (1, 2, 3))
 
 
-# So many times larger
+# Upsampling
 
 
-def _larger(name: str, extent: Extent, scale: float) -> Extent:
-    """How many elements are made of some."""
+def _scaled_extent(name: str, extent: Extent, scale: float) -> Extent:
+    """An extent times a scale factor."""
     if not 0 < scale < math.inf:
         raise TeError(f"{name}: scale {scale}, expected a number above 0")
     known = known_extent(extent)
@@ -423,7 +426,7 @@ def _larger(name: str, extent: Extent, scale: float) -> Extent:
 def _upsampling(
     name: str, shape: Sequence[Extent], scales: Sequence[float], layout: str, method: str, mode: str, linear: str
 ) -> tuple[dict[int, Along], Resizing]:
-    """How each dimension changes. linear: what the method between two elements is called."""
+    """The resizing of each dimension, and the interpolation. linear: the name of the linear method."""
     rank = len(scales)
     if len(shape) != rank + 2:
         raise TeError(f"{name}: data of {len(shape)} dimensions, expected {rank + 2}")
@@ -431,12 +434,14 @@ def _upsampling(
     require_one_of(method, list(methods)[: 3 if rank == 2 else 2], f"{name}: method")
     require_one_of(mode, ("half_pixel", "align_corners", "asymmetric"), f"{name}: coordinate_transformation_mode")
     spatial = order_of(layout, f"NC{SPATIAL[3 - rank :]}", name)[2:]
-    parts = {d: Along(shape[d], _larger(name, shape[d], scale)) for d, scale in zip(spatial, scales, strict=True)}
+    parts = {
+        d: Along(shape[d], _scaled_extent(name, shape[d], scale)) for d, scale in zip(spatial, scales, strict=True)
+    }
     return parts, Resizing(methods[method], mode, cubic_alpha=-0.5)
 
 
-def _repeated(data: Tensor, scales: dict[int, int]) -> Tensor:
-    """With every element several times along some axes."""
+def _repeat(data: Tensor, scales: dict[int, int]) -> Tensor:
+    """Repeats each element along the axes in `scales`."""
     shape = [extent * scales.get(d, 1) for d, extent in enumerate(data.shape)]
     names = [f"ax{n}" for n in range(data.ndim)]
 
@@ -446,19 +451,19 @@ def _repeated(data: Tensor, scales: dict[int, int]) -> Tensor:
     return compute(shape, source, "upsampling", "injective", varargs_names=names)
 
 
-def _upsampled(data: Tensor, dimensions: dict[int, Along], said: Resizing, scales: Sequence[float]) -> Tensor:
+def _upsample(data: Tensor, dimensions: dict[int, Along], resizing: Resizing, scales: Sequence[float]) -> Tensor:
     whole = all(scale == int(scale) for scale in scales)
-    if whole and said.method == "nearest_neighbor" and said.mode == "asymmetric":
-        return _repeated(data, {d: int(scale) for d, scale in zip(dimensions, scales, strict=True)})
-    return resized(data, dimensions, said, data.dtype)
+    if whole and resizing.method == "nearest_neighbor" and resizing.mode == "asymmetric":
+        return _repeat(data, {d: int(scale) for d, scale in zip(dimensions, scales, strict=True)})
+    return resized(data, dimensions, resizing, data.dtype)
 
 
 def _upsampling_reference(
     data: Array, scale_h: float, scale_w: float, layout: str, method: str, align_corners: bool
 ) -> Array:
     mode = "align_corners" if align_corners else "asymmetric"
-    said = _upsampling("nn.upsampling", data.shape, [scale_h, scale_w], layout, method, mode, "bilinear")
-    return resized_reference(data, *said, data.dtype.name)
+    resizing = _upsampling("nn.upsampling", data.shape, [scale_h, scale_w], layout, method, mode, "bilinear")
+    return resized_reference(data, *resizing, data.dtype.name)
 
 
 @operator("nn.upsampling", Pattern.INJECTIVE, _upsampling_reference)
@@ -470,15 +475,16 @@ def upsampling(
     method: str = "nearest_neighbor",
     align_corners: bool = False,
 ) -> Tensor:
-    """An image some times as high and as wide.
+    """Resizes an image by a scale factor along H and W.
 
-    scale_h, scale_w: how many times; sizes are rounded.  layout: the order of axes.  method: "nearest_neighbor",
-    "bilinear" or "bicubic", as `image.resize2d` does it with "asymmetric", or with "align_corners" if that is said.
+    scale_h, scale_w: the scale factors; extents are rounded.  layout: the order of the axes.  method:
+    "nearest_neighbor", "bilinear" or "bicubic", as in `image.resize2d` with "asymmetric", or with "align_corners" if
+    align_corners is True.
     """
     mode = "align_corners" if align_corners else "asymmetric"
     scales = [scale_h, scale_w]
-    dimensions, said = _upsampling("nn.upsampling", data.shape, scales, layout, method, mode, "bilinear")
-    return _upsampled(data, dimensions, said, scales)
+    dimensions, resizing = _upsampling("nn.upsampling", data.shape, scales, layout, method, mode, "bilinear")
+    return _upsample(data, dimensions, resizing, scales)
 
 
 def _upsampling3d_reference(
@@ -491,8 +497,8 @@ def _upsampling3d_reference(
     coordinate_transformation_mode: str,
 ) -> Array:
     scales, mode = [scale_d, scale_h, scale_w], coordinate_transformation_mode
-    said = _upsampling("nn.upsampling3d", data.shape, scales, layout, method, mode, "trilinear")
-    return resized_reference(data, *said, data.dtype.name)
+    resizing = _upsampling("nn.upsampling3d", data.shape, scales, layout, method, mode, "trilinear")
+    return resized_reference(data, *resizing, data.dtype.name)
 
 
 @operator("nn.upsampling3d", Pattern.INJECTIVE, _upsampling3d_reference)
@@ -505,22 +511,22 @@ def upsampling3d(
     method: str = "nearest_neighbor",
     coordinate_transformation_mode: str = "half_pixel",
 ) -> Tensor:
-    """An image some times as deep, as high and as wide.
+    """Resizes an image by a scale factor along D, H and W.
 
-    scale_d, scale_h, scale_w: how many times; sizes are rounded.  layout: the order of axes.  method:
-    "nearest_neighbor" or "trilinear", as `image.resize3d` does it with the coordinate_transformation_mode, one of
-    "half_pixel", "align_corners" and "asymmetric"; places are rounded down to elements, unless it is "align_corners".
+    scale_d, scale_h, scale_w: the scale factors; extents are rounded.  layout: the order of the axes.  method:
+    "nearest_neighbor" or "trilinear", as in `image.resize3d` with the coordinate_transformation_mode, one of
+    "half_pixel", "align_corners" and "asymmetric"; positions are rounded down to elements, except with "align_corners".
     """
     scales, mode = [scale_d, scale_h, scale_w], coordinate_transformation_mode
-    dimensions, said = _upsampling("nn.upsampling3d", data.shape, scales, layout, method, mode, "trilinear")
-    return _upsampled(data, dimensions, said, scales)
+    dimensions, resizing = _upsampling("nn.upsampling3d", data.shape, scales, layout, method, mode, "trilinear")
+    return _upsample(data, dimensions, resizing, scales)
 
 
 # Blocks of elements
 
 
 def _block_axes(name: str, shape: Sequence[Extent], block_size: int, layout: str) -> list[int]:
-    """Which axes are N, C, H and W."""
+    """The axes N, C, H and W."""
     if len(shape) != 4:
         raise TeError(f"{name}: data of {len(shape)} dimensions, expected 4")
     if block_size < 1:
@@ -529,7 +535,7 @@ def _block_axes(name: str, shape: Sequence[Extent], block_size: int, layout: str
 
 
 def _require_blocks(name: str, extent: Extent, size: int, what: str) -> None:
-    """TeError unless an extent is so many times another, as far as it is known."""
+    """TeError unless a known extent is a multiple of a block size."""
     known = known_extent(extent)
     if known is not None and known % size:
         raise TeError(f"{name}: {known} {what}, expected a multiple of {size}")
@@ -546,10 +552,10 @@ def _depth_to_space_reference(data: Array, block_size: int, layout: str, mode: s
 
 @operator("nn.depth_to_space", Pattern.INJECTIVE, _depth_to_space_reference)
 def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Tensor:
-    """An image with blocks of elements in the place of each element, taken from its channels.
+    """Rearranges channels into blocks: each element becomes a block of `block_size` by `block_size` elements.
 
-    block_size: how many elements, along H and along W.  layout: the order of axes.  mode: how the channels are counted,
-    "DCR" by the place in the block and then by the channel of the result, "CRD" the other way round.
+    block_size: the extent of a block along H and W.  layout: the order of the axes.  mode: the order of the channels,
+    "DCR" by the position in the block and then by the channel of the result, "CRD" the other way round.
     """
     name, size = "nn.depth_to_space", block_size
     n, c, h, w = _block_axes(name, data.shape, size, layout)
@@ -578,10 +584,10 @@ def _space_to_depth_reference(data: Array, block_size: int, layout: str) -> Arra
 
 @operator("nn.space_to_depth", Pattern.INJECTIVE, _space_to_depth_reference)
 def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tensor:
-    """An image with one element in the place of each block of elements, which become channels.
+    """Rearranges blocks into channels: each block of `block_size` by `block_size` elements becomes one element.
 
-    block_size: how many elements, along H and along W.  layout: the order of axes. Channels of the result are counted
-    by the place in the block and then by the channel.
+    block_size: the extent of a block along H and W.  layout: the order of the axes. The channels of the result are
+    ordered by the position in the block and then by the channel.
     """
     name, size = "nn.space_to_depth", block_size
     n, c, h, w = _block_axes(name, data.shape, size, layout)

@@ -1,4 +1,4 @@
-"""Operators that read where numbers in tensors say, or write there."""
+"""Operators that read or write elements at positions in index tensors."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .updates import COMBINED, Updates, from_end, key_of, written
 Array = Any
 
 
-def _nearest(index: PrimExpr, extent: PrimExpr) -> PrimExpr:
-    """The place that a number means: a negative one counts from the end, one outside means the nearest."""
-    place, limit = from_end(index, extent)
-    return cast(extent.dtype, scalar.min(scalar.max(place, const(0, place.dtype)), limit - 1))
+def _clamp_index(index: PrimExpr, extent: PrimExpr) -> PrimExpr:
+    """The position that an index denotes: negative indices count from the end, indices out of range are clamped."""
+    position, limit = from_end(index, extent)
+    return cast(extent.dtype, scalar.min(scalar.max(position, const(0, position.dtype)), limit - 1))
 
 
-def _require_goes_into(name: str, indices: Tensor, data: Tensor, axis: int) -> None:
-    """TeError unless indices have as many dimensions as data, and none longer but that of the axis."""
+def _require_fit(name: str, indices: Tensor, data: Tensor, axis: int) -> None:
+    """TeError unless indices have the rank of data, and no greater extent except along the axis."""
     fits = indices.ndim == data.ndim
     for d, (own, whole) in enumerate(zip(indices.shape, data.shape, strict=False)):
         shorter = (known_extent(own) or 0) <= (known_extent(whole) or 0)
@@ -46,36 +46,38 @@ def _require_goes_into(name: str, indices: Tensor, data: Tensor, axis: int) -> N
 
 
 def _gather_reference(data: Array, indices: Array, axis: int) -> Array:
-    place = axis % data.ndim
-    if data.shape[place] == 0:
+    dimension = axis % data.ndim
+    if data.shape[dimension] == 0:
         return np.zeros(indices.shape, data.dtype)
-    part = data[tuple(slice(None if d == place else n) for d, n in enumerate(indices.shape))]
+    part = data[tuple(slice(None if d == dimension else n) for d, n in enumerate(indices.shape))]
     wide = indices.astype("int64")
-    wide = np.clip(np.where(wide < 0, wide + data.shape[place], wide), 0, data.shape[place] - 1)
-    return np.take_along_axis(part, wide, place)
+    wide = np.clip(np.where(wide < 0, wide + data.shape[dimension], wide), 0, data.shape[dimension] - 1)
+    return np.take_along_axis(part, wide, dimension)
 
 
 @operator("gather", Pattern.INJECTIVE, _gather_reference)
 def gather(data: Tensor, indices: Tensor, axis: int) -> Tensor:
-    """The element at the place that each of `indices` has along an axis, and at its own place along the others.
+    """The elements of `data` at the positions in `indices` along `axis`.
 
-    indices: with as many dimensions as data, and none longer but that of the axis. A negative number counts from the
-    end, one outside means the nearest; of an axis without elements comes 0.
+    indices: of the rank of data, with no greater extent except along the axis; along the other axes, an index selects
+    at its own position. A negative index counts from the end, an index out of range denotes the nearest element; an
+    axis without elements yields 0.
     """
     require_integers(indices, "gather: indices")
     along = axis_of(axis, data.ndim, "gather")
-    _require_goes_into("gather", indices, data, along)
+    _require_fit("gather", indices, data, along)
     extent = data.shape[along]
 
     def source(*i: PrimExpr) -> PrimExpr:
-        place = _nearest(indices(*i), extent)
-        return if_any([extent], data.dtype, lambda: data(*i[:along], place, *i[along + 1 :]))
+        position = _clamp_index(indices(*i), extent)
+        return if_any([extent], data.dtype, lambda: data(*i[:along], position, *i[along + 1 :]))
 
     return computed(indices.shape, source, "T_gather", "injective")
 
 
 def _tuple_size(name: str, indices: Tensor, most: int) -> int:
-    """The extent of the first axis of indices: how many axes they name. TeError for one that is not known."""
+    """The extent of the first axis of indices, the length of each index tuple. TeError for an extent unknown or too
+    large."""
     require_integers(indices, f"{name}: indices")
     count = known_extent(indices.shape[0]) if indices.ndim else None
     if count is None or count > most:
@@ -86,24 +88,25 @@ def _tuple_size(name: str, indices: Tensor, most: int) -> int:
 def _gather_nd_reference(data: Array, indices: Array, batch_dims: int) -> Array:
     count = indices.shape[0]
     rest = data.shape[batch_dims + count :]
-    found = np.zeros((*indices.shape[1:], *rest), data.dtype)
+    result = np.zeros((*indices.shape[1:], *rest), data.dtype)
     for at in np.ndindex(indices.shape[1:]):
         extents = data.shape[batch_dims : batch_dims + count]
         if 0 not in extents:
-            given = [int(indices[(m, *at)]) for m in range(count)]
-            found[at] = data[
-                *at[:batch_dims], *(min(max(k + n * (k < 0), 0), n - 1) for k, n in zip(given, extents, strict=True))
+            subscripts = [int(indices[(m, *at)]) for m in range(count)]
+            result[at] = data[
+                *at[:batch_dims],
+                *(min(max(k + n * (k < 0), 0), n - 1) for k, n in zip(subscripts, extents, strict=True)),
             ]
-    return found
+    return result
 
 
 @operator("gather_nd", Pattern.INJECTIVE, _gather_nd_reference)
 def gather_nd(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
-    """The elements, or slices, at places: `out[y, ...] = data[indices[0, y], indices[1, y], ..., ...]`.
+    """The elements or slices of `data` at index tuples: `out[y, ...] = data[indices[0, y], indices[1, y], ..., ...]`.
 
-    indices: the first axis has a number for each of the first axes of data. A negative number counts from the end, one
-    outside means the nearest; of axes without elements comes 0.  batch_dims: how many axes of data stand in front of
-    these, and are the first ones of y.
+    indices: the first axis holds an index for each of the indexed axes of data. A negative index counts from the end,
+    an index out of range denotes the nearest element; axes without elements yield 0.  batch_dims: the number of axes of
+    data that precede the indexed axes, and are the first axes of y.
     """
     name = "gather_nd"
     if not 0 <= batch_dims <= min(data.ndim, max(indices.ndim - 1, 0)):
@@ -117,8 +120,8 @@ def gather_nd(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     behind = indices.ndim - 1
 
     def source(*i: PrimExpr) -> PrimExpr:
-        places = [_nearest(indices(m, *i[:behind]), extent) for m, extent in enumerate(extents)]
-        return if_any(extents, data.dtype, lambda: data(*i[:batch_dims], *places, *i[behind:]))
+        positions = [_clamp_index(indices(m, *i[:behind]), extent) for m, extent in enumerate(extents)]
+        return if_any(extents, data.dtype, lambda: data(*i[:batch_dims], *positions, *i[behind:]))
 
     return computed([*indices.shape[1:], *data.shape[batch_dims + count :]], source, "T_gather_nd", "injective")
 
@@ -142,10 +145,10 @@ def _reverse_reference(data: Array, seq_lengths: Array, seq_axis: int, batch_axi
 
 @operator("reverse_sequence", Pattern.INJECTIVE, _reverse_reference)
 def reverse_sequence(data: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch_axis: int = 0) -> Tensor:
-    """The first elements along an axis in the reverse order, as many as `seq_lengths` says for each sequence.
+    """Reverses the first `seq_lengths[i]` elements of each sequence i.
 
-    seq_axis: along which sequences go.  batch_axis: which one counts them. A length below 0 is 0, one above the extent
-    is the extent.
+    seq_axis: the axis of the elements of a sequence.  batch_axis: the axis of the sequences. A negative length counts
+    as 0, a length above the extent as the extent.
     """
     name = "reverse_sequence"
     along, batch = axis_of(seq_axis, data.ndim, name), axis_of(batch_axis, data.ndim, name)
@@ -172,9 +175,10 @@ def _mask_reference(data: Array, valid_length: Array, mask_value: float, axis: i
 
 @operator("sequence_mask", Pattern.INJECTIVE, _mask_reference)
 def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: float = 0.0, axis: int = 0) -> Tensor:
-    """Each element, and `mask_value` where its place in its sequence is not less than the length of that.
+    """Replaces the elements past the valid length of each sequence by `mask_value`.
 
-    valid_length: of each sequence.  axis: 0 or 1, along which sequences go; the other of the two counts them.
+    valid_length: the length of each sequence.  axis: 0 or 1, the axis of the elements of a sequence; the other is the
+    axis of the sequences.
     """
     name = "sequence_mask"
     along = axis_of(axis, data.ndim, name)
@@ -195,7 +199,7 @@ def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: float = 0.0, a
 
 
 def _require_mode(name: str, data: Tensor, updates: Tensor, mode: str, modes: Sequence[str]) -> None:
-    """TeError for what is no way to combine elements with updates, and for data types that it does not go with."""
+    """TeError for an unknown mode of combination, and for data types unsupported by the mode."""
     if mode not in modes:
         raise TeError(f"{name}: {mode!r}, expected one of {', '.join(map(repr, modes))}")
     if updates.dtype != data.dtype:
@@ -207,7 +211,7 @@ def _require_mode(name: str, data: Tensor, updates: Tensor, mode: str, modes: Se
 
 
 def _combine_reference(data: Array, pairs: Iterable[tuple[Any, Array]], mode: str) -> Array:
-    """An array after updates of parts of it, one after the other."""
+    """The array after updates of its parts, in order."""
     wide = data.astype("float64" if data.dtype.kind == "f" else data.dtype)
     counts = np.ones(data.shape)
     with np.errstate(all="ignore"):
@@ -227,13 +231,13 @@ def _combine_reference(data: Array, pairs: Iterable[tuple[Any, Array]], mode: st
 
 
 def _scatter_elements_reference(data: Array, indices: Array, updates: Array, axis: int, reduction: str) -> Array:
-    extent, place = data.shape[axis], axis % data.ndim
+    extent, dimension = data.shape[axis], axis % data.ndim
 
     def pairs() -> Iterable[tuple[Any, Array]]:
         for at in np.ndindex(indices.shape):
             index = int(indices[at])
             if -extent <= index < extent:
-                yield (*at[:place], index, *at[place + 1 :]), updates[at]
+                yield (*at[:dimension], index, *at[dimension + 1 :]), updates[at]
 
     return _combine_reference(data, pairs(), reduction)
 
@@ -242,17 +246,18 @@ def _scatter_elements_reference(data: Array, indices: Array, updates: Array, axi
 def scatter_elements(
     data: Tensor, indices: Tensor, updates: Tensor, axis: int = 0, reduction: str = "update"
 ) -> Tensor:
-    """The elements of data, and updates written to the places that `indices` has along an axis.
+    """Writes updates to the positions in `indices` along `axis`, in a copy of `data`.
 
-    indices: with as many dimensions as data, and none longer but that of the axis. A negative number counts from the
-    end; an update outside is not done.  updates: of the shape of indices.  reduction: "update" for the last of the
-    updates, "add", "mul", "min" or "max" for the element and all updates as one, "mean" for the mean of these (floats).
+    indices: of the rank of data, with no greater extent except along the axis. A negative index counts from the end; an
+    update out of range is ignored.  updates: of the shape of indices.  reduction: "update" for the last update of an
+    element, "add", "mul", "min" or "max" for the combination of the element and all its updates, "mean" for their mean
+    (floats).
     """
     name = "scatter_elements"
     _require_mode(name, data, updates, reduction, ("update", *COMBINED, "mean"))
     require_integers(indices, f"{name}: indices")
     along = axis_of(axis, data.ndim, name)
-    _require_goes_into(name, indices, data, along)
+    _require_fit(name, indices, data, along)
     if updates.ndim != indices.ndim or not all(map(is_same_extent, updates.shape, indices.shape)):
         raise TeError(f"{name}: updates of shape {list(updates.shape)}, expected {list(indices.shape)} as indices")
     others = [extent for d, extent in enumerate(indices.shape) if d != along]
@@ -268,20 +273,20 @@ def scatter_elements(
 def _scatter_nd_reference(data: Array, indices: Array, updates: Array, mode: str) -> Array:
     def pairs() -> Iterable[tuple[Any, Array]]:
         for at in np.ndindex(indices.shape[1:]):
-            place = tuple(int(indices[(m, *at)]) for m in range(indices.shape[0]))
-            if all(-n <= index < n for index, n in zip(place, data.shape, strict=False)):
-                yield place, updates[at]
+            position = tuple(int(indices[(m, *at)]) for m in range(indices.shape[0]))
+            if all(-n <= index < n for index, n in zip(position, data.shape, strict=False)):
+                yield position, updates[at]
 
     return _combine_reference(data, pairs(), mode)
 
 
 @operator("scatter_nd", Pattern.OPAQUE, _scatter_nd_reference)
 def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "update") -> Tensor:
-    """The elements of data, and updates, or slices of them, written to the places that `indices` has.
+    """Writes updates, elements or slices, to the positions of index tuples, in a copy of `data`.
 
-    `out[indices[0, y], indices[1, y], ...] = updates[y, ...]`.  indices: the first axis has a number for each of the
-    first axes of data. A negative number counts from the end; an update outside is not done.  mode: "update" for the
-    last of the updates, "add", "mul", "min" or "max" for the element and all updates as one.
+    `out[indices[0, y], indices[1, y], ...] = updates[y, ...]`.  indices: the first axis holds an index for each of the
+    first axes of data. A negative index counts from the end; an update out of range is ignored.  mode: "update" for the
+    last update of an element, "add", "mul", "min" or "max" for the combination of the element and all its updates.
     """
     name = "scatter_nd"
     _require_mode(name, data, updates, mode, ("update", *COMBINED))
@@ -292,17 +297,17 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     rows = indices.shape[1:]
     number = reduce(lambda a, b: a * b, rows, as_expr(1))
 
-    def unfolded(n: PrimExpr) -> list[PrimExpr]:
-        found: list[PrimExpr] = []
+    def unflatten(n: PrimExpr) -> list[PrimExpr]:
+        subscripts: list[PrimExpr] = []
         for extent in reversed(rows[1:]):
-            found.insert(0, n % extent)
+            subscripts.insert(0, n % extent)
             n = n // extent
-        return [n, *found] if rows else []
+        return [n, *subscripts] if rows else []
 
     keys = computed(
         [number],
-        lambda n: key_of([indices(m, *unfolded(n)) for m in range(count)], data.shape[:count]),
+        lambda n: key_of([indices(m, *unflatten(n)) for m in range(count)], data.shape[:count]),
         f"{name}_keys",
     )
-    done = Updates(name, data, range(count), keys, lambda n, i: updates(*unfolded(n), *i), data.shape[count:])
+    done = Updates(name, data, range(count), keys, lambda n, i: updates(*unflatten(n), *i), data.shape[count:])
     return written(done, mode)

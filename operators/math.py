@@ -19,26 +19,26 @@ Array = Any
 
 
 def unary(name: str, function: Callable[[Any], Any], reference: Callable[[Array], Array], meaning: str) -> Any:
-    """Define an operator that computes a function of each element. meaning: what it computes, as a formula of x."""
+    """Defines an operator that applies a function to each element. meaning: its docstring."""
 
     def formula(data: Tensor) -> Tensor:
         return elementwise(function, [data], f"T_{name.rpartition('.')[2]}")
 
     formula.__name__ = formula.__qualname__ = name.rpartition(".")[2]
-    formula.__doc__ = f"Of each element x {meaning}."
+    formula.__doc__ = meaning
     return operator(name, Pattern.ELEMWISE, reference)(formula)
 
 
-def _rounded(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """A function on floats of at most 16 bits as it is computed: in 32 bits, and rounded."""
+def _in_float32(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """The function `function` on arrays, with floats of at most 16 bits computed in 32 bits and rounded."""
 
-    def computed(x: Array) -> Array:
+    def wrapper(x: Array) -> Array:
         with np.errstate(all="ignore"):
             if dtype_of_numpy(x.dtype).is_small_float:
                 return np.asarray(function(x.astype("float32"))).astype(x.dtype)
             return function(x)
 
-    return computed
+    return wrapper
 
 
 def _erf(x: Array) -> Array:
@@ -75,41 +75,54 @@ def _logical_not(x: Any) -> PrimExpr:
     return Not(value)
 
 
-abs = unary("abs", scalar.abs, np.abs, "`|x|`")
-acos = unary("acos", scalar.acos, _rounded(np.arccos), "the arc cosine")
-acosh = unary("acosh", scalar.acosh, _rounded(np.arccosh), "the inverse hyperbolic cosine")
-asin = unary("asin", scalar.asin, _rounded(np.arcsin), "the arc sine")
-asinh = unary("asinh", scalar.asinh, _rounded(np.arcsinh), "the inverse hyperbolic sine")
-atan = unary("atan", scalar.atan, _rounded(np.arctan), "the arc tangent")
-atanh = unary("atanh", scalar.atanh, _rounded(np.arctanh), "the inverse hyperbolic tangent")
-bitwise_not = unary("bitwise_not", lambda x: ~_integer("bitwise_not", x), np.invert, "`~x`")
-ceil = unary("ceil", scalar.ceil, np.ceil, "x rounded up")
-copy = unary("copy", as_expr, np.copy, "x")
-cos = unary("cos", scalar.cos, _rounded(np.cos), "the cosine")
-cosh = unary("cosh", scalar.cosh, _rounded(np.cosh), "the hyperbolic cosine")
-erf = unary("erf", scalar.erf, _rounded(_erf), "the error function")
-exp = unary("exp", scalar.exp, _rounded(np.exp), "`e ** x`")
-exp2 = unary("exp2", scalar.exp2, _rounded(np.exp2), "`2 ** x`")
-floor = unary("floor", scalar.floor, np.floor, "x rounded down")
-isfinite = unary("isfinite", scalar.isfinite, np.isfinite, "whether x is neither infinite nor NaN")
-isinf = unary("isinf", scalar.isinf, np.isinf, "whether x is infinite")
-isnan = unary("isnan", scalar.isnan, np.isnan, "whether x is NaN")
-log = unary("log", scalar.log, _rounded(np.log), "the natural logarithm")
-log10 = unary("log10", scalar.log10, _rounded(np.log10), "the logarithm to the base 10")
-log1p = unary("log1p", scalar.log1p, _rounded(np.log1p), "the natural logarithm of `1 + x`")
-log2 = unary("log2", scalar.log2, _rounded(np.log2), "the logarithm to the base 2")
-logical_not = unary("logical_not", _logical_not, np.logical_not, "`not x`")
-negative = unary("negative", _negative, np.negative, "`-x`")
-round = unary("round", scalar.round, np.round, "the nearest integer, half to even")
-rsqrt = unary("rsqrt", scalar.rsqrt, _rounded(lambda x: 1 / np.sqrt(x)), "`1 / sqrt(x)`")
-sigmoid = unary("sigmoid", scalar.sigmoid, _rounded(lambda x: 1 / (1 + np.exp(-x))), "`1 / (1 + e ** -x)`")
-sign = unary("sign", _sign, np.sign, "the sign: -1, 0 or 1")
-sin = unary("sin", scalar.sin, _rounded(np.sin), "the sine")
-sinh = unary("sinh", scalar.sinh, _rounded(np.sinh), "the hyperbolic sine")
-sqrt = unary("sqrt", scalar.sqrt, np.sqrt, "the square root")
-tan = unary("tan", scalar.tan, _rounded(np.tan), "the tangent")
-tanh = unary("tanh", scalar.tanh, _rounded(np.tanh), "the hyperbolic tangent")
-trunc = unary("trunc", scalar.trunc, np.trunc, "x rounded towards zero")
+abs = unary("abs", scalar.abs, np.abs, "The absolute value of each element.")
+acos = unary("acos", scalar.acos, _in_float32(np.arccos), "The arc cosine of each element.")
+acosh = unary("acosh", scalar.acosh, _in_float32(np.arccosh), "The inverse hyperbolic cosine of each element.")
+asin = unary("asin", scalar.asin, _in_float32(np.arcsin), "The arc sine of each element.")
+asinh = unary("asinh", scalar.asinh, _in_float32(np.arcsinh), "The inverse hyperbolic sine of each element.")
+atan = unary("atan", scalar.atan, _in_float32(np.arctan), "The arc tangent of each element.")
+atanh = unary("atanh", scalar.atanh, _in_float32(np.arctanh), "The inverse hyperbolic tangent of each element.")
+bitwise_not = unary(
+    "bitwise_not", lambda x: ~_integer("bitwise_not", x), np.invert, "The bitwise complement of each element."
+)
+ceil = unary("ceil", scalar.ceil, np.ceil, "Rounds each element up.")
+copy = unary("copy", as_expr, np.copy, "A copy of the tensor.")
+cos = unary("cos", scalar.cos, _in_float32(np.cos), "The cosine of each element.")
+cosh = unary("cosh", scalar.cosh, _in_float32(np.cosh), "The hyperbolic cosine of each element.")
+erf = unary("erf", scalar.erf, _in_float32(_erf), "The error function of each element.")
+exp = unary("exp", scalar.exp, _in_float32(np.exp), "The exponential `e ** x` of each element x.")
+exp2 = unary("exp2", scalar.exp2, _in_float32(np.exp2), "The power `2 ** x` of each element x.")
+floor = unary("floor", scalar.floor, np.floor, "Rounds each element down.")
+isfinite = unary(
+    "isfinite", scalar.isfinite, np.isfinite, "Tests each element for finiteness: neither infinite nor NaN."
+)
+isinf = unary("isinf", scalar.isinf, np.isinf, "Tests each element for infinity.")
+isnan = unary("isnan", scalar.isnan, np.isnan, "Tests each element for NaN.")
+log = unary("log", scalar.log, _in_float32(np.log), "The natural logarithm of each element.")
+log10 = unary("log10", scalar.log10, _in_float32(np.log10), "The base-10 logarithm of each element.")
+log1p = unary("log1p", scalar.log1p, _in_float32(np.log1p), "The natural logarithm of `1 + x` for each element x.")
+log2 = unary("log2", scalar.log2, _in_float32(np.log2), "The base-2 logarithm of each element.")
+logical_not = unary("logical_not", _logical_not, np.logical_not, "The logical NOT of each element.")
+negative = unary("negative", _negative, np.negative, "Negates each element.")
+round = unary(
+    "round", scalar.round, np.round, "Rounds each element to the nearest integer, halves to the even integer."
+)
+rsqrt = unary(
+    "rsqrt", scalar.rsqrt, _in_float32(lambda x: 1 / np.sqrt(x)), "The reciprocal square root of each element."
+)
+sigmoid = unary(
+    "sigmoid",
+    scalar.sigmoid,
+    _in_float32(lambda x: 1 / (1 + np.exp(-x))),
+    "The logistic function `1 / (1 + e ** -x)` of each element x.",
+)
+sign = unary("sign", _sign, np.sign, "The sign of each element: -1, 0 or 1.")
+sin = unary("sin", scalar.sin, _in_float32(np.sin), "The sine of each element.")
+sinh = unary("sinh", scalar.sinh, _in_float32(np.sinh), "The hyperbolic sine of each element.")
+sqrt = unary("sqrt", scalar.sqrt, np.sqrt, "The square root of each element.")
+tan = unary("tan", scalar.tan, _in_float32(np.tan), "The tangent of each element.")
+tanh = unary("tanh", scalar.tanh, _in_float32(np.tanh), "The hyperbolic tangent of each element.")
+trunc = unary("trunc", scalar.trunc, np.trunc, "Rounds each element towards zero.")
 
 
 # With attributes
@@ -120,26 +133,26 @@ def _cast_reference(data: Array, dtype: str) -> Array:
     if not dtype_of_numpy(data.dtype).is_float or kind.is_float or kind.is_bool:
         with np.errstate(all="ignore"):
             return data.astype(target)
-    return _saturated(data, kind)
+    return _saturate(data, kind)
 
 
-def _saturated(data: Array, kind: DType) -> Array:
-    """Floats as integers: towards zero, out of range the nearest number, NaN as 0 (docs/semantics.md)."""
+def _saturate(data: Array, kind: DType) -> Array:
+    """Floats as integers: rounded towards zero, saturated out of range, NaN as 0 (docs/semantics.md)."""
     low, high = int_range(kind)
     inside = np.nan_to_num(data.astype("float64"), nan=0.0, posinf=float(high), neginf=float(low))
-    made = [min(max(int(number), low), high) for number in inside.ravel()]
-    return np.array(made, numpy_dtype(kind)).reshape(data.shape)
+    integers = [min(max(int(number), low), high) for number in inside.ravel()]
+    return np.array(integers, numpy_dtype(kind)).reshape(data.shape)
 
 
 @operator("cast", Pattern.ELEMWISE, _cast_reference)
 def cast_to(data: Tensor, dtype: str) -> Tensor:
-    """Each element converted to another data type."""
+    """Converts each element to another data type."""
     return elementwise(lambda x: cast(dtype, x), [data], "T_cast")
 
 
 @operator("reinterpret", Pattern.ELEMWISE, lambda data, dtype: data.view(numpy_dtype(dtype)))
 def reinterpret(data: Tensor, dtype: str) -> Tensor:
-    """The bits of each element as a number of another data type, of as many bits."""
+    """Reinterprets the bits of each element as a number of another data type of the same width."""
     return elementwise(lambda x: scalar.reinterpret(dtype, x), [data], "T_reinterpret")
 
 
@@ -152,6 +165,6 @@ def _clip_reference(data: Array, a_min: float, a_max: float) -> Array:
 
 @operator("clip", Pattern.ELEMWISE, _clip_reference)
 def clip(data: Tensor, a_min: float, a_max: float) -> Tensor:
-    """Each element, a_max where it is greater, and a_min where it is less; a NaN is a_max."""
+    """Limits each element to the interval from `a_min` to `a_max`; NaN becomes `a_max`."""
     low, high = const(a_min, data.dtype), const(a_max, data.dtype)
     return elementwise(lambda x: scalar.max(scalar.min(x, high), low), [data], "T_clip")

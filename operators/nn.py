@@ -1,4 +1,4 @@
-"""Operators of neural networks: products of matrices, normalisation by sums."""
+"""Operators of neural networks: matrix products, bias addition and softmax."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Array = Any
 
 
 def accumulated(out_dtype: str, data: Tensor) -> str:
-    """The data type that an operator computes in and gives."""
+    """The data type of the accumulator and of the result."""
     return out_dtype or data.dtype
 
 
 def wide_product(formula: str, a: Array, b: Array, out_dtype: str) -> Array:
-    """A sum of products as `np.einsum` has it, computed in a type that holds it, and rounded once."""
+    """A sum of products in the notation of `np.einsum`, computed in a wide data type and rounded once."""
     result = out_dtype or a.dtype.name
     kind = "float64" if np.dtype(result).kind == "f" else "int64"
     return np.asarray(np.einsum(formula, a.astype(kind), b.astype(kind))).astype(result)
@@ -40,10 +40,10 @@ def wide_product(formula: str, a: Array, b: Array, out_dtype: str) -> Array:
     lambda data, weight, out_dtype: wide_product("...k,nk->...n", data, weight, out_dtype),
 )
 def dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str = "") -> Tensor:
-    """`out[..., n] = sum over k of data[..., k] * weight[n, k]`.
+    """The product of `data` and the transposed weight: `out[..., n] = sum over k of data[..., k] * weight[n, k]`.
 
-    units: how many rows weight has, if said.  out_dtype: what products are summed in, and the type of the result; that
-    of data if missing.
+    units: the expected number of rows of weight.  out_dtype: the data type of the sums and of the result, by default
+    the data type of data.
     """
     if not data.ndim or weight.ndim != 2 or not is_same_extent(data.shape[-1], weight.shape[1]):
         raise TeError(f"nn.dense: data of shape {list(data.shape)} and weight of {list(weight.shape)}")
@@ -71,8 +71,8 @@ def matmul(
 ) -> Tensor:
     """The product of two matrices: `out[m, n] = sum over k of a[m, k] * b[k, n]`.
 
-    transpose_a, transpose_b: whether one is given as its transpose.  out_dtype: what products are summed in, and the
-    type of the result; that of the first if missing.
+    transpose_a, transpose_b: whether the operand is given as its transpose.  out_dtype: the data type of the sums and
+    of the result, by default the data type of the first operand.
     """
     return _product("nn.matmul", tensor_a, tensor_b, transpose_a, transpose_b, out_dtype, 0)
 
@@ -88,11 +88,11 @@ def _batch_reference(tensor_a: Array, tensor_b: Array, transpose_a: bool, transp
 def batch_matmul(
     tensor_a: Tensor, tensor_b: Tensor, transpose_a: bool = False, transpose_b: bool = True, out_dtype: str = ""
 ) -> Tensor:
-    """The products of matrices, one for each number of the first axis; an extent of 1 there goes with any.
+    """The matrix products of two batches of matrices; a batch extent of 1 broadcasts.
 
     `out[b, m, n] = sum over k of x[b, m, k] * y[b, n, k]`, where y is given as its transpose unless transpose_b is
-    False.  transpose_a: whether x is.  out_dtype: what products are summed in, and the type of the result; that of the
-    first if missing.
+    False.  transpose_a: whether x is given as its transpose.  out_dtype: the data type of the sums and of the result,
+    by default the data type of the first operand.
     """
     return _product("nn.batch_matmul", tensor_a, tensor_b, transpose_a, transpose_b, out_dtype, 1)
 
@@ -100,7 +100,7 @@ def batch_matmul(
 def _product(
     name: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, out_dtype: str, batched: int
 ) -> Tensor:
-    """A product of matrices behind `batched` axes."""
+    """The matrix product over the last two axes, after `batched` batch axes."""
     where = f"{name}: shapes {list(a.shape)} and {list(b.shape)} do not go together"
     if a.ndim != batched + 2 or b.ndim != batched + 2:
         raise TeError(f"{where}, expected {batched + 2} dimensions")
@@ -132,13 +132,13 @@ def _bias_reference(data: Array, bias: Array, axis: int) -> Array:
 
 @operator("nn.bias_add", Pattern.BROADCAST, _bias_reference)
 def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
-    """Each element and that of `bias` at its place along an axis, added."""
-    place = axis_of(axis, data.ndim, "nn.bias_add")
-    if bias.ndim != 1 or not is_same_extent(bias.shape[0], data.shape[place]) or bias.dtype != data.dtype:
+    """Adds `bias` to `data` along `axis`."""
+    dimension = axis_of(axis, data.ndim, "nn.bias_add")
+    if bias.ndim != 1 or not is_same_extent(bias.shape[0], data.shape[dimension]) or bias.dtype != data.dtype:
         kinds = " and ".join(f"{list(each.shape)} of {each.dtype}" for each in (data, bias))
-        raise TeError(f"nn.bias_add: data and bias of {kinds} along axis {place}")
+        raise TeError(f"nn.bias_add: data and bias of {kinds} along axis {dimension}")
     names = [f"ax{d}" for d in range(data.ndim)]
-    return compute(data.shape, lambda *i: data(*i) + bias(i[place]), "T_add", "broadcast", varargs_names=names)
+    return compute(data.shape, lambda *i: data(*i) + bias(i[dimension]), "T_add", "broadcast", varargs_names=names)
 
 
 # Softmax
@@ -152,12 +152,12 @@ def _softmax_reference(data: Array, axis: int) -> Array:
 
 @operator("nn.softmax", Pattern.OUT_FUSABLE, _softmax_reference)
 def softmax(data: Tensor, axis: int = -1) -> Tensor:
-    """`e ** x / sum of e ** x` along an axis, of what is left of x without the greatest along it."""
+    """The softmax along `axis`: `e ** x / sum of e ** x`, with the maximum along `axis` first subtracted from x."""
     require_floats(data, "nn.softmax")
-    place = axis_of(axis, data.ndim, "nn.softmax")
-    greatest = reduction.max(data, place, True)
+    dimension = axis_of(axis, data.ndim, "nn.softmax")
+    greatest = reduction.max(data, dimension, True)
     powers = elementwise(lambda x, most: scalar.exp(x - most), [data, greatest], "T_softmax_exp")
-    total = reduction.sum(powers, place, True)
+    total = reduction.sum(powers, dimension, True)
     return elementwise(lambda x, whole: x / whole, [powers, total], "T_softmax_norm")
 
 
@@ -169,10 +169,10 @@ def _log_softmax_reference(data: Array, axis: int) -> Array:
 
 @operator("nn.log_softmax", Pattern.OUT_FUSABLE, _log_softmax_reference)
 def log_softmax(data: Tensor, axis: int = -1) -> Tensor:
-    """The logarithm of `nn.softmax`: what is left of x without the greatest, less that of the sum of powers."""
+    """The logarithm of the softmax along `axis`: `x - log(sum of e ** x)`, with the maximum first subtracted from x."""
     require_floats(data, "nn.log_softmax")
-    place = axis_of(axis, data.ndim, "nn.log_softmax")
-    greatest = reduction.max(data, place, True)
+    dimension = axis_of(axis, data.ndim, "nn.log_softmax")
+    greatest = reduction.max(data, dimension, True)
     left = elementwise(lambda x, most: x - most, [data, greatest], "T_subtract")
-    total = reduction.sum(elementwise(scalar.exp, [left], "T_exp"), place, True)
+    total = reduction.sum(elementwise(scalar.exp, [left], "T_exp"), dimension, True)
     return elementwise(lambda x, whole: x - scalar.log(whole), [left, total], "T_log_softmax")

@@ -1,6 +1,6 @@
-"""Operators that bring elements to a mean of 0 and a variance of 1, or to a norm of 1.
+"""Operators that normalize elements to mean 0 and variance 1, or to norm 1.
 
-Floats of 16 bits are computed with in 32 bits and rounded once.
+Floats of 16 bits are computed in 32 bits and rounded once.
 """
 
 from __future__ import annotations
@@ -25,51 +25,51 @@ from .windows import padded
 
 Array = Any
 Place = Callable[[Sequence[PrimExpr]], Sequence[PrimExpr | int]]
-"""Where the mean of an element is, from where the element is."""
+"""The function from the indices of an element to the indices of its mean."""
 
 
-def _require_vectors(name: str, data: Tensor, axes: Sequence[int], **given: Tensor | None) -> None:
-    """TeError unless data are floats, and tensors have its data type and its extents along axes."""
+def _require_vectors(name: str, data: Tensor, axes: Sequence[int], **vectors: Tensor | None) -> None:
+    """TeError unless data are floats, and the vectors have their data type and their extents along `axes`."""
     require_floats(data, name)
     extents = [data.shape[d] for d in axes]
-    for what, each in given.items():
+    for what, each in vectors.items():
         if each is None:
             continue
         fits = each.ndim == len(axes) and all(map(is_same_extent, each.shape, extents))
         if not fits or each.dtype != data.dtype:
-            found = f"{what} of shape {list(each.shape)} and {each.dtype}"
-            raise TeError(f"{name}: {found}, expected {extents} and {data.dtype}")
+            actual = f"{what} of shape {list(each.shape)} and {each.dtype}"
+            raise TeError(f"{name}: {actual}, expected {extents} and {data.dtype}")
 
 
-def _widened(data: Tensor) -> Tensor:
-    """A tensor in the data type that is computed with."""
+def _widen(data: Tensor) -> Tensor:
+    """The tensor in the data type of the computation."""
     kind = wide_dtype(data)
     return data if data.dtype == kind else elementwise(lambda x: cast(kind, x), [data], "T_cast")
 
 
 def _inverse(variance: Tensor, epsilon: float) -> Tensor:
-    """One by the standard deviation."""
+    """The reciprocal of the standard deviation."""
     small = const(epsilon, variance.dtype)
     return elementwise(lambda v: scalar.rsqrt(v + small), [variance], "T_rsqrt")
 
 
 def _moments(data: Tensor, along: Sequence[int], epsilon: float) -> tuple[Tensor, Tensor]:
-    """The mean along axes, and one by the standard deviation; these axes stay, with an extent of 1."""
-    wide = _widened(data)
+    """The mean along axes, and the reciprocal of the standard deviation; the axes remain with extent 1."""
+    wide = _widen(data)
     mean = reduction.mean(wide, along, True)
     squares = elementwise(lambda x, m: (x - m) * (x - m), [wide, mean], "T_squares")
     return mean, _inverse(reduction.mean(squares, along, True), epsilon)
 
 
-def _scaled(
-    data: Tensor, mean: Tensor, inverse: Tensor, place: Place, axes: Sequence[int], gamma: Tensor | None,
+def _scale_and_shift(
+    data: Tensor, mean: Tensor, inverse: Tensor, mean_index: Place, axes: Sequence[int], gamma: Tensor | None,
     beta: Tensor | None, name: str,
 ) -> Tensor:  # fmt: skip
-    """`(x - mean) * inverse * gamma + beta` for each element. axes: those of gamma and beta."""
+    """`(x - mean) * inverse * gamma + beta` for each element. axes: the axes of gamma and beta."""
     kind = mean.dtype
 
     def fcompute(*index: PrimExpr) -> PrimExpr:
-        at, along = place(index), [index[d] for d in axes]
+        at, along = mean_index(index), [index[d] for d in axes]
         element = (cast(kind, data(*index)) - mean(*at)) * inverse(*at)
         if gamma is not None:
             element = element * cast(kind, gamma(*along))
@@ -85,26 +85,27 @@ def normalized(
     data: Tensor, gamma: Tensor | None, beta: Tensor | None, axes: Sequence[int], along: Sequence[int], epsilon: float,
     name: str,
 ) -> Tensor:  # fmt: skip
-    """Elements less their mean along some axes, by their standard deviation, times gamma, plus beta.
+    """Normalizes elements by their mean and standard deviation along axes, multiplies by gamma and adds beta.
 
-    axes: those of gamma and beta, either of which may be missing.  name: the operator, for errors.
+    axes: the axes of gamma and beta, either of which may be None.  along: the axes of the mean.  name: the operator,
+    for errors.
     """
     _require_vectors(name, data, axes, gamma=gamma, beta=beta)
     mean, inverse = _moments(data, along, epsilon)
 
-    def place(index: Sequence[PrimExpr]) -> Sequence[PrimExpr | int]:
+    def mean_index(index: Sequence[PrimExpr]) -> Sequence[PrimExpr | int]:
         return [0 if d in along else at for d, at in enumerate(index)]
 
-    return _scaled(data, mean, inverse, place, axes, gamma, beta, name)
+    return _scale_and_shift(data, mean, inverse, mean_index, axes, gamma, beta, name)
 
 
 def normalized_in_groups(
     data: Tensor, gamma: Tensor | None, beta: Tensor | None, num_groups: int, channel: int, along: Sequence[int],
     epsilon: float, name: str,
 ) -> Tensor:  # fmt: skip
-    """The same along an axis of channels in each of several parts of it, together with other axes.
+    """Normalizes as `normalized` along other axes and within each of several groups of channels.
 
-    channel: the axis, which gamma and beta have.  along: the other axes.
+    channel: the axis of the channels, of gamma and of beta.  along: the other axes.
     """
     _require_vectors(name, data, [channel], gamma=gamma, beta=beta)
     count = known_extent(data.shape[channel])
@@ -121,11 +122,11 @@ def normalized_in_groups(
     over = [channel + 1, *(d if d < channel else d + 1 for d in along)]
     mean, inverse = _moments(parts, over, epsilon)
 
-    def place(index: Sequence[PrimExpr]) -> Sequence[PrimExpr | int]:
+    def mean_index(index: Sequence[PrimExpr]) -> Sequence[PrimExpr | int]:
         split = [*index[:channel], index[channel] // max(size, 1), 0, *index[channel + 1 :]]
         return [0 if d in over else at for d, at in enumerate(split)]
 
-    return _scaled(data, mean, inverse, place, [channel], gamma, beta, name)
+    return _scale_and_shift(data, mean, inverse, mean_index, [channel], gamma, beta, name)
 
 
 # References
@@ -136,8 +137,8 @@ def _mean(data: Array, along: Sequence[int]) -> Array:
         return np.divide(data.sum(tuple(along), keepdims=True), math.prod(data.shape[d] for d in along))
 
 
-def _beside(vector: Array, axes: Sequence[int], rank: int) -> Array:
-    """A tensor whose axes are some of another one's, so that both go together."""
+def _broadcastable(vector: Array, axes: Sequence[int], rank: int) -> Array:
+    """A tensor with several axes of another tensor, in a shape that broadcasts with the other tensor."""
     order = np.argsort(axes)
     shape = [1] * rank
     for d, n in zip(axes, vector.shape, strict=True):
@@ -145,31 +146,31 @@ def _beside(vector: Array, axes: Sequence[int], rank: int) -> Array:
     return vector.astype("float64").transpose(order).reshape(shape)
 
 
-def _expected(
+def _normalize_reference(
     data: Array, gamma: Array, beta: Array, axes: Sequence[int], along: Sequence[int], epsilon: float, center: bool,
     scale: bool,
 ) -> Array:  # fmt: skip
     wide = data.astype("float64")
     centred = wide - _mean(wide, along)
-    made = centred / np.sqrt(_mean(centred**2, along) + epsilon)
-    made = made * _beside(gamma, axes, data.ndim) if scale else made
-    made = made + _beside(beta, axes, data.ndim) if center else made
-    return made.astype(data.dtype)
+    result = centred / np.sqrt(_mean(centred**2, along) + epsilon)
+    result = result * _broadcastable(gamma, axes, data.ndim) if scale else result
+    result = result + _broadcastable(beta, axes, data.ndim) if center else result
+    return result.astype(data.dtype)
 
 
-# By means and variances
+# By mean and variance
 
 
 def _batch_reference(
     data: Array, gamma: Array, beta: Array, moving_mean: Array, moving_var: Array, axis: int, epsilon: float,
     center: bool, scale: bool,
 ) -> list[Array]:  # fmt: skip
-    place = axis_of(axis, data.ndim, "nn.batch_norm")
+    channel = axis_of(axis, data.ndim, "nn.batch_norm")
     factor, more, mean, variance = (
-        _beside(each, [place], data.ndim) for each in (gamma, beta, moving_mean, moving_var)
+        _broadcastable(each, [channel], data.ndim) for each in (gamma, beta, moving_mean, moving_var)
     )
-    made = (data - mean) / np.sqrt(variance + epsilon) * (factor if scale else 1) + (more if center else 0)
-    return [made.astype(data.dtype), np.copy(moving_mean), np.copy(moving_var)]
+    result = (data - mean) / np.sqrt(variance + epsilon) * (factor if scale else 1) + (more if center else 0)
+    return [result.astype(data.dtype), np.copy(moving_mean), np.copy(moving_var)]
 
 
 @operator("nn.batch_norm", Pattern.BROADCAST, _batch_reference)
@@ -177,33 +178,33 @@ def batch_norm(
     data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor, axis: int = 1,
     epsilon: float = 1e-5, center: bool = True, scale: bool = True,
 ) -> list[Tensor]:  # fmt: skip
-    """`(x - mean) / sqrt(variance + epsilon) * gamma + beta`, by means and variances that are given, and these two.
+    """Batch normalization with a given mean and variance: `(x - mean) / sqrt(variance + epsilon) * gamma + beta`.
 
-    axis: of channels, each of which has its mean, variance, gamma and beta.  center, scale: whether beta is added, and
-    gamma multiplied by.
+    The second and the third result are copies of moving_mean and moving_var.  axis: the axis of the channels, each of
+    which has its mean, variance, gamma and beta.  center, scale: whether to add beta, and whether to multiply by gamma.
     """
-    place = axis_of(axis, data.ndim, "nn.batch_norm")
-    given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
-    _require_vectors("nn.batch_norm", data, [place], **given)
-    mean, inverse = _widened(moving_mean), _inverse(_widened(moving_var), epsilon)
-    made = _scaled(
+    channel = axis_of(axis, data.ndim, "nn.batch_norm")
+    vectors = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
+    _require_vectors("nn.batch_norm", data, [channel], **vectors)
+    mean, inverse = _widen(moving_mean), _inverse(_widen(moving_var), epsilon)
+    result = _scale_and_shift(
         data,
         mean,
         inverse,
-        lambda index: [index[place]],
-        [place],
+        lambda index: [index[channel]],
+        [channel],
         gamma if scale else None,
         beta if center else None,
         "nn.batch_norm",
     )
-    return [made, *(elementwise(lambda x: x, [each], "T_copy") for each in (moving_mean, moving_var))]
+    return [result, *(elementwise(lambda x: x, [each], "T_copy") for each in (moving_mean, moving_var))]
 
 
 def _layer_reference(
     data: Array, gamma: Array, beta: Array, axis: Axes, epsilon: float, center: bool, scale: bool
 ) -> Array:
     axes = axes_of(axis, data.ndim, "nn.layer_norm")
-    return _expected(data, gamma, beta, axes, axes, epsilon, center, scale)
+    return _normalize_reference(data, gamma, beta, axes, axes, epsilon, center, scale)
 
 
 @operator("nn.layer_norm", Pattern.OUT_FUSABLE, _layer_reference)
@@ -211,9 +212,10 @@ def layer_norm(
     data: Tensor, gamma: Tensor, beta: Tensor, axis: Axes = -1, epsilon: float = 1e-5, center: bool = True,
     scale: bool = True,
 ) -> Tensor:  # fmt: skip
-    """`(x - mean) / sqrt(variance + epsilon) * gamma + beta`, by the mean and the variance along axes.
+    """Layer normalization: `(x - mean) / sqrt(variance + epsilon) * gamma + beta` with the moments along `axis`.
 
-    axis: one or several, those of gamma and beta.  center, scale: whether beta is added, and gamma multiplied by.
+    axis: one axis or several, also the axes of gamma and beta.  center, scale: whether to add beta, and whether to
+    multiply by gamma.
     """
     axes = axes_of(axis, data.ndim, "nn.layer_norm")
     _require_vectors("nn.layer_norm", data, axes, gamma=gamma, beta=beta)
@@ -221,7 +223,7 @@ def layer_norm(
 
 
 def _instance_axes(rank: int, axis: int) -> tuple[int, tuple[int, ...]]:
-    """The axis of channels, and those along which an image lies."""
+    """The axis of the channels, and the axes of the image."""
     channel = axis_of(axis, rank, "nn.instance_norm")
     return channel, tuple(d for d in range(1, rank) if d != channel)
 
@@ -230,7 +232,7 @@ def _instance_reference(
     data: Array, gamma: Array, beta: Array, axis: int, epsilon: float, center: bool, scale: bool
 ) -> Array:
     channel, along = _instance_axes(data.ndim, axis)
-    return _expected(data, gamma, beta, [channel], along, epsilon, center, scale)
+    return _normalize_reference(data, gamma, beta, [channel], along, epsilon, center, scale)
 
 
 @operator("nn.instance_norm", Pattern.OUT_FUSABLE, _instance_reference)
@@ -238,10 +240,10 @@ def instance_norm(
     data: Tensor, gamma: Tensor, beta: Tensor, axis: int = 1, epsilon: float = 1e-5, center: bool = True,
     scale: bool = True,
 ) -> Tensor:  # fmt: skip
-    """`(x - mean) / sqrt(variance + epsilon) * gamma + beta`, by mean and variance of each channel of each image.
+    """Instance normalization: `(x - mean) / sqrt(variance + epsilon) * gamma + beta` within each channel of each image.
 
-    axis: of channels, each of which has its gamma and beta; the first one counts images.  center, scale: whether beta
-    is added, and gamma multiplied by.
+    axis: the axis of the channels, each of which has its gamma and beta; the first axis is the axis of the images.
+    center, scale: whether to add beta, and whether to multiply by gamma.
     """
     channel, along = _instance_axes(data.ndim, axis)
     _require_vectors("nn.instance_norm", data, [channel], gamma=gamma, beta=beta)
@@ -258,8 +260,8 @@ def _group_reference(
     sections = zip(
         *(np.split(each, num_groups, d) for each, d in ((data, channel), (gamma, 0), (beta, 0))), strict=True
     )
-    made = [_expected(x, g, b, [channel], along, epsilon, center, scale) for x, g, b in sections]
-    return np.concatenate(made, channel)
+    groups = [_normalize_reference(x, g, b, [channel], along, epsilon, center, scale) for x, g, b in sections]
+    return np.concatenate(groups, channel)
 
 
 @operator("nn.group_norm", Pattern.OUT_FUSABLE, _group_reference)
@@ -267,10 +269,11 @@ def group_norm(
     data: Tensor, gamma: Tensor, beta: Tensor, num_groups: int, axis: int = 1, epsilon: float = 1e-5,
     center: bool = True, scale: bool = True,
 ) -> Tensor:  # fmt: skip
-    """`(x - mean) / sqrt(variance + epsilon) * gamma + beta`, by mean and variance of each group of channels.
+    """Group normalization: `(x - mean) / sqrt(variance + epsilon) * gamma + beta` within each group of channels.
 
-    num_groups: into how many groups of one size the channels go.  axis: of channels, each of which has its gamma and
-    beta; the first one counts images.  center, scale: whether beta is added, and gamma multiplied by.
+    num_groups: the number of groups of equal size.  axis: the axis of the channels, each of which has its gamma and
+    beta; the first axis is the axis of the images.  center, scale: whether to add beta, and whether to multiply by
+    gamma.
     """
     channel = axis_of(axis, data.ndim, "nn.group_norm")
     _require_vectors("nn.group_norm", data, [channel], gamma=gamma, beta=beta)
@@ -280,32 +283,32 @@ def group_norm(
     )
 
 
-# By sums of squares
+# By sum of squares
 
 
 def _rms_reference(data: Array, weight: Array, axis: Axes, epsilon: float) -> Array:
     axes = axes_of(axis, data.ndim, "nn.rms_norm")
     wide = data.astype("float64")
-    made = wide / np.sqrt(_mean(wide**2, axes) + epsilon) * _beside(weight, axes, data.ndim)
-    return made.astype(data.dtype)
+    result = wide / np.sqrt(_mean(wide**2, axes) + epsilon) * _broadcastable(weight, axes, data.ndim)
+    return result.astype(data.dtype)
 
 
 def _squares(data: Tensor) -> Tensor:
-    return elementwise(lambda x: x * x, [_widened(data)], "T_squares")
+    return elementwise(lambda x: x * x, [_widen(data)], "T_squares")
 
 
 @operator("nn.rms_norm", Pattern.OUT_FUSABLE, _rms_reference)
 def rms_norm(data: Tensor, weight: Tensor, axis: Axes = -1, epsilon: float = 1e-5) -> Tensor:
-    """`x / sqrt(mean of x * x + epsilon) * weight`, by the mean along axes.
+    """Root-mean-square normalization: `x / sqrt(mean of x * x + epsilon) * weight` with the mean along `axis`.
 
-    axis: one or several, those of weight.
+    axis: one axis or several, also the axes of weight.
     """
     axes = axes_of(axis, data.ndim, "nn.rms_norm")
     _require_vectors("nn.rms_norm", data, axes, weight=weight)
     inverse = _inverse(reduction.mean(_squares(data), axes, True), epsilon)
 
     def fcompute(*index: PrimExpr) -> PrimExpr:
-        at = [0 if d in axes else place for d, place in enumerate(index)]
+        at = [0 if d in axes else i for d, i in enumerate(index)]
         along = [index[d] for d in axes]
         kind = inverse.dtype
         return cast(data.dtype, cast(kind, data(*index)) * inverse(*at) * cast(kind, weight(*along)))
@@ -322,46 +325,47 @@ def _l2_reference(data: Array, eps: float, axis: Axes) -> Array:
 
 @operator("nn.l2_normalize", Pattern.OUT_FUSABLE, _l2_reference)
 def l2_normalize(data: Tensor, eps: float, axis: Axes = None) -> Tensor:
-    """`x / sqrt(sum of x * x)`, by the sum along axes. eps: stands for a sum that is less.
+    """Normalization to Euclidean norm 1: `x / sqrt(sum of x * x)` with the sum along `axis`.
 
-    axis: one, several, or None for all.
+    eps: the lower bound of the sum.  axis: one axis, several axes, or None for all axes.
     """
     require_floats(data, "nn.l2_normalize")
     axes = axes_of(axis, data.ndim, "nn.l2_normalize")
     total = reduction.sum(_squares(data), axes, True)
     kind, least = total.dtype, const(eps, total.dtype)
-    norm = elementwise(lambda x: scalar.sqrt(Select(x < least, least, x)), [total], "T_norm")  # of a NaN, one
+    norm = elementwise(lambda x: scalar.sqrt(Select(x < least, least, x)), [total], "T_norm")  # NaN remains NaN
     return elementwise(lambda x, n: cast(data.dtype, cast(kind, x) / n), [data, norm], "T_l2_normalize")
 
 
 def _lrn_reference(data: Array, size: int, axis: int, bias: float, alpha: float, beta: float) -> Array:
-    place = axis_of(axis, data.ndim, "nn.lrn")
-    wide = np.moveaxis(data.astype("float64"), place, -1)
+    dimension = axis_of(axis, data.ndim, "nn.lrn")
+    wide = np.moveaxis(data.astype("float64"), dimension, -1)
     total = np.zeros_like(wide)
     for n in range(wide.shape[-1]):
         first = max(0, n - (size - 1) // 2)
         total[..., n] = (wide[..., first : n + size // 2 + 1] ** 2).sum(-1)
-    return np.moveaxis(wide / (bias + alpha / size * total) ** beta, -1, place).astype(data.dtype)
+    return np.moveaxis(wide / (bias + alpha / size * total) ** beta, -1, dimension).astype(data.dtype)
 
 
 @operator("nn.lrn", Pattern.OUT_FUSABLE, _lrn_reference)
 def lrn(data: Tensor, size: int = 5, axis: int = 1, bias: float = 2, alpha: float = 1e-5, beta: float = 0.75) -> Tensor:
-    """`x / (bias + alpha / size * sum of y * y) ** beta`, where y are the elements around x along an axis.
+    """Local response normalization: `x / (bias + alpha / size * sum of y * y) ** beta` over the neighbours y of x along
+    `axis`.
 
-    size: how many these are, x among them; where they are more behind than in front for an even number. Beyond the
-    ends they are 0.
+    size: the number of neighbours, x included; for an even size, one more follows x than precedes x. Neighbours out of
+    range are 0.
     """
     require_floats(data, "nn.lrn")
-    place = axis_of(axis, data.ndim, "nn.lrn")
+    dimension = axis_of(axis, data.ndim, "nn.lrn")
     if size < 1:
         raise TeError(f"nn.lrn: size {size}, expected at least 1")
-    wide = _widened(data)
+    wide = _widen(data)
     kind = wide.dtype
-    around = padded(wide, {place: ((size - 1) // 2, size // 2)}, const(0, kind))
+    around = padded(wide, {dimension: ((size - 1) // 2, size // 2)}, const(0, kind))
     k = reduce_axis((0, size), "k")
 
     def window(*index: PrimExpr) -> PrimExpr:
-        y = around(*(at + k.var if d == place else at for d, at in enumerate(index)))
+        y = around(*(at + k.var if d == dimension else at for d, at in enumerate(index)))
         return scalar.sum(y * y, axis=k)
 
     names = [f"ax{d}" for d in range(data.ndim)]

@@ -1,4 +1,4 @@
-"""Operators that put elements around a tensor."""
+"""Operators that pad tensors."""
 
 from __future__ import annotations
 
@@ -19,55 +19,55 @@ from .windows import padded
 Array = Any
 
 
-# Which element stands at a place outside, for extents from 1 on
+# Indices of the elements at positions outside of the tensor, for extents of at least 1
 
 
 def _at_least_one(extent: Extent) -> Extent:
-    """A size to divide by, also where there are no elements to be found."""
+    """The extent as a divisor, at least 1 even for an empty axis."""
     known = known_extent(extent)
     return scalar.max(extent, const(1)) if known is None else max(known, 1)
 
 
-def _nearest(place: PrimExpr, extent: Extent) -> PrimExpr:
-    return scalar.max(scalar.min(place, extent - 1), const(0))
+def _clamp(position: PrimExpr, extent: Extent) -> PrimExpr:
+    return scalar.max(scalar.min(position, extent - 1), const(0))
 
 
-def _around(place: PrimExpr, extent: Extent) -> PrimExpr:
-    return place % _at_least_one(extent)
+def _wrap(position: PrimExpr, extent: Extent) -> PrimExpr:
+    return position % _at_least_one(extent)
 
 
-def _mirrored_at_ends(place: PrimExpr, extent: Extent) -> PrimExpr:
-    """The last element is the mirror: 2 1 0 1 2 1 0."""
+def _mirror_at_ends(position: PrimExpr, extent: Extent) -> PrimExpr:
+    """Mirrors at the first and the last element: 2 1 0 1 2 1 0."""
     period = _at_least_one(extent * 2 - 2)
-    inside = place % period
+    inside = position % period
     return scalar.min(inside, period - inside)
 
 
-def _mirrored_behind_ends(place: PrimExpr, extent: Extent) -> PrimExpr:
-    """The last element is mirrored too: 1 0 0 1 2 2 1 0."""
+def _mirror_past_ends(position: PrimExpr, extent: Extent) -> PrimExpr:
+    """Mirrors past the first and the last element: 1 0 0 1 2 2 1 0."""
     period = _at_least_one(extent * 2)
-    inside = place % period
+    inside = position % period
     return scalar.min(inside, period - 1 - inside)
 
 
-_PLACES: dict[str, Callable[[PrimExpr, Extent], PrimExpr]] = {
-    "edge": _nearest,
-    "reflect": _mirrored_at_ends,
-    "symmetric": _mirrored_behind_ends,
-    "wrap": _around,
+_INDICES: dict[str, Callable[[PrimExpr, Extent], PrimExpr]] = {
+    "edge": _clamp,
+    "reflect": _mirror_at_ends,
+    "symmetric": _mirror_past_ends,
+    "wrap": _wrap,
 }
 
 
 def _pairs(pad_width: Sequence[Sequence[int]], rank: int, name: str) -> list[tuple[int, int]]:
-    """Two numbers for each dimension. TeError for others."""
-    found = [tuple(each) for each in pad_width]
-    if len(found) != rank or any(len(each) != 2 for each in found):
+    """The two widths of each dimension. TeError for lists of another length."""
+    pairs = [tuple(each) for each in pad_width]
+    if len(pairs) != rank or any(len(each) != 2 for each in pairs):
         raise TeError(f"{name}: pad_width {list(pad_width)!r}, expected {rank} pairs of numbers")
-    return [(front, behind) for front, behind in found]
+    return [(front, behind) for front, behind in pairs]
 
 
 def _cut(data: Tensor, widths: Sequence[tuple[int, int]], name: str) -> Tensor:
-    """A tensor without the elements that negative widths take from its ends."""
+    """The tensor without the elements that negative widths remove from its ends."""
     begin, end, axes = list[int](), list[int](), list[int]()
     for d, (front, behind) in enumerate(widths):
         if front >= 0 and behind >= 0:
@@ -80,8 +80,8 @@ def _cut(data: Tensor, widths: Sequence[tuple[int, int]], name: str) -> Tensor:
     return strided_slice(data, begin, end, None, axes) if axes else data
 
 
-def _repeated(data: Tensor, widths: Sequence[tuple[int, int]], mode: str, name: str, block: str) -> Tensor:
-    """A tensor with its own elements around it. name: the operator, for errors; block: what computes it."""
+def _surround(data: Tensor, widths: Sequence[tuple[int, int]], mode: str, name: str, block: str) -> Tensor:
+    """The tensor surrounded by its own elements. name: the operator, for errors.  block: the name of the block."""
     grown = [d for d, pair in enumerate(widths) if any(pair)]
     for d in grown:
         if known_extent(data.shape[d]) == 0:
@@ -89,10 +89,10 @@ def _repeated(data: Tensor, widths: Sequence[tuple[int, int]], mode: str, name: 
     unknown = [data.shape[d] > 0 for d in grown if known_extent(data.shape[d]) is None]
 
     def fcompute(*axes: PrimExpr) -> PrimExpr:
-        places = [
-            _PLACES[mode](axis - widths[d][0], data.shape[d]) if d in grown else axis for d, axis in enumerate(axes)
+        indices = [
+            _INDICES[mode](axis - widths[d][0], data.shape[d]) if d in grown else axis for d, axis in enumerate(axes)
         ]
-        element = data(*places)
+        element = data(*indices)
         for is_filled in unknown:
             element = scalar.if_then_else(is_filled, element, const(0, data.dtype))
         return element
@@ -102,7 +102,7 @@ def _repeated(data: Tensor, widths: Sequence[tuple[int, int]], mode: str, name: 
     return compute(shape, fcompute, block, "injective,pad", varargs_names=names)
 
 
-def _padded_reference(data: Array, pad_width: Sequence[Sequence[int]], pad_value: float, pad_mode: str) -> Array:
+def _pad_reference(data: Array, pad_width: Sequence[Sequence[int]], pad_value: float, pad_mode: str) -> Array:
     cuts = tuple(slice(max(0, -a), n + min(0, b)) for n, (a, b) in zip(data.shape, pad_width, strict=True))
     around = [(max(0, a), max(0, b)) for a, b in pad_width]
     if not data.ndim:
@@ -113,19 +113,19 @@ def _padded_reference(data: Array, pad_width: Sequence[Sequence[int]], pad_value
     return np.pad(data[cuts], around, mode)
 
 
-@operator("nn.pad", Pattern.INJECTIVE, _padded_reference)
+@operator("nn.pad", Pattern.INJECTIVE, _pad_reference)
 def pad(data: Tensor, pad_width: Sequence[Sequence[int]], pad_value: float = 0.0, pad_mode: str = "constant") -> Tensor:
-    """With elements in front of and behind each dimension.
+    """Pads a tensor before and after each dimension.
 
-    pad_width: two numbers for each dimension; negative ones first cut so many elements off.  pad_value: what the new
-    elements are.  pad_mode: "constant" for that, "edge" for the nearest element, "reflect" for those that a mirror
-    shows in the last element, "wrap" for those of the other end.
+    pad_width: the widths before and after each dimension; a negative width first removes elements.  pad_value: the
+    value of the new elements.  pad_mode: "constant" for pad_value, "edge" for the nearest element, "reflect" for the
+    elements mirrored at the last element, "wrap" for the elements of the opposite end.
     """
     return surrounded(data, pad_width, pad_value, pad_mode, "T_pad")
 
 
 def surrounded(data: Tensor, pad_width: Sequence[Sequence[int]], pad_value: float, pad_mode: str, block: str) -> Tensor:
-    """What `nn.pad` computes. block: the name of the block that computes it."""
+    """The result of `nn.pad`. block: the name of the block that computes it."""
     if pad_mode not in ("constant", "edge", "reflect", "wrap"):
         raise TeError(f"nn.pad: pad_mode {pad_mode!r}, expected 'constant', 'edge', 'reflect' or 'wrap'")
     pairs = _pairs(pad_width, data.ndim, "nn.pad")
@@ -133,35 +133,35 @@ def surrounded(data: Tensor, pad_width: Sequence[Sequence[int]], pad_value: floa
     inner = _cut(data, pairs, "nn.pad")
     around = [(max(0, front), max(0, behind)) for front, behind in pairs]
     if pad_mode != "constant":
-        return _repeated(inner, around, pad_mode, "nn.pad", block)
-    made = padded(inner, dict(enumerate(around)), value, block)
-    return elementwise(lambda x: x, [data], block) if made is data else made
+        return _surround(inner, around, pad_mode, "nn.pad", block)
+    result = padded(inner, dict(enumerate(around)), value, block)
+    return elementwise(lambda x: x, [data], block) if result is data else result
 
 
 _MIRRORS = {"SYMMETRIC": "symmetric", "REFLECT": "reflect"}
 
 
-def _mirrored_reference(data: Array, pad_width: Sequence[Sequence[int]], mode: str) -> Array:
+def _mirror_pad_reference(data: Array, pad_width: Sequence[Sequence[int]], mode: str) -> Array:
     widths: Any = pad_width
     kind: Any = _MIRRORS[mode]
     return np.pad(data, widths, kind) if data.ndim else np.copy(data)
 
 
-@operator("nn.mirror_pad", Pattern.INJECTIVE, _mirrored_reference)
+@operator("nn.mirror_pad", Pattern.INJECTIVE, _mirror_pad_reference)
 def mirror_pad(data: Tensor, pad_width: Sequence[Sequence[int]], mode: str = "SYMMETRIC") -> Tensor:
-    """With the elements that mirrors show in front of and behind each dimension.
+    """Pads a tensor with its mirrored elements before and after each dimension.
 
-    pad_width: two numbers for each dimension.  mode: "REFLECT" if the last element is the mirror, "SYMMETRIC" if the
-    mirror is behind it.
+    pad_width: the widths before and after each dimension.  mode: "REFLECT" to mirror at the last element, "SYMMETRIC"
+    to mirror past it.
     """
     return mirrored(data, pad_width, mode, "T_mirror_pad")
 
 
 def mirrored(data: Tensor, pad_width: Sequence[Sequence[int]], mode: str, block: str) -> Tensor:
-    """What `nn.mirror_pad` computes. block: the name of the block that computes it."""
+    """The result of `nn.mirror_pad`. block: the name of the block that computes it."""
     if mode not in _MIRRORS:
         raise TeError(f"nn.mirror_pad: mode {mode!r}, expected 'SYMMETRIC' or 'REFLECT'")
     pairs = _pairs(pad_width, data.ndim, "nn.mirror_pad")
     if any(n < 0 for pair in pairs for n in pair):
         raise TeError(f"nn.mirror_pad: pad_width {list(pad_width)!r}, expected numbers from 0 on")
-    return _repeated(data, pairs, _MIRRORS[mode], "nn.mirror_pad", block)
+    return _surround(data, pairs, _MIRRORS[mode], "nn.mirror_pad", block)

@@ -1,4 +1,4 @@
-"""Operators between numbers and integers that stand for them."""
+"""Operators that quantize floats to integers, and dequantize integers to floats."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _FLOATS = ("float16", "float32", "float64")
 
 
 def _parameters(data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, name: str) -> Any:
-    """A function from indices to the scale and the zero point there. TeError for what does not go with data."""
+    """A function from indices to the scale and the zero point. TeError for parameters that do not fit data."""
     require_floats(scale, f"{name}: scale")
     require_integers(zero_point, f"{name}: zero point")
-    place = axis_of(axis, data.ndim, name) if scale.ndim or zero_point.ndim else 0
-    for what, given in (("scale", scale), ("zero point", zero_point)):
-        if given.ndim and (given.ndim > 1 or not is_same_extent(given.shape[0], data.shape[place])):
-            expected = f"expected [] or [{data.shape[place]}], as along axis {place} of data"
-            raise TeError(f"{name}: {what} of shape {list(given.shape)}, {expected}")
-    return lambda axes: tuple(each(axes[place]) if each.ndim else each() for each in (scale, zero_point))
+    dimension = axis_of(axis, data.ndim, name) if scale.ndim or zero_point.ndim else 0
+    for what, parameter in (("scale", scale), ("zero point", zero_point)):
+        if parameter.ndim and (parameter.ndim > 1 or not is_same_extent(parameter.shape[0], data.shape[dimension])):
+            expected = f"expected [] or [{data.shape[dimension]}], as along axis {dimension} of data"
+            raise TeError(f"{name}: {what} of shape {list(parameter.shape)}, {expected}")
+    return lambda axes: tuple(each(axes[dimension]) if each.ndim else each() for each in (scale, zero_point))
 
 
-def _computed(data: Tensor, element: Any, name: str) -> Tensor:
+def _compute(data: Tensor, element: Any, name: str) -> Tensor:
     return compute(data.shape, element, name, "elemwise", varargs_names=[f"ax{d}" for d in range(data.ndim)])
 
 
 def _along(parameter: Array, rank: int, axis: int) -> Array:
-    """A parameter in a shape that goes with data."""
+    """A parameter in a shape that broadcasts with data."""
     shape = [1] * rank
     if parameter.ndim:
         shape[axis] = -1
@@ -58,11 +58,11 @@ def _quantize_reference(data: Array, output_scale: Array, output_zero_point: Arr
 def quantize(
     data: Tensor, output_scale: Tensor, output_zero_point: Tensor, axis: int = -1, out_dtype: str = "int8"
 ) -> Tensor:
-    """Each element x as the integer `round(x / scale) + zero_point`.
+    """Quantizes each element x to the integer `round(x / scale) + zero_point`.
 
-    Halves are rounded to the even integer; what is beyond the integers of out_dtype is the nearest of them, and a NaN
-    is the least.  output_scale, output_zero_point: one for all, or one for each number of an axis.  out_dtype: int4,
-    uint4, int8, uint8, int16, uint16 or int32.
+    Halves are rounded to even; a value out of the range of out_dtype becomes the nearest integer in the range, and NaN
+    the least integer.  output_scale, output_zero_point: one number for all elements, or one for each index of an axis.
+    out_dtype: int4, uint4, int8, uint8, int16, uint16 or int32.
     """
     require_floats(data, "qnn.quantize")
     require_one_of(out_dtype, _INTEGERS, "qnn.quantize: out_dtype")
@@ -72,7 +72,7 @@ def quantize(
         scale, zero = at(axes)
         return fitting(cast("float64", scalar.round(data(*axes) / scale)) + cast("float64", zero), out_dtype)
 
-    return _computed(data, element, "T_quantize")
+    return _compute(data, element, "T_quantize")
 
 
 def _dequantize_reference(data: Array, input_scale: Array, input_zero_point: Array, axis: int, out_dtype: str) -> Array:
@@ -85,10 +85,10 @@ def _dequantize_reference(data: Array, input_scale: Array, input_zero_point: Arr
 def dequantize(
     data: Tensor, input_scale: Tensor, input_zero_point: Tensor, axis: int = -1, out_dtype: str = "float32"
 ) -> Tensor:
-    """Of each integer x the number `(x - zero_point) * scale` that it stands for.
+    """Dequantizes each integer x to the number `(x - zero_point) * scale`.
 
-    input_scale, input_zero_point: one for all, or one for each number of an axis.  out_dtype: float16, float32 or
-    float64.
+    input_scale, input_zero_point: one number for all elements, or one for each index of an axis.  out_dtype: float16,
+    float32 or float64.
     """
     require_one_of(data.dtype, _INTEGERS, "qnn.dequantize: data of")
     require_one_of(out_dtype, _FLOATS, "qnn.dequantize: out_dtype")
@@ -100,4 +100,4 @@ def dequantize(
         left = cast("int64", data(*axes)) - cast("int64", zero)
         return cast(out_dtype, cast(kind, left) * cast(kind, scale))
 
-    return _computed(data, element, "T_dequantize")
+    return _compute(data, element, "T_dequantize")

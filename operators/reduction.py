@@ -1,4 +1,4 @@
-"""Operators along axes of a tensor, which they take away, or leave with an extent of 1."""
+"""Reductions along axes of a tensor, which are removed or remain with extent 1."""
 
 from __future__ import annotations
 
@@ -23,50 +23,52 @@ Array = Any
 
 
 def _reduced_axes(data: Tensor | Array, axis: Axes, exclude: bool, name: str) -> tuple[int, ...]:
-    """The dimensions of a tensor, or of an array, that are reduced along, in order."""
-    found = axes_of(axis, data.ndim, name)
-    return tuple(d for d in range(data.ndim) if (d in found) != exclude)
+    """The indices of the reduced dimensions, in order."""
+    axes = axes_of(axis, data.ndim, name)
+    return tuple(d for d in range(data.ndim) if (d in axes) != exclude)
 
 
-def _reduced(
+def _reduce(
     data: Tensor,
     along: Sequence[int],
     keepdims: bool,
     combine: Callable[[Callable[[Sequence[PrimExpr]], PrimExpr], list[IterVar], Sequence[PrimExpr]], Any],
     name: str,
 ) -> Any:
-    """A reduction. combine: takes a function from indices to an element, the axes, and all indices."""
+    """A reduction along axes. combine: takes a function from indices to an element, the reduction axes, and all
+    indices."""
     over = {d: reduce_axis((0, data.shape[d]), f"k{n}") for n, d in enumerate(along)}
     kept = [d for d in range(data.ndim) if keepdims or d not in over]
     shape = [1 if d in over else data.shape[d] for d in kept]
 
     def fcompute(*axes: PrimExpr) -> Any:
-        given = dict(zip(kept, axes, strict=True))
-        indices = [over[d].var if d in over else given[d] for d in range(data.ndim)]
+        kept_indices = dict(zip(kept, axes, strict=True))
+        indices = [over[d].var if d in over else kept_indices[d] for d in range(data.ndim)]
         return combine(lambda index: data(*index), list(over.values()), indices)
 
     return compute(shape, fcompute, name, "comm_reduce", varargs_names=[f"ax{n}" for n in range(len(shape))])
 
 
 def lowest(dtype: str) -> PrimExpr:
-    """What every number of a data type is greater than, or equal to: minus infinity for floats that have it."""
+    """The least value of a data type: minus infinity for floats with infinities."""
     return const(extremes(parse_dtype(dtype))[0], dtype)
 
 
 def highest(dtype: str) -> PrimExpr:
-    """What every number of a data type is less than, or equal to: infinity for floats that have it."""
+    """The greatest value of a data type: infinity for floats with infinities."""
     return const(extremes(parse_dtype(dtype))[1], dtype)
 
 
 greatest = comm_reducer(Max, lowest, name="max")
-"""As `te.max`, whose identity is the least finite number, which minus infinity is not greater than."""
+"""`te.max` with the identity element minus infinity instead of the least finite number."""
 least = comm_reducer(Min, highest, name="min")
 
 
 def reduction(
     name: str, reducer: Callable[..., Any], reference: Callable[..., Array], accepts: str, meaning: str
 ) -> Any:
-    """Define an operator that reduces by an associative and commutative operation. accepts: "numbers" or "bool"."""
+    """Defines a reduction by an associative and commutative operation. accepts: "numbers" or "bool".  meaning: the
+    summary."""
 
     def formula(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
         if data.data_type.is_bool != (accepts == "bool"):
@@ -74,45 +76,47 @@ def reduction(
         along = _reduced_axes(data, axis, exclude, name)
         if not along:
             return elementwise(lambda x: x, [data], f"T_{name}")
-        return _reduced(data, along, keepdims, lambda at, over, index: reducer(at(index), axis=over), f"T_{name}")
+        return _reduce(data, along, keepdims, lambda at, over, index: reducer(at(index), axis=over), f"T_{name}")
 
-    def computed(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
-        found = reference(data, axis=_reduced_axes(data, axis, exclude, name), keepdims=keepdims)
-        return np.asarray(found).astype(data.dtype)
+    def reduce_array(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
+        result = reference(data, axis=_reduced_axes(data, axis, exclude, name), keepdims=keepdims)
+        return np.asarray(result).astype(data.dtype)
 
     formula.__name__ = formula.__qualname__ = name
-    formula.__doc__ = f"""Of the elements along axes {meaning}.
+    formula.__doc__ = f"""{meaning}
 
-    axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.
+    axis: one axis, several axes, or None for all axes.  exclude: reduces all other axes.  keepdims: keeps the reduced
+    axes with extent 1.
     """
-    return operator(name, Pattern.COMM_REDUCE, computed)(formula)
+    return operator(name, Pattern.COMM_REDUCE, reduce_array)(formula)
 
 
-sum = reduction("sum", scalar.sum, np.sum, "numbers", "the sum")
-prod = reduction("prod", scalar.prod, np.prod, "numbers", "the product")
-max = reduction("max", greatest, np.max, "numbers", "the greatest")
-min = reduction("min", least, np.min, "numbers", "the least")
-all = reduction("all", scalar.all, np.all, "bool", "whether all hold")
-any = reduction("any", scalar.any, np.any, "bool", "whether some hold")
+sum = reduction("sum", scalar.sum, np.sum, "numbers", "The sum of the elements along `axis`.")
+prod = reduction("prod", scalar.prod, np.prod, "numbers", "The product of the elements along `axis`.")
+max = reduction("max", greatest, np.max, "numbers", "The maximum of the elements along `axis`.")
+min = reduction("min", least, np.min, "numbers", "The minimum of the elements along `axis`.")
+all = reduction("all", scalar.all, np.all, "bool", "Whether all elements along `axis` are true.")
+any = reduction("any", scalar.any, np.any, "bool", "Whether any element along `axis` is true.")
 
 
 def _count(data: Tensor, along: Sequence[int]) -> PrimExpr:
-    """How many elements are reduced, as a number of the data type."""
+    """The number of reduced elements, as a number of the data type."""
     extents = [data.shape[d] for d in along]
     product: PrimExpr = reduce(lambda a, b: a * b, extents, IntImm("int32", 1))
     return const(product.value, data.dtype) if isinstance(product, IntImm) else cast(data.dtype, product)
 
 
 def _mean_reference(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
-    found = np.mean(data.astype("float64"), axis=_reduced_axes(data, axis, exclude, "mean"), keepdims=keepdims)
-    return np.asarray(found).astype(data.dtype)
+    result = np.mean(data.astype("float64"), axis=_reduced_axes(data, axis, exclude, "mean"), keepdims=keepdims)
+    return np.asarray(result).astype(data.dtype)
 
 
 @operator("mean", Pattern.COMM_REDUCE, _mean_reference)
 def mean(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
-    """The mean of the elements along axes: their sum by their number.
+    """The mean of the elements along `axis`: their sum divided by their number.
 
-    axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.
+    axis: one axis, several axes, or None for all axes.  exclude: reduces all other axes.  keepdims: keeps the reduced
+    axes with extent 1.
     """
     require_floats(data, "mean")
     count = _count(data, _reduced_axes(data, axis, exclude, "mean"))
@@ -124,18 +128,18 @@ def _variance_reference(data: Array, axis: Axes, keepdims: bool, exclude: bool, 
     wide = data.astype("float64")
     squares = np.sum((wide - np.mean(wide, axis=along, keepdims=True)) ** 2, axis=along, keepdims=keepdims)
     with np.errstate(all="ignore"):
-        found = np.divide(squares, np.prod([data.shape[d] for d in along]) - int(unbiased))
-    return np.asarray(found).astype(data.dtype)
+        result = np.divide(squares, np.prod([data.shape[d] for d in along]) - int(unbiased))
+    return np.asarray(result).astype(data.dtype)
 
 
 @operator("variance", Pattern.COMM_REDUCE, _variance_reference)
 def variance(
     data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
 ) -> Tensor:
-    """The variance of the elements along axes: the mean of the squares of what they are off their mean.
+    """The variance of the elements along `axis`: the mean of their squared deviations from their mean.
 
-    axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.  unbiased:
-    the sum of squares by their number less one.
+    axis: one axis, several axes, or None for all axes.  exclude: reduces all other axes.  keepdims: keeps the reduced
+    axes with extent 1.  unbiased: divides the sum of squares by the number of elements less one.
     """
     require_floats(data, "variance")
     count = _count(data, _reduced_axes(data, axis, exclude, "variance"))
@@ -146,36 +150,37 @@ def variance(
 
 
 def position(data: Tensor, along: Sequence[int], indices: Sequence[PrimExpr]) -> PrimExpr:
-    """Which of the elements that are reduced is at indices, counted row by row."""
-    found: PrimExpr = IntImm("int32", 0)
+    """The row-major index of an element among the reduced elements."""
+    index: PrimExpr = IntImm("int32", 0)
     for n, d in enumerate(along):
-        found = cast("int32", indices[d]) if not n else found * cast("int32", data.shape[d]) + cast("int32", indices[d])
-    return found
+        index = cast("int32", indices[d]) if not n else index * cast("int32", data.shape[d]) + cast("int32", indices[d])
+    return index
 
 
-def _place(name: str, of_greatest: bool, last: bool = False) -> Callable[..., Any]:
-    """The reduction of (place, element) to the greatest or the least element and its place. last: of equal ones."""
+def _arg_reducer(name: str, of_greatest: bool, last: bool = False) -> Callable[..., Any]:
+    """The reducer of pairs (position, element) to the greatest or the least element. last: prefers the last of equal
+    elements."""
 
     def better(a: Any, b: Any) -> Any:
-        """Whether the first of two is taken."""
+        """Whether the first pair is preferred."""
         ahead = a[1] > b[1] if of_greatest else a[1] < b[1]
         earlier = a[0] > b[0] if last else a[0] < b[0]
         return scalar.any(ahead, scalar.all(a[1].equal(b[1]), earlier))
 
     def combine(a: Any, b: Any) -> Any:
-        taken = better(a, b)
-        return Select(taken, a[0], b[0]), Select(taken, a[1], b[1])
+        is_better = better(a, b)
+        return Select(is_better, a[0], b[0]), Select(is_better, a[1], b[1])
 
     limit = lowest if of_greatest else highest
     none = -1 if last else 2**31 - 1
     return comm_reducer(combine, lambda place, value: (const(none, place), limit(value)), name=name)
 
 
-place_of_greatest = _place("place_of_greatest", True)
+place_of_greatest = _arg_reducer("place_of_greatest", True)
 
 
 def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
-    """Define an operator that gives the place of the greatest or the least element."""
+    """Defines a reduction to the index of the greatest or the least element. meaning: the start of its summary."""
 
     def formula(
         data: Tensor,
@@ -189,17 +194,17 @@ def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
         along = _reduced_axes(data, axis, exclude, name)
         if not along:
             return elementwise(lambda x: const(0, "int32"), [data], f"T_{name}")
-        reducer = _place(name, of_greatest, select_last_index)
-        places, _ = _reduced(
+        reducer = _arg_reducer(name, of_greatest, select_last_index)
+        positions, _ = _reduce(
             data,
             along,
             keepdims,
             lambda at, over, index: reducer((position(data, along, index), at(index)), axis=over),
             f"{name}_red_temp",
         )
-        return elementwise(lambda x: x, [places], f"T_{name}")
+        return elementwise(lambda x: x, [positions], f"T_{name}")
 
-    def computed(
+    def reduce_array(
         data: Array,
         axis: Axes,
         keepdims: bool,
@@ -213,18 +218,19 @@ def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
         count = math.prod(data.shape[d] for d in along)
         flat = data.transpose(*kept, *along).reshape(*(data.shape[d] for d in kept), count)
         find = np.argmax if of_greatest else np.argmin
-        found = flat.shape[-1] - 1 - find(flat[..., ::-1], -1) if select_last_index else find(flat, -1)
+        indices = flat.shape[-1] - 1 - find(flat[..., ::-1], -1) if select_last_index else find(flat, -1)
         shape = [1 if d in along else n for d, n in enumerate(data.shape) if keepdims or d not in along]
-        return np.asarray(found).astype("int32").reshape(shape)
+        return np.asarray(indices).astype("int32").reshape(shape)
 
     formula.__name__ = formula.__qualname__ = name
-    formula.__doc__ = f"""Of the elements along axes {meaning}, as an int32: counted row by row for several axes.
+    formula.__doc__ = f"""{meaning} along `axis`, as an int32; along several axes, the row-major index.
 
-    axis: one, several, or None for all; exclude: all but these.  keepdims: leave them with an extent of 1.
-    select_last_index: of several such elements the last, and not the first. NaN is none of them.
+    axis: one axis, several axes, or None for all axes.  exclude: reduces all other axes.  keepdims: keeps the reduced
+    axes with extent 1.  select_last_index: prefers the last of several equal elements, not the first. NaN makes the
+    result unspecified.
     """
-    return operator(name, Pattern.COMM_REDUCE, computed)(formula)
+    return operator(name, Pattern.COMM_REDUCE, reduce_array)(formula)
 
 
-argmax = _arg("argmax", True, "the place of the greatest")
-argmin = _arg("argmin", False, "the place of the least")
+argmax = _arg("argmax", True, "The index of the greatest element")
+argmin = _arg("argmin", False, "The index of the least element")

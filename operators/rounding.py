@@ -1,4 +1,4 @@
-"""Floats as numbers of other types."""
+"""Conversion of floats to other data types."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..expressions.expr import PrimExpr, cast, const
 
 
 def fitting(value: PrimExpr, dtype: str) -> PrimExpr:
-    """A float as a number of a type: rounded to the nearest integer, halves to the even one, and the nearest that there
-    is, if that is an integer type; there a NaN is the least."""
+    """A float converted to a data type: for integer types rounded to the nearest integer, halves to even, and
+    saturated; NaN becomes the least integer."""
     kind = parse_dtype(dtype)
     if kind.is_float:
         return cast(dtype, value)
     least, most = (float(bound) for bound in int_range(kind))
-    if most >= 2.0**53:  # of 64 bits: the greatest that a float64 holds
+    if most >= 2.0**53:  # 64 bits: the greatest float64 of the range
         most = math.nextafter(most, 0.0)
     wide = cast("float64", scalar.round(value))
     return cast(dtype, scalar.min(scalar.max(wide, const(least, "float64")), const(most, "float64")))

@@ -1,4 +1,4 @@
-"""Operators that give what is reached so far along an axis."""
+"""Cumulative operators along an axis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ Array = Any
 def _cumulative(
     name: str, combine: Callable[[PrimExpr, PrimExpr], PrimExpr], neutral: int, reference: Any, meaning: str
 ) -> Any:
-    """Define an operator that combines the elements up to each. neutral: what is reached before the first."""
+    """Defines an operator that combines all elements up to each element. neutral: the identity element.  meaning: its
+    summary."""
 
     def formula(
         data: Tensor, axis: int | None = None, dtype: str = "", exclusive: bool = False, reverse: bool = False
@@ -36,41 +37,43 @@ def _cumulative(
             raise TeError(f"{name} of bool, expected numbers, or a dtype to count in")
 
         def step(time: PrimExpr, *i: PrimExpr) -> PrimExpr:
-            place = count - time if reverse else time - 1
-            return combine(reached(time - 1, *i), cast(kind, flat(*i[:along], place, *i[along:])))
+            position = count - time if reverse else time - 1
+            return combine(reached(time - 1, *i), cast(kind, flat(*i[:along], position, *i[along:])))
 
         start = computed([1, *rest], lambda t, *i: const(neutral, kind), f"{name}_start")
         update = computed([count + 1, *rest], step, f"{name}_step")
         rows = scan(start, update, reached, name=f"{name}_rows")
 
-        def row(place: PrimExpr) -> PrimExpr:
-            before = count - 1 - place if reverse else place
+        def row(position: PrimExpr) -> PrimExpr:
+            before = count - 1 - position if reverse else position
             return before if exclusive else before + 1
 
         return computed(
             flat.shape, lambda *i: rows(row(i[along]), *i[:along], *i[along + 1 :]), f"T_{name}", "injective"
         )
 
-    def expected(data: Array, axis: int | None, dtype: str, exclusive: bool, reverse: bool) -> Array:
+    def scan_array(data: Array, axis: int | None, dtype: str, exclusive: bool, reverse: bool) -> Array:
         kind = np.dtype(dtype or data.dtype)
         wide = data.astype(kind).astype("float64" if kind.kind == "f" else kind)
         flat, along = (wide.reshape(-1), 0) if axis is None else (wide, axis)
         turned = np.moveaxis(np.flip(flat, along) if reverse else flat, along, 0)
         with np.errstate(all="ignore"):
-            found = reference(turned, axis=0, dtype=turned.dtype)
+            result = reference(turned, axis=0, dtype=turned.dtype)
         if exclusive:
-            found = np.concatenate([np.full_like(turned[:1], neutral), found[:-1]])
-        found = np.moveaxis(found, 0, along)
-        return (np.flip(found, along) if reverse else found).astype(kind)
+            result = np.concatenate([np.full_like(turned[:1], neutral), result[:-1]])
+        result = np.moveaxis(result, 0, along)
+        return (np.flip(result, along) if reverse else result).astype(kind)
 
     formula.__name__ = formula.__qualname__ = name
-    formula.__doc__ = f"""Of each element along an axis {meaning} the elements up to it.
+    formula.__doc__ = f"""{meaning}
 
-    axis: None for all elements, row by row.  dtype: what is computed in, and the type of the result; that of data if
-    missing.  exclusive: without the element itself.  reverse: of those from it on.
+    axis: None for all elements in row-major order.  dtype: the data type of the computation and of the result, by
+    default the data type of data.  exclusive: excludes the element itself.  reverse: starts at the last element.
     """
-    return operator(name, Pattern.OPAQUE, expected)(formula)
+    return operator(name, Pattern.OPAQUE, scan_array)(formula)
 
 
-cumsum = _cumulative("cumsum", lambda x, y: x + y, 0, np.cumsum, "the sum of")
-cumprod = _cumulative("cumprod", lambda x, y: x * y, 1, np.cumprod, "the product of")
+cumsum = _cumulative("cumsum", lambda x, y: x + y, 0, np.cumsum, "The cumulative sum of the elements along `axis`.")
+cumprod = _cumulative(
+    "cumprod", lambda x, y: x * y, 1, np.cumprod, "The cumulative product of the elements along `axis`."
+)

@@ -1,4 +1,4 @@
-"""Operators that put elements along an axis in order, or look for them there."""
+"""Operators that sort along an axis, or search sorted sequences."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .extents import Extent, known_extent
 Array = Any
 
 LONGEST = 2**26
-"""How many elements along an axis are put in order at most, so that int32 counts those of all rounds."""
+"""The greatest extent of a sorted axis, so that an int32 counts the elements of all rounds."""
 
 
 def is_before(a: PrimExpr, b: PrimExpr, is_ascend: bool = True) -> PrimExpr:
-    """Whether an element comes before another one, and is not its equal. NaN comes last in either order."""
+    """Whether an element sorts strictly before another element. NaN comes last in either order."""
     ahead = a < b if is_ascend else a > b
     return ahead | (scalar.isnan(b) & ~scalar.isnan(a)) if a.data_type.is_float else ahead
 
 
 def _doublings(extent: Extent) -> Extent:
-    """How often 1 is doubled until it is at least an extent."""
+    """The base-2 logarithm of an extent, rounded up."""
     known = known_extent(extent)
     if known is not None:
         return max(known - 1, 0).bit_length()
@@ -42,9 +42,9 @@ def _doublings(extent: Extent) -> Extent:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a row is among the rounds: `row` of its round, in the run from `start` to `end` that becomes of one up to
-    `middle` and one from there on.  below: the first row of the round before."""
+class _MergeStep:
+    """A step of the merge sort: the output `row` of its round, in the run from `start` to `end` merged from two runs
+    that meet at `middle`. below: the first row of the previous round."""
 
     row: PrimExpr
     start: PrimExpr
@@ -53,16 +53,16 @@ class _Place:
     below: PrimExpr
 
     @staticmethod
-    def at(time: PrimExpr, count: PrimExpr) -> _Place:
+    def at(time: PrimExpr, count: PrimExpr) -> _MergeStep:
         row, number = time % count, time // count
         width = const(1, count.dtype) << (number - 1)
         start = (row >> number) << number
         middle = scalar.min(start + width, count)
-        return _Place(row, start, middle, scalar.min(middle + width, count), (number - 1) * count)
+        return _MergeStep(row, start, middle, scalar.min(middle + width, count), (number - 1) * count)
 
 
 def in_order(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple[Tensor, Tensor]:
-    """The elements along an axis in order, and as int32 the places where they were; equal ones stay in their order.
+    """The sorted elements along an axis, and their original positions as int32; the sort is stable.
 
     Runs of one element are merged to runs of two, these to runs of four, and so on. A scan has a row for each element
     of each round: `n log n` steps, and as much memory. TeError for bools, and for more than 2**26 elements.
@@ -73,10 +73,10 @@ def in_order(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple[Tens
     if known is not None and known > LONGEST:
         raise TeError(f"{name}: axis {along} of extent {known}, expected at most {LONGEST}")
     if known == 0:
-        values, places = computed(data.shape, lambda *i: (data(*i), const(0, "int32")), f"{name}_empty")
-        return values, places
-    merged, last = _merged(data, along, is_ascend, name)
-    values, places = (
+        values, positions = computed(data.shape, lambda *i: (data(*i), const(0, "int32")), f"{name}_empty")
+        return values, positions
+    merged, last = _merge_rounds(data, along, is_ascend, name)
+    values, positions = (
         computed(
             data.shape,
             lambda *i, rows=rows: rows(last + i[along], *i[:along], *i[along + 1 :]),
@@ -85,11 +85,11 @@ def in_order(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple[Tens
         )
         for what, rows in zip(("values", "places"), merged, strict=False)
     )
-    return values, places
+    return values, positions
 
 
-def _merged(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple[list[Tensor], Extent]:
-    """The elements and their places in all rounds, one below the other, and where the last round begins."""
+def _merge_rounds(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple[list[Tensor], Extent]:
+    """The elements and their positions in all rounds, one round after another, and the first row of the last round."""
     count, rest = data.shape[along], [extent for d, extent in enumerate(data.shape) if d != along]
     rounds = _doublings(count)
     total = count * (rounds + 1)
@@ -99,35 +99,36 @@ def _merged(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple[list[
         return computed([number, *rest], fcompute, f"{name}_{what}")
 
     def next_of_first(time: PrimExpr, *i: PrimExpr) -> PrimExpr:
-        place = _Place.at(time, count)
-        return scalar.if_then_else(place.row.equal(place.start), place.start, place.start + taken(time - 1, *i))
+        at = _MergeStep.at(time, count)
+        return scalar.if_then_else(at.row.equal(at.start), at.start, at.start + taken(time - 1, *i))
 
     first = rows(total, "first", next_of_first)
 
     def is_of_first(time: PrimExpr, *i: PrimExpr) -> PrimExpr:
-        place = _Place.at(time, count)
-        second = place.middle + (place.row - first(time, *i))
-        ahead = is_before(keys(place.below + second, *i), keys(place.below + first(time, *i), *i), is_ascend)
-        return (first(time, *i) < place.middle) & ((second >= place.end) | ~ahead)
+        at = _MergeStep.at(time, count)
+        second = at.middle + (at.row - first(time, *i))
+        ahead = is_before(keys(at.below + second, *i), keys(at.below + first(time, *i), *i), is_ascend)
+        return (first(time, *i) < at.middle) & ((second >= at.end) | ~ahead)
 
     choice = rows(total, "choice", is_of_first)
 
     def merge(time: PrimExpr, *i: PrimExpr) -> tuple[PrimExpr, ...]:
-        place = _Place.at(time, count)
-        second = place.middle + (place.row - first(time, *i))
-        source = place.below + Select(choice(time, *i), first(time, *i), second)
-        so_far = first(time, *i) - place.start + cast(count.dtype, choice(time, *i))
+        at = _MergeStep.at(time, count)
+        second = at.middle + (at.row - first(time, *i))
+        source = at.below + Select(choice(time, *i), first(time, *i), second)
+        so_far = first(time, *i) - at.start + cast(count.dtype, choice(time, *i))
         return keys(source, *i), order(source, *i), so_far
 
-    def given(time: PrimExpr, *i: PrimExpr) -> tuple[PrimExpr, ...]:
+    def initial(time: PrimExpr, *i: PrimExpr) -> tuple[PrimExpr, ...]:
         return data(*i[:along], time, *i[along:]), cast("int32", time), const(0, count.dtype)
 
-    start, update = rows(count, "start", given), rows(total, "merge", merge)
+    start, update = rows(count, "start", initial), rows(total, "merge", merge)
     return scan(list(start), list(update), [keys, order, taken], name=f"{name}_rounds"), count * rounds
 
 
 def _order_reference(data: Array, axis: int, is_ascend: bool) -> Array:
-    """The places of elements in order. Of integers in descending order the last of those that are turned around."""
+    """The positions of the elements in sorted order. In descending order, integers are sorted in reverse, since
+    negation overflows."""
     if is_ascend or data.dtype.kind == "f":
         return np.argsort(data if is_ascend else -data, axis, kind="stable")
     return data.shape[axis] - 1 - np.flip(np.argsort(np.flip(data, axis), axis, kind="stable"), axis)
@@ -139,10 +140,10 @@ def _sort_reference(data: Array, axis: int, is_ascend: bool) -> Array:
 
 @operator("sort", Pattern.OPAQUE, _sort_reference)
 def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
-    """The elements along an axis in ascending or descending order; NaN comes last in either.
+    """Sorts the elements along `axis` in ascending or descending order; NaN comes last in either order.
 
-    Equal ones stay in their order. It takes n log n steps, and memory for as many elements. TeError for an axis of more
-    than 2**26 elements.
+    The sort is stable. It takes n log n steps, and memory for as many elements. TeError for an axis of more than 2**26
+    elements.
     """
     return in_order(data, axis_of(axis, data.ndim, "sort"), is_ascend, "sort")[0]
 
@@ -153,31 +154,35 @@ def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
     lambda data, axis, is_ascend, dtype: _order_reference(data, axis, is_ascend).astype(dtype),
 )
 def argsort(data: Tensor, axis: int = -1, is_ascend: bool = True, dtype: str = "int32") -> Tensor:
-    """The places along an axis of the elements in the order that `sort` gives them. dtype: of the places."""
-    places = in_order(data, axis_of(axis, data.ndim, "argsort"), is_ascend, "argsort")[1]
-    return _first(places, places.shape, dtype, "argsort")
+    """The positions of the elements along `axis` in the order of `sort`.
+
+    dtype: the data type of the positions.
+    """
+    positions = in_order(data, axis_of(axis, data.ndim, "argsort"), is_ascend, "argsort")[1]
+    return _leading_part(positions, positions.shape, dtype, "argsort")
 
 
-def _first(data: Tensor, shape: Sequence[Extent], dtype: str, name: str) -> Tensor:
-    """The first elements along the axes, as many as a shape has, in a data type."""
+def _leading_part(data: Tensor, shape: Sequence[Extent], dtype: str, name: str) -> Tensor:
+    """The leading elements along each axis, as many as a shape has, in a data type."""
     return computed(shape, lambda *i: cast(dtype, data(*i)), f"T_{name}", "injective")
 
 
 def _topk_reference(data: Array, k: int, axis: int, ret_type: str, is_ascend: bool, dtype: str) -> Any:
     count = data.shape[axis]
     order = _order_reference(data, axis, is_ascend).take(range(k if k > 0 else count), axis)
-    values, places = np.take_along_axis(data, order, axis), order.astype(dtype)
-    return [values, places] if ret_type == "both" else values if ret_type == "values" else places
+    values, positions = np.take_along_axis(data, order, axis), order.astype(dtype)
+    return [values, positions] if ret_type == "both" else values if ret_type == "values" else positions
 
 
 @operator("topk", Pattern.OPAQUE, _topk_reference)
 def topk(
     data: Tensor, k: int = 1, axis: int = -1, ret_type: str = "both", is_ascend: bool = False, dtype: str = "int32"
 ) -> Any:
-    """The k greatest elements along an axis, the greatest first, and their places; the k least with is_ascend.
+    """The `k` greatest elements along `axis` in descending order, and their positions.
 
-    k: how many; all for less than 1. TeError for more than there are.  ret_type: "both" for the two tensors, "values"
-    or "indices" for one.  dtype: of the places.  Of equal elements the first come first; NaN comes last.
+    k: the number of elements; all elements if less than 1. TeError for a number above the extent.  ret_type: "both" for
+    the two tensors, "values" or "indices" for one.  is_ascend: whether to return the k least elements, in ascending
+    order.  dtype: the data type of the positions.  Equal elements stay in order; NaN comes last.
     """
     if ret_type not in ("both", "values", "indices"):
         raise TeError(f"topk: ret_type {ret_type!r}, expected 'both', 'values' or 'indices'")
@@ -186,26 +191,26 @@ def topk(
     known = known_extent(extent)
     if known is not None and k > known:
         raise TeError(f"topk: k {k} of an axis of extent {known}, expected at most that")
-    values, places = in_order(data, along, is_ascend, "topk")
+    values, positions = in_order(data, along, is_ascend, "topk")
     count = extent if k < 1 else k if known is not None else scalar.min(k, extent)
     shape = [count if d == along else size for d, size in enumerate(data.shape)]
-    found = {
-        "values": _first(values, shape, data.dtype, "topk_values"),
-        "indices": _first(places, shape, dtype, "topk_indices"),
+    results = {
+        "values": _leading_part(values, shape, data.dtype, "topk_values"),
+        "indices": _leading_part(positions, shape, dtype, "topk_indices"),
     }
-    return list(found.values()) if ret_type == "both" else found[ret_type]
+    return list(results.values()) if ret_type == "both" else results[ret_type]
 
 
-# Looking for elements
+# Binary search
 
 
 def bisected(
     shape: Sequence[Extent], count: PrimExpr, holds: Callable[[Sequence[PrimExpr], PrimExpr], PrimExpr], name: str
 ) -> Tensor:
-    """How many of the first `count` places there are for which something holds, if it holds for none behind one for
-    which it does not. holds: takes the indices of an element of the result, and a place.
+    """The number of leading positions among `count` for which a condition holds, if it holds for no position after the
+    first failure. holds: takes the indices of an element of the result, and a position.
 
-    The answer grows by powers of two, from the greatest on: a scan has a row for each of them.
+    The number grows by powers of two, in descending order: a scan has a row for each power.
     """
     steps = _doublings(count + 1)
     reached = placeholder([steps + 1, *shape], count.dtype, name)
@@ -221,22 +226,22 @@ def bisected(
     return computed(shape, lambda *i: rows(steps, *i), f"{name}_places", "injective")
 
 
-def _searched_reference(sorted_sequence: Array, values: Array, right: bool, dtype: str) -> Array:
+def _searchsorted_reference(sorted_sequence: Array, values: Array, right: bool, dtype: str) -> Array:
     side = "right" if right else "left"
     if sorted_sequence.ndim == 1:
         return np.asarray(np.searchsorted(sorted_sequence, values, side)).astype(dtype)
-    found = np.zeros(values.shape, dtype)
+    positions = np.zeros(values.shape, dtype)
     for row in np.ndindex(values.shape[:-1]):
-        found[row] = np.searchsorted(sorted_sequence[row], values[row], side)
-    return found
+        positions[row] = np.searchsorted(sorted_sequence[row], values[row], side)
+    return positions
 
 
-@operator("searchsorted", Pattern.OPAQUE, _searched_reference)
+@operator("searchsorted", Pattern.OPAQUE, _searchsorted_reference)
 def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, dtype: str = "int32") -> Tensor:
-    """Where values would go into a sequence in ascending order: in front of its elements that are not less.
+    """The insertion positions of values in sorted sequences, before the elements that are not less.
 
-    sorted_sequence: one for all values, or one for each row of them, along the last axis.  right: behind the elements
-    that are equal.  dtype: of the places.
+    sorted_sequence: in ascending order, one for all values, or one for each row of values, along the last axis.  right:
+    inserts after equal elements.  dtype: the data type of the positions.
     """
     name, rank = "searchsorted", sorted_sequence.ndim
     if rank != 1 and (
@@ -247,9 +252,9 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, d
     if sorted_sequence.dtype != values.dtype or values.data_type.is_bool:
         raise TeError(f"{name}: {values.dtype} in {sorted_sequence.dtype}, expected numbers of one data type")
 
-    def holds(i: Sequence[PrimExpr], place: PrimExpr) -> PrimExpr:
-        value, element = values(*i), sorted_sequence(*(i[:-1] if rank > 1 else ()), place)
+    def holds(i: Sequence[PrimExpr], position: PrimExpr) -> PrimExpr:
+        value, element = values(*i), sorted_sequence(*(i[:-1] if rank > 1 else ()), position)
         return ~is_before(value, element) if right else is_before(element, value)
 
-    found = bisected(values.shape, sorted_sequence.shape[-1], holds, name)
-    return _first(found, found.shape, dtype, name)
+    positions = bisected(values.shape, sorted_sequence.shape[-1], holds, name)
+    return _leading_part(positions, positions.shape, dtype, name)

@@ -1,4 +1,4 @@
-"""What is written into a tensor at places that other tensors say: few updates one by one, many in order."""
+"""Updates of a tensor at positions in other tensors: few updates one by one, many in sorted order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .extents import known_extent
 from .sorting import bisected, in_order
 
 FEW = 64
-"""How many updates each element asks one by one whether they are for it; more are put in order, and looked up."""
+"""The greatest number of updates that each element tests one by one; more updates are sorted and searched."""
 
 COMBINED: dict[str, tuple[Callable[[Any, Any], PrimExpr], Callable[..., Any]]] = {
     "add": (lambda x, y: x + y, scalar.sum),
@@ -26,11 +26,12 @@ COMBINED: dict[str, tuple[Callable[[Any, Any], PrimExpr], Callable[..., Any]]] =
     "min": (scalar.min, reduction.least),
     "max": (scalar.max, reduction.greatest),
 }
-"""How an element and an update become one, and all updates along an axis."""
+"""The combiner of an element and an update, and the reduction of all updates along an axis, by mode."""
 
 
 def from_end(index: PrimExpr, extent: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
-    """A number that counts from the end if it is negative, and the extent, both of one type that holds them."""
+    """The index counted from the start, and the extent, in a data type that holds both; a negative index counts from
+    the end."""
     wide = cast("int64", index) if index.data_type.bits < 64 else index
     limit = cast(wide.dtype, extent)
     return (wide if wide.dtype == "uint64" else Select(wide < const(0, "int64"), wide + limit, wide)), limit
@@ -38,11 +39,11 @@ def from_end(index: PrimExpr, extent: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
 
 @dataclass(frozen=True)
 class Updates:
-    """What is written into a tensor.
+    """Updates of elements of a tensor.
 
-    keys: the place of each update along `along`, axes of data, counted row by row, and -1 for none; a second and later
-    axes are the other axes of data.  values: an update at indices of the other axes.  extents: of these, not longer
-    than those of data.
+    keys: the row-major position of each update along `along`, axes of data, and -1 for an ignored update; the second
+    and later axes are the other axes of data.  values: an update at indices of the other axes.  extents: the extents of
+    the other axes, at most the extents of data.
     """
 
     name: str
@@ -58,15 +59,15 @@ class Updates:
 
     @property
     def targets(self) -> tuple[PrimExpr, ...]:
-        """The shape of the places that updates are looked for at."""
+        """The shape of the positions for which updates are searched."""
         return self.data.shape if self.keys.ndim > 1 else self.data.shape[: len(self.along)]
 
     def target(self, i: Sequence[PrimExpr]) -> Sequence[PrimExpr]:
         return i[: len(self.targets)]
 
     def place(self, i: Sequence[PrimExpr]) -> PrimExpr:
-        """What the key of an update for an element is."""
-        return _row_by_row([i[d] for d in self.along], [self.data.shape[d] for d in self.along], self.keys.dtype)
+        """The key of the updates of an element."""
+        return _row_major([i[d] for d in self.along], [self.data.shape[d] for d in self.along], self.keys.dtype)
 
     def others(self, i: Sequence[PrimExpr]) -> list[PrimExpr]:
         return [index for d, index in enumerate(i) if d not in self.along]
@@ -75,7 +76,7 @@ class Updates:
         return self.keys(number, *(others if self.keys.ndim > 1 else ()))
 
     def reached(self, i: Sequence[PrimExpr], condition: PrimExpr) -> PrimExpr:
-        """A condition on the updates of an element, which does not hold where there are none."""
+        """A condition on the updates of an element, false for an element out of their range."""
         whole = [extent for d, extent in enumerate(self.data.shape) if d not in self.along]
         inside = [
             index < own
@@ -85,32 +86,33 @@ class Updates:
         return scalar.all(*inside, condition)
 
     def at_element(self, number: PrimExpr, i: Sequence[PrimExpr]) -> PrimExpr:
-        """Whether an update is for an element."""
+        """Whether an update applies to an element."""
         return self.reached(i, self.key(number, self.others(i)).equal(self.place(i)))
 
 
-def _row_by_row(indices: Sequence[PrimExpr], extents: Sequence[PrimExpr], dtype: str) -> PrimExpr:
-    """The place that indices name, counted row by row."""
-    place = const(0, dtype)
+def _row_major(indices: Sequence[PrimExpr], extents: Sequence[PrimExpr], dtype: str) -> PrimExpr:
+    """The row-major position of indices."""
+    position = const(0, dtype)
     for n, (index, extent) in enumerate(zip(indices, extents, strict=True)):
-        place = cast(dtype, index) if not n else place * cast(dtype, extent) + cast(dtype, index)
-    return place
+        position = cast(dtype, index) if not n else position * cast(dtype, extent) + cast(dtype, index)
+    return position
 
 
 def key_of(indices: Sequence[PrimExpr], extents: Sequence[PrimExpr]) -> PrimExpr:
-    """The place that numbers name, counted row by row; -1 if one is outside."""
-    places: list[PrimExpr] = []
+    """The row-major position of indices that may be negative; -1 if an index is out of range."""
+    positions: list[PrimExpr] = []
     inside: list[PrimExpr] = [const(True, "bool")]
     for index, extent in zip(indices, extents, strict=True):
-        place, limit = from_end(index, extent)
-        inside.append((place >= const(0, place.dtype)) & (place < limit))
-        places.append(cast(extent.dtype, place))
+        position, limit = from_end(index, extent)
+        inside.append((position >= const(0, position.dtype)) & (position < limit))
+        positions.append(cast(extent.dtype, position))
     dtype = extents[0].dtype if extents else "int32"
-    return Select(reduce(lambda a, b: a & b, inside), _row_by_row(places, extents, dtype), const(-1, dtype))
+    return Select(reduce(lambda a, b: a & b, inside), _row_major(positions, extents, dtype), const(-1, dtype))
 
 
 class _Sorted:
-    """Updates by key, equal ones in their order. end: behind how many of them the last one for a place stands."""
+    """Updates in the order of their keys; the sort is stable. end: the number of updates up to the last update of a
+    position."""
 
     def __init__(self, updates: Updates):
         self.updates = updates
@@ -124,19 +126,19 @@ class _Sorted:
     def _key(self, number: PrimExpr, others: Sequence[PrimExpr]) -> PrimExpr:
         return self.keys(number, *(others if self.keys.ndim > 1 else ()))
 
-    def number(self, place: PrimExpr, others: Sequence[PrimExpr]) -> PrimExpr:
-        """Which update stands at a place of the order."""
-        found = self.order(place, *(others if self.keys.ndim > 1 else ()))
-        return cast(self.updates.count.dtype, found)
+    def number(self, position: PrimExpr, others: Sequence[PrimExpr]) -> PrimExpr:
+        """The index of the update at a position of the order."""
+        index = self.order(position, *(others if self.keys.ndim > 1 else ()))
+        return cast(self.updates.count.dtype, index)
 
-    def if_any(self, i: Sequence[PrimExpr], found: Callable[[PrimExpr], PrimExpr], default: PrimExpr) -> PrimExpr:
-        """What is found for an element whose last update stands in front of a place; a default if there is none."""
+    def if_any(self, i: Sequence[PrimExpr], value: Callable[[PrimExpr], PrimExpr], default: PrimExpr) -> PrimExpr:
+        """The value of `value` at the end of the updates of an element; `default` for an element without updates."""
         end = self.end(*self.updates.target(i))
         is_for = self._key(end - 1, self.updates.others(i)).equal(self.updates.place(i))
-        return scalar.if_then_else(self.updates.reached(i, scalar.all(end > 0, is_for)), found(end), default)
+        return scalar.if_then_else(self.updates.reached(i, scalar.all(end > 0, is_for)), value(end), default)
 
     def so_far(self, updates: Updates, combine: Callable[[Any, Any], PrimExpr]) -> Tensor:
-        """At each place, all updates in front of it for the place that the last of them is for, as one."""
+        """For each position of the order, the combination of the preceding updates that share the key of the last."""
         name = updates.name
         rows = placeholder([updates.count + 1, *updates.extents], updates.data.dtype, name)
 
@@ -150,7 +152,7 @@ class _Sorted:
 
 
 def _last(updates: Updates, ordered: _Sorted | None) -> Tensor:
-    """The number of the last update for each place; one below 0 for none."""
+    """The index of the last update of each position; negative for none."""
     none, dtype = const(-1, updates.count.dtype), updates.count.dtype
     if ordered is not None:
         return computed(
@@ -168,29 +170,29 @@ def _last(updates: Updates, ordered: _Sorted | None) -> Tensor:
 
 
 def written(updates: Updates, mode: str) -> Tensor:
-    """A tensor with updates written into it, or combined with what is there."""
+    """The tensor with updates written into it, or combined with its elements."""
     known = known_extent(updates.count)
     ordered = None if known is not None and known <= FEW else _Sorted(updates)
     if mode == "mean":
         data = updates.data
         ones = computed(data.shape, lambda *i: const(1, data.dtype), "ones")
         counted = replace(updates, data=ones, values=lambda number, others: const(1, data.dtype))
-        total, counts = (_combined(each, "add", ordered) for each in (updates, counted))
+        total, counts = (_combine(each, "add", ordered) for each in (updates, counted))
         return computed(data.shape, lambda *i: total(*i) / counts(*i), f"T_{updates.name}_mean")
-    return _combined(updates, mode, ordered)
+    return _combine(updates, mode, ordered)
 
 
-def _combined(updates: Updates, mode: str, ordered: _Sorted | None) -> Tensor:
-    """A tensor with updates in place of elements, or combined with them."""
+def _combine(updates: Updates, mode: str, ordered: _Sorted | None) -> Tensor:
+    """The tensor with updates in place of elements, or combined with elements."""
     data, name = updates.data, f"T_{updates.name}"
     if mode == "update":
         last = _last(updates, ordered)
 
-        def updated(*i: PrimExpr) -> PrimExpr:
+        def element(*i: PrimExpr) -> PrimExpr:
             number = last(*updates.target(i))
             return scalar.if_then_else(number >= 0, updates.values(number, updates.others(i)), data(*i))
 
-        return computed(data.shape, updated, name)
+        return computed(data.shape, element, name)
     combine, reducer = COMBINED[mode]
     if ordered is not None:
         rows = ordered.so_far(updates, combine)

@@ -1,1 +1,1 @@
-"""What is run rather than imported: `stepwell-opt`, `stepwell`, and what plugs us into xDSL's own tools."""
+"""Programs for the command line: `stepwell-opt`, `stepwell`, and the entry points for the tools of xDSL."""

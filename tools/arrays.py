@@ -1,4 +1,4 @@
-"""Arrays in files of numpy (`.npz`), by name."""
+"""Named arrays in files of numpy (`.npz`)."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 def read_arrays(path: Path) -> dict[str, Array]:
-    """The arrays of a file. OptionError if it has another form, OSError."""
+    """The arrays of a file. OptionError for another format, OSError."""
     try:
         with path.open("rb") as file:
-            found = np.load(file, allow_pickle=False)
-            if isinstance(found, np.lib.npyio.NpzFile):
-                return {name: found[name] for name in found.files}
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.lib.npyio.NpzFile):
+                return {name: archive[name] for name in archive.files}
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise OptionError(f"{path}: no arrays of numpy: {error}") from None
     raise OptionError(f"{path}: one array without a name, expected an .npz of several")
 
 
-def _storable(array: Array) -> Array:
-    """What only ml_dtypes has as bytes: that is what numpy writes anyway, but for float8_e5m2, which it cannot read."""
+def _to_bytes(array: Array) -> Array:
+    """The array with types of ml_dtypes viewed as bytes, as numpy stores them anyway, except float8_e5m2, which numpy
+    cannot read."""
     return array.view(f"V{array.itemsize}") if array.dtype.isbuiltin == 2 else array
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Save arrays: all of them, or nothing. OSError."""
+    """Writes all arrays to a file, or none. OSError."""
     scratch = path.parent / f".{path.name}.{secrets.token_hex(4)}"
     try:
         with scratch.open("wb") as file:
-            np.savez(file, allow_pickle=False, **{name: _storable(array) for name, array in arrays.items()})
+            np.savez(file, allow_pickle=False, **{name: _to_bytes(array) for name, array in arrays.items()})
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""`stepwell compile MODEL -o OUT`: a graph of operators into native code in a folder or tar."""
+"""`stepwell compile MODEL -o OUT`: compiles a graph of operators to native code in a folder or tar."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .phases import Phases
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What `stepwell compile` takes."""
+    """Adds the options of `stepwell compile` to a parser."""
     add = parser.add_argument
     add("file", type=Path, metavar="MODEL", help="a model of ONNX (.onnx), or a graph of relay (.mlir)")
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="a folder, or a file that ends in .tar")
@@ -60,10 +60,10 @@ def _size(text: str) -> Size:
 
 
 def compile_command(options: argparse.Namespace) -> int:
-    """The `compile` command; returns the exit code."""
+    """Runs the `compile` command; returns the exit code."""
     check_replaceable(options.output.resolve())
     target = Target.of(options.target)
-    below = _below_graphs(target)
+    below = _lowering_passes(target)
     _check_passes(options.print_after, below)
     phases = Phases()
     with phases.shown():
@@ -76,7 +76,7 @@ def compile_command(options: argparse.Namespace) -> int:
             target=target,
             entry=entry,
             opt_level=options.O,
-            after=_watch(phases, set(options.print_after), below[-1]),
+            after=_observer(phases, set(options.print_after), below[-1]),
         )
         phases.begin("write")
         executable.save(options.output)
@@ -84,8 +84,8 @@ def compile_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def _below_graphs(target: Target) -> list[str]:
-    """The passes that run behind those of graphs, in order."""
+def _lowering_passes(target: Target) -> list[str]:
+    """The names of the passes that follow the passes of graphs, in order."""
     landings = [each for landing in LANDINGS for each in landing.passes()]
     passes = [*schedule_kernels(), *landings] if target.kind == "llvm" else tir_to_launches()
     return [each.name for each in passes]
@@ -101,7 +101,7 @@ def _check_passes(names: list[str], below: list[str]) -> None:
             )
 
 
-# Reading
+# Input
 
 
 def _read(options: argparse.Namespace) -> Module:
@@ -132,30 +132,32 @@ def _read_mlir(options: argparse.Namespace) -> Module:
 
 
 def _check_constants(module: Module) -> None:
-    """OptionError unless each array that is referred to is there, and is what its type says."""
+    """OptionError unless each referenced constant exists, with the shape and data type of its type."""
     for func in module.functions.values():
         for name, op in arrays_of(func).items() if isinstance(func, FuncOp) else ():
             expected = op.result.type
-            found = module.constants.get(name)
-            if found is None:
+            array = module.constants.get(name)
+            if array is None:
                 raise OptionError(f"constant {name!r}, {expected}, is missing: --constants FILE.npz")
-            if found.shape != shape_of(expected) or found.dtype != numpy_dtype(dtype_of_tensor(expected)):
-                raise OptionError(f"constant {name!r}: {found.dtype} of shape {found.shape}, expected {expected}")
+            if array.shape != shape_of(expected) or array.dtype != numpy_dtype(dtype_of_tensor(expected)):
+                raise OptionError(f"constant {name!r}: {array.dtype} of shape {array.shape}, expected {expected}")
 
 
 def entry_of(module: Module, name: str | None) -> str:
-    """The function of a name; by default `main`, or the only one. Errors if there is none."""
+    """The entry function: the function called `name`; by default `main`, or the only function. StepwellError if the
+    default is ambiguous."""
     names = list(module.functions)
     if name is None and "main" not in names and len(names) != 1:
         raise StepwellError(f"which function? --entry one of {', '.join(names) or '(there is none)'}")
     return name or ("main" if "main" in names else names[0])
 
 
-# Showing
+# Output
 
 
-def _watch(phases: Phases, printed: set[str], last: str) -> AfterPass:
-    """Shows what is done behind each pass, and the program behind some. last: the pass in front of native code."""
+def _observer(phases: Phases, printed: set[str], last: str) -> AfterPass:
+    """A callback that shows progress after each pass, and the program after the passes in `printed`. last: the last
+    pass before native code."""
     last_of_graph = relay_to_calls()[-1].name
     seen: set[str] = set()
 
@@ -176,13 +178,13 @@ def _watch(phases: Phases, printed: set[str], last: str) -> AfterPass:
 def _summary(executable: Executable, seconds: dict[str, float]) -> str:
     calls = executable.calls
     constants = sum(array.nbytes for array in executable.constants.values())
-    taken = ", ".join(f"{name} {each:.2f}" for name, each in seconds.items())
+    times = ", ".join(f"{name} {each:.2f}" for name, each in seconds.items())
     lines = {
         "inputs": ", ".join(f"{spec.name}: {spec}" for spec in executable.inputs) or "none",
         "outputs": ", ".join(f"{spec.name}: {spec}" for spec in executable.outputs),
         "kernels": f"{len({call.kernel for call in calls})} in {len(calls)} calls",
         "constants": f"{constants:,} bytes",
         "workspace": f"{executable.workspace:,} bytes, {executable.unshared:,} before sharing",
-        "seconds": f"{sum(seconds.values()):.2f}: {taken}",
+        "seconds": f"{sum(seconds.values()):.2f}: {times}",
     }
     return "\n".join(f"{name:12}{text}" for name, text in lines.items())

@@ -1,4 +1,4 @@
-"""xDSL's interactive application as `stepwell-gui` runs it. Importing this module needs the extra `gui`."""
+"""The interactive application of xDSL for `stepwell-gui`. Importing this module requires the extra `gui`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..core.errors import StepwellError
 
 
 class Explorer(InputApp):
-    """The application: files of both languages can be loaded, and a query is one of `stepwell-opt`."""
+    """The application: loads files of both languages, and shows queries for `stepwell-opt`."""
 
     CSS_PATH = Path(inspect.getfile(InputApp)).with_name("app.tcss")
     TITLE = "stepwell-gui"
@@ -24,12 +24,12 @@ class Explorer(InputApp):
 
     @on(Button.Pressed, "#load_file_button")
     def load_either(self, event: Button.Pressed) -> None:
-        """Ask for a file in the place of the application's own handler, which takes all files for MLIR."""
+        """Asks for a file, instead of the handler of the application, which treats all files as MLIR."""
         event.prevent_default()
         self.push_screen("load_file", self.show_file)
 
     def show_file(self, name: str | None) -> None:
-        """Show the program in a file, or what is wrong with it, and forget the passes; nothing without a name."""
+        """Shows the program in a file, or its error, and clears the passes; no effect without a name."""
         from .stepwell_gui import mlir_text
 
         if name is None:

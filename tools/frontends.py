@@ -1,4 +1,4 @@
-"""TVMScript as a front end of xDSL's command line tools."""
+"""TVMScript as a front end of the command line tools of xDSL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TVMSCRIPT = ("py", "tvmscript")
 
 
 class ReadsTvmscript(CommandLineTool):
-    """A tool that takes files of both languages, by their endings or by `-f`."""
+    """A tool that accepts files of both languages, by file extension or by `-f`."""
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
@@ -30,7 +30,7 @@ class ReadsTvmscript(CommandLineTool):
         return super().parse_chunk(chunk, file_extension, start_offset)
 
     def check_frontend(self) -> None:
-        """OSError if no front end reads the input."""
+        """OSError unless a front end reads the input."""
         extension = self.args.frontend or (self.args.input_file or ".mlir").rpartition(".")[2]
         if extension not in self.available_frontends:
             known = ", ".join(self.available_frontends)

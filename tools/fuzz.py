@@ -1,7 +1,7 @@
-"""Mutated and random TVMScript: whatever it is, reading it ends in a program or in a diagnostic.
+"""Mutated and random TVMScript: the parser accepts each input as a program or rejects it with a diagnostic.
 
-`python -m stepwell.tools.fuzz --count 10000 examples/*.py` reads that many inputs made from the files, and prints each
-that ends in anything else, with the seed that makes it again.
+`python -m stepwell.tools.fuzz --count 10000 examples/*.py` parses as many inputs, made from the files, and prints each
+input with another outcome, with the seed that reproduces it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WORDS = """
 
 @dataclass(frozen=True)
 class Failure:
-    """An input that ended in something else than a program or a diagnostic."""
+    """An input whose outcome is neither a program nor a diagnostic."""
 
     seed: int
     text: str
@@ -43,8 +43,8 @@ class Failure:
 
 
 def check(text: str) -> str | None:
-    """What is wrong with how `text` ends, or None: it is refused by a `ParseError`, or it verifies, prints, and its
-    print reads back as the same."""
+    """The error of an input, or None: a `ParseError` rejects the input, or the program verifies, prints, and parses
+    back to the same text."""
     try:
         module = parse_tvmscript(text, "fuzz.py")
     except ParseError:
@@ -62,13 +62,13 @@ def check(text: str) -> str | None:
 
 
 def inputs(programs: Sequence[str], count: int, seed: int = 0) -> Iterator[tuple[int, str]]:
-    """`count` inputs, each with the seed that makes it."""
+    """`count` inputs, each with the seed that reproduces it."""
     for i in range(seed, seed + count):
         yield i, make_input(programs, i)
 
 
 def make_input(programs: Sequence[str], seed: int) -> str:
-    """One input: a program with some changes, or now and then random words."""
+    """An input: a mutated program, or sometimes random words."""
     rng = random.Random(seed)
     if not programs or rng.random() < 0.1:
         return _random_text(rng)
@@ -87,7 +87,7 @@ def run(programs: Sequence[str], count: int, seed: int = 0) -> Iterator[Failure]
             yield Failure(number, text, error)
 
 
-# ---- changes to a program
+# ---- Mutations
 
 
 def _tokens(text: str) -> list[str]:
@@ -115,7 +115,7 @@ def _replace_token(rng: random.Random, text: str, programs: Sequence[str]) -> st
 
 
 def _replace_expression(rng: random.Random, text: str, programs: Sequence[str]) -> str:
-    """An expression in the place of another: the result is of the grammar more often than not."""
+    """Replaces an expression by another expression; the result is usually grammatical."""
     other = rng.choice([text, text, rng.choice(programs)])
     targets, sources = _expressions(text), _expressions(other)
     if not targets or not sources:
@@ -127,15 +127,15 @@ def _replace_expression(rng: random.Random, text: str, programs: Sequence[str]) 
 
 
 def _expressions(text: str) -> list[tuple[int, int, type]]:
-    """Beginning, end and kind of each expression on one line."""
-    if "\r" in text:  # counts as a line end
+    """The start, end and kind of each single-line expression."""
+    if "\r" in text:  # a line end to the reader, but not to the pattern below
         return []
     try:
         tree = read_module(SourceFile("fuzz.py", text))
     except ParseError:
         return []
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    found: list[tuple[int, int, type]] = []
+    expressions: list[tuple[int, int, type]] = []
     pending: list[syntax.Node] = [tree]
     while pending:
         node = pending.pop()
@@ -143,8 +143,8 @@ def _expressions(text: str) -> list[tuple[int, int, type]]:
         if isinstance(node, syntax.Expr) and node.span.line == node.span.end_line:
             begin = starts[node.span.line - 1]
             start, end = begin + node.span.column - 1, begin + node.span.end_column - 1
-            found.append((start, end, type(node)))
-    return found
+            expressions.append((start, end, type(node)))
+    return expressions
 
 
 def _delete_token(rng: random.Random, text: str, programs: Sequence[str]) -> str:
@@ -228,7 +228,7 @@ def _read(paths: Iterable[Path]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; the exit code is 1 if there was a failure."""
+    """Runs the command line; the exit code is 1 if an input failed."""
     parser = argparse.ArgumentParser(
         prog="python -m stepwell.tools.fuzz", description=(__doc__ or "").partition("\n")[0]
     )

@@ -1,9 +1,9 @@
 """The corpus and every operator on the emulated GPU: `python -m stepwell.tools.gpu_suite`.
 
-Every program of the corpus and samples of every operator run emulated and are compared with the oracle; those that are
-bound to no blocks or threads get default schedules. Prints a line for each: what came of it, the rules that applied,
-and how long scheduling, building and running took. `--compile sm_80 sm_90a` compiles the kernels for GPUs too, where a
-warning is a failure, and says what each takes: registers, shared and local memory, spills.
+Every program of the corpus and samples of every operator run emulated and are compared with the oracle; programs
+without thread bindings get default schedules. Prints a line for each: the outcome, the applied rules, and the seconds
+for scheduling, building and running. `--compile sm_80 sm_90a` also compiles the kernels for GPUs, where a warning is a
+failure, and reports their usage: registers, shared and local memory, spills.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from .testing.corpus import scheduled_programs, script_programs
 from .testing.operators import SAMPLES, Sample, program_of
 
 TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12)}
-"""rtol and atol against the oracle, whose sums are in another order; the least of any other float."""
+"""rtol and atol against the oracle, whose order of summation differs; 0.1 for other floats."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A program and its arguments. make: gives both."""
+    """A program and its arguments. make: builds both."""
 
     name: str
     make: Callable[[], tuple[Module, list[np.ndarray[Any, Any]]]]
@@ -46,8 +46,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a program. outcome: "right", or what is wrong.  seconds: for the schedule, the rest of the build,
-    and the run.  usage: what the kernels take of GPUs, by architecture and kernel."""
+    """The result of a program. outcome: "right", or the error.  seconds: for the schedule, the rest of the build, and
+    the run.  usage: the resources of the kernels, by architecture and kernel."""
 
     name: str
     outcome: str
@@ -62,9 +62,9 @@ class Result:
 
 
 def run(case: Case, architectures: Sequence[str] = ()) -> Result:
-    """Run a program, with its default schedule if it has none, and compare what it writes with the oracle.
+    """Runs a program, with a default schedule if required, and compares its results with the oracle.
 
-    architectures: of GPUs that the kernels are compiled for too.
+    architectures: of the GPUs for which the kernels are also compiled.
     """
     module, arguments = case.make()
     start = perf_counter()
@@ -73,13 +73,13 @@ def run(case: Case, architectures: Sequence[str] = ()) -> Result:
         rules = tuple(dict.fromkeys(each.rule for each in scheduled.applied))
         rules += ("no block",) * any(function.alone for function in scheduled.functions.values())
         scheduled.mod.verify()
-        done = perf_counter()
+        scheduled_at = perf_counter()
         library = build(scheduled.mod, target="cuda-emulated")
-        built = perf_counter()
+        built_at = perf_counter()
         got, expected = ([array.copy() for array in arguments] for _ in range(2))
         (name,) = module.functions
         library[name](*got)
-        ran = perf_counter()
+        ran_at = perf_counter()
         usage = {key: used for arch in architectures for key, used in _compile(library, arch).items()}
     except UnsupportedError as error:
         return Result(case.name, f"unsupported: {str(error).partition(chr(10))[0]}")
@@ -88,19 +88,19 @@ def run(case: Case, architectures: Sequence[str] = ()) -> Result:
     build(module, target="python")[name](*expected)
     wrong = [n for n, (a, b) in enumerate(zip(got, expected, strict=True)) if not _close(a, b)]
     outcome = f"wrong: argument {wrong[0]}" if wrong else "right"
-    return Result(case.name, outcome, rules, (done - start, built - done, ran - built), usage)
+    return Result(case.name, outcome, rules, (scheduled_at - start, built_at - scheduled_at, ran_at - built_at), usage)
 
 
 def _compile(library: Library, architecture: str) -> dict[tuple[str, str], KernelUsage]:
-    """What the kernels of a library take of a GPU. InvalidCudaError for a warning, too."""
+    """The resources of the kernels of a library on a GPU. InvalidCudaError also for a warning."""
     assert isinstance(library, DeviceLibrary)
-    found: dict[tuple[str, str], KernelUsage] = {}
+    usage: dict[tuple[str, str], KernelUsage] = {}
     for code in library.launcher.code:
         compiled = compile_cuda(code.source, architecture)
         if compiled.log:
             raise InvalidCudaError(f"{architecture}: {compiled.log.splitlines()[0]}")
-        found |= {(architecture, kernel): compiled.usage[kernel] for kernel in sorted(compiled.usage)}
-    return found
+        usage |= {(architecture, kernel): compiled.usage[kernel] for kernel in sorted(compiled.usage)}
+    return usage
 
 
 def _close(got: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
@@ -122,14 +122,14 @@ def corpus_cases() -> Iterator[Case]:
 
 
 def operator_cases(count: int, names: Sequence[str] = tuple(SAMPLES)) -> Iterator[Case]:
-    """Some samples of each operator."""
+    """A number of samples of each operator."""
     for name in names:
         for number, sample in enumerate(_samples(name, count)):
             yield Case(f"{name} {number}", lambda name=name, sample=sample: _operator(name, sample))
 
 
 def _samples(name: str, count: int) -> list[Sample]:
-    found: list[Sample] = []
+    samples: list[Sample] = []
 
     @settings(
         max_examples=count,
@@ -141,10 +141,10 @@ def _samples(name: str, count: int) -> list[Sample]:
     )
     @given(SAMPLES[name])
     def draw(sample: Sample) -> None:
-        found.append(sample)
+        samples.append(sample)
 
     draw()
-    return found
+    return samples
 
 
 def _operator(name: str, sample: Sample) -> tuple[Module, list[np.ndarray[Any, Any]]]:
@@ -154,7 +154,7 @@ def _operator(name: str, sample: Sample) -> tuple[Module, list[np.ndarray[Any, A
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; the exit code is 1 if a program is wrong, or fails otherwise than by being unsupported."""
+    """Runs the command line; the exit code is 1 if a program is wrong, or fails and is not unsupported."""
     parser = argparse.ArgumentParser(
         prog="python -m stepwell.tools.gpu_suite", description=(__doc__ or "").partition("\n")[0]
     )

@@ -1,4 +1,4 @@
-"""Arguments to try a function with: arrays of the right shapes, filled with numbers that do no harm."""
+"""Example arguments for a function: arrays of the required shapes, with harmless values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ..dialects.tir import (
 )
 
 DEFAULT_SIZE = 16
-"""What a symbolic size or an integer parameter is when nobody says."""
+"""The default of a symbolic size or an integer parameter."""
 
 _FOLDS: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
@@ -50,11 +50,11 @@ _FOLDS: dict[str, Callable[[int, int], int]] = {
 
 @dataclass
 class InputGenerator:
-    """Makes arguments for `func`.
+    """A generator of arguments for `func`.
 
-    sizes: symbolic sizes and integer parameters by name.  Floats are standard normal; integers that end up as an index
-    lie in every extent of the function; all others are 1 to 7, which neither divide by zero nor shift too far.
-    Raises `UnsupportedError` for a parameter that nothing can be made for.
+    sizes: symbolic sizes and integer parameters by name.  Floats are standard normal; integers that may become an index
+    are in range of every extent of the function; other integers are 1 to 7, nonzero divisors and valid shift counts.
+    Raises `UnsupportedError` for a parameter without a possible argument.
     """
 
     func: FuncOp
@@ -63,7 +63,7 @@ class InputGenerator:
     _known: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int], init=False)
 
     def arguments(self) -> dict[str, Any]:
-        """An array or number for each parameter, by name, in order."""
+        """An array or a number for each parameter, by name, in order."""
         rng = np.random.default_rng(self.seed)
         views = {op.source: op for op in self.func.body.block.ops if isinstance(op, MatchBufferOp)}
         limit = min((e for e in self._extents() if e > 0), default=DEFAULT_SIZE)
@@ -75,7 +75,7 @@ class InputGenerator:
                 shape = self._shape(buffer.type) if view is None else [self._number(d) for d in view.mixed_shape]
                 bounds = (0, limit) if _feeds_an_index(buffer) else (1, 8)
                 array = _fill(rng, shape, dtype_of(buffer.type.element_type), bounds)
-                result[name] = self._laid_out(array, buffer.type, view)
+                result[name] = self._with_strides(array, buffer.type, view)
             elif isinstance(value.type, HandleType):
                 raise UnsupportedError(f"{self.func.sym_name.data}: cannot make up a pointer for parameter {name}")
             else:
@@ -98,8 +98,10 @@ class InputGenerator:
     def _shape(self, type: MemRefType[Attribute]) -> list[int]:
         return [DEFAULT_SIZE if d == DYNAMIC else d for d in type.get_shape()]
 
-    def _laid_out(self, array: np.ndarray[Any, Any], type: MemRefType[Attribute], view: MatchBufferOp | None) -> Any:
-        """`array` with the strides that the type asks for."""
+    def _with_strides(
+        self, array: np.ndarray[Any, Any], type: MemRefType[Attribute], view: MatchBufferOp | None
+    ) -> Any:
+        """A copy of `array` with the strides that the type requires."""
         strides = type.get_strides()
         if strides is None or (view is not None and view.mixed_strides is None):
             return array
@@ -107,7 +109,7 @@ class InputGenerator:
         return strided_copy(array, [c if s is None else s for c, s in zip(compact, strides, strict=True)])
 
     def _number(self, value: Mixed) -> int:
-        """What a size is: known, given, default, or computed from such."""
+        """The value of a size: known, given, default, or computed from known sizes."""
         if isinstance(value, int):
             return value
         if value not in self._known:
@@ -132,7 +134,7 @@ class InputGenerator:
 
 
 def strided_copy(array: np.ndarray[Any, Any], strides: Sequence[int]) -> np.ndarray[Any, Any]:
-    """A copy of `array` over memory of its own in which it has the given strides, in elements and not negative."""
+    """A copy of `array` in its own memory with the given strides, in elements and nonnegative."""
     length = 1 + sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True)) if array.size else 0
     memory = np.zeros(length, array.dtype)
     copy = strided(memory, array.shape, [s * array.itemsize for s in strides])
@@ -148,7 +150,7 @@ def _fill(rng: np.random.Generator, shape: list[int], dtype: DType, bounds: tupl
 
 
 def _feeds_an_index(buffer: SSAValue) -> bool:
-    """Whether what is loaded from `buffer` may become an index, a bound, or part of one."""
+    """Whether a value loaded from `buffer` may become an index, a bound, or a part of an index or bound."""
     pending: list[SSAValue] = [use.operation.result for use in buffer.uses if isinstance(use.operation, LoadOp)]
     seen: set[SSAValue] = set()
     while pending:

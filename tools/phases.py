@@ -1,4 +1,4 @@
-"""What a long command is doing: a line that changes on a terminal, and how long each phase took."""
+"""Progress of long commands: a status line on a terminal, and the duration of each phase."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 
 class Phases:
-    """Shows phases on stderr, one after the other. With the package `rich` and a terminal, what goes on is shown too.
+    """Reports successive phases on stderr; with the package `rich` and a terminal, also the current activity.
 
-    seconds: of each phase that has begun, by name.
+    seconds: the durations of the phases, by name.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Phases:
 
     @contextmanager
     def shown(self) -> Generator[Phases, None, None]:
-        """Phases that begin inside are shown, the last one until the end."""
+        """Ends the last phase, and stops the status line, at the end of the block."""
         try:
             yield self
             self._end()
@@ -32,19 +32,19 @@ class Phases:
                 self._status.stop()
 
     def begin(self, name: str) -> None:
-        """The phase before is over, and this one begins."""
+        """Ends the current phase and begins the next phase."""
         self._end()
         self._name, self._since = name, time.perf_counter()
         self.say("")
 
     def say(self, what: str) -> None:
-        """What is done within the phase."""
+        """Shows the current activity of the phase."""
         if self._status is not None:
             self._status.update(f"{self._name}  {what}")
             self._status.start()
 
     def show(self, text: str) -> None:
-        """Print on stdout."""
+        """Prints text on stdout."""
         if self._status is not None:
             self._status.stop()
         print(text, flush=True)
@@ -52,16 +52,16 @@ class Phases:
     def _end(self) -> None:
         if not self._name:
             return
-        taken = time.perf_counter() - self._since
-        self.seconds[self._name] = taken
+        duration = time.perf_counter() - self._since
+        self.seconds[self._name] = duration
         if self._status is not None:
             self._status.stop()
-        print(f"{self._name:10}{taken:8.2f} s", file=sys.stderr, flush=True)
+        print(f"{self._name:10}{duration:8.2f} s", file=sys.stderr, flush=True)
         self._name = ""
 
 
 def _status() -> Any:
-    """A line that changes; None where there is no terminal, or no `rich`."""
+    """The status line; None without a terminal or `rich`."""
     if not sys.stderr.isatty():
         return None
     try:

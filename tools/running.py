@@ -1,4 +1,4 @@
-"""`stepwell run OUT`: a compiled graph that was saved, on given or made-up inputs, timed."""
+"""`stepwell run OUT`: runs a saved compiled graph on given or generated inputs, and times it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .arrays import read_arrays, write_arrays
 Array: TypeAlias = npt.NDArray[Any]
 
 FILLS = ("random", "zeros", "ones")
-"""What made-up inputs hold. Random: floats are standard normal, integers 0 or 1, for they may be places."""
+"""The contents of generated inputs. Random: floats are standard normal, integers 0 or 1, since they may be indices."""
 
 
 def run_saved(options: argparse.Namespace) -> int:
-    """`stepwell run` of a folder or tar; returns the exit code."""
+    """Runs `stepwell run` on a folder or tar; returns the exit code."""
     executable = Executable.load(options.file)
     executor = GraphExecutor(executable)
     for name, array in _inputs(executable, options).items():
         executor.set_input(name, array)
-        print(f"{name}: {_described(array)}")
+        print(f"{name}: {_describe(array)}")
     executor.run()
     outputs = {spec.name: np.asarray(executor.get_output(n)) for n, spec in enumerate(executable.outputs)}
     for name, array in outputs.items():
-        print(f"{name}: {_described(array)}")
+        print(f"{name}: {_describe(array)}")
     if options.output is not None:
         write_arrays(options.output, outputs)
     print(_time(executor, options.repeat, options.number))
@@ -42,7 +42,7 @@ def run_saved(options: argparse.Namespace) -> int:
     return 0
 
 
-def _described(array: Array) -> str:
+def _describe(array: Array) -> str:
     name = f"{array.dtype}{list(array.shape)}"
     return f"{name} from {array.min()} to {array.max()}" if array.size else name
 
@@ -51,50 +51,50 @@ def _described(array: Array) -> str:
 
 
 def _inputs(executable: Executable, options: argparse.Namespace) -> dict[str, Array]:
-    """An array for each input: from the file, else made up. OptionError, ArgumentError for what does not fit."""
+    """An array for each input, from the file or generated. OptionError or ArgumentError for unsuitable arrays."""
     specs = {spec.name: spec for spec in executable.inputs}
-    given = read_arrays(options.inputs) if options.inputs is not None else {}
-    for name in given:
+    arrays = read_arrays(options.inputs) if options.inputs is not None else {}
+    for name in arrays:
         if name not in specs:
             known = ", ".join(specs) or "none"
             raise OptionError(f"{options.inputs}: no input {name!r}{did_you_mean(name, specs)}, there is {known}")
-    missing = [name for name in specs if name not in given]
+    missing = [name for name in specs if name not in arrays]
     if options.inputs is not None and missing and options.fill is None:
         expected = ", ".join(f"{name}: {specs[name]}" for name in missing)
         raise OptionError(f"{options.inputs}: inputs are missing, expected {expected} (or --fill)")
     sizes = _sizes(executable, dict(options.size))
-    given = {name: _typed(array, specs[name]) for name, array in given.items()}
-    for name, array in given.items():
+    arrays = {name: _restore_type(array, specs[name]) for name, array in arrays.items()}
+    for name, array in arrays.items():
         specs[name].bind(array, sizes)
     rng = np.random.default_rng(options.seed)
-    made = {name: _filled(specs[name], options.fill or "random", rng, sizes) for name in missing}
-    return {name: given[name] if name in given else made[name] for name in specs}
+    generated = {name: _fill(specs[name], options.fill or "random", rng, sizes) for name in missing}
+    return {name: arrays[name] if name in arrays else generated[name] for name in specs}
 
 
-def _typed(array: Array, spec: TensorSpec) -> Array:
-    """An array of a type that numpy's files do not know (`bfloat16`), which they give as bytes."""
+def _restore_type(array: Array, spec: TensorSpec) -> Array:
+    """An array of a type unknown to files of numpy (`bfloat16`), which contain its bytes."""
     expected = numpy_dtype(spec.dtype)
     is_bytes = array.dtype.kind == "V" and array.dtype.itemsize == expected.itemsize
     return array.view(expected) if is_bytes else array
 
 
-def _sizes(executable: Executable, given: dict[str, int]) -> dict[str, int]:
+def _sizes(executable: Executable, sizes: dict[str, int]) -> dict[str, int]:
     known = {name for spec in executable.inputs for name in _names(spec)}
-    for name in given:
+    for name in sizes:
         if name not in known:
-            there = ", ".join(sorted(known)) or "none"
-            raise OptionError(f"--size {name}: no such size{did_you_mean(name, known)}, there is {there}")
-    return given
+            names = ", ".join(sorted(known)) or "none"
+            raise OptionError(f"--size {name}: no such size{did_you_mean(name, known)}, there is {names}")
+    return sizes
 
 
 def _names(spec: TensorSpec) -> Iterator[str]:
-    """The names that the sizes of a tensor are made of."""
+    """The names in the symbolic sizes of a tensor."""
     for size in spec.shape:
         if isinstance(size, str):
             yield from (name for name in re.findall(r"[^\W\d]\w*", size) if name not in ("min", "max"))
 
 
-def _filled(spec: TensorSpec, fill: str, rng: np.random.Generator, sizes: Mapping[str, int]) -> Array:
+def _fill(spec: TensorSpec, fill: str, rng: np.random.Generator, sizes: Mapping[str, int]) -> Array:
     unknown = [name for name in _names(spec) if name not in sizes]
     if unknown:
         raise OptionError(f"input {spec.name}, {spec}: size {unknown[0]} is not known: --size {unknown[0]}=N")
@@ -118,13 +118,13 @@ def _time(executor: GraphExecutor, repeat: int, number: int) -> str:
 
 
 def _profile(executor: GraphExecutor, repeat: int) -> str:
-    """A table of the kernels, in the order in which they run."""
-    found = executor.profile(repeat)
-    whole = sum(each.seconds for each in found) or 1.0
-    width = max((len(each.kernel) for each in found), default=0)
+    """A table of the kernels, in order of execution."""
+    timings = executor.profile(repeat)
+    whole = sum(each.seconds for each in timings) or 1.0
+    width = max((len(each.kernel) for each in timings), default=0)
     width = max(width, len("kernel"))
     lines = [f"{'kernel':{width}}{'share':>9}{'median us':>12}  shape"]
-    for each in found:
+    for each in timings:
         shape = "x".join(map(str, each.shape)) or "scalar"
         lines.append(f"{each.kernel:{width}}{each.seconds / whole:9.1%}{each.seconds * 1e6:12.1f}  {shape}")
     lines.append(f"{'all':{width}}{1:9.1%}{whole * 1e6:12.1f}")

@@ -1,6 +1,6 @@
-"""`stepwell run FILE`: walk a program down, run it, check it against the oracle; or run a graph that was compiled.
+"""`stepwell run FILE`: lowers a program, runs it, and checks it against the oracle; or runs a compiled graph.
 
-`stepwell compile MODEL -o OUT` compiles one (`compiling.py`).
+`stepwell compile MODEL -o OUT` compiles a graph (`compiling.py`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from .running import FILLS, run_saved
 from .stepwell_opt import mistakes
 
 TOLERANCES = {"float16": (2e-2, 2e-2), "bfloat16": (4e-2, 4e-2), "float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12)}
-"""rtol and atol between native code and the oracle, which round libm functions differently; integers are exact."""
+"""rtol and atol between native code and the oracle, whose rounding of libm functions differs; integers are exact."""
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run `stepwell` with `args` (the command line's by default); exits with 1 on a mistake or a failed check."""
+    """Runs `stepwell` with `args`, by default the command line; exits with 1 on a user error or a failed check."""
     sys.setrecursionlimit(20_000)
     options = _parser().parse_args(args)
     with mistakes():
@@ -76,10 +76,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _refuse(options: argparse.Namespace, others: list[argparse.Action], what: str) -> None:
-    """OptionError if an option was said that is for something else."""
-    said = [action.option_strings[-1] for action in others if getattr(options, action.dest) != action.default]
-    if said:
-        raise OptionError(f"{options.file}: {said[0]} is for {what}")
+    """OptionError for an option that applies to another kind of file."""
+    misplaced = [action.option_strings[-1] for action in others if getattr(options, action.dest) != action.default]
+    if misplaced:
+        raise OptionError(f"{options.file}: {misplaced[0]} is for {what}")
 
 
 def _size(text: str) -> tuple[str, int]:
@@ -96,7 +96,7 @@ def _positive(text: str) -> int:
 
 
 def run_command(options: argparse.Namespace) -> int:
-    """The `run` command; returns the exit code."""
+    """Runs the `run` command; returns the exit code."""
     if options.file.is_dir() or options.file.suffix == ".tar":
         _refuse(options, options.of_programs, "programs, and this is a compiled graph")
         return run_saved(options)
@@ -155,7 +155,7 @@ def _entry(module: Module, name: str | None) -> str:
 
 
 def print_landings(module: Module) -> None:
-    """Print the program as TVMScript, then behind every pass that changes it, down to LLVM IR."""
+    """Prints the program as TVMScript, after every pass that changes it, and as LLVM IR."""
     last = str(module)
 
     def show(title: str, text: str) -> None:
@@ -179,7 +179,7 @@ def _describe(value: Any) -> str:
 
 
 def _copies(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with arrays of their own, laid out as the originals."""
+    """Copies of the arguments; arrays keep their strides."""
 
     def copy(value: Any) -> Any:
         if not isinstance(value, np.ndarray):
@@ -190,7 +190,7 @@ def _copies(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _differences(expected: dict[str, Any], actual: dict[str, Any]) -> list[str]:
-    """A line for each value that is not what it should be."""
+    """A line for each value that differs from the expected value."""
     lines: list[str] = []
     for name, want in expected.items():
         got = actual[name]

@@ -1,7 +1,8 @@
-"""`stepwell-gui`: xDSL's interactive explorer of pipelines, with our dialects and passes and those of other packages.
+"""`stepwell-gui`: the interactive explorer of xDSL for pipelines, with the dialects and passes of all installed
+packages.
 
-Shows a program, applies the passes one clicks together, and shows what becomes of it. Takes what `stepwell-opt` takes:
-MLIR, or TVMScript (`.py`, `.tvmscript`), which is shown as MLIR. It needs the extra `gui`.
+Shows a program, applies the selected passes, and shows the result. Accepts the input of `stepwell-opt`: MLIR, or
+TVMScript (`.py`, `.tvmscript`), displayed as MLIR. Requires the extra `gui`.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ stepwell-gui needs packages that are not installed ({error}): pip install 'stepw
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run `stepwell-gui` with `args` (the command line's by default); exits with 1 on a user's mistake."""
+    """Runs `stepwell-gui` with `args`, by default the command line; exits with 1 on a user error."""
     sys.setrecursionlimit(20_000)  # xDSL parses and prints nested regions by recursion
     parser = argparse.ArgumentParser(prog="stepwell-gui", description="Explore pipelines of passes on a program")
     parser.add_argument("file", nargs="?", type=Path, help="MLIR, or TVMScript if it ends in .py or .tvmscript")
     parser.add_argument("-p", "--passes", default="", help="the pipeline to begin with, as for stepwell-opt")
     options = parser.parse_args(args)
-    with mistakes(ValueError):  # an unknown pass, or a wrong option of one
+    with mistakes(ValueError):  # an unknown pass, or an invalid option
         app = explorer(options.file, options.passes)
     app.run()
 
 
 def explorer(file: Path | None = None, passes: str = "") -> Explorer:
-    """The application, not running yet, with the program in `file` and a pipeline to begin with.
+    """The application, not yet running, with the program in `file` and an initial pipeline.
 
-    Raises `PluginError` without the extra `gui` or for a broken package, `ParseError` for TVMScript that is wrong, and
-    what xDSL raises for a pipeline that does not read. MLIR that is wrong is shown, to be corrected.
+    Raises `PluginError` without the extra `gui` or for a broken package, `ParseError` for invalid TVMScript, and the
+    errors of xDSL for an invalid pipeline. Invalid MLIR is shown, for correction.
     """
     try:
         from .explorer import Explorer
@@ -59,7 +60,7 @@ def explorer(file: Path | None = None, passes: str = "") -> Explorer:
 
 
 def mlir_text(file: Path) -> str:
-    """The program in a file as MLIR: TVMScript is translated, all else is as it stands there."""
+    """The program in a file as MLIR: TVMScript is translated, other text is unchanged."""
     text = file.read_text()
     if file.suffix.removeprefix(".") not in TVMSCRIPT:
         return text

@@ -1,9 +1,9 @@
-"""`stepwell-opt`: xDSL's opt driver with our front ends, and short names for our targets.
+"""`stepwell-opt`: the opt driver of xDSL with the front ends of Stepwell, and short names for its targets.
 
-Reads MLIR or TVMScript (`.py` files, or `-f tvmscript`), applies a pipeline (`-p tir-simplify,convert-tir-to-scf`)
-and prints MLIR (default), TVMScript (`-t tvmscript`), LLVM IR (`-t llvm`), assembly (`-t asm`) or the CUDA C++ of its
-kernels (`-t cuda`). The last three take any landing and run the rest of the default pipeline. A user's mistake is a
-message on stderr and exit code 1.
+Reads MLIR or TVMScript (`.py` files, or `-f tvmscript`), applies a pipeline (`-p tir-simplify,convert-tir-to-scf`) and
+prints MLIR (default), TVMScript (`-t tvmscript`), LLVM IR (`-t llvm`), assembly (`-t asm`) or the CUDA C++ of the
+kernels (`-t cuda`). The last three accept any landing and run the rest of the default pipeline. A user error results in
+a message on stderr and exit code 1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MISTAKES = (
 
 
 class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
-    """xDSL's driver, extended; see the module."""
+    """The driver of xDSL with the extensions of this module."""
 
     version_format: ClassVar[str] = "stepwell-opt built from xdsl version {xdsl_version}"
 
@@ -47,19 +47,19 @@ class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
         super().register_all_targets()
         ours = universe.get_all_targets()
         for short, name in _SHORT_TARGETS.items():
-            self.available_targets[short] = partial(_named, short, ours[name])
+            self.available_targets[short] = partial(_rename, short, ours[name])
 
 
-def _named(name: str, load: Callable[[], type[Target]]) -> type[Target]:
-    """A target under another name."""
+def _rename(name: str, load: Callable[[], type[Target]]) -> type[Target]:
+    """A subclass of a target with another name."""
     target = load()
     return type(target.__name__, (target,), {"name": name})
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run `stepwell-opt` with `args` (the command line's by default); exits with 1 on a user's mistake."""
+    """Runs `stepwell-opt` with `args`, by default the command line; exits with 1 on a user error."""
     sys.setrecursionlimit(20_000)  # xDSL parses and prints nested regions by recursion
-    with mistakes(ValueError):  # a broken plugin, an unknown pass, or a wrong option of a pass or target
+    with mistakes(ValueError):  # a broken plugin, an unknown pass, or an invalid option of a pass or target
         installed_universe()
         tool = StepwellOptMain("Stepwell's modular optimiser driver", args)
         spec = parse_spec(tool.args.target)
@@ -72,7 +72,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 @contextmanager
 def mistakes(*more: type[Exception]) -> Generator[None, None, None]:
-    """Show a user's mistake on stderr and exit with 1."""
+    """Reports a user error on stderr and exits with 1."""
     try:
         yield
     except (*_MISTAKES, *more) as error:
@@ -81,7 +81,7 @@ def mistakes(*more: type[Exception]) -> Generator[None, None, None]:
 
 
 def show_error(error: BaseException, stream: TextIOBase | IO[str]) -> None:
-    """Print what a user needs of an error: its message and its notes, no traceback."""
+    """Prints the message and the notes of an error, without a traceback."""
     text = str(error)
     print(text if "error:" in text else f"error: {text}", file=stream)
     for note in getattr(error, "__notes__", ()):

@@ -1,9 +1,10 @@
-"""`stepwell-run`: xDSL's runner, which interprets a program op by op, with our front ends and dialects.
+"""`stepwell-run`: the runner of xDSL, which interprets a program op by op, with the front ends and dialects of
+Stepwell.
 
     stepwell-run program.py --args "dense<[1.0, 2.0]> : tensor<2xf32>, dense<0.0> : tensor<2xf32>" --verbose
 
-Any landing: tensors, loops, and what upstream's interpreter runs of plain MLIR. `--verbose` shows what the function
-returns and what its buffers hold then.
+The program may be at any landing: tensors, loops, and the plain MLIR that the upstream interpreter supports.
+`--verbose` shows the results of the function and the final contents of its buffers.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from .stepwell_opt import mistakes
 
 
 class StepwellRunMain(ReadsTvmscript, xDSLRunMain):
-    """xDSL's runner, extended; see the module."""
+    """The runner of xDSL with the extensions of this module."""
 
     def register_implementations(self, interpreter: Interpreter) -> None:
         super().register_implementations(interpreter)
         register_implementations(interpreter)
 
     def run(self) -> None:
-        """Call the function. Errors as reading and running raise them."""
+        """Calls the function. Raises the errors of the parser and of the interpreter."""
         stream, extension = self.get_input_stream()
         with stream:
             module = self.parse_chunk(stream, extension)
@@ -66,30 +67,33 @@ class StepwellRunMain(ReadsTvmscript, xDSLRunMain):
             raise OptionError(f"@{self.args.symbol} is a {function.name}, which cannot be called")
         types = trait.get_argument_types(function)
         parser = Parser(self.ctx, self.args.args, "--args")
-        given: Sequence[Attribute] | None = parser.parse_optional_undelimited_comma_separated_list(
+        attributes: Sequence[Attribute] | None = parser.parse_optional_undelimited_comma_separated_list(
             parser.parse_optional_attribute, parser.parse_attribute
         )
-        given = given or ()
-        if len(given) != len(types):
+        attributes = attributes or ()
+        if len(attributes) != len(types):
             expected = ", ".join(map(str, types)) or "none"
-            raise ArgumentError(f"@{self.args.symbol}: expected {len(types)} arguments ({expected}), got {len(given)}")
-        return tuple(_value(interpreter, *each) for each in zip(given, types, strict=True))
+            raise ArgumentError(
+                f"@{self.args.symbol}: expected {len(types)} arguments ({expected}), got {len(attributes)}"
+            )
+        return tuple(_value(interpreter, *each) for each in zip(attributes, types, strict=True))
 
 
-def _value(interpreter: Interpreter, given: Attribute, wanted: Attribute) -> Any:
-    """An argument as the interpreter holds it. ArgumentError for an attribute of another kind than its type."""
+def _value(interpreter: Interpreter, attribute: Attribute, expected_type: Attribute) -> Any:
+    """An argument in the representation of the interpreter. ArgumentError for an attribute of another kind than the
+    type."""
     expected: tuple[type[Attribute], str] = (DenseIntOrFPElementsAttr, "dense<...> : tensor<...>")
-    if isinstance(wanted, IntegerType | IndexType):
-        expected = IntegerAttr, f"an integer : {wanted}"
-    elif isinstance(wanted, AnyFloat):
-        expected = FloatAttr, f"a float : {wanted}"
-    if not isinstance(given, expected[0]):
-        raise ArgumentError(f"--args: expected {expected[1]}, got {given}")
-    return interpreter.value_for_attribute(given, wanted)
+    if isinstance(expected_type, IntegerType | IndexType):
+        expected = IntegerAttr, f"an integer : {expected_type}"
+    elif isinstance(expected_type, AnyFloat):
+        expected = FloatAttr, f"a float : {expected_type}"
+    if not isinstance(attribute, expected[0]):
+        raise ArgumentError(f"--args: expected {expected[1]}, got {attribute}")
+    return interpreter.value_for_attribute(attribute, expected_type)
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run `stepwell-run` with `args` (the command line's by default); exits with 1 on a user's mistake."""
+    """Runs `stepwell-run` with `args`, by default the command line; exits with 1 on a user error."""
     sys.setrecursionlimit(20_000)  # xDSL parses nested regions by recursion
     with mistakes():
         installed_universe()

@@ -1,4 +1,4 @@
-"""xDSL targets: what a module is printed as."""
+"""xDSL targets: the output formats of modules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..module import Module
 
 @dataclass(frozen=True)
 class TvmscriptTarget(Target):
-    """TVMScript of a `tir` module, in the style `classic` (v0.12-0.23) or `0.27`."""
+    """The TVMScript of a `tir` module, in the style `classic` (v0.12-0.23) or `0.27`."""
 
     name = "tvmscript"
 
@@ -26,7 +26,7 @@ class TvmscriptTarget(Target):
 
 @dataclass(frozen=True)
 class StepwellLlvmTarget(Target):
-    """LLVM IR of a module at any landing, as emitted; `stepwell-llvm{optimize=true}`: optimised for this machine."""
+    """The LLVM IR of a module at any landing; `stepwell-llvm{optimize=true}` optimises the IR for this machine."""
 
     name = "stepwell-llvm"
 
@@ -40,7 +40,7 @@ class StepwellLlvmTarget(Target):
 
 @dataclass(frozen=True)
 class StepwellAsmTarget(Target):
-    """Assembly of a module at any landing, for this machine."""
+    """The assembly of a module at any landing, for this machine."""
 
     name = "stepwell-asm"
 
@@ -52,7 +52,7 @@ class StepwellAsmTarget(Target):
 
 @dataclass(frozen=True)
 class StepwellCudaTarget(Target):
-    """CUDA C++ of the kernels of a module at any landing."""
+    """The CUDA C++ of the kernels of a module at any landing."""
 
     name = "stepwell-cuda"
 

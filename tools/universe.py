@@ -1,7 +1,7 @@
-"""Our dialects, passes and targets as xDSL's tools see them (entry point group `xdsl.universe`).
+"""The dialects, passes and targets of Stepwell for the tools of xDSL (entry point group `xdsl.universe`).
 
-Every xDSL tool imports this module when it starts, and a name that exists twice stops all of them. So the loaders
-import nothing before they are called, and targets whose short name is taken upstream carry our prefix.
+Every tool of xDSL imports this module at start, and a duplicate name stops every tool. Therefore the loaders import
+nothing before they are called, and targets whose short name exists upstream have a prefix.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ TARGETS = {
     "stepwell-llvm": "StepwellLlvmTarget",
     "tvmscript": "TvmscriptTarget",
 }
-"""Every target Stepwell exports: its name, and its class in `tools.targets`."""
+"""The exported targets: each name, and its class in `tools.targets`."""
 
 
 def get_all_targets() -> dict[str, Callable[[], type[Target]]]:
-    """A loader for every target, by name; nothing is imported before one is called."""
+    """The loaders of all targets, by name; a loader imports its target when it is called."""
     return {name: partial(_load, name) for name in TARGETS}
 
 

@@ -1,6 +1,6 @@
-"""The pages of docs/ that are made by a program: run what is on them, and write down what comes out.
+"""Generators of the pages of docs/ that contain the output of programs.
 
-`python -m stepwell.tools.docs` in the root of the repository makes them anew; the tests compare.
+`python -m stepwell.tools.docs` in the root of the repository regenerates the pages; the tests compare.
 """
 
 from .extending import extending_page

@@ -1,4 +1,4 @@
-"""`python -m stepwell.tools.docs`: make the generated pages of ./docs anew."""
+"""`python -m stepwell.tools.docs`: regenerates the generated pages of ./docs."""
 
 from pathlib import Path
 

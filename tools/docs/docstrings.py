@@ -1,4 +1,4 @@
-"""What the docstring of a primitive says, in parts: what it means, its arguments, its conditions."""
+"""The parts of the docstring of a primitive: its summary, its arguments, its conditions."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ TYPES = {
     "str": "string",
     "str | None": "string",
 }
-"""Annotations of arguments, in words. A block, a loop and a number of the trace are handles that a schedule gave."""
+"""The annotations of arguments, in words. A block, a loop and a number of the trace are handles returned by a schedule.
+"""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """name: with * in front where any number is taken.  default: as Python text; "" if there is none."""
+    """An argument of a primitive. name: with a leading * if variadic.  default: as Python text; "" for none."""
 
     name: str
     type: str
@@ -49,8 +50,8 @@ class Argument:
 
 @dataclass(frozen=True)
 class Description:
-    """summary: what the primitive means.  results: what else it does, and gives.  conditions: when it is legal, and
-    what is refused."""
+    """The description of a primitive. summary: its meaning.  results: its other effects, and its result.  conditions:
+    the conditions of legality, and the refusals."""
 
     signature: str
     summary: str
@@ -60,22 +61,22 @@ class Description:
 
 
 def describe(method: Callable[..., Any]) -> Description:
-    """What signature and docstring of a method say. The indented program in it is left out. KeyError for a type that
-    has no words."""
+    """The description in the signature and the docstring of a method, without the indented program. KeyError for a type
+    without words."""
     paragraphs = [p for p in inspect.getdoc(method).split("\n\n") if not p.startswith("    ")]  # pyright: ignore[reportOptionalMemberAccess]
     parameters = [p for p in inspect.signature(method).parameters.values() if p.name != "self"]
     meanings, rest = _arguments(paragraphs[1:], [p.name for p in parameters])
-    results, conditions = _conditions(_joined("\n".join(rest)))
+    results, conditions = _conditions(_join_lines("\n".join(rest)))
     return Description(
         f"{method.__name__}({', '.join(_signature(parameters))})",
-        _joined(paragraphs[0]),
+        _join_lines(paragraphs[0]),
         [_argument(p, meanings.get(p.name, "")) for p in parameters],
         results,
         conditions,
     )
 
 
-def _joined(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -99,12 +100,12 @@ def _argument(parameter: inspect.Parameter, meaning: str) -> Argument:
 
 
 def _arguments(paragraphs: list[str], names: list[str]) -> tuple[dict[str, str], list[str]]:
-    """What is said of each argument, `name: text.  name, name: text.`, and the text that is about none.
+    """The meaning of each argument, from `name: text.  name, name: text.`, and the text about no argument.
 
-    The last text of a paragraph ends where a line ends with a full stop and the next one begins with a capital.
+    The last text of a paragraph ends where a line ends with a full stop and the next line begins with a capital.
     """
-    some = "|".join(names) or "(?!)"
-    start = re.compile(rf"(?:^|  |\n)((?:{some})(?:, (?:{some}))*):\s")
+    alternatives = "|".join(names) or "(?!)"
+    start = re.compile(rf"(?:^|  |\n)((?:{alternatives})(?:, (?:{alternatives}))*):\s")
     meanings: dict[str, str] = {}
     rest: list[str] = []
     for paragraph in paragraphs:
@@ -116,12 +117,12 @@ def _arguments(paragraphs: list[str], names: list[str]) -> tuple[dict[str, str],
             text, *more = re.split(r"(?<=\.)\n(?=[A-Z])", text, maxsplit=1)
             rest += more
             for name in listed.split(", "):
-                meanings[name] = re.sub(r"(?<!\.)\.$", "", _joined(text))
+                meanings[name] = re.sub(r"(?<!\.)\.$", "", _join_lines(text))
     return meanings, rest
 
 
 def _conditions(text: str) -> tuple[str, str]:
-    """What is in front of the first sentence about what is legal, and from there."""
-    found = re.search(r"(?:^|(?<=\. ))(?:Legal|Always legal|ScheduleError|Conditions are|Floats are)\b", text)
-    cut = len(text) if found is None else found.start()
+    """The text before the first sentence about legality, and the rest of the text."""
+    match = re.search(r"(?:^|(?<=\. ))(?:Legal|Always legal|ScheduleError|Conditions are|Floats are)\b", text)
+    cut = len(text) if match is None else match.start()
     return text[:cut].strip(), text[cut:]

@@ -1,4 +1,4 @@
-"""Examples of all primitives: a program, steps, and an attempt that is refused, for docs/primitives.md."""
+"""Examples of all primitives for docs/primitives.md: a program, schedule steps, and a refused attempt."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Example:
-    """method: what it is about.  program: a function in TVMScript; that of the example in front if empty.  steps: lines
-    of Python; what they print is shown, or else the program behind them.  regions: whether the `T.reads`, `T.writes` of
-    blocks are shown."""
+    """An example of a primitive. method: the name of the primitive.  program: a function in TVMScript; empty for the
+    program of the previous example.  steps: lines of Python; the page shows their output, or else the resulting
+    program.  regions: whether to show the `T.reads` and `T.writes` of blocks."""
 
     method: str
     program: str
@@ -19,7 +19,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Refusal:
-    """program, steps: as of an example, the last step is refused."""
+    """A refused attempt. program, steps: as of an example; the last step is refused."""
 
     program: str
     steps: str
@@ -27,7 +27,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Family:
-    """Primitives that belong together."""
+    """A group of related primitives."""
 
     title: str
     examples: list[Example]

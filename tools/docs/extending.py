@@ -1,7 +1,7 @@
-"""docs/extending.md: the files on it are those of examples/extending, and what is run there is run with them installed.
+"""docs/extending.md: shows the files of examples/extending, and the output of commands with the packages installed.
 
-A block behind a line `` `stepwell-poly/cubic.mlir`: `` is that file. A block `console` is a command with what it
-prints; so is a block `python` with a block `text` behind it.
+A block after a line `` `stepwell-poly/cubic.mlir`: `` is the file. A block `console` is a command with its output, as
+is a block `python` followed by a block `text`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _RUN = re.compile(
 
 
 def extending_page(text: str, packages: Path) -> str:
-    """The page with the files that are in `packages` now and what is printed now. FileNotFoundError for a file that is
-    not there, RuntimeError for code that fails."""
+    """The page with the current files in `packages` and the current output. FileNotFoundError for a missing file,
+    RuntimeError for code that fails."""
     text = _FILE.sub(lambda block: _file(block, packages), text)
     with tempfile.TemporaryDirectory() as folder:
         installed = install_packages(packages, Path(folder))
@@ -31,7 +31,7 @@ def extending_page(text: str, packages: Path) -> str:
 
 
 def files_on(text: str) -> list[str]:
-    """The files that a page shows, in order."""
+    """The files shown on a page, in order."""
     return [block["path"] for block in _FILE.finditer(text)]
 
 

@@ -1,4 +1,4 @@
-"""docs/operators.md: a table of all operators, made from their definitions."""
+"""docs/operators.md: a table of all operators, generated from their definitions."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from ...operators import OPERATORS, Attribute, Operator
 _HEAD = """\
 # Operators
 
-What graphs are made of. Each operator is defined once (`operators/`): its formula as tensor expressions, its
-attributes, a reference in numpy that the tests hold it to, and how it may be fused with those around it. TVM's programs
-find them in `tvm.topi`. `python -m stepwell.tools.docs` makes this page from the definitions.
+The operators of graphs. Each operator is defined once (`operators/`): its formula as tensor expressions, its
+attributes, a reference in numpy for the tests, and its pattern of fusion with other operators. Programs for TVM import
+the operators from `tvm.topi`. `python -m stepwell.tools.docs` generates this page from the definitions.
 
-Operands of one operator have one data type where nothing else is said, and are promoted as TVM promotes them otherwise;
-shapes go together as numpy's do. `Axes` is a number, several, or None for all, negative ones counted from the end.
+Unless stated otherwise, the operands of an operator have one data type, or are promoted to one as in TVM, and their
+shapes broadcast as in numpy. `Axes` denotes one axis, several axes, or None for all axes; negative axes count from the
+end. `Window` denotes one number for all spatial dimensions, or one number for each.
 
-| operator | attributes | fused as | |
+| operator | attributes | fusion | description |
 |---|---|---|---|
 """
 
 
 def operators_page() -> str:
-    """The page."""
+    """The text of docs/operators.md."""
     return _HEAD + "".join(map(_row, sorted(OPERATORS.values(), key=lambda each: each.name)))
 
 
 def _row(operator: Operator) -> str:
     operands = ", ".join(operator.operands)
     name = f"`{operator.name}({'*' if operator.variadic else ''}{operands})`"
-    attributes = ", ".join(f"`{_said(attribute)}`" for attribute in operator.attributes)
+    attributes = ", ".join(f"`{_attribute_text(attribute)}`" for attribute in operator.attributes)
     meaning = operator.summary.replace("|", "\\|")
     return f"| {name} | {attributes} | {operator.pattern.name.lower().replace('_', '-')} | {meaning} |\n"
 
 
-def _said(attribute: Attribute) -> str:
+def _attribute_text(attribute: Attribute) -> str:
     default = "" if attribute.default is inspect.Parameter.empty else f" = {attribute.default!r}"
     return f"{attribute.name}: {attribute.type}{default}".replace("|", "\\|")

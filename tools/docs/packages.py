@@ -1,4 +1,4 @@
-"""Packages as their users install them, to show and test what Stepwell does with them."""
+"""Installation of example packages as by their users, to show and test them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _TOOLS = ("stepwell-opt", "xdsl-opt")
 
 @dataclass(frozen=True)
 class Installed:
-    """A copy of a folder of packages, and where they are installed."""
+    """A copy of a folder of packages, and the directory of their installation."""
 
     folder: Path
     site: Path
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Run `python` or one of our tools in the folder, with the packages installed; stderr goes into stdout.
+        """Runs `python` or a tool of Stepwell in the folder, with the packages installed; stderr goes to stdout.
 
         ValueError for any other program.
         """
@@ -44,9 +44,9 @@ class Installed:
 
 
 def install_packages(packages: Path, into: Path) -> Installed:
-    """Copy a folder of packages, build each one and install it, all below `into`. The network is not asked.
+    """Copies a folder of packages, builds each package and installs it, all below `into`. The network is not used.
 
-    RuntimeError with what pip says if a package cannot be built; it needs setuptools 77 beside pip.
+    RuntimeError with the output of pip for a package that does not build; requires setuptools 77 beside pip.
     """
     installed = Installed(into / "packages", into / "site")
     shutil.copytree(
@@ -58,7 +58,7 @@ def install_packages(packages: Path, into: Path) -> Installed:
 
 
 def _install(project: Path, site: Path) -> None:
-    with tempfile.TemporaryDirectory() as scratch:  # building writes beside the source
+    with tempfile.TemporaryDirectory() as scratch:  # the build writes next to the source
         source = shutil.copytree(project, Path(scratch) / project.name)
         command: Sequence[str] = (sys.executable, *_PIP, *_OFFLINE, "--target", str(site), str(source))
         done = subprocess.run(command, capture_output=True, text=True)

@@ -1,8 +1,8 @@
-"""Pages that people write and a program completes: their Python runs, and what it prints stands behind it.
+"""Hand-written pages with generated output: the Python code of a page runs, and its output follows the code.
 
-A block of code in the language `python` is run, all of a page in one scope and in order; the block behind it in another
-language (`py` for programs, `text`, `mlir`) is what it prints. A block `console` is a command of ours, `$ stepwell-opt
-FILE -p PASS`, with what it prints; files are in a folder of their own.
+All code blocks in the language `python` on a page run in order in one scope; the next block in another language (`py`
+for programs, `text`, `mlir`) is the output. A block `console` is a command of Stepwell, `$ stepwell-opt FILE -p PASS`,
+with its output; each page has its own folder for files.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _COMMANDS = {"stepwell-opt": stepwell_opt}
 
 
 def run_page(text: str) -> str:
-    """A page with what its code prints now. Whatever the code raises and does not catch is raised; ValueError if code
-    prints and no block is behind it, or the other way round."""
+    """The page with the current output of its code. Raises the exceptions of the code; ValueError for output without an
+    output block, or an output block without output."""
     scope: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         return _BLOCK.sub(lambda block: _run_block(block, scope), text)
@@ -44,7 +44,7 @@ def _run_block(block: re.Match[str], scope: dict[str, Any]) -> str:
 
 
 def run_code(code: str, scope: dict[str, Any]) -> str:
-    """What Python code prints."""
+    """The output of Python code."""
     printed = StringIO()
     with redirect_stdout(printed):
         exec(compile(code, "<page>", "exec"), scope)

@@ -1,4 +1,4 @@
-"""docs/primitives.md: what each primitive means, as its docstring says, and what it does, as it does it."""
+"""docs/primitives.md: the meaning of each primitive, from its docstring, and its effect on a program, by execution."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ from .pages import run_code
 _HEAD = """\
 # Primitives
 
-What `stepwell.Schedule` can do, a section for each primitive: what it means, its arguments, when it is legal, and a
-program before and after. [schedules.md](schedules.md) is the introduction, [legality.md](legality.md) says how it is
-decided what is legal.
+The primitives of `stepwell.Schedule`, with a section for each primitive: its meaning, its arguments, its conditions of
+legality, and a program before and after. [schedules.md](schedules.md) is the introduction; [legality.md](legality.md)
+describes the analysis behind the conditions.
 
-Names, order and defaults of arguments are TVM's. Blocks, loops and numbers are handles that the schedule gave; a block
-may also be given by name. Every refusal is a `ScheduleError` that leaves the program as it was. Programs are shown
-without the `T.reads` and `T.writes` of their blocks, which are kept up to date.
+The names, the order and the defaults of the arguments are those of TVM. Blocks, loops and numbers are handles returned
+by the schedule; a block may also be given by name. Every refusal raises a `ScheduleError` and leaves the program
+unchanged. Programs are shown without the `T.reads` and `T.writes` of their blocks, which are kept up to date.
 
-This page is made by `python -m stepwell.tools.docs`: the words are those of the methods' docstrings, everything else
-has been run. A test compares.
+`python -m stepwell.tools.docs` generates this page: the text comes from the docstrings of the methods, and all programs
+and outputs come from execution. A test compares.
 """
 
 
 def primitives_page() -> str:
     """The text of docs/primitives.md."""
-    return "\n".join([_HEAD, *_contents(), *_sections(), *_dialect(), *_later()])
+    return "\n".join([_HEAD, *_contents(), *_sections(), *_dialect(), *_unsupported()])
 
 
 def _contents() -> Iterator[str]:
     for family in FAMILIES:
         links = ", ".join(f"[{e.method}](#{e.method})" for e in family.examples)
         yield f"- {family.title}: {links}"
-    yield "- [The `schedule` dialect](#the-schedule-dialect), [what is not there yet](#not-there-yet)\n"
+    yield "- [The `schedule` dialect](#the-schedule-dialect), [unsupported primitives](#not-there-yet)\n"
 
 
-def _with_programs() -> Iterator[tuple[Example, str]]:
+def _example_programs() -> Iterator[tuple[Example, str]]:
     program = ""
     for example in (example for family in FAMILIES for example in family.examples):
         program = example.program or program
         yield example, program
 
 
-ALL_EXAMPLES = {example.method: (example, program) for example, program in _with_programs()}
-"""By method, each with its program."""
+ALL_EXAMPLES = {example.method: (example, program) for example, program in _example_programs()}
+"""The examples by method, each with its program."""
 
 
 def _sections() -> Iterator[str]:
@@ -91,7 +91,7 @@ def _refusal(family: Family, refusal: Refusal) -> Iterator[str]:
 
 
 def refused(mod: Module, steps: str) -> ScheduleError:
-    """The error that the last of some steps raises. ValueError if it does not."""
+    """The error raised by the last of several steps. ValueError if the step succeeds."""
     *lead, last = steps.splitlines()
     sch = Schedule(mod, seed=0)
     scope = _scope(mod, sch)
@@ -107,7 +107,7 @@ def _scope(mod: Module, sch: Schedule) -> dict[str, Any]:
     return {"mod": mod, "sch": sch, "stepwell": SimpleNamespace(Schedule=Schedule)}
 
 
-# Words
+# Descriptions
 
 
 def _description(name: str) -> Iterator[str]:
@@ -115,14 +115,14 @@ def _description(name: str) -> Iterator[str]:
     if isinstance(member, property):
         yield f"`sch.{name}`\n\n{' '.join((inspect.getdoc(member) or '').split())}\n"
         return
-    said = describe(member)
+    description = describe(member)
     op = f" · `schedule.{name}`" if name in _ops() else ""
-    yield f"`sch.{said.signature}`{op}\n\n{said.summary}\n"
-    if said.arguments:
+    yield f"`sch.{description.signature}`{op}\n\n{description.summary}\n"
+    if description.arguments:
         yield "| argument | type | default | |\n|---|---|---|---|"
-        yield from map(_row, said.arguments)
+        yield from map(_row, description.arguments)
         yield ""
-    for text in (said.results, said.conditions):
+    for text in (description.results, description.conditions):
         if text:
             yield f"{text}\n"
 
@@ -137,7 +137,7 @@ def _row(argument: Argument) -> str:
 
 
 def parse(program: str) -> Module:
-    """A function without its decorator."""
+    """The module of a function without its decorator."""
     return parse_tvmscript(f"@T.prim_func\n{program.strip()}\n")
 
 
@@ -149,14 +149,14 @@ def _lines(mod: Module) -> list[str]:
 
 
 def signature(mod: Module) -> str:
-    """The first line of the one function of a module."""
+    """The first line of the only function of a module."""
     return _lines(mod)[0]
 
 
 def body(mod: Module, *, header: bool = False, regions: bool = False) -> str:
-    """The one function of a module as TVMScript: its body, or all of it.
+    """The only function of a module as TVMScript: its body, or the whole function.
 
-    regions: with the `T.reads` and `T.writes` of blocks.
+    regions: whether to show the `T.reads` and `T.writes` of blocks.
     """
     hidden = ("# with T.block(", *(() if regions else ("T.reads(", "T.writes(")))
     lines = [line for line in _lines(mod) if not line.lstrip().startswith(hidden)]
@@ -171,7 +171,7 @@ def _code(language: str, text: str) -> str:
 
 
 def _ops() -> dict[str, type[ScheduleOp]]:
-    """The ops that can stand in a trace, by the name of the method."""
+    """The ops of traces, by the names of their methods."""
     ops = get_all_dialects()["schedule"]().operations
     return {op.name.partition(".")[2]: op for op in ops if op is not TraceOp and issubclass(op, ScheduleOp)}
 
@@ -179,9 +179,9 @@ def _ops() -> dict[str, type[ScheduleOp]]:
 def _dialect() -> Iterator[str]:
     yield "## The `schedule` dialect\n"
     yield (
-        "Each op has the name of the method that records it. Operands and properties have the names of its arguments;\n"
-        "what has its default is not printed. `schedule.trace` holds them, in order; handles are `!schedule.block`,\n"
-        "`!schedule.loop`, and `i64` for numbers.\n"
+        "Each op has the name of the method that records it, and its operands and properties have the names of the\n"
+        "arguments; defaults are not printed. `schedule.trace` contains the ops, in order; handles have the types\n"
+        "`!schedule.block`, `!schedule.loop`, and `i64` for numbers.\n"
     )
     yield "| op | as text |\n|---|---|"
     for name, op in sorted(_ops().items()):
@@ -190,14 +190,14 @@ def _dialect() -> Iterator[str]:
     yield ""
 
 
-def _later() -> Iterator[str]:
+def _unsupported() -> Iterator[str]:
     yield "## Not there yet\n"
     names = ", ".join(f"`{name}`" for name in sorted(LATER))
-    yield f"These names of TVM raise `UnsupportedError`: {names}.\n"
+    yield f"These primitives of TVM raise `UnsupportedError`: {names}.\n"
 
 
 def scheduled(name: str) -> tuple[Module, Module]:
-    """The program of the example of a method, in front of its steps and behind them."""
+    """The program of the example of a method, before and after its steps."""
     example, program = ALL_EXAMPLES[name]
     mod = parse(program)
     sch = Schedule(mod, seed=0)

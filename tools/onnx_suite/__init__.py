@@ -1,4 +1,4 @@
-"""ONNX's backend node tests, run against anything that takes a model: `python -m stepwell.tools.onnx_suite`."""
+"""The backend node tests of ONNX for any runner of models: `python -m stepwell.tools.onnx_suite`."""
 
 from .cases import KINDS, Case, folded, load_cases
 from .report import MODES, Results, report, write_between_marks

@@ -1,4 +1,4 @@
-"""`python -m stepwell.tools.onnx_suite`: run ONNX's node tests and print, or write into a page, what came of them."""
+"""`python -m stepwell.tools.onnx_suite`: runs the node tests of ONNX, and prints a report or writes it into a page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MODES: dict[str, Callable[[Case], Case]] = {"given": lambda case: case, "folded
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the suite with `args` (the command line's by default)."""
+    """Runs the suite with `args`, by default the command line."""
     options = _parser().parse_args(args)
     kinds = options.kind or ["inference"]
     cases = [case for case in load_cases() if case.kind in kinds and options.only in f"{case.name} {case.op}"]

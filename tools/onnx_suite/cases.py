@@ -1,6 +1,6 @@
-"""The cases of ONNX's node tests, as they are and with inputs that shapes hang on made part of the model.
+"""The node tests of ONNX, unchanged, and with the inputs that determine shapes folded into the model.
 
-ONNX's wheel has no files of them; its generators make the models and data, the same ones each time.
+The wheel of ONNX has no files of the tests; its generators build the models and the data deterministically.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KINDS = ("inference", "loss", "training", "random", "ml", "text")
 _LOSSES = {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}
 _TEXT = {"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer"}
 
-# The operands of each operator that say shapes, axes, counts or scales: what exporters write as constants.
+# The operands of each operator that determine shapes, axes, counts or scales: exporters write them as constants.
 _SHAPE_LIKE: dict[str, set[int]] = {
     "AffineGrid": {1},
     "BlackmanWindow": {0},
@@ -60,10 +60,10 @@ _SHAPE_LIKE: dict[str, set[int]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A model, what goes in and what must come out: arrays, lists of them, and None.
+    """A model, its inputs and its expected outputs: arrays, lists of arrays, and None.
 
-    op: the operator that it is about.  kind: one of `KINDS`.  is_expanded: ONNX's definition by other operators stands
-    in the model.  shape_like: the inputs that `folded` makes part of the model.
+    op: the tested operator.  kind: one of `KINDS`.  is_expanded: whether the model contains the definition of the
+    operator by other operators.  shape_like: the inputs that `folded` makes part of the model.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Case:
 
 
 def load_cases() -> list[Case]:
-    """All cases, in ONNX's order. Takes some seconds."""
+    """All cases, in the order of ONNX. Takes several seconds."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         tests = {test.name: test for test in load_node_model_tests()}
@@ -132,7 +132,7 @@ def _shape_like(model: ModelProto) -> Iterator[str]:
 
 
 def folded(case: Case) -> Case:
-    """The case with the inputs that shapes hang on as initializers of the model; as it is if it has none."""
+    """The case with the inputs that determine shapes as initializers of the model; unchanged without such inputs."""
     values = dict(zip((value.name for value in case.model.graph.input), case.inputs, strict=True))
     constants = {name: value for name, value in values.items() if name in case.shape_like and value is not None}
     if not constants:

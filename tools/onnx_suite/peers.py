@@ -1,4 +1,4 @@
-"""What can run the models of the suite, by name. Each is imported when it is chosen."""
+"""The runners of models, by name. A runner is imported when it is selected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .running import Prepare, Run
 
 
 def _reference() -> Prepare:
-    """ONNX's own evaluator."""
+    """The reference evaluator of ONNX."""
     from onnx import ModelProto
     from onnx.reference import ReferenceEvaluator
 
@@ -25,13 +25,13 @@ def _reference() -> Prepare:
 
 
 def _stepwell() -> Prepare:
-    """Models as graphs of ours, in native code."""
+    """The graphs of Stepwell in native code."""
     import numpy as np
 
     from ...backends.graph import GraphExecutor, build_graph
     from ...frontends.onnx import OnnxGraph, SequenceType, from_onnx, importers, load_model
 
-    assert importers.__all__  # loaded here once, not in each process
+    assert importers.__all__  # loaded once here, not in each process
 
     def prepare(data: bytes) -> Run:
         graph = load_model(data)
@@ -41,20 +41,20 @@ def _stepwell() -> Prepare:
             for value, array in zip(graph.inputs, inputs, strict=True):
                 executor.set_input(value.name, array)
             executor.run()
-            found = [np.array(executor.get_output(n)) for n in range(executor.num_outputs)]
-            return _in_sequences(graph, found)
+            tensors = [np.array(executor.get_output(n)) for n in range(executor.num_outputs)]
+            return _group_sequences(graph, tensors)
 
         return run
 
-    def _in_sequences(graph: OnnxGraph, found: list[Any]) -> list[Any]:
-        """Results as a model says them, of which a sequence is several tensors."""
+    def _group_sequences(graph: OnnxGraph, tensors: list[Any]) -> list[Any]:
+        """The results of a model, with the tensors of a sequence in a list."""
         lists = [isinstance(value.type, SequenceType) for value in graph.outputs]
         if not any(lists):
-            return found
+            return tensors
         if sum(lists) > 1:
             raise NotImplementedError("several results that are sequences")
-        first, count = lists.index(True), len(found) - len(lists) + 1
-        return [*found[:first], found[first : first + count], *found[first + count :]]
+        first, count = lists.index(True), len(tensors) - len(lists) + 1
+        return [*tensors[:first], tensors[first : first + count], *tensors[first + count :]]
 
     return prepare
 

@@ -1,4 +1,4 @@
-"""Outcomes as Markdown: totals, a row for each operator, and why what did not pass did not."""
+"""Outcomes as Markdown: totals, a row for each operator, and the reasons of failures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .running import OUTCOMES, Outcome
 MODES = {"given": "as given", "folded": "shapes folded"}
 
 Results: TypeAlias = Mapping[str, Sequence[tuple[Case, Outcome]]]
-"""The cases and their outcomes in each of the modes."""
+"""The cases and their outcomes in each mode."""
 
 _START, _END = "<!-- suite: made by `make onnx-suite` -->", "<!-- end of suite -->"
 _NAMES_SHOWN = 3
@@ -22,7 +22,7 @@ _ROUNDED = (
     "here, and so it is in float64, to 1e-15"
 )
 REASONS = dict.fromkeys(("test_dft_inverse", "test_dft_inverse_opset19"), _ROUNDED)
-"""Why the wrong result of a case is no mistake, where that is known."""
+"""The reasons why wrong results of cases are no errors, where known."""
 _SECTIONS = {
     "Wrong results": {"wrong"},
     "Unsupported": {"unsupported"},
@@ -31,15 +31,15 @@ _SECTIONS = {
 
 
 def report(results: Results) -> str:
-    """The page's part about a run of the suite. What a case says in an earlier mode is not said again."""
+    """The section of the page on a run of the suite. An outcome equal to the outcome in an earlier mode is omitted."""
     parts = ["### Totals", _totals(results), "### Operators", _operators(results)]
     for title, wanted in _SECTIONS.items():
-        said: set[tuple[str, Outcome]] = set()
+        reported: set[tuple[str, Outcome]] = set()
         for mode, pairs in results.items():
-            chosen = [pair for pair in pairs if pair[1].result in wanted and (pair[0].name, pair[1]) not in said]
-            said |= {(case.name, outcome) for case, outcome in chosen}
-            if chosen:
-                parts += [f"### {title}, {MODES[mode]}", _each(chosen) if wanted == {"wrong"} else _grouped(chosen)]
+            selected = [pair for pair in pairs if pair[1].result in wanted and (pair[0].name, pair[1]) not in reported]
+            reported |= {(case.name, outcome) for case, outcome in selected}
+            if selected:
+                parts += [f"### {title}, {MODES[mode]}", _list(selected) if wanted == {"wrong"} else _group(selected)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -78,7 +78,7 @@ def _operator_row(op: str, by_mode: Mapping[str, Counter[str]]) -> list[object]:
     return row
 
 
-def _each(pairs: Sequence[tuple[Case, Outcome]]) -> str:
+def _list(pairs: Sequence[tuple[Case, Outcome]]) -> str:
     return "\n".join(f"- `{case.name}` ({case.op}): {outcome.detail}{_reason(case)}" for case, outcome in pairs)
 
 
@@ -86,22 +86,22 @@ def _reason(case: Case) -> str:
     return f" ({REASONS[case.name]})" if case.name in REASONS else ""
 
 
-def _grouped(pairs: Sequence[tuple[Case, Outcome]]) -> str:
-    """Cases by reason, the most frequent one first."""
+def _group(pairs: Sequence[tuple[Case, Outcome]]) -> str:
+    """The cases by reason, the most frequent reason first."""
     names: dict[tuple[str, str], list[str]] = defaultdict(list)
     for case, outcome in pairs:
         names[outcome.result, outcome.detail].append(case.name)
     order = sorted(names, key=lambda key: (-len(names[key]), key))
-    return "\n".join(f"- {key[0]}, {len(names[key])}: {key[1]} ({_some(names[key])})" for key in order)
+    return "\n".join(f"- {key[0]}, {len(names[key])}: {key[1]} ({_examples(names[key])})" for key in order)
 
 
-def _some(names: Sequence[str]) -> str:
+def _examples(names: Sequence[str]) -> str:
     shown = ", ".join(f"`{name}`" for name in sorted(names)[:_NAMES_SHOWN])
     return shown if len(names) <= _NAMES_SHOWN else f"{shown}, ..."
 
 
 def write_between_marks(page: Path, text: str) -> None:
-    """Put a report between the marks of a page. ValueError if the page has none."""
+    """Replaces the text between the marks of a page by a report. ValueError if the page has no marks."""
     before, start, rest = page.read_text().partition(_START)
     _, end, after = rest.partition(_END)
     if not start or not end:

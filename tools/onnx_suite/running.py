@@ -1,4 +1,4 @@
-"""Cases run one by one, each in a process of its own, so that none can hang, crash or change the others."""
+"""Isolated execution of cases, each in its own process, so that no case can hang, crash or change other cases."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ...frontends.onnx import OnnxError
 from .cases import Case
 
 Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
-"""Inputs in the model's order to outputs: arrays, lists of arrays, None."""
+"""The function from inputs, in the order of the model, to outputs: arrays, lists of arrays, None."""
 
 Prepare: TypeAlias = Callable[[bytes], Run]
-"""A model's bytes to what runs it."""
+"""The function from the bytes of a model to its runner."""
 
 OUTCOMES = (
     "pass",
@@ -38,17 +38,17 @@ OUTCOMES = (
     "timeout",
 )
 
-# ONNX's runner has these for all node tests, and a tolerance of two steps for bfloat16.
+# The tolerances of ONNX's runner for all node tests, and two units in the last place for bfloat16.
 RTOL, ATOL = 1e-3, 1e-7
 _BFLOAT16_RTOL = 2**-6
 
-_M_PERTURB = -6  # glibc's malloc.h; what MALLOC_PERTURB_ sets
+_M_PERTURB = -6  # glibc's malloc.h; set by MALLOC_PERTURB_
 _PERTURBATION = 165
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a case ended, one of `OUTCOMES`, and why."""
+    """The outcome of a case, one of `OUTCOMES`, and its reason."""
 
     result: str
     detail: str = ""
@@ -64,7 +64,7 @@ class _Child:
 def run_cases(
     cases: Iterable[Case], prepare: Prepare, *, workers: int = 1, limit: float = 20.0
 ) -> Iterator[tuple[Case, Outcome]]:
-    """Each case with its outcome, as they end. limit: seconds that a case may take."""
+    """Each case with its outcome, in order of completion. limit: the time limit of a case in seconds."""
     todo = iter(cases)
     running: dict[Connection, _Child] = {}
     while True:
@@ -86,7 +86,7 @@ def _start(case: Case, prepare: Prepare, limit: float) -> tuple[Connection, _Chi
     reader, writer = fork.Pipe(duplex=False)
     process = fork.Process(target=_run_in_child, args=(case, prepare, writer), daemon=True)
     process.start()
-    writer.close()  # the child's is the only one left, so that its end is seen
+    writer.close()  # leaves only the writer of the child, so that its exit closes the pipe
     return reader, _Child(case, process, time.monotonic() + limit)
 
 
@@ -106,7 +106,7 @@ def _death(code: int | None) -> str:
     return signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
 
 
-# In the child
+# In the child process
 
 
 def _run_in_child(case: Case, prepare: Prepare, writer: Connection) -> None:
@@ -119,14 +119,14 @@ def _run_in_child(case: Case, prepare: Prepare, writer: Connection) -> None:
 
 
 def _perturb_memory() -> None:
-    """Memory that was not written holds no zeros."""
+    """Fills newly allocated memory with nonzero bytes."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(_M_PERTURB, _PERTURBATION)
 
 
 def attempt(case: Case, prepare: Prepare) -> Outcome:
-    """How a case ends, in this process."""
+    """The outcome of a case in this process."""
     try:
         run = prepare(case.model.SerializeToString())
     except Exception as error:
@@ -148,20 +148,20 @@ def _failure(error: Exception, stage: str) -> Outcome:
     return Outcome(stage, f"{type(error).__name__}: {reason}")
 
 
-# What came out against what should have
+# Comparison of actual and expected results
 
 
 def difference(got: Any, want: Any, where: str = "") -> str:
-    """What is wrong with a result, "" if nothing is. Data types and shapes must be the same."""
+    """The difference between actual and expected results, "" if equal. Data types and shapes must be equal."""
     if isinstance(want, list):
         if not isinstance(got, list | tuple) or len(got) != len(want):
             return f"{where or 'results'}: expected {len(want)} values, got {_count(got)}"
-        found = (difference(*pair, f"{where}[{index}]") for index, pair in enumerate(zip(got, want, strict=True)))
-        return next(filter(None, found), "")
+        differences = (difference(*pair, f"{where}[{index}]") for index, pair in enumerate(zip(got, want, strict=True)))
+        return next(filter(None, differences), "")
     if want is None or got is None:
         return "" if got is want else f"{where}: expected {type(want).__name__}, got {type(got).__name__}"
     got = np.asarray(got)
-    if got.dtype.kind == "U":  # another form of strings
+    if got.dtype.kind == "U":  # strings of fixed width
         got = got.astype(object)
     for what in ("dtype", "shape"):
         if getattr(got, what) != getattr(want, what):
@@ -178,15 +178,15 @@ def _different_values(got: Any, want: Any, where: str) -> str:
     if not bad.any():
         return ""
     first = tuple(int(index) for index in np.argwhere(bad)[0])
-    place = f" at {first}" if first else ""
-    return f"{where}: {bad.sum()} of {bad.size} values, the first{place}: expected {want[first]}, got {got[first]}"
+    position = f" at {first}" if first else ""
+    return f"{where}: {bad.sum()} of {bad.size} values, the first{position}: expected {want[first]}, got {got[first]}"
 
 
 def _close(got: Any, want: Any) -> Any:
     if want.dtype.kind in "bOSU":
         return np.asarray(got == want)
     rtol = RTOL
-    if want.dtype.kind not in "iufc":  # of ml_dtypes
+    if want.dtype.kind not in "iufc":  # types of ml_dtypes
         rtol = _BFLOAT16_RTOL if want.dtype.name == "bfloat16" else RTOL
         got, want = got.astype(np.float32), want.astype(np.float32)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""What this package adds to every tool that reads `xdsl.universe`. They all import this file: nothing is loaded yet."""
+"""The additions of this package to tools that read `xdsl.universe`. They import this file at start: load nothing."""
 
 from functools import partial
 from pkgutil import resolve_name

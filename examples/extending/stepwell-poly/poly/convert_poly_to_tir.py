@@ -1,4 +1,4 @@
-"""`convert-poly-to-tir`."""
+"""The pass `convert-poly-to-tir`."""
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +13,7 @@ from .dialect import EvalOp
 
 
 class LowerEval(RewritePattern):
-    """For each element c0 + x * (c1 + x * (c2 + ...))."""
+    """Computes c0 + x * (c1 + x * (c2 + ...)) for each element x."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: EvalOp, rewriter: PatternRewriter) -> None:
@@ -27,7 +27,7 @@ class LowerEval(RewritePattern):
 
 
 class ConvertPolyToTirPass(ModulePass):
-    """`poly` into loops and blocks."""
+    """Converts `poly` to loops and blocks."""
 
     name = "convert-poly-to-tir"
 

@@ -1,4 +1,4 @@
-"""The `poly` dialect: polynomials of what is in a buffer."""
+"""The `poly` dialect: polynomials of the elements of buffers."""
 
 from collections.abc import Iterable
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""The `poly` dialect: what it prints, what it refuses, and that native code computes the numbers."""
+"""The `poly` dialect: its text, its constraints, and the results of native code."""
 
 from functools import reduce
 from typing import Any
@@ -43,7 +43,7 @@ def test_native_code_computes_the_polynomial(evaluation: Any) -> None:
     ("coefficients", "message"),
     [("[]", r"\(C1\) expected at least one"), ("[1.0 : f64]", r"\(C2\) expected .* f32, got 1.0")],
 )
-def test_a_broken_constraint_is_named(coefficients: str, message: str) -> None:
+def test_the_error_names_the_violated_constraint(coefficients: str, message: str) -> None:
     op = f"poly.eval %X to %X, {coefficients} : memref<8xf32>"
     with pytest.raises(stepwell.VerifyError, match=message):
         stepwell.parse_mlir(f'tir.func @main("X" %X: memref<8xf32>) {{ {op} }}').verify()

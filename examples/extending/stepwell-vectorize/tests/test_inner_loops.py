@@ -1,4 +1,4 @@
-"""`vectorize-inner-loops`: which loops become vectors, and that no result changes."""
+"""`vectorize-inner-loops`: the choice of loops, and the equality of results."""
 
 from typing import Any
 
@@ -25,17 +25,17 @@ def main(A: T.Buffer((16,), "float32")):
     [
         ("serial", 16, "A[i] + 1.0", 1),
         ("serial", 12, "A[i] + 1.0", 0),  # not a multiple of 8
-        ("parallel", 16, "A[i] + 1.0", 0),  # of another kind
+        ("parallel", 16, "A[i] + 1.0", 0),  # not serial
         ("serial", 8, "A[i + 8] + 1.0", 1),
-        ("serial", 8, "A[7 - i] + 1.0", 0),  # an iteration reads what another one writes
+        ("serial", 8, "A[7 - i] + 1.0", 0),  # an iteration reads an element that another iteration writes
     ],
 )
-def test_loops_whose_iterations_are_apart_become_vectors(kind: str, extent: int, value: str, vectors: int) -> None:
+def test_loops_with_independent_iterations_become_vectors(kind: str, extent: int, value: str, vectors: int) -> None:
     mod = stepwell.parse_tvmscript(STORE.format(kind=kind, extent=extent, value=value))
     assert stepwell.apply_passes(mod, "vectorize-inner-loops").script().count("T.vectorized") == vectors
 
 
-def test_the_pass_stands_on_the_way_down_too() -> None:
+def test_the_pass_runs_in_the_lowering_of_tvm() -> None:
     mod = stepwell.parse_tvmscript(STORE.format(kind="serial", extent=16, value="A[i] + 1.0"))
     with PassContext(config={"tir.add_lower_pass": [(1, "vectorize-inner-loops")]}):
         assert "T.Broadcast" in lower(mod).script()

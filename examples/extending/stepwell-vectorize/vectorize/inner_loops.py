@@ -1,4 +1,4 @@
-"""`vectorize-inner-loops`."""
+"""The pass `vectorize-inner-loops`."""
 
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ class VectorizeInnerLoop(RewritePattern):
 
 @dataclass(frozen=True)
 class VectorizeInnerLoopsPass(ModulePass):
-    """Run innermost serial loops as vectors of `lanes`, where no iteration needs another and none is left over."""
+    """Runs innermost serial loops with independent iterations and a multiple of `lanes` iterations as vectors."""
 
     name = "vectorize-inner-loops"
 

@@ -1,4 +1,4 @@
-"""`-libs=rows`: a library of one function, the softmax of each row of a matrix."""
+"""`-libs=rows`: a library with one function, the softmax of each row of a matrix."""
 
 import ctypes
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from stepwell.transforms.relay.libraries import Library, LibraryPattern, is_op, 
 FLOATS = ctypes.POINTER(ctypes.c_float)
 
 
-# What the library has: C functions. This one is in Python, so that the example needs no compiler.
+# The C functions of the library. This function is written in Python, so that the example requires no compiler.
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32)
@@ -25,7 +25,7 @@ def softmax_of_rows(data: int, out: int, m: int, n: int) -> None:
         y /= y.sum(axis=1, keepdims=True)
 
 
-# What of a graph it computes, how it is called for that, and where it is.
+# The calls of the library, the addresses of its functions, and the patterns of graphs that it computes.
 
 
 def softmax(data: Tensor, axis: int = -1) -> Tensor:

@@ -1,4 +1,4 @@
-"""The library `rows`: what goes to it, and that it computes what the operator means."""
+"""The library `rows`: the choice of operators, and the equality of results."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from stepwell import GraphExecutor, build_graph
 from stepwell.frontends import relay as graphs_in_python
 from stepwell.operators import operator_of
 
-relay: Any = graphs_in_python  # whose functions are made when it is imported
+relay: Any = graphs_in_python  # its functions are created at import
 EXTENTS = st.sampled_from((0, 1, 2, 3, 7))
 
 
@@ -23,7 +23,7 @@ def graph(shape: Any, axis: int, dtype: str) -> stepwell.Module:
 
 @given(st.lists(EXTENTS, min_size=1, max_size=3), st.booleans(), st.integers(0, 2**16))
 @settings(deadline=None, max_examples=20)
-def test_rows_are_those_of_the_operator(shape: list[int], is_known: bool, seed: int) -> None:
+def test_rows_equal_the_rows_of_the_operator(shape: list[int], is_known: bool, seed: int) -> None:
     x = np.random.default_rng(seed).normal(size=shape).astype("float32")
     mod = graph(shape if is_known else [f"n{n}" for n, _ in enumerate(shape)], -1, "float32")
     executor = GraphExecutor(build_graph(mod, target="llvm -libs=rows"))
