@@ -71,15 +71,15 @@ def parameter_layouts(mod: Module, trace: Trace) -> list[ParameterLayout]:
     if not any(isinstance(op, TransformLayoutOp) for op in trace.instructions):
         return []
     schedule = _Watcher(mod, enable_check=False)
-    schedule.found = []
+    schedule.layouts = []
     trace.apply_to_schedule(schedule)
-    return schedule.found
+    return schedule.layouts
 
 
 class _Watcher(Schedule):
     """A schedule that records changes of the layouts of parameters."""
 
-    found: list[ParameterLayout]
+    layouts: list[ParameterLayout]
 
     def _apply(self, op: type[ScheduleOp], arguments: dict[str, Any]) -> Any:
         if op is not TransformLayoutOp:
@@ -91,7 +91,7 @@ class _Watcher(Schedule):
         names = [name for name, buffer in _parameter_buffers(func).items() if buffer is old]
         result = super()._apply(op, arguments)
         for name in names:
-            self.found.append(_layout(func, name, arguments))
+            self.layouts.append(_layout(func, name, arguments))
         return result
 
 
