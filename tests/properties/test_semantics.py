@@ -1,4 +1,4 @@
-"""Every registered pass leaves what a program computes as it is, and a module that verifies."""
+"""Every registered pass preserves the results of a program, and produces a module that verifies."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from stepwell.tools.testing.strategies import programs
 from stepwell.transforms import PASSES, get_all_passes
 from stepwell.transforms.pipelines import LANDINGS, launch_tir, lower
 
-# Passes with options that matter, besides without any.
+# Passes with relevant options, in addition to the passes without options.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "tir-simplify": [{"unit_loops": True}],
     "tir-compact-buffers": [{"scopes": ("shared",)}],
@@ -27,7 +27,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "tir-unroll-loops": [{"max_extent": 3}],
     "tir-vectorize-loops": [{"max_lanes": 3}],
 }
-CHECKS = ("tir-check-launches",)  # they leave programs as they are, or refuse them
+CHECKS = ("tir-check-launches",)  # they leave programs unchanged, or refuse them
 TIR = [name for name in PASSES if name.startswith("tir-") and name not in CHECKS]
 VARIANTS = [(name, options) for name in TIR for options in ({}, *OPTIONS.get(name, []))]
 Program = tuple[Module, dict[str, Any]]
@@ -38,9 +38,9 @@ def make(name: str, **options: Any) -> ModulePass:
 
 
 def apply(module: Module, step: ModulePass) -> Module:
-    """What a pass makes of a copy of a module; the copy must verify.
+    """The result of a pass on a copy of a module, which must verify.
 
-    Blocks of a grid that are launched by threads, among other statements, are refused: which block would do these?
+    Discards kernels with statements outside the thread loops, which are refused.
     """
     module = module.clone()
     try:
@@ -59,19 +59,19 @@ def paragraph(name: str, title: str) -> str:
 
 
 def earlier(name: str) -> list[str]:
-    """The passes that a pass must run behind, in order."""
+    """The passes that must precede a pass, in order."""
     named = re.findall(r"`(tir-[a-z-]+)`", paragraph(name, "Must hold before"))
     return list(dict.fromkeys(n for before in named for n in (*earlier(before), before)))
 
 
 def promised(name: str) -> set[str]:
-    """The ops that a pass says it removes."""
+    """The operations that a pass promises to remove."""
     names = re.fullmatch(r"\s*(tir\.[a-z_.]*[a-z](?:,\s+tir\.[a-z_.]*[a-z])*)\.\s*", paragraph(name, "Gone after"))
     return set(re.split(r",\s+", names[1])) if names else set()
 
 
 def results(module: Module, arguments: dict[str, Any]) -> list[Any]:
-    """What the arguments hold after a call, and what it returns."""
+    """The arguments after a call, and the returned value."""
     values = copy_arguments(arguments)
     result = run_oracle(module, "main", values)
     return [*values, 0 if result is None else result]

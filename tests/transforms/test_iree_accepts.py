@@ -1,4 +1,4 @@
-"""What leaves `convert-tir-to-scf` is plain MLIR: another reader takes it."""
+"""The output of `convert-tir-to-scf` is plain MLIR, accepted by another parser."""
 
 import re
 import subprocess
@@ -17,14 +17,14 @@ FILECHECK = Path(__file__).parents[1] / "filecheck/transforms/convert-tir-to-scf
 
 
 def _generic(module: Module) -> str:
-    """The module in generic syntax: MLIR no longer reads `memref.alloc() {alignment = 128}` as xDSL prints it."""
+    """The module in generic syntax, because MLIR no longer parses xDSL's `memref.alloc() {alignment = 128}`."""
     text = StringIO()
     Printer(text, print_generic_format=True).print_op(module.op)
     return text.getvalue()
 
 
 def _objections(iree_opt: Path, texts: dict[str, str]) -> dict[str, str]:
-    """What `iree-opt` says of the modules that it refuses, all of them read in one run."""
+    """The errors of `iree-opt` for the modules that it refuses, from a single run for all modules."""
     joined = "\n// -----\n".join(texts.values())
     command = [iree_opt, "--split-input-file", "--allow-unregistered-dialect", "-o", "/dev/null", "-"]
     done = subprocess.run(command, input=joined, capture_output=True, text=True)

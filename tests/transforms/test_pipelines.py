@@ -1,4 +1,4 @@
-"""The way down: what it leaves alone, what it leaves behind, what it shows."""
+"""The lowering: untouched operations, promised results, printed intermediate modules."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -73,12 +73,12 @@ def test_functions_of_several_landings_go_down_together() -> None:
 
 
 class _Nothing(ModulePass):
-    """A pass that does not keep its promise."""
+    """A pass that breaks its promise."""
 
     name = "nothing"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Leave everything."""
+        """Changes nothing."""
 
 
 def test_a_landing_is_not_left_with_anything_of_it_behind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def test_each_pass_is_verified_when_asked_for(monkeypatch: pytest.MonkeyPatch) -
         name = "breaks"
 
         def apply(self, ctx: Context, op: ModuleOp) -> None:
-            """Erase the loop variable's loop, but not its use."""
+            """Erases a loop, but not the uses of its variable."""
             function = op.body.block.first_op
             assert function is not None
             first = function.regions[0].block.first_op

@@ -1,4 +1,4 @@
-"""Reductions that threads do together: what they compute, in which form, and which are refused."""
+"""Reductions across threads: results, lowered forms and refusals."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def main(A: T.Buffer((4, 6, 8), "int32"), B: T.Buffer((4, 6), "int32")):
 
 
 def check(module: Module) -> Module:
-    """What the pass makes of SUM, scheduled; it computes the same."""
+    """The result of the pass on a scheduled SUM, checked to preserve results."""
     after = lowered(module)
     a = np.random.default_rng(0).integers(0, 9, (4, 6, 8)).astype(np.int32)
     expected = a.sum(2, dtype=np.int32) + np.arange(4, dtype=np.int32)[:, None]
@@ -176,7 +176,7 @@ def test_nothing_is_stored_where_nothing_is_reduced(size: int) -> None:
         assert got[0, 0] == (size or -1)
 
 
-# What is refused
+# Refusals
 
 
 def refused(program: str) -> str:

@@ -203,7 +203,7 @@ def main(A: T.Buffer((64,), "int32"), N: T.Buffer((1,), "int32"), B: T.Buffer((6
 
 @emulated
 def test_the_value_before_is_given() -> None:
-    """Values returned before an update, compared as a set: the order of the updates is unspecified."""
+    """Each atomic addition returns a unique position for an element; the order of the elements is unspecified."""
     a = np.random.default_rng(0).integers(-9, 9, 64).astype("int32")
     n, b = np.zeros(1, "int32"), np.zeros(64, "int32")
     build(parse_tvmscript(COUNTER), target="cuda-emulated")(a, n, b)
