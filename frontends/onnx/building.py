@@ -44,8 +44,8 @@ class Builder:
         self._limit(extent, "<=", limit, min)
 
     def require_at_least(self, least: int, value: Any) -> None:
-        """Adds the run-time check `value >= least` to the function; no check for values that always satisfy it. Raises
-        OnnxError for a constant less than `least`."""
+        """Adds the run-time check `value >= least` to the function; no check for values that provably satisfy it.
+        Raises OnnxError for a constant less than `least`."""
         if is_from(least, value):
             return
         if not isinstance(value, Symbol):

@@ -242,7 +242,7 @@ def _scan(func: Function, name: str, is_last: bool) -> None:
 
 def _padding(func: Function, name: str, is_last: bool) -> None:
     source = func.source()
-    before, behind = func.choices.integer(0, 1), func.choices.integer(1, 2)
+    before, after = func.choices.integer(0, 1), func.choices.integer(1, 2)
     padded = [n for n, e in enumerate(source.shape) if isinstance(e, int) and not (n and flag(func.choices, 3))]
     shape, inside = list(source.shape), []
     names = axes(len(shape))
@@ -250,7 +250,7 @@ def _padding(func: Function, name: str, is_last: bool) -> None:
     for n in padded:
         extent = source.shape[n]
         assert isinstance(extent, int)
-        shape[n] = extent + before + behind
+        shape[n] = extent + before + after
         inside += [f"{before} <= {names[n]}"] if before else []
         inside += [f"{names[n]} < {extent + before}"]
         indices[n] = f"{names[n]} - {before}" if before else names[n]

@@ -130,8 +130,8 @@ class _Comparison:
         for x, y in zip(left, right, strict=False):
             self.statement(x, y)
         if len(left) != len(right):
-            more, what = max(left, right, key=len), min(len(left), len(right))
-            lines = [_line(more[what]), "nothing more"]
+            more, position = max(left, right, key=len), min(len(left), len(right))
+            lines = [_line(more[position]), "nothing more"]
             self.fail(f"number of statements in {_line(above)}", *(lines if more is left else lines[::-1]))
         self._accesses(a, b, above, below)
         self._allocations(a, b, above)

@@ -135,7 +135,7 @@ def grid_sample(call: Call) -> Tensor:
 
 @importer("Col2Im")
 def col2im(call: Call) -> Tensor:
-    """Adds blocks to an image: a transposed convolution whose weights are 1 at one position each."""
+    """Sums overlapping blocks into an image, by a transposed convolution whose weights are 1 at one position each."""
     x = call.tensor()
     image, block = call.numbers(1, "image_shape") or (), call.numbers(2, "block_shape") or ()
     rank = len(image)

@@ -176,9 +176,9 @@ def _apply_to_rows(call: Call, data: Tensor, function: Any) -> Tensor:
 def cumulative(call: Call) -> Tensor:
     data = call.tensor()
     axis = axis_in(call.number(1, "axis"), data.rank)
-    says = {name: call.integer(name) == 1 for name in ("exclusive", "reverse")}
+    flags = {name: call.integer(name) == 1 for name in ("exclusive", "reverse")}
     name = call.op_type.lower()
-    return call.cast(call.op(name, call.widened(data), axis=axis, **says), data.dtype)
+    return call.cast(call.op(name, call.widened(data), axis=axis, **flags), data.dtype)
 
 
 @importer("TopK")

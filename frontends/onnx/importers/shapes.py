@@ -385,7 +385,7 @@ def _is_far_below(bound: Any) -> bool:
 
 
 def _bound_index(bound: Any, extent: Any) -> Any:
-    """A bound of a slice as a nonnegative index."""
+    """A bound of a slice as an index or symbol counted from the start of the axis."""
     if isinstance(bound, Symbol):
         return bound
     if bound >= 2**31 - 1:
