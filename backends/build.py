@@ -10,7 +10,7 @@ from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError, UnsupportedError
 from ..core.target import Target
 from ..module import Module
-from ..transforms.pipelines import has_graphs, lower, run_pipeline, to_tir
+from ..transforms.pipelines import has_graphs, lower, lower_to_tir
 
 if TYPE_CHECKING:
     from .runtime.library import Library
@@ -36,7 +36,7 @@ def _symbols(module: Module, target: Target) -> dict[str, int]:
 def _build_python(module: Module) -> Any:
     from .oracle import compile_oracle
 
-    return compile_oracle(run_pipeline(module, to_tir(module.op)).op)
+    return compile_oracle(lower_to_tir(module).op)
 
 
 def _build_emulated(module: Module, target: Target) -> Library:

@@ -1,6 +1,6 @@
-"""How long do products of matrices take by our own code, by `-libs=cblas` and by numpy, each on one thread?
+"""Compares the time of matrix products with generated code, with `-libs=cblas` and with numpy, on one thread.
 
-The three are run in turn on the same arrays, and medians are compared.
+The three run in turn on the same arrays; the table shows medians.
 
     python benchmarks/blas.py [--runs N]
 """
@@ -26,10 +26,10 @@ from stepwell.backends.graph import build_graph
 from stepwell.frontends import relay
 
 SIZES = ((1, 4096, 4096), (128, 1024, 1024), (512, 512, 512))
-"""Rows of data, how long sums are, rows of weights."""
+"""The rows of the data, the length of the sums, the rows of the weights."""
 
 
-def _compiled(m: int, k: int, n: int, target: str, arrays: list[Any]) -> Callable[[], Any]:
+def _compile(m: int, k: int, n: int, target: str, arrays: list[Any]) -> Callable[[], Any]:
     x, w = relay.var("x", shape=(m, k)), relay.var("w", shape=(n, k))
     mod = relay.module(relay.Function([x, w], relay.nn.dense(x, w)))
     return build_graph(mod, target=target).library["main"].bind(*arrays)
@@ -64,7 +64,7 @@ def main() -> None:
     for m, k, n in SIZES:
         choose = np.random.default_rng(0)
         x, w, out = choose.random((m, k), "float32"), choose.random((n, k), "float32"), np.empty((m, n), "float32")
-        calls = [_compiled(m, k, n, target, [x, w, out]) for target in ("llvm", "llvm -libs=cblas")]
+        calls = [_compile(m, k, n, target, [x, w, out]) for target in ("llvm", "llvm -libs=cblas")]
         own, blas, peer = _medians([*calls, lambda x=x, w=w, out=out: np.matmul(x, w.T, out=out)], options.runs)
         print(
             f"{f'{m} x {k} x {n}':18}{own * 1e6:12.1f}{blas * 1e6:12.1f}{peer * 1e6:12.1f}"

@@ -1,8 +1,8 @@
-"""How long does a program take from TVMScript text to something to call, and how long does TVM take?
+"""Compares the time from TVMScript text to a callable function with TVM's.
 
-For every program of the corpus, in turn: ours, stage by stage, and the peer's, parse and compile, each the median of a
-few runs. The peer runs in its own process, `--peer PYTHON` being a Python that can import `tvm` (`make peer-test` makes
-one at .venv-peer/bin/python); without it our stages alone are shown.
+For every program of the corpus: the medians of a few runs of the stages of Stepwell, and of parsing and compilation by
+the peer, in turn. The peer runs in its own process, in `--peer PYTHON`, a Python that can import `tvm` (`make
+peer-test` installs one at .venv-peer/bin/python); without it the table shows only Stepwell's stages.
 
     python benchmarks/compile_time.py [--peer PYTHON] [--runs N]
 """
@@ -45,7 +45,7 @@ for line in sys.stdin:
 
 
 class Peer:
-    """A process that compiles what it is sent with TVM, and says how long it took."""
+    """A process that compiles programs with TVM and reports the time."""
 
     def __init__(self, python: str):
         self.process = subprocess.Popen(
@@ -61,14 +61,14 @@ class Peer:
         return json.loads(line)
 
     def compile(self, text: str) -> list[float]:
-        """Seconds to parse, and to compile."""
+        """The seconds of parsing and of compilation."""
         assert self.process.stdin is not None
         print(json.dumps(text), file=self.process.stdin, flush=True)
         return self._read()
 
 
 def ours(text: str) -> list[float]:
-    """Seconds of each stage."""
+    """The seconds of each stage."""
     times = [time.perf_counter()]
     module = parse_tvmscript(text)
     times.append(time.perf_counter())
@@ -79,7 +79,7 @@ def ours(text: str) -> list[float]:
     compile_module(upstream.op)["main"]
     times.append(time.perf_counter())
     parse, lowered, emitted, compiled = (b - a for a, b in pairwise(times))
-    return [parse, lowered, emitted, max(0.0, compiled - emitted)]  # compile_module emits once more
+    return [parse, lowered, emitted, max(0.0, compiled - emitted)]  # compile_module emits again
 
 
 def medians(rows: list[list[float]]) -> list[float]:

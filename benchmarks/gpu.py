@@ -1,12 +1,12 @@
-"""What default schedules reach on a GPU: memory-bound programs of the bandwidth of a copy, matrix products of cuBLAS, a
-convolution of cuDNN; and what a launch costs.
+"""Measures default schedules on a GPU: memory-bound programs against the bandwidth of a copy, matrix products against
+cuBLAS, a convolution against cuDNN; and the cost of a launch.
 
     python benchmarks/gpu.py                # some minutes on a GPU
-    python benchmarks/gpu.py --emulated     # the same programs, tiny and on the CPU: whether they run
+    python benchmarks/gpu.py --emulated     # a smoke test: the same programs, tiny and on the CPU
 
-Every result is compared with numpy's, or torch's for products and convolutions. Where torch and Triton are installed
-they are measured on the same arrays (torch: cuBLAS and cuDNN in float32, no tf32). Goals: 85 % of the bandwidth of a
-copy, 70 % of cuBLAS. Products and convolutions are compiled with `-fast-math-contract=1`, as the libraries are.
+Every result is compared with numpy's, or torch's for products and convolutions. If torch and Triton are installed, they
+are measured on the same arrays (torch: cuBLAS and cuDNN in float32, no tf32). Goals: 85 % of the bandwidth of a copy,
+70 % of cuBLAS. Products and convolutions are compiled with `-fast-math-contract=1`, as the libraries are.
 """
 
 import argparse
@@ -31,7 +31,7 @@ NUMBER, REPEAT = 20, 5
 
 @dataclass(frozen=True)
 class Setting:
-    """Where it is measured, and how large. torch, triton: the modules, or None."""
+    """The device, the target and the sizes of a measurement. torch, triton: the modules, or None."""
 
     device: stepwell.Device
     target: str
@@ -88,9 +88,9 @@ def _module(name: str) -> Any:
 
 
 def _print_machine(setting: Setting) -> None:
-    found = setting.device.properties
-    architecture = found.architecture or "no architecture"
-    print(f"{found.name}, {architecture}, {found.processors} processors, driver {found.version or '-'}")
+    properties = setting.device.properties
+    architecture = properties.architecture or "no architecture"
+    print(f"{properties.name}, {architecture}, {properties.processors} processors, driver {properties.version or '-'}")
     print(f"{platform.platform()}, Python {platform.python_version()}")
     names = ("stepwell", "cuda-bindings", "nvidia-cuda-nvrtc", "torch", "triton", "numpy")
     print(", ".join(f"{name} {_version(name)}" for name in names))
@@ -103,11 +103,11 @@ def _version(name: str) -> str:
         return "-"
 
 
-# Measuring
+# Measurement
 
 
 def _ours(setting: Setting, mod: Any, arrays: list[Any], options: str = "") -> float:
-    """Seconds of a program. options: of the target."""
+    """The seconds of a program. options: options of the target."""
     lib = stepwell.build(mod, target=setting.target + options)
     function = next(iter(lib.functions.values()))
     number = NUMBER if setting.device.kind == "cuda" else 1
@@ -115,7 +115,7 @@ def _ours(setting: Setting, mod: Any, arrays: list[Any], options: str = "") -> f
 
 
 def _theirs(setting: Setting, run: Callable[..., None], arrays: list[Any]) -> float | None:
-    """Seconds of a function of Triton or torch, on the same arrays."""
+    """The seconds of a function of Triton or torch, on the same arrays; None without Triton."""
     if setting.triton is None:
         return None
     tensors = [setting.torch.from_dlpack(array) for array in arrays]
@@ -134,7 +134,7 @@ def _compare(name: str, got: Any, expected: np.ndarray[Any, Any]) -> None:
 
 
 def _bandwidth(setting: Setting) -> None:
-    """Programs that read and write, as part of what a copy reaches."""
+    """Prints the bandwidth of memory-bound programs relative to a copy."""
     rng = np.random.default_rng(0)
     size, square, (rows, columns) = (setting.sizes[name] for name in ("add", "transpose", "rows"))
     a, b = rng.random((2, size), np.float32)
@@ -162,7 +162,7 @@ def _bandwidth(setting: Setting) -> None:
 
 
 def _copy_bandwidth(setting: Setting, values: np.ndarray[Any, Any]) -> float:
-    """Bytes per second that a copy on the device reads and writes."""
+    """The bytes per second read and written by a copy on the device."""
     source, target = _arrays(setting, values, values)
     source.copyto(target)
     stream = setting.device.current_stream
@@ -173,7 +173,7 @@ def _copy_bandwidth(setting: Setting, values: np.ndarray[Any, Any]) -> float:
 
 
 def _products(setting: Setting) -> None:
-    """Matrix products, as part of what cuBLAS reaches."""
+    """Prints the speed of matrix products relative to cuBLAS."""
     print(f"\n{'':28}{'ms':>10}{'TFLOP/s':>10}{'of cuBLAS':>12}{'Triton':>12}")
     for size in setting.sizes["gemm"]:
         rng = np.random.default_rng(0)
@@ -196,7 +196,7 @@ def _products(setting: Setting) -> None:
 
 
 def _convolutions(setting: Setting) -> None:
-    """Convolutions with what follows them, as part of what torch reaches with cuDNN."""
+    """Prints the speed of convolutions with their epilogue relative to torch with cuDNN."""
     print(f"\n{'':28}{'ms':>10}{'TFLOP/s':>10}{'of cuDNN':>12}")
     for batch, channels, size in setting.sizes["convolution"]:
         rng = np.random.default_rng(0)
@@ -206,10 +206,10 @@ def _convolutions(setting: Setting) -> None:
         ours = _ours(setting, programs.convolution(batch, channels, size), arrays, CONTRACT)
         name, part = f"conv+bn+relu {batch}x{channels}x{size}", "-"
         if setting.torch is None:
-            _compare(name, arrays[4], _convolved(*values))
+            _compare(name, arrays[4], _numpy_convolution(*values))
         else:
             a, w, s, b, d = (setting.torch.from_dlpack(array) for array in arrays)
-            theirs = partial(_theirs_convolved, setting.torch, a, w, s, b)
+            theirs = partial(_torch_convolution, setting.torch, a, w, s, b)
             error = (theirs() - d).abs().max().item()
             assert error < 1e-2, f"{name}: {error} from cuDNN"
             part = f"{_seconds_of_torch(setting, theirs) / ours:.0%}"
@@ -217,23 +217,23 @@ def _convolutions(setting: Setting) -> None:
         print(f"{name:28}{ours * 1e3:10.3f}{rate:10.2f}{part:>12}")
 
 
-def _theirs_convolved(torch: Any, a: Any, w: Any, s: Any, b: Any) -> Any:
-    """What the convolution computes, by torch."""
+def _torch_convolution(torch: Any, a: Any, w: Any, s: Any, b: Any) -> Any:
+    """The reference convolution of torch."""
     return torch.relu_(torch.addcmul(b[:, None, None], torch.nn.functional.conv2d(a, w, padding=1), s[:, None, None]))
 
 
-def _convolved(a: Any, w: Any, s: Any, b: Any) -> Any:
-    """What the convolution computes, by numpy."""
+def _numpy_convolution(a: Any, w: Any, s: Any, b: Any) -> Any:
+    """The reference convolution of numpy."""
     padded = np.pad(a, ((0, 0), (0, 0), (1, 1), (1, 1)))
     size = a.shape[2]
     windows = [padded[:, :, y : y + size, x : x + size] for y in range(3) for x in range(3)]
-    found = sum(np.einsum("nchw,fc->nfhw", window, w[:, :, n // 3, n % 3]) for n, window in enumerate(windows))
-    return np.maximum(found * s[:, None, None] + b[:, None, None], 0)
+    sums = sum(np.einsum("nchw,fc->nfhw", window, w[:, :, n // 3, n % 3]) for n, window in enumerate(windows))
+    return np.maximum(sums * s[:, None, None] + b[:, None, None], 0)
 
 
 def _seconds_of_torch(setting: Setting, run: Callable[[], Any]) -> float:
     run()
-    stream = setting.device.current_stream  # torch's too, unless it was told another one
+    stream = setting.device.current_stream  # also torch's stream, by default
     times: list[float] = []
     for _ in range(REPEAT):
         start = stream.record()
@@ -244,7 +244,7 @@ def _seconds_of_torch(setting: Setting, run: Callable[[], Any]) -> float:
 
 
 def _launches(setting: Setting) -> None:
-    """What a call costs this machine, of a kernel that does next to nothing."""
+    """Prints the host time of a call of a nearly empty kernel."""
     arrays = _arrays(setting, *np.zeros((3, 1024), np.float32))
     function = stepwell.build(programs.add(1024), target=setting.target)["main"]
     number = 10000 if setting.device.kind == "cuda" else 3

@@ -1,11 +1,11 @@
-"""How long do models take that torch has exported, compiled by stepwell, in ONNX Runtime and by TVM?
+"""Compares the time of models exported by torch: compiled by Stepwell, in ONNX Runtime, compiled by TVM.
 
     python benchmarks/models.py [--runs N] [--models mlp,resnet18] [--keep FOLDER]
 
-Weights are random. Each tool runs in a process of its own, on one thread, in a Python that has it: STEPWELL_TORCH is
-one with torch, onnx and onnxruntime, STEPWELL_TVM one with apache-tvm and onnx; what is not there is left out. TVM is
-not tuned; `cblas` is stepwell with products of matrices by OpenBLAS. Outputs are compared with torch's: the largest
-difference, by the largest output.
+Weights are random. Each tool runs in a process of its own, on one thread, in a Python with the tool: STEPWELL_TORCH is
+a Python with torch, onnx and onnxruntime, STEPWELL_TVM a Python with apache-tvm and onnx; tools without a Python are
+omitted. TVM is not tuned; `cblas` is Stepwell with matrix products by OpenBLAS. The error is the largest difference
+from torch's output, divided by the largest output.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TOOLS = {
     "cblas": "",
     "tvm": "STEPWELL_TVM",
 }
-"""What runs the models, and the variable that says in which Python; none for this one."""
+"""The tools, and for each the variable that names its Python; empty for the running Python."""
 TOLERANCE = 1e-4
 
 
@@ -42,7 +42,7 @@ TOLERANCE = 1e-4
 
 
 def _models() -> dict[str, Callable[[], tuple[Any, tuple[int, ...]]]]:
-    """What makes each model, with the shape of its input."""
+    """By name a function that builds a model and returns it with the shape of its input."""
     import torch
     from torch import nn
 
@@ -64,7 +64,7 @@ def _models() -> dict[str, Callable[[], tuple[Any, tuple[int, ...]]]]:
             return torch.relu(self.body(x) + self.skip(x))
 
     class Inverted(nn.Module):
-        """MobileNet-v2's block: wider, by channel, narrow."""
+        """MobileNet-v2's block: expansion, depthwise convolution, projection."""
 
         def __init__(self, inputs: int, outputs: int, stride: int, widen: int):
             super().__init__()
@@ -77,7 +77,7 @@ def _models() -> dict[str, Callable[[], tuple[Any, tuple[int, ...]]]]:
             return x + self.body(x) if self.same else self.body(x)
 
     class Recurrent(nn.Module):
-        """An LSTM, and a class of what it has at the end."""
+        """An LSTM with a classifier of its final output."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -88,7 +88,7 @@ def _models() -> dict[str, Callable[[], tuple[Any, tuple[int, ...]]]]:
             return self.head(self.lstm(x)[0][:, -1])
 
     class Encoder(nn.Module):
-        """A block of a transformer's encoder: torch's own one cannot be traced."""
+        """An encoder block of a transformer; torch's own block cannot be traced."""
 
         def __init__(self, width: int, heads: int):
             super().__init__()
@@ -145,7 +145,8 @@ def _models() -> dict[str, Callable[[], tuple[Any, tuple[int, ...]]]]:
 
 
 def _warm_up_norms(model: Any, x: Any) -> None:
-    """Give batch norms the means and variances of what they see, so that random networks keep their size."""
+    """Sets the means and variances of batch norms from their inputs, so that activations of random networks stay
+    bounded."""
     import torch
 
     model.train()
@@ -157,11 +158,11 @@ def _warm_up_norms(model: Any, x: Any) -> None:
     model.eval()
 
 
-# In processes of their own: each takes arguments as JSON, and prints what it found as JSON in its last line
+# Functions for child processes: arguments are JSON, and the last line of the output is the result as JSON
 
 
 def export(name: str, exporter: str, folder: str) -> dict[str, Any]:
-    """Write a model, its input, and what torch computes."""
+    """Writes a model, its input, and torch's output."""
     import torch
 
     torch.manual_seed(0)
@@ -203,19 +204,19 @@ def run_onnxruntime(name: str, folder: str, runs: int) -> dict[str, Any]:
     session = onnxruntime.InferenceSession(f"{folder}/model.onnx", options, providers=["CPUExecutionProvider"])
     compiled = time.perf_counter() - start
     x = np.load(f"{folder}/torch.npz")["x"]
-    found = {
+    result = {
         "version": onnxruntime.__version__,
         "compile": compiled,
         "error": _error(session.run(None, {"x": x})[0], folder),
     }
-    return {**found, "times": _times(lambda: session.run(None, {"x": x}), runs)}
+    return {**result, "times": _times(lambda: session.run(None, {"x": x}), runs)}
 
 
 def run_cblas(name: str, folder: str, runs: int) -> dict[str, Any]:
     from importlib.metadata import version
 
-    found = run_stepwell(name, folder, runs, "llvm -libs=cblas")
-    return {**found, "version": version("scipy-openblas32")}
+    result = run_stepwell(name, folder, runs, "llvm -libs=cblas")
+    return {**result, "version": version("scipy-openblas32")}
 
 
 def run_stepwell(name: str, folder: str, runs: int, target: str = "llvm") -> dict[str, Any]:
@@ -233,8 +234,8 @@ def run_stepwell(name: str, folder: str, runs: int, target: str = "llvm") -> dic
     executor = GraphExecutor(Executable.load(f"{folder}/out"))
     loaded = time.perf_counter() - start
     executor.run(x=np.load(f"{folder}/torch.npz")["x"])
-    found = {"version": version("stepwell"), "compile": compiled, "load": loaded}
-    return {**found, "error": _error(executor.get_output(0), folder), "times": _times(executor.run, runs)}
+    result = {"version": version("stepwell"), "compile": compiled, "load": loaded}
+    return {**result, "error": _error(executor.get_output(0), folder), "times": _times(executor.run, runs)}
 
 
 def run_tvm(name: str, folder: str, runs: int) -> dict[str, Any]:
@@ -254,8 +255,8 @@ def run_tvm(name: str, folder: str, runs: int) -> dict[str, Any]:
     argument = tvm.runtime.tensor(x)
     result = machine["main"](argument)
     result = result if hasattr(result, "numpy") else result[0]
-    found = {"version": tvm.__version__, "compile": compiled, "error": _error(result.numpy(), folder)}
-    return {**found, "times": _times(lambda: machine["main"](argument), runs)}
+    measured = {"version": tvm.__version__, "compile": compiled, "error": _error(result.numpy(), folder)}
+    return {**measured, "times": _times(lambda: machine["main"](argument), runs)}
 
 
 def _error(got: Any, folder: str) -> float:
@@ -264,7 +265,7 @@ def _error(got: Any, folder: str) -> float:
 
 
 def _times(call: Callable[[], Any], runs: int) -> list[float]:
-    """Seconds of each run, some before not counted; no longer than 20 seconds, but 3 at least."""
+    """The seconds of each run, after three warm-up runs; stops after 20 seconds, but not before three runs."""
     for _ in range(3):
         call()
     times: list[float] = []
@@ -276,7 +277,7 @@ def _times(call: Callable[[], Any], runs: int) -> list[float]:
     return times
 
 
-# Here
+# The parent process
 
 
 def _python(tool: str) -> str | None:
@@ -284,7 +285,7 @@ def _python(tool: str) -> str | None:
 
 
 def _child(python: str, what: str, **arguments: Any) -> dict[str, Any]:
-    """What a function of this file gives in a process of its own; why it failed as `failed`."""
+    """The result of a function of this file in a child process; on failure the reason under the key `failed`."""
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "TVM")}
     command = [python, "-W", "ignore", __file__, "--child", what, json.dumps(arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **threads}, check=False)
@@ -295,13 +296,13 @@ def _child(python: str, what: str, **arguments: Any) -> dict[str, Any]:
 
 
 def _best(python: str, tool: str, rounds: int, **arguments: Any) -> dict[str, Any]:
-    """What a tool finds in the round in which it was fastest, or failed."""
-    found = [_child(python, f"run_{tool}", **arguments) for _ in range(rounds)]
-    return min(found, key=lambda each: statistics.median(each.get("times", [0.0])))
+    """The result of the fastest round of a tool, or of a failed round."""
+    results = [_child(python, f"run_{tool}", **arguments) for _ in range(rounds)]
+    return min(results, key=lambda each: statistics.median(each.get("times", [0.0])))
 
 
 def _report(name: str, exporter: str, folder: Path, options: argparse.Namespace, versions: dict[str, str]) -> list[str]:
-    """The lines of a model."""
+    """The lines of the table for a model."""
     torch = _python("torch")
     assert torch is not None
     folder.mkdir(parents=True, exist_ok=True)
@@ -314,16 +315,18 @@ def _report(name: str, exporter: str, folder: Path, options: argparse.Namespace,
         python = _python(tool)
         if python is None:
             continue
-        found = _best(python, tool, options.rounds, name=name, folder=str(folder), runs=options.runs)
+        result = _best(python, tool, options.rounds, name=name, folder=str(folder), runs=options.runs)
         head = f"{name:10} {exporter:12} {tool:12}"
-        if "failed" in found:
-            lines.append(f"{head} failed: {found['failed'][:150]}")
+        if "failed" in result:
+            lines.append(f"{head} failed: {result['failed'][:150]}")
             continue
-        versions[tool] = found["version"]
-        median = statistics.median(found["times"]) * 1e3
+        versions[tool] = result["version"]
+        median = statistics.median(result["times"]) * 1e3
         base = base or median
-        error = "" if "error" not in found else f"{found['error']:9.1e}{'' if found['error'] < TOLERANCE else ' WRONG'}"
-        seconds = "".join(f"{found[each]:9.2f}" if each in found else " " * 9 for each in ("compile", "load"))
+        error = (
+            "" if "error" not in result else f"{result['error']:9.1e}{'' if result['error'] < TOLERANCE else ' WRONG'}"
+        )
+        seconds = "".join(f"{result[each]:9.2f}" if each in result else " " * 9 for each in ("compile", "load"))
         lines.append(f"{head}{median:12.3f}{base / median:8.2f}{seconds}{error}")
     return lines
 
@@ -337,8 +340,8 @@ def main() -> None:
     arguments.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.child:
-        function, given = options.child
-        print(json.dumps(globals()[function](**json.loads(given))))
+        function, text = options.child
+        print(json.dumps(globals()[function](**json.loads(text))))
         return
     if _python("torch") is None:
         sys.exit("STEPWELL_TORCH is not set: a Python with torch, onnx and onnxruntime, which the models come from")
@@ -351,12 +354,12 @@ def main() -> None:
         lines: list[str] = []
         for name in options.models.split(","):
             for exporter in EXPORTERS:
-                made = _report(name, exporter, (root / f"{name}-{exporter}").absolute(), options, versions)
-                print("\n".join(made), file=sys.stderr, flush=True)
-                lines += made
+                rows = _report(name, exporter, (root / f"{name}-{exporter}").absolute(), options, versions)
+                print("\n".join(rows), file=sys.stderr, flush=True)
+                lines += rows
     print(f"# {platform.machine()}, {platform.system()} {platform.release()}, Python {platform.python_version()}")
-    said = ", ".join(f"{tool} {version}" for tool, version in versions.items())
-    print(f"# {said}; one thread, medians of {options.runs} runs, best of {options.rounds}; TVM is not tuned")
+    tools = ", ".join(f"{tool} {version}" for tool, version in versions.items())
+    print(f"# {tools}; one thread, medians of {options.runs} runs, best of {options.rounds}; TVM is not tuned")
     print("# speed: how many times torch's; error: against torch, by the largest output; compile, load: seconds")
     print(f"{'model':10} {'exporter':12} {'tool':12}{'median ms':>12}{'speed':>8}{'compile':>9}{'load':>9}{'error':>9}")
     print("\n".join(lines))

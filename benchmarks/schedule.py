@@ -1,8 +1,8 @@
-"""What does a schedule cost?
+"""Measures the cost of schedules.
 
-A trace of some fifty instructions on conv2d + bias + relu, with all checks and without; the cost of each primitive in
-it; and how the cost of a primitive grows with the size of the program around it (1 to 32 nests of matmul). With
-`--peer PYTHON`, an interpreter that has TVM 0.27, the same trace is applied by TVM, in turn with ours.
+A trace of some fifty instructions on conv2d + bias + relu, with all checks and without; the cost of each primitive of
+the trace; and the growth of the cost of a primitive with the size of the program (1 to 32 nests of matmul). With
+`--peer PYTHON`, an interpreter with TVM 0.27, TVM applies the same trace, in turn with Stepwell.
 
     python benchmarks/schedule.py [--runs N] [--peer PYTHON]
 """
@@ -120,7 +120,7 @@ json.dump([times, tvm.__version__], sys.stdout)
 
 
 def _apply(mod: Module, lines: list[str], *, checked: bool) -> tuple[float, list[float]]:
-    """(seconds for all, seconds of each line)."""
+    """Applies a trace: (the seconds of the trace, the seconds of each line)."""
     sch, times = Schedule(mod, enable_check=checked), []
     scope: dict[str, object] = {"sch": sch}
     codes = [compile(line, "steps", "exec") for line in lines]
@@ -144,8 +144,8 @@ def _trace(runs: int, peer: str | None) -> None:
         if peer is not None:
             text = json.dumps([mod.script("0.27"), STEPS.replace("get_block", "get_sblock"), 3])
             done = subprocess.run([peer, "-c", PEER], input=text, capture_output=True, text=True, check=True)
-            found, release = json.loads(done.stdout)
-            totals["TVM"].append(statistics.median(found))
+            times_of_peer, release = json.loads(done.stdout)
+            totals["TVM"].append(statistics.median(times_of_peer))
     medians = {name: statistics.median(times) for name, times in totals.items() if times}
     print(f"\nconv2d + bias + relu, {len(lines)} instructions, median of {runs}")
     for name, median in medians.items():
@@ -167,7 +167,7 @@ def _by_primitive(lines: list[str], each: list[list[float]]) -> None:
 
 
 def _nests(count: int) -> Module:
-    """`count` products of matrices side by side, each followed by a step that reads it."""
+    """A program of `count` independent matrix products, each followed by a consumer."""
     parameters, body = [], []
     for n in range(count):
         parameters += [f'{name}{n}: T.Buffer((64, 64), "float32")' for name in "ABD"]
@@ -206,7 +206,7 @@ GROWTH = {
 
 
 def _refuse(sch: Schedule) -> None:
-    """A primitive that is refused, and shows the program."""
+    """Applies a primitive whose refusal prints the program."""
     from stepwell import ScheduleError
 
     try:

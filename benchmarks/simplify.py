@@ -1,7 +1,8 @@
-"""What does `tir-simplify` cost, and what does it save?
+"""Measures the cost and the effect of `tir-simplify`.
 
-For every program of the corpus: the median time of a few runs, per block and per operation, and how many operations
-there are before and after. `--resolved` runs it behind `tir-resolve-blocks`, with unit loops gone, as on the way down.
+For every program of the corpus: the median time of a few runs, per block and per operation, and the number of
+operations before and after. `--resolved` runs the pass after `tir-resolve-blocks`, with unit loops removed, as in the
+lowering.
 
     python benchmarks/simplify.py [--resolved] [--runs N]
 """
@@ -28,7 +29,7 @@ def _count(module: Module, name: str | None = None) -> int:
 
 
 def _measure(program: Program, runs: int, resolved: bool) -> tuple[float, int, int, int]:
-    """(median seconds, blocks, ops before, ops after)."""
+    """Measures a program: (median seconds, blocks, ops before, ops after)."""
     module = parse_tvmscript(program.text, filename=program.name)
     blocks = _count(module, "tir.block")
     if resolved:

@@ -1,7 +1,8 @@
-"""How long does an operator take from its expression to something to call?
+"""Measures the time from the expression of an operator to a callable function.
 
 For some operators, and for every expression of the corpus (`tools/testing/te`), in a warm process: the time of each
-stage, the median of a few runs. "native" is all but LLVM itself (its parser, optimizer and code generator).
+stage, the median of a few runs. "native" is the sum of all stages except LLVM itself (its parser, optimizer and code
+generator).
 
     python benchmarks/te_compile.py [--runs N]
 """
@@ -84,7 +85,7 @@ OPERATORS: dict[str, Callable[[], list[Any]]] = {
 
 
 def stages(build: Callable[[], Sequence[Any]], index_dtype: str | None = None) -> list[float]:
-    """Seconds of each stage."""
+    """The seconds of each stage."""
     times = [time.perf_counter()]
     args = build()
     times.append(time.perf_counter())
@@ -98,8 +99,8 @@ def stages(build: Callable[[], Sequence[Any]], index_dtype: str | None = None) -
     times.append(time.perf_counter())
     compile_module(upstream.op)["main"]
     times.append(time.perf_counter())
-    found = [b - a for a, b in pairwise(times)]
-    return [*found[:-1], max(0.0, found[-1] - found[-2])]  # compile_module emits once more
+    seconds = [b - a for a, b in pairwise(times)]
+    return [*seconds[:-1], max(0.0, seconds[-1] - seconds[-2])]  # compile_module emits again
 
 
 def medians(rows: Sequence[Sequence[float]]) -> list[float]:

@@ -1,7 +1,7 @@
-"""What do vectorized loops gain as vectors (`tir-vectorize-loops`), against serial loops that are left to LLVM?
+"""Measures the gain of `tir-vectorize-loops` over serial loops vectorized by LLVM.
 
-Each kernel is compiled by the way down with the pass and without it, both are run in turn, and medians are compared;
-for scale, numpy on one thread where it has the operation.
+Each kernel is compiled by the lowering with the pass and without it; both run in turn, and the table shows medians; for
+scale, numpy on one thread for the operations it has.
 
     python benchmarks/vectorize.py [--runs N]
 """
@@ -24,13 +24,15 @@ import numpy as np
 
 from stepwell import Module, te
 from stepwell.backends.llvm import compile_module
-from stepwell.transforms.pipelines import LANDINGS, run_pipeline
+from stepwell.transforms.pipelines import run_pipeline
+from stepwell.transforms.pipelines.landings import BLOCKS, LEGAL, LOOPS, UPSTREAM
+from stepwell.transforms.pipelines.lowering import passes_of
 from stepwell.transforms.tir.vectorize_loops import TirVectorizeLoopsPass
 
 Kernel = tuple[Module, list[Any], Callable[..., Any] | None]
 
 
-def _vectorized(out: Any, args: list[Any], axis: int, lanes: int) -> Module:
+def _vectorize(out: Any, args: list[Any], axis: int, lanes: int) -> Module:
     s = te.create_schedule(out.op)
     _, inner = s[out].split(out.op.axis[axis], lanes)
     s[out].vectorize(inner)
@@ -44,31 +46,31 @@ def _random(*shape: int) -> Any:
 def multiply_add(n: int = 1 << 16) -> Kernel:
     A, B = te.placeholder((n,), name="A"), te.placeholder((n,), name="B")
     C = te.compute((n,), lambda i: A[i] * B[i] + 1.0, name="C")
-    return _vectorized(C, [A, B, C], 0, 16), [_random(n), _random(n), _random(n)], lambda a, b, c: a * b + 1
+    return _vectorize(C, [A, B, C], 0, 16), [_random(n), _random(n), _random(n)], lambda a, b, c: a * b + 1
 
 
 def stencil(n: int = 512) -> Kernel:
     A = te.placeholder((n + 2, n + 2), name="A")
     C = te.compute((n, n), lambda i, j: A[i, j] + A[i + 1, j] + A[i + 2, j] + A[i + 1, j + 2], name="C")
-    return _vectorized(C, [A, C], 1, 16), [_random(n + 2, n + 2), _random(n, n)], None
+    return _vectorize(C, [A, C], 1, 16), [_random(n + 2, n + 2), _random(n, n)], None
 
 
 def padding(n: int = 1000) -> Kernel:
     A = te.placeholder((n, n), name="A")
     inside = te.compute((n, n), lambda i, j: te.if_then_else(te.all(j > 0, j < n - 1), A[i, j], 0.0), name="C")
-    return _vectorized(inside, [A, inside], 1, 16), [_random(n, n), _random(n, n)], None
+    return _vectorize(inside, [A, inside], 1, 16), [_random(n, n), _random(n, n)], None
 
 
 def exponential(n: int = 1 << 14) -> Kernel:
     A = te.placeholder((n,), name="A")
     C = te.compute((n,), lambda i: te.exp(A[i]) * 2.0, name="C")
-    return _vectorized(C, [A, C], 0, 8), [_random(n), _random(n)], lambda a, c: np.exp(a) * 2
+    return _vectorize(C, [A, C], 0, 8), [_random(n), _random(n)], lambda a, c: np.exp(a) * 2
 
 
 def transpose(n: int = 512) -> Kernel:
     A = te.placeholder((n, n), name="A")
     C = te.compute((n, n), lambda i, j: A[j, i] + 1.0, name="C")
-    return _vectorized(C, [A, C], 1, 8), [_random(n, n), _random(n, n)], lambda a, c: a.T + 1
+    return _vectorize(C, [A, C], 1, 8), [_random(n, n), _random(n, n)], lambda a, c: a.T + 1
 
 
 def matmul(n: int = 256) -> Kernel:
@@ -92,8 +94,8 @@ def matmul(n: int = 256) -> Kernel:
 KERNELS = (multiply_add, stencil, padding, exponential, transpose, matmul)
 
 
-def _compiled(mod: Module, vectors: bool) -> Callable[..., Any]:
-    passes = [each for landing in LANDINGS for each in landing.passes()]
+def _compile(mod: Module, vectors: bool) -> Callable[..., Any]:
+    passes = passes_of((BLOCKS, LOOPS, UPSTREAM, LEGAL))
     kept = [each for each in passes if vectors or not isinstance(each, TirVectorizeLoopsPass)]
     return compile_module(run_pipeline(mod, kept).op)["main"]
 
@@ -107,7 +109,7 @@ def main() -> None:
     print(f"{'kernel':16}{'vectors us':>12}{'serial us':>12}{'gain':>8}{'numpy us':>12}")
     for make in KERNELS:
         mod, arrays, reference = make()
-        runs = [_compiled(mod, True), _compiled(mod, False), *([reference] if reference is not None else [])]
+        runs = [_compile(mod, True), _compile(mod, False), *([reference] if reference is not None else [])]
         times: list[list[float]] = [[] for _ in runs]
         for _ in range(options.runs):
             for run, taken in zip(runs, times, strict=True):

@@ -1,4 +1,4 @@
-"""Hypothesis profiles (HYPOTHESIS_PROFILE=dev, ci or nightly) and the tools of other projects we compare with."""
+"""Hypothesis profiles (HYPOTHESIS_PROFILE=dev, ci or nightly) and the tools of peer projects."""
 
 import gc
 import os
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Programs are full of cycles and live long: to look for garbage less often saves a tenth of the time.
+# Programs are cyclic and long-lived: less frequent garbage collection saves a tenth of the time.
 gc.set_threshold(50_000, 20, 50)
 
-# How long an example takes says nothing on a shared machine.
+# The time of an example is meaningless on a shared machine.
 settings.register_profile("base", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", settings.get_profile("base"), max_examples=50)
 settings.register_profile("ci", settings.get_profile("base"), max_examples=15, derandomize=True)
@@ -21,7 +21,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 
 
 def _peer_tool(name: str) -> Path:
-    """The tool called `name` from the venv of the peers (`make peer-test`) or beside our Python; skips without it."""
+    """The tool `name` from the venv of the peers (`make peer-test`) or from the folder of the running Python; skips the
+    test without the tool."""
     folders = (os.environ.get("STEPWELL_PEER_BIN", ""), str(Path(sys.executable).parent))
     found = shutil.which(name, path=os.pathsep.join(filter(None, folders)))
     if found is None:
@@ -31,7 +32,7 @@ def _peer_tool(name: str) -> Path:
 
 @pytest.fixture(scope="session")
 def iree_opt() -> Path:
-    """IREE's `iree-opt`, which reads upstream MLIR."""
+    """IREE's `iree-opt`, which parses upstream MLIR."""
     return _peer_tool("iree-opt")
 
 

@@ -1,5 +1,5 @@
-"""The rules of CONTRIBUTING.md that a program can hold: names lead to places, everything is documented and tested,
-and imports point one way."""
+"""The rules of CONTRIBUTING.md that a program can check: names map to paths, documentation and tests are complete, and
+imports point in one direction."""
 
 import ast
 import inspect
@@ -108,12 +108,13 @@ def _operations(dialect: str) -> list[type[Operation]]:
 
 
 def _is_of_operator(cls: type) -> bool:
-    """Whether an operation is made of the definition of an operator; tests/dialects/relay tries each of them."""
+    """Whether an operation is generated from the definition of an operator; tests/dialects/relay tests each of
+    these."""
     return issubclass(cls, OperatorOp)
 
 
 def _constraints(dialect: str) -> Iterator[tuple[type, str]]:
-    """Every numbered constraint of a docstring with the class it belongs to."""
+    """Every numbered constraint of a docstring, with its class."""
     for cls in (*_definitions(dialect), *([OperatorOp] if dialect == "relay" else [])):
         for constraint in sorted(set(CONSTRAINT.findall(cls.__doc__ or ""))):
             yield cls, constraint
@@ -121,7 +122,7 @@ def _constraints(dialect: str) -> Iterator[tuple[type, str]]:
 
 @cache
 def _module_code(module: str) -> dict[str, str]:
-    """The classes and functions of one of our modules: name to code without docstrings."""
+    """The classes and functions of a module of Stepwell: name to code without docstrings."""
     tree = ast.parse(inspect.getsource(import_module(module)))
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
@@ -130,7 +131,7 @@ def _module_code(module: str) -> dict[str, str]:
 
 
 def _code(cls: type) -> str:
-    """The code of a class, of our classes it inherits from, and of what they name in their modules."""
+    """The code of a class, of its base classes in Stepwell, and of the objects that they refer to in their modules."""
     found: dict[str, str] = {}
     todo = [(base.__module__, base.__name__) for base in cls.__mro__ if base.__module__.startswith("stepwell.")]
     while todo:
@@ -143,14 +144,14 @@ def _code(cls: type) -> str:
 
 
 def _mentions(cls: type, text: str) -> bool:
-    """Whether a test names this operation or attribute, by mnemonic or by class."""
+    """Whether a test mentions an operation or attribute, by mnemonic or by class."""
     name: str = cls.__dict__.get("name", cls.__name__)
     return re.search(rf"{re.escape(name)}\b|\b{cls.__name__}\b", text) is not None
 
 
 @cache
 def _negative_tests(dialect: str) -> tuple[str, ...]:
-    """The cases that expect an error: those of invalid.mlir, and the functions of tests/dialects."""
+    """The test cases that expect an error: the cases of invalid.mlir, and the functions of tests/dialects."""
     cases = (FILECHECK / "dialects" / dialect / "invalid.mlir").read_text().split("// -----")
     for file in (ROOT / "tests/dialects").rglob("test_*.py"):
         text = file.read_text()
@@ -196,7 +197,7 @@ def test_every_numbered_constraint_has_a_test_that_breaks_it(dialect: str) -> No
 
 
 def _layer(module: tuple[str, ...]) -> str:
-    """The layer of a module given by its path below the root package."""
+    """The layer of a module, given by its path below the root package."""
     two = ".".join(module[:2])
     return two if two in LAYERS else module[0] if module and module[0] in LAYERS else ""
 
@@ -207,7 +208,7 @@ def _is_module(path: tuple[str, ...]) -> bool:
 
 
 def _targets(node: ast.ImportFrom, package: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The modules a relative import reaches, as paths below the root package."""
+    """The modules imported by a relative import, as paths below the root package."""
     base = package[: len(package) - node.level + 1] + tuple(filter(None, (node.module or "").split(".")))
     for alias in node.names:
         yield (*base, alias.name) if _is_module((*base, alias.name)) else base

@@ -10,7 +10,7 @@ import pytest
 FILECHECK = Path(__file__).with_name("filecheck")
 FILES = [file for suffix in ("mlir", "py") for file in FILECHECK.rglob(f"*.{suffix}") if file.parent.name != "inputs"]
 FOLDERS = sorted({file.parent.relative_to(FILECHECK) for file in FILES})
-# Under xdist the folders already run side by side.
+# Under xdist the folders already run in parallel.
 JOBS = 1 if "PYTEST_XDIST_WORKER" in os.environ else os.cpu_count()
 
 

@@ -1,4 +1,4 @@
-"""`stepwell.Module`: what users hold."""
+"""`stepwell.Module`, the module of the user's API."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What pyproject.toml says against what is in the folders, and what the installed package does to xDSL's tools."""
+"""pyproject.toml compared with the folders, and the effect of the installed package on xDSL's tools."""
 
 import re
 import subprocess
@@ -15,12 +15,12 @@ from stepwell.tools.universe import STEPWELL_UNIVERSE
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NOT_INSTALLED = {"benchmarks", "build", "dist", "docs", "examples", "tests", "typings"}
-# What `import stepwell` may bring: the core dependencies and what they import themselves.
+# The packages that `import stepwell` may import: the core dependencies and their own imports.
 CORE = {"immutabledict", "islpy", "lark", "llvmlite", "ml_dtypes", "numpy", "ordered_set", "typing_extensions", "xdsl"}
 
 
 def _source_folders() -> set[Path]:
-    """Every folder below the root that holds Python source, relative to it."""
+    """The folders with Python source, relative to the root."""
     tops = (path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith("."))
     files = (file for top in tops if top.name not in NOT_INSTALLED for file in top.rglob("*.py"))
     return {file.parent.relative_to(ROOT) for file in files}

@@ -15,15 +15,9 @@ from ..core.target import Target
 from ..frontends.mlir import parse_mlir
 from ..module import Module
 from ..operators.relay import FuncOp, Size, dtype_of_tensor, normal_size, shape_of
-from ..transforms.pipelines import (
-    LANDINGS,
-    AfterPass,
-    optimize_relay,
-    relay_to_calls,
-    relay_to_tir,
-    schedule_kernels,
-    tir_to_launches,
-)
+from ..transforms.pipelines import AfterPass
+from ..transforms.pipelines.landings import CALLS, CUDA, GRAPHS, LLVM, Options
+from ..transforms.pipelines.lowering import passes_of
 from ..transforms.relay.to_tir import arrays_of
 from .arrays import read_arrays
 from .phases import Phases
@@ -86,13 +80,11 @@ def compile_command(options: argparse.Namespace) -> int:
 
 def _lowering_passes(target: Target) -> list[str]:
     """The names of the passes that follow the passes of graphs, in order."""
-    landings = [each for landing in LANDINGS for each in landing.passes()]
-    passes = [*schedule_kernels(), *landings] if target.kind == "llvm" else tir_to_launches()
-    return [each.name for each in passes]
+    return [each.name for each in passes_of(LLVM if target.kind == "llvm" else CUDA)]
 
 
 def _check_passes(names: list[str], below: list[str]) -> None:
-    graphs = [each.name for each in (*optimize_relay(), *relay_to_tir())]
+    graphs = [each.name for each in passes_of(GRAPHS)]
     known = list(dict.fromkeys([*graphs, *below]))
     for name in names:
         if name not in known:
@@ -158,7 +150,7 @@ def entry_of(module: Module, name: str | None) -> str:
 def _observer(phases: Phases, printed: set[str], last: str) -> AfterPass:
     """A callback that shows progress after each pass, and the program after the passes in `printed`. last: the last
     pass before native code."""
-    last_of_graph = relay_to_calls()[-1].name
+    last_of_graph = CALLS.passes(Options())[-1].name
     seen: set[str] = set()
 
     def after(name: str, module: Module) -> None:

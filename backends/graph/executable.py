@@ -20,9 +20,8 @@ from ...dialects.attributes import UNSHARED
 from ...expressions.sizes import evaluate_size
 from ...module import FunctionNotFoundError, Module
 from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, Size, SizeLimit, dtype_of_tensor, free_sizes, shape_of
-from ...transforms.pipelines import AfterPass, lower, optimize_relay, relay_to_calls, run_pipeline
+from ...transforms.pipelines import AfterPass, lower, lower_graph
 from ...transforms.relay.libraries import libraries_of, library_symbols
-from ...transforms.relay.partition import RelayPartitionPass
 from ...transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
 from ...transforms.relay.to_tir import arrays_of
 from ..devices.device import Device
@@ -215,12 +214,7 @@ def build_graph(
     if not isinstance(func, FuncOp):
         raise OptionError(f"function {entry!r} is {func.name}, expected relay.func")
     libraries = tuple(library.name for library in libraries_of(target))
-    passes = [
-        *(optimize_relay() if opt_level > 1 else []),
-        *([RelayPartitionPass(libraries)] if libraries else []),
-        *relay_to_calls(opt_level),
-    ]
-    graph = run_pipeline(mod, passes, after)
+    graph = lower_graph(mod, opt_level, libraries, after)
     return describe(graph, _compile(graph, target, after), entry)
 
 

@@ -1,7 +1,9 @@
-"""Models in ONNX's form: read and checked, their functions inlined (`load_model`), imported as graphs of the `relay`
-dialect (`from_onnx`); operators that ONNX defines by others replaced by these (`expand_node`).
+"""The ONNX front end.
 
-Needs the extra `onnx`; no other part of Stepwell imports ONNX's package.
+`load_model` reads and checks a model and inlines its functions; `from_onnx` imports it as a module of the `relay`
+dialect; `expand_node` replaces an operator by its definition in terms of other operators.
+
+Requires the extra `onnx`; no other part of Stepwell imports the package `onnx`.
 """
 
 from .errors import OnnxError, OnnxUnsupportedError

@@ -1,4 +1,4 @@
-"""Writing a graph: operators on tensors that may be known, and values of sizes as tensors."""
+"""The builder of a graph: inserts operators, folds operators on constant tensors, computes sizes as tensors."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .symbols import Symbol, is_from, size, symbols, without_number
 from .values import Tensor, of_array, of_symbols, of_value, require_dtype
 
 MOST_FOLDED = 4096
-"""How many elements a tensor may have that is computed while the model is imported."""
+"""The maximum number of elements of a tensor that the importer folds to a constant."""
 
 
 class Builder:
-    """Adds operators to a function.
+    """Inserts operators into a function.
 
-    entry: the function's block, in which constants stand.  constants: arrays by name.  fold: whether operators on known
-    tensors are computed at once.
+    entry: the entry block of the function, which holds the constants.  constants: arrays by name.  fold: whether
+    operators on constant tensors are folded at import time.
     """
 
     def __init__(self, entry: Block, constants: dict[str, Array], fold: bool = True):
@@ -40,11 +40,12 @@ class Builder:
         self.limits: dict[tuple[str, str], int] = {}
 
     def require_at_most(self, extent: Symbol, limit: int) -> None:
-        """A graph that is given a greater size shall fail."""
+        """Adds the run-time check `extent <= limit` to the function."""
         self._limit(extent, "<=", limit, min)
 
     def require_at_least(self, least: int, value: Any) -> None:
-        """A graph for which a number or symbol is less shall fail; OnnxError if it is less for all sizes."""
+        """Adds the run-time check `value >= least` to the function; no check for values that provably satisfy it.
+        Raises OnnxError for a constant less than `least`."""
         if is_from(least, value):
             return
         if not isinstance(value, Symbol):
@@ -58,18 +59,18 @@ class Builder:
 
     @property
     def size_limits(self) -> list[str]:
-        """Between which numbers sizes must be, as text."""
+        """The limits of symbolic sizes, as text."""
         return [str(SizeLimit(size, sign, number)) for (size, sign), number in self.limits.items()]
 
-    # Places
+    # Insertion points
 
     def say(self, name: str) -> None:
-        """What is added from here on stands for a node of this name."""
+        """Sets the source location of the operators inserted from now on to the node `name`."""
         location: LocationAttr = NameLoc(StringAttr(name), UnknownLoc()) if name else UnknownLoc()
         self.relay.location = location
 
     def inside(self, block: Block, write: Callable[[], Any]) -> Any:
-        """What a function gives that adds to another block."""
+        """Calls `write` with the insertion point at the end of `block`; returns its result."""
         point, carriers, written = self.relay.point, dict(self.carriers), dict(self.written)
         self.relay.point = InsertPoint.at_end(block)
         try:
@@ -81,11 +82,11 @@ class Builder:
     # Tensors
 
     def value(self, tensor: Tensor) -> SSAValue:
-        """A tensor as one of the graph."""
+        """The SSA value of a tensor; inserts a constant or the computation of sizes if required."""
         if tensor.value is not None:
             return tensor.value
         if tensor not in self.written:
-            self.written[tensor] = self._constant(tensor) if tensor.array is not None else self._of_sizes(tensor)
+            self.written[tensor] = self._constant(tensor) if tensor.array is not None else self._compute_sizes(tensor)
         return self.written[tensor]
 
     def _constant(self, tensor: Tensor) -> SSAValue:
@@ -94,79 +95,79 @@ class Builder:
         point = self.relay.point
         first = self.entry.first_op
         self.relay.point = InsertPoint.at_end(self.entry) if first is None else InsertPoint.before(first)
-        made = self.relay.constant(tensor.array, tensor.name)
+        constant = self.relay.constant(tensor.array, tensor.name)
         self.relay.point = InsertPoint.at_end(point.block) if point.insert_before is None else point
-        return made
+        return constant
 
     def computed(self, value: SSAValue) -> Tensor:
-        """A value of the graph as a tensor. Its sizes are those that others may be made of."""
+        """The tensor of an SSA value. Records its symbolic extents, from which other sizes can be computed."""
         for axis, extent in enumerate(shape_of(value)):
             if isinstance(extent, str):
                 self.carriers.setdefault(extent, (value, axis))
         return of_value(value)
 
     def number(self, value: float, dtype: str) -> Tensor:
-        """A known tensor without dimensions."""
+        """A constant scalar tensor."""
         return of_array(np.asarray(value, numpy_dtype(require_dtype(dtype))))
 
     # Operators
 
     def op(self, name: str, *operands: Tensor, **attributes: object) -> Tensor:
-        """The tensor that an operator computes, or the first of several. TeError for what does not go together."""
+        """The first result of an operator. Raises TeError for incompatible operands or attributes."""
         return self.ops(name, *operands, **attributes)[0]
 
     def ops(self, name: str, *operands: Tensor, **attributes: object) -> list[Tensor]:
-        """The tensors that an operator computes."""
+        """The results of an operator, folded if all operands are constants."""
         arrays = [operand.array for operand in operands]
         if self.fold and all(array is not None for array in arrays):
-            folded = _folded(name, [array for array in arrays if array is not None], attributes)
+            folded = _fold(name, [array for array in arrays if array is not None], attributes)
             if folded is not None:
                 return folded
         results = self.relay.operators(name, *map(self.value, operands), **attributes)
         return [self.computed(result) for result in results]
 
     def scalar(self, name: str, data: Tensor, value: float) -> Tensor:
-        """An operator on a tensor and a number of its data type."""
+        """The result of a binary operator on a tensor and a scalar of the same data type."""
         return self.op(name, data, self.number(value, data.dtype))
 
     def cast(self, data: Tensor, dtype: str) -> Tensor:
-        """A tensor in a data type."""
+        """Converts a tensor to a data type."""
         return data if data.dtype == dtype else self.op("cast", data, dtype=require_dtype(dtype))
 
     # Sizes as tensors
 
-    def _of_sizes(self, tensor: Tensor) -> SSAValue:
-        """Numbers and symbols as a tensor that is computed from the shapes of others."""
+    def _compute_sizes(self, tensor: Tensor) -> SSAValue:
+        """Computes a tensor of integers and symbols from the shapes of other tensors."""
         assert tensor.sizes is not None
         flat = [self.expand(self.size_value(each), [1]) for each in tensor.sizes.ravel()]
         whole = self.op("concatenate", *flat, axis=0) if flat else of_array(np.zeros(0, "int64"))
         return self.value(self.cast(self.reshape(whole, symbols(tensor.shape)), tensor.dtype))
 
     def size_value(self, value: Any) -> Tensor:
-        """A number or symbol as an int64 without dimensions."""
+        """An integer or symbol as an int64 scalar tensor."""
         if not isinstance(value, Symbol):
             return self.number(int(value), "int64")
         if value.text in self.carriers:
             return self.op("sum", self.ones(value))
-        return self._of_text(ast.parse(value.text, mode="eval").body)
+        return self._evaluate(ast.parse(value.text, mode="eval").body)
 
-    def _of_text(self, tree: ast.expr) -> Tensor:
+    def _evaluate(self, tree: ast.expr) -> Tensor:
         match tree:
             case ast.Name(id=name):
                 return self.size_value(Symbol(name))
             case ast.Constant(value=int(number)):
                 return self.number(number, "int64")
             case ast.UnaryOp(operand=operand):
-                return self.op("negative", self._of_text(operand))
+                return self.op("negative", self._evaluate(operand))
             case ast.BinOp(left=left, op=op, right=right):
-                return self.op(_ARITHMETIC[type(op)], self._of_text(left), self._of_text(right))
+                return self.op(_ARITHMETIC[type(op)], self._evaluate(left), self._evaluate(right))
             case ast.Call(func=ast.Name(id=name), args=[left, right]):
-                return self.op({"min": "minimum", "max": "maximum"}[name], self._of_text(left), self._of_text(right))
+                return self.op({"min": "minimum", "max": "maximum"}[name], self._evaluate(left), self._evaluate(right))
             case _:
                 raise OnnxUnsupportedError(f"the size {ast.unparse(tree)} as a value")
 
     def ones(self, extent: Any) -> Tensor:
-        """A vector of so many int64 ones."""
+        """An int64 vector of `extent` ones."""
         if not isinstance(extent, Symbol):
             return of_array(np.ones(int(extent), "int64"))
         if extent.text not in self.carriers:
@@ -179,7 +180,7 @@ class Builder:
         return self.cast(self.op("ones_like", vector), "int64")
 
     def places(self, extent: Any) -> Tensor:
-        """The int64 vector 0, 1, ... of so many numbers."""
+        """The int64 vector 0, 1, ..., extent - 1."""
         if not isinstance(extent, Symbol):
             return of_array(np.arange(int(extent)))
         return self.op("cumsum", self.ones(extent), axis=0, exclusive=True)
@@ -187,7 +188,8 @@ class Builder:
     # Shapes
 
     def reshape(self, data: Tensor, shape: Any) -> Tensor:
-        """In another shape. shape: numbers and symbols. OnnxUnsupportedError if no codes of `reshape` say it."""
+        """Reshapes a tensor. shape: integers and symbols. Raises OnnxUnsupportedError if the codes of `reshape` cannot
+        express the shape."""
         target = tuple(size(each) for each in shape)
         if target == data.shape:
             return data
@@ -197,16 +199,16 @@ class Builder:
         if len(numbers) == len(target) and 0 in numbers:
             return of_array(np.zeros(numbers, numpy_dtype(data.dtype)))
         codes = _reshape_codes(data.shape, target)
-        made = None if codes is None else self.op("reshape", data, newshape=codes)
-        if made is None or made.shape != target:
+        reshaped = None if codes is None else self.op("reshape", data, newshape=codes)
+        if reshaped is None or reshaped.shape != target:
             words = f"[{', '.join(map(str, data.shape))}] as [{', '.join(map(str, target))}]"
             raise OnnxUnsupportedError(
                 f"a reshape of {words}, of which several sizes are known only when the model runs"
             )
-        return made
+        return reshaped
 
     def expand(self, data: Tensor, shape: Any) -> Tensor:
-        """Repeated along axes of extent 1, and new ones in front, to a shape of numbers and symbols."""
+        """Broadcasts a tensor to a shape of integers and symbols."""
         target = tuple(size(each) for each in shape)
         if target == data.shape:
             return data
@@ -222,13 +224,13 @@ class Builder:
                 mask = self.op("expand_dims", mask, axis=1, num_newaxis=len(target) - axis - 1)
             condition = mask if condition is None else self.op("logical_and", condition, mask)
         assert condition is not None
-        made = self.op("where", condition, data, data)
-        if made.shape != target:
+        expanded = self.op("where", condition, data, data)
+        if expanded.shape != target:
             raise OnnxUnsupportedError(f"an expansion of {list(data.shape)} to {list(target)}")
-        return made
+        return expanded
 
     def full(self, shape: Any, value: Array) -> Tensor:
-        """A tensor of one number. shape: numbers and symbols."""
+        """A tensor with all elements equal to `value`. shape: integers and symbols."""
         if not any(isinstance(each, Symbol) for each in shape):
             extents = [int(each) for each in shape]
             if np.prod(extents, dtype=np.int64) <= MOST_FOLDED:
@@ -237,11 +239,11 @@ class Builder:
         return self.expand(of_array(np.asarray(value).reshape(())), shape)
 
     def constant(self, array: Any) -> Tensor:
-        """A known tensor."""
+        """A constant tensor."""
         return of_array(array)
 
     def symbols(self, values: Any) -> Tensor:
-        """A tensor of numbers and symbols."""
+        """A tensor of integers and symbols."""
         return of_symbols(values)
 
 
@@ -254,15 +256,16 @@ _ARITHMETIC: Mapping[type[ast.operator], str] = {
 }
 
 
-def _folded(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) -> list[Tensor] | None:
-    """What an operator computes, by its reference; None if that is too large, or not what the operator gives."""
+def _fold(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) -> list[Tensor] | None:
+    """The results of an operator by its numpy reference; None if they are too large, or differ in type from the results
+    of the operator."""
     try:
         types: list[Attribute] = [tensor_type(array.shape, require_dtype(_name(array))) for array in arrays]
     except OnnxUnsupportedError:
         return None
     operator = operator_of(name)
-    said = checked_attributes(operator, attributes)
-    expected = result_types(name, tuple(types), tuple(said.items()))
+    checked = checked_attributes(operator, attributes)
+    expected = result_types(name, tuple(types), tuple(checked.items()))
     shapes = [shape_of(type) for type in expected]
     if any(not all(isinstance(n, int) for n in shape) for shape in shapes):
         return None
@@ -271,11 +274,11 @@ def _folded(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]
     if sum(array.size for array in arrays) > MOST_FOLDED:
         return None
     with np.errstate(all="ignore"):
-        found = operator.arrays(arrays, said)
-    got = [(array.shape, _name(array)) for array in found]
+        results = operator.arrays(arrays, checked)
+    got = [(array.shape, _name(array)) for array in results]
     if got != [(shape, dtype_of_tensor(type)) for shape, type in zip(shapes, expected, strict=True)]:
         return None
-    return [of_array(array) for array in found]
+    return [of_array(array) for array in results]
 
 
 def _name(array: Array) -> str:
@@ -283,7 +286,8 @@ def _name(array: Array) -> str:
 
 
 def _reshape_codes(shape: Sequence[Size], target: Sequence[Size]) -> list[int] | None:
-    """What `newshape` says a shape: 0 for a size that stays, -3 for two as one, -4 for one as two, -1 for the rest."""
+    """The codes of `newshape` for a shape: 0 copies an extent, -3 merges two, -4 splits an extent in two, -1 is
+    inferred."""
     codes: list[int] = []
     rest, n, has_rest = list(shape), 0, False
     while n < len(target):
@@ -312,6 +316,6 @@ def _reshape_codes(shape: Sequence[Size], target: Sequence[Size]) -> list[int] |
 
 
 def _is_product(whole: Size, a: Size, b: Size) -> bool:
-    """Whether a size is the product of two, of which one is a number."""
+    """Whether `whole` is `a * b`, with one constant factor and one symbolic factor."""
     both = symbols([a, b])
     return isinstance(a, int) != isinstance(b, int) and size(both[0] * both[1]) == whole

@@ -1,4 +1,4 @@
-"""A node as its importer sees it: operands as values, attributes by name, and a builder."""
+"""The view of a node that an importer receives: operands as values, attributes by name, and a builder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Call:
-    """An operator and what it is given. scope: what the graphs inside of the node may use."""
+    """A node with its operands. scope: the values visible to the subgraphs of the node."""
 
     node: OnnxNode
     inputs: Sequence[Item]
@@ -38,75 +38,75 @@ class Call:
     # Operands
 
     def item(self, index: int) -> Item:
-        """An operand; None for one that is left out."""
+        """The operand at `index`; None if it is omitted."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def has(self, index: int) -> bool:
-        """Whether an operand is given."""
+        """Whether the operand at `index` is present."""
         return index < len(self.node.inputs) and self.node.inputs[index] != ""
 
     def optional(self, index: int) -> Tensor | None:
-        """An operand that is a tensor, if it is given."""
-        found = self.item(index)
-        if isinstance(found, list):
+        """The tensor operand at `index`; None if it is omitted. Raises OnnxError for a sequence."""
+        operand = self.item(index)
+        if isinstance(operand, list):
             raise OnnxError(f"operand {index} is a sequence, expected a tensor")
-        return found
+        return operand
 
     def tensor(self, index: int = 0) -> Tensor:
-        """An operand that is a tensor."""
-        found = self.optional(index)
-        if found is None:
+        """The tensor operand at `index`. Raises OnnxError for a missing operand or a sequence."""
+        operand = self.optional(index)
+        if operand is None:
             raise OnnxError(f"operand {index} is missing")
-        return found
+        return operand
 
     @property
     def tensors(self) -> list[Tensor]:
-        """All operands."""
+        """All operands, which must be tensors."""
         return [self.tensor(index) for index in range(len(self.inputs))]
 
     def sequence(self, index: int = 0) -> list[Item]:
-        """An operand that is a sequence."""
-        found = self.item(index)
-        if not isinstance(found, list):
+        """The sequence operand at `index`. Raises OnnxError for other operands."""
+        operand = self.item(index)
+        if not isinstance(operand, list):
             raise OnnxError(f"operand {index} is no sequence")
-        return found
+        return operand
 
     def known(self, index: int, what: str) -> Array | None:
-        """The elements of an operand, which may have symbols; None if it is left out. OnnxUnsupportedError if they are
-        computed. what: how the error calls it."""
-        found = self.optional(index)
-        if found is None:
+        """The elements of a constant operand, symbols among them; None if the operand is omitted. Raises
+        OnnxUnsupportedError for an operand computed at run time. what: the name of the operand in the error."""
+        operand = self.optional(index)
+        if operand is None:
             return None
-        if found.known is None:
+        if operand.known is None:
             raise OnnxUnsupportedError(f"{what} of {self.op_type} is known only when the model runs")
-        return found.known
+        return operand.known
 
     def numbers(self, index: int, what: str) -> tuple[int, ...] | None:
-        """The elements of an operand as integers, none of them a symbol; None if it is left out."""
-        found = self.known(index, what)
-        return None if found is None else known_numbers(found.ravel(), f"{what} of {self.op_type}")
+        """The elements of a constant operand as integers, without symbols; None if the operand is omitted."""
+        elements = self.known(index, what)
+        return None if elements is None else known_numbers(elements.ravel(), f"{what} of {self.op_type}")
 
     def number(self, index: int, what: str, default: Any = None) -> Any:
-        """The one element of an operand."""
-        found = self.known(index, what)
-        if found is None:
+        """The single element of a constant operand; `default` if the operand is omitted."""
+        elements = self.known(index, what)
+        if elements is None:
             return default
-        if found.size != 1:
-            raise OnnxError(f"{what} of {self.op_type} has {found.size} elements, expected one")
-        return found.ravel()[0]
+        if elements.size != 1:
+            raise OnnxError(f"{what} of {self.op_type} has {elements.size} elements, expected one")
+        return elements.ravel()[0]
 
     # Attributes
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute, or what it is if it is not there."""
+        """The attribute `name`; `default` if it is absent."""
         return self.node.attributes.get(name, default)
 
     def integer(self, name: str, default: int = 0) -> int:
         return int(self.attribute(name, default))
 
     def integers(self, name: str) -> tuple[int, ...] | None:
-        found = self.attribute(name)
-        return None if found is None else tuple(int(each) for each in found)
+        values = self.attribute(name)
+        return None if values is None else tuple(int(each) for each in values)
 
     def floating(self, name: str, default: float = 0.0) -> float:
         return float(self.attribute(name, default))
@@ -115,73 +115,75 @@ class Call:
         return str(self.attribute(name, default))
 
     def choice(self, name: str, *words: str) -> str:
-        """An attribute that is one of some words, the first of them if it is not there. OnnxError for another one."""
-        found = self.text(name, words[0])
-        if found not in words:
-            raise OnnxError(f"attribute '{name}': expected {', '.join(words[:-1])} or {words[-1]}, got {found!r}")
-        return found
+        """The attribute `name`, one of `words`; the first word if the attribute is absent. Raises OnnxError for another
+        value."""
+        word = self.text(name, words[0])
+        if word not in words:
+            raise OnnxError(f"attribute '{name}': expected {', '.join(words[:-1])} or {words[-1]}, got {word!r}")
+        return word
 
     def each(self, name: str, count: int, default: int, least: int) -> list[int]:
-        """An attribute of so many numbers, `default` each if it is not there. OnnxError for others, and for less."""
-        found = self.integers(name) or (default,) * count
-        if len(found) != count or min(found, default=least) < least:
-            raise OnnxError(f"attribute '{name}': expected {count} numbers from {least} on, got {list(found)}")
-        return list(found)
+        """The attribute `name`, `count` integers; `default` for each if the attribute is absent. Raises OnnxError for
+        another count, and for integers less than `least`."""
+        integers = self.integers(name) or (default,) * count
+        if len(integers) != count or min(integers, default=least) < least:
+            raise OnnxError(f"attribute '{name}': expected {count} numbers from {least} on, got {list(integers)}")
+        return list(integers)
 
     def graph(self, name: str) -> OnnxGraph:
-        found = self.attribute(name)
-        if not isinstance(found, OnnxGraph):
+        graph = self.attribute(name)
+        if not isinstance(graph, OnnxGraph):
             raise OnnxError(f"attribute '{name}' is no graph")
-        return found
+        return graph
 
     def refuse(self, condition: Any, what: str) -> None:
-        """OnnxUnsupportedError if something holds. what: that which is not supported."""
+        """Raises OnnxUnsupportedError if `condition` is true. what: the unsupported feature."""
         if condition:
             raise OnnxUnsupportedError(f"{self.op_type}: {what} is not supported")
 
     @property
     def asked(self) -> int:
-        """How many results are used, those in front of the last one counted."""
+        """The number of results up to and including the last used result."""
         return max((n + 1 for n, name in enumerate(self.node.outputs) if name), default=0)
 
     # Computing
 
     def op(self, name: str, *operands: Tensor, **attributes: object) -> Tensor:
-        """The tensor that an operator computes."""
+        """The first result of a relay operator."""
         return self.builder.op(name, *operands, **attributes)
 
     def ops(self, name: str, *operands: Tensor, **attributes: object) -> list[Tensor]:
-        """The tensors that an operator computes."""
+        """The results of a relay operator."""
         return self.builder.ops(name, *operands, **attributes)
 
     def scalar(self, name: str, data: Tensor, value: float) -> Tensor:
-        """An operator on a tensor and a number."""
+        """The result of a binary relay operator on a tensor and a scalar."""
         return self.builder.scalar(name, data, value)
 
     def cast(self, data: Tensor, dtype: str) -> Tensor:
         return self.builder.cast(data, require_dtype(dtype))
 
     def chain(self, data: Tensor, *names: str) -> Tensor:
-        """Operators without attributes, one behind the other."""
+        """Applies unary operators without attributes in sequence."""
         for name in names:
             data = self.op(name, data)
         return data
 
     def constant(self, array: Any, dtype: str | None = None) -> Tensor:
-        """A known tensor."""
+        """A constant tensor."""
         return of_array(np.asarray(array) if dtype is None else np.asarray(array).astype(dtype))
 
     def widened(self, data: Tensor) -> Tensor:
-        """Floats of at most 16 bits as float32, others as they are."""
+        """Converts floats of at most 16 bits to float32; returns other tensors unchanged."""
         return self.cast(data, "float32") if parse_dtype(require_dtype(data.dtype)).is_small_float else data
 
     def again(self, op_type: str, *inputs: Item, **attributes: Any) -> Any:
-        """What another operator of ONNX gives, of the same version."""
+        """The result of another ONNX operator of the same version."""
         return self.scope.apply(op_type, inputs, attributes, self.node)
 
 
 def axis_in(axis: Any, rank: int) -> int:
-    """An axis from 0 on. OnnxError for one that a tensor does not have."""
+    """An axis of a tensor of rank `rank` as an index from 0. Raises OnnxError for an axis out of range."""
     if not -rank <= axis < max(rank, 1):
         raise OnnxError(f"axis {axis} of {rank} dimensions")
     return int(axis) % max(rank, 1)

@@ -1,4 +1,5 @@
-"""Whether a graph holds together: every name is made once, before it is used, and every node fits its operator."""
+"""Checks of graphs: each name is defined once, before its uses, and each node conforms to the schema of its
+operator."""
 
 from __future__ import annotations
 
@@ -27,14 +28,14 @@ from .reading import OLDEST_OPSET
 
 
 def checked(graph: OnnxGraph, around: AbstractSet[str] = frozenset()) -> OnnxGraph:
-    """A graph with its nodes in an order in which each is behind those it needs, as it was if that is one.
+    """Checks a graph and sorts its nodes topologically; keeps an order that is topological.
 
-    around: the names that can be used without the graph making them.  Raises OnnxError for what is wrong.
+    around: the names of the enclosing graphs.  Raises OnnxError for an invalid graph.
     """
-    given = [*(value.name for value in graph.inputs), *graph.initializers]
-    made = [name for node in graph.nodes for name in node.outputs if name]
-    _check_unique([*given, *made])
-    known = {*around, *given, *made}
+    inputs = [*(value.name for value in graph.inputs), *graph.initializers]
+    results = [name for node in graph.nodes for name in node.outputs if name]
+    _check_unique([*inputs, *results])
+    known = {*around, *inputs, *results}
     for node in graph.nodes:
         with located(node.place):
             _check_signature(node)
@@ -43,10 +44,10 @@ def checked(graph: OnnxGraph, around: AbstractSet[str] = frozenset()) -> OnnxGra
     for value in graph.outputs:
         with located(f"output '{value.name}'"):
             _check_known([value.name], known)
-    return replace(graph, nodes=tuple(_with_checked_subgraphs(node, known) for node in _ordered(graph.nodes)))
+    return replace(graph, nodes=tuple(_check_subgraphs(node, known) for node in _topological_order(graph.nodes)))
 
 
-def _with_checked_subgraphs(node: OnnxNode, around: AbstractSet[str]) -> OnnxNode:
+def _check_subgraphs(node: OnnxNode, around: AbstractSet[str]) -> OnnxNode:
     with located(node.place):
         return replace(node, attributes=node.map_subgraphs(lambda graph: checked(graph, around)))
 
@@ -68,8 +69,8 @@ def _check_known(names: Iterable[str], known: AbstractSet[str]) -> None:
 # Order
 
 
-def _ordered(nodes: Sequence[OnnxNode]) -> Sequence[OnnxNode]:
-    """Nodes, each behind those it needs. What can stay where it is does."""
+def _topological_order(nodes: Sequence[OnnxNode]) -> Sequence[OnnxNode]:
+    """The nodes in topological order; the given order if it is topological."""
     makers = {name: index for index, node in enumerate(nodes) for name in node.outputs if name}
     needs = [sorted({makers[name] for name in used_names(node) if name in makers}) for node in nodes]
     if all(before < index for index, befores in enumerate(needs) for before in befores):
@@ -78,7 +79,8 @@ def _ordered(nodes: Sequence[OnnxNode]) -> Sequence[OnnxNode]:
 
 
 def _depth_first(needs: Sequence[Sequence[int]], nodes: Sequence[OnnxNode]) -> Iterable[int]:
-    """An order of 0, 1, ... in which what a number needs is in front of it."""
+    """A topological order of the indices of nodes. needs: for each node, the indices of the nodes whose results it
+    uses. Raises OnnxError for a cycle."""
     done: dict[int, None] = {}
     for root in range(len(needs)):
         path: dict[int, list[int]] = {} if root in done else {root: list(reversed(needs[root]))}
@@ -101,7 +103,8 @@ def _depth_first(needs: Sequence[Sequence[int]], nodes: Sequence[OnnxNode]) -> I
 
 
 def _check_signature(node: OnnxNode) -> None:
-    """The counts of operands and results and the attributes of an operator of ONNX's. Others are not known here."""
+    """Checks the numbers of operands and results and the attributes of an operator of ONNX's domains; accepts operators
+    of other domains."""
     if node.domain not in _domains():
         return
     if not defs.has(node.op_type, node.version, node.domain):
@@ -115,7 +118,7 @@ def _check_signature(node: OnnxNode) -> None:
 
 
 def _is_as_in_oldest(schema: defs.OpSchema) -> bool:
-    """Whether an operator has not changed between its opset and the oldest that is read, or is newer."""
+    """Whether the definition of an operator is the one of the oldest supported opset, or newer."""
     if schema.since_version >= OLDEST_OPSET:
         return True
     return defs.get_schema(schema.name, OLDEST_OPSET).since_version == schema.since_version
@@ -145,7 +148,7 @@ def _check_attributes(given: Mapping[str, AttributeValue], known: Mapping[str, A
 
 
 def attribute_kind(value: AttributeValue) -> str:
-    """ONNX's word for the type of an attribute's value."""
+    """ONNX's name for the type of an attribute value."""
     if isinstance(value, tuple):
         return f"{attribute_kind(value[0])}S" if value else "INTS"
     for kind, types in _KINDS.items():

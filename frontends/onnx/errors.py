@@ -1,4 +1,4 @@
-"""Errors about models: what is wrong, and where in the model."""
+"""Errors in models, with their locations."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ...core.errors import StepwellError, UnsupportedError
 
 
 class OnnxError(StepwellError, ValueError):
-    """A model that is broken. The message starts with where: the file, the graph, the node.
+    """An invalid model. The message starts with the location: the file, the graph, the node.
 
-    reason: what is wrong.  places: where, from the outside in.
+    reason: the error.  places: the location, outermost first.
     """
 
     def __init__(self, reason: str):
@@ -24,11 +24,11 @@ class OnnxError(StepwellError, ValueError):
 
 
 class OnnxUnsupportedError(OnnxError, UnsupportedError):
-    """A valid model that uses what Stepwell does not have."""
+    """A valid model that uses a feature unsupported by Stepwell."""
 
 
 def text(name: str) -> str:
-    """A name as it is; protobuf's reader gives bytes for one that is not in UTF-8."""
+    """Returns `name`. Raises OnnxError for bytes, which protobuf returns for a name that is not UTF-8."""
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OnnxError(f"expected a name in UTF-8, got {name!r}")
     return name
@@ -36,7 +36,7 @@ def text(name: str) -> str:
 
 @contextmanager
 def located(place: str) -> Generator[None, None, None]:
-    """Errors from inside say that they are at `place`, if it is not empty."""
+    """Prepends `place`, if not empty, to the location of errors raised inside the context."""
     try:
         yield
     except OnnxError as error:

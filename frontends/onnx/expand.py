@@ -1,4 +1,4 @@
-"""Operators that ONNX defines by others, as these others."""
+"""The expansion of operators that ONNX defines in terms of other operators."""
 
 from __future__ import annotations
 
@@ -37,10 +37,12 @@ from .reading import Source, read_attribute, read_function
 def expand_node(
     node: OnnxNode, input_types: Sequence[ValueType | None], opset: Mapping[str, int]
 ) -> list[OnnxNode] | None:
-    """The nodes that ONNX says an operator is made of, which use and make what it does; None if it says none.
+    """The nodes of ONNX's definition of an operator, with the operands and results of `node`; None without a
+    definition.
 
-    input_types: of each operand, None for one that is left out or of a type that is not known; some definitions hang on
-    them, and there is none without them.  opset: the graph's, for domains whose version the definition does not say.
+    input_types: the type of each operand; None for an omitted operand and for an unknown type. Some definitions depend
+    on the types, and do not exist without them.  opset: the opset of the graph, for domains whose version the
+    definition does not state.
     """
     if not defs.has(node.op_type, node.version, node.domain):
         return None
@@ -55,8 +57,8 @@ def expand_node(
         if attribute.default_value.type
     }
     function = read_function(proto, source)
-    given = {**defaults, **node.attributes}
-    return instantiate(function, replace(node, attributes=given))
+    attributes = {**defaults, **node.attributes}
+    return instantiate(function, replace(node, attributes=attributes))
 
 
 def _definition(schema: Any, node: OnnxNode, input_types: Sequence[ValueType | None]) -> FunctionProto | None:
@@ -66,7 +68,7 @@ def _definition(schema: Any, node: OnnxNode, input_types: Sequence[ValueType | N
     if not schema.has_context_dependent_function:
         return None
     version = _nearest(schema.context_dependent_function_opset_versions, node.version)
-    types = [type_proto(given).SerializeToString() for given in input_types]
+    types = [type_proto(type).SerializeToString() for type in input_types]
     data = schema.get_context_dependent_function_with_opset_version(
         version, node_proto(node).SerializeToString(), types
     )
@@ -74,7 +76,8 @@ def _definition(schema: Any, node: OnnxNode, input_types: Sequence[ValueType | N
 
 
 def _nearest(versions: Sequence[int], wanted: int) -> int:
-    """The newest definition that is not newer than the model. Its nodes are read by its own opset, so any will do."""
+    """The newest definition not newer than the model. Its nodes are read by its own opset, so any definition is
+    valid."""
     return max((version for version in versions if version <= wanted), default=min(versions))
 
 
@@ -82,7 +85,7 @@ def _nearest(versions: Sequence[int], wanted: int) -> int:
 
 
 def type_proto(given: ValueType | None) -> TypeProto:
-    """The message of a type; an empty one for None."""
+    """The message of a type; an empty message for None."""
     match given:
         case None:
             return TypeProto()

@@ -1,4 +1,4 @@
-"""What is left of a model when it is read: graphs of nodes, in Python values and numpy arrays."""
+"""The representation of a model: graphs of nodes, with Python values and numpy arrays."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[Any]
 
 Dimension: TypeAlias = int | str
-"""An extent, or the name of one that is known when the model runs."""
+"""An extent, or the name of an extent known at run time."""
 
 
 @dataclass(frozen=True)
 class TensorType:
-    """A tensor. dtype: numpy's or ml_dtypes' name, or `string`.  shape: None if not even the rank is known."""
+    """The type of a tensor. dtype: a name of numpy or ml_dtypes, or `string`.  shape: None if the rank is unknown."""
 
     dtype: str
     shape: tuple[Dimension, ...] | None
@@ -28,7 +28,7 @@ class TensorType:
 
 @dataclass(frozen=True)
 class SequenceType:
-    """A list of values of one type."""
+    """The type of a list of values of one type."""
 
     element: ValueType
 
@@ -38,7 +38,7 @@ class SequenceType:
 
 @dataclass(frozen=True)
 class OptionalType:
-    """A value or none."""
+    """The type of an optional value."""
 
     element: ValueType
 
@@ -51,14 +51,14 @@ ValueType: TypeAlias = TensorType | SequenceType | OptionalType
 
 @dataclass(frozen=True)
 class AttributeReference:
-    """Inside a function: what its caller gives for the attribute `name`."""
+    """The attribute `name` of the call, in the body of a function."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class OnnxValue:
-    """An input or output of a graph. type: None where the model does not say, which only subgraphs may do."""
+    """An input or output of a graph. type: None if the model does not state it, which only subgraphs may omit."""
 
     name: str
     type: ValueType | None
@@ -66,9 +66,10 @@ class OnnxValue:
 
 @dataclass(frozen=True, eq=False)
 class OnnxNode:
-    """One operator. inputs, outputs: names of values, "" for an optional one that is left out.
+    """A node: one application of an operator. inputs, outputs: names of values, "" for an omitted optional value.
 
-    version: the opset of its domain by which it is to be read, which in inlined functions may not be the model's.
+    version: the opset of the domain that defines the operator; in inlined functions it may differ from the opset of the
+    model.
     domain: "" for ONNX's own operators.
     """
 
@@ -83,23 +84,23 @@ class OnnxNode:
 
     @property
     def place(self) -> str:
-        """How messages call it: `node 'conv1' (Conv)`."""
+        """The name of the node in messages: `node 'conv1' (Conv)`."""
         op = f"{self.domain}.{self.op_type}" if self.domain else self.op_type
         if self.name:
             return f"node '{self.name}' ({op})"
-        made = next(filter(None, self.outputs), None)
-        return f"a node ({op})" if made is None else f"the node of '{made}' ({op})"
+        result = next(filter(None, self.outputs), None)
+        return f"a node ({op})" if result is None else f"the node of '{result}' ({op})"
 
     @property
     def subgraphs(self) -> Iterator[OnnxGraph]:
-        """The graphs among its attributes."""
+        """The graphs among the attributes."""
         for value in self.attributes.values():
             for item in value if isinstance(value, tuple) else (value,):
                 if isinstance(item, OnnxGraph):
                     yield item
 
     def map_subgraphs(self, change: Callable[[OnnxGraph], OnnxGraph]) -> Mapping[str, AttributeValue]:
-        """Its attributes with `change` made to the graphs among them."""
+        """The attributes, with `change` applied to the graphs among them."""
 
         def changed(value: Any) -> Any:
             if isinstance(value, tuple):
@@ -111,10 +112,10 @@ class OnnxNode:
 
 @dataclass(frozen=True, eq=False)
 class OnnxGraph:
-    """Nodes, each behind those whose results it uses.
+    """A graph: its nodes in topological order.
 
-    inputs: without those that have an initializer.  initializers: what is known of the start, arrays that cannot be
-    written; of a file beside the model they are views.  opset: the version of each domain.
+    inputs: the inputs without an initializer.  initializers: read-only arrays by name; views for data in a file beside
+    the model.  opset: the version of each domain.
     """
 
     name: str
@@ -127,7 +128,7 @@ class OnnxGraph:
 
 @dataclass(frozen=True, eq=False)
 class OnnxFunction:
-    """An operator made of others. defaults: of attributes that the caller need not give."""
+    """An operator defined by nodes. defaults: values of attributes that a call may omit."""
 
     name: str
     domain: str
@@ -156,18 +157,18 @@ AttributeValue: TypeAlias = (
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
-    """How a `TensorType` calls the data type of an array."""
+    """The name of a numpy data type in a `TensorType`."""
     return "string" if dtype == np.dtype(object) else dtype.name
 
 
 def free_names(nodes: Sequence[OnnxNode]) -> set[str]:
-    """The values that nodes use and that none of them, nor a graph inside, makes."""
-    made = {name for node in nodes for name in node.outputs}
-    return {name for node in nodes for name in used_names(node)} - made
+    """The names of values used by `nodes` or their subgraphs and defined outside of them."""
+    results = {name for node in nodes for name in node.outputs}
+    return {name for node in nodes for name in used_names(node)} - results
 
 
 def used_names(node: OnnxNode) -> set[str]:
-    """The values a node needs: its inputs, and what its subgraphs take from around them."""
+    """The names of values used by a node: its inputs, and the free names of its subgraphs."""
     used = set(filter(None, node.inputs))
     for graph in node.subgraphs:
         local = {value.name for value in graph.inputs} | graph.initializers.keys()

@@ -42,15 +42,15 @@ def from_onnx(
     fold: bool = True,
     name: str = "main",
 ) -> Module:
-    """A model as a function of the `relay` dialect: its inputs are parameters, its weights constants beside the module.
+    """A model as a function of the `relay` dialect: its inputs become parameters, its weights constants of the module.
 
-    model: what `load_model` takes or gives.  shapes: of inputs, by name, where the model does not say them or leaves
-    sizes open; an int or a name each. Other sizes that the model leaves open keep the names that they have there.
-    fold: compute what is known, and small, at once; shapes always are.  name: of the function.  A result that is a
-    sequence is as many results.
+    model: an argument or the result of `load_model`.  shapes: shapes of inputs by name, for inputs whose shape or
+    extents the model leaves open; each extent an int or a name. Other open extents keep the names of the model.
+    fold: whether small constant expressions are folded; shapes always are.  name: the name of the function.  A sequence
+    result becomes one result for each of its elements.
 
-    OnnxError for a model that is broken, OnnxUnsupportedError for one that uses what Stepwell does not have; operators
-    that are not there are named all at once.
+    Raises OnnxError for an invalid model, OnnxUnsupportedError for a model that uses an unsupported feature; the error
+    lists all unsupported operators.
     """
     from . import importers  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers them
 
@@ -59,10 +59,10 @@ def from_onnx(
     if missing:
         raise OnnxUnsupportedError(f"operators that are not supported: {', '.join(missing)}")
     with located(graph.name):
-        return _imported(graph, dict(shapes or {}), fold, name)
+        return _import_graph(graph, dict(shapes or {}), fold, name)
 
 
-def _imported(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: bool, name: str) -> Module:
+def _import_graph(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: bool, name: str) -> Module:
     names: dict[str, str] = {}
     params = [(value.name, _parameter_type(value, shapes.pop(value.name, None), names)) for value in graph.inputs]
     if shapes:
@@ -77,22 +77,22 @@ def _imported(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: bool, n
     builder.say("")
     results: dict[str, SSAValue] = {}
     for output in graph.outputs:
-        for value in _returned(builder, scope.find(output.name), output.name):
+        for value in _result_values(builder, scope.find(output.name), output.name):
             results[fresh_name(output.name, set(results))] = value
     builder.relay.insert(ReturnOp(list(results.values())))
-    said: dict[str, Attribute] = {RESULT_NAMES: strings(results)}
+    attributes: dict[str, Attribute] = {RESULT_NAMES: strings(results)}
     if builder.limits:
-        said[SIZE_LIMITS] = strings(builder.size_limits)
-    func.func_attrs = DictionaryAttr(said)
+        attributes[SIZE_LIMITS] = strings(builder.size_limits)
+    func.func_attrs = DictionaryAttr(attributes)
     names_of = (op.array_name for op in func.walk() if isinstance(op, ConstantOp))
     used = {name.data for name in names_of if name is not None}
     return Module(ModuleOp([func]), {key: array for key, array in constants.items() if key in used})
 
 
-def _returned(builder: Builder, item: Item, name: str) -> list[SSAValue]:
-    """The tensors of a result."""
+def _result_values(builder: Builder, item: Item, name: str) -> list[SSAValue]:
+    """The SSA values of a result, one for each tensor of a sequence."""
     if isinstance(item, list):
-        return [value for each in item for value in _returned(builder, each, name)]
+        return [value for each in item for value in _result_values(builder, each, name)]
     if item is None:
         raise OnnxUnsupportedError(f"output '{name}' has no value, which is not supported")
     value = builder.value(item)
@@ -120,7 +120,7 @@ def _parameter_type(value: OnnxValue, shape: Sequence[Size] | None, names: dict[
 
 
 def _size_name(text: str, names: dict[str, str]) -> str:
-    """The name of a size as a Python name, another one for each text."""
+    """A unique Python identifier for each name of a size."""
     if text not in names:
         base = re.sub(r"\W", "_", text, flags=re.ASCII)
         if not base.isidentifier() or keyword.iskeyword(base) or base in ("min", "max"):
@@ -137,7 +137,7 @@ def _size_name(text: str, names: dict[str, str]) -> str:
 
 
 class Scope:
-    """The values of a graph by name, in those of the graph that it is inside of."""
+    """The values of a graph by name, with the values of the enclosing graphs."""
 
     def __init__(self, builder: Builder, opset: Mapping[str, int], outer: Scope | None = None):
         self.builder = builder
@@ -146,7 +146,7 @@ class Scope:
         self.items: dict[str, Item] = {}
 
     def find(self, name: str) -> Item:
-        """A value; None for "", which is left out."""
+        """The value `name`; None for "", an omitted value."""
         if not name:
             return None
         if name in self.items:
@@ -156,14 +156,14 @@ class Scope:
         return self.outer.find(name)
 
     def run(self, graph: OnnxGraph) -> None:
-        """Import the nodes of a graph."""
+        """Imports the nodes of a graph."""
         for name, array in graph.initializers.items():
             self.items[name] = of_array(array, name)
         for node in graph.nodes:
             self.node(node)
 
     def inner(self, graph: OnnxGraph, given: Sequence[Item]) -> list[Item]:
-        """What a graph inside of this one gives. given: its inputs."""
+        """The outputs of a subgraph. given: its inputs."""
         scope = Scope(self.builder, graph.opset, self)
         if len(given) != len(graph.inputs):
             raise OnnxError(f"graph '{graph.name}' has {len(graph.inputs)} inputs, got {len(given)}")
@@ -173,31 +173,31 @@ class Scope:
             return [scope.find(output.name) for output in graph.outputs]
 
     def node(self, node: OnnxNode) -> None:
-        """Import a node: its results become known by name."""
+        """Imports a node and binds its results to their names."""
         with located(node.place):
             operands = [self.find(name) for name in node.inputs]
             check_operand_types(node, operands)
-            made = self._results(node, operands)
-        for name, item in zip(node.outputs, made, strict=False):
+            results = self._results(node, operands)
+        for name, item in zip(node.outputs, results, strict=False):
             if name:
                 self.items[name] = item
-        left = [name for name in node.outputs[len(made) :] if name]
+        left = [name for name in node.outputs[len(results) :] if name]
         if left:
             raise OnnxUnsupportedError(f"{node.place}: result '{left[0]}' is not supported")
 
     def apply(self, op_type: str, inputs: Sequence[Item], attributes: Mapping[str, Any], node: OnnxNode) -> Any:
-        """What an operator gives for values."""
+        """The result of an operator on values; a list if it has several results."""
         names = tuple("" if item is None else f"operand{n}" for n, item in enumerate(inputs))
-        made = self._results(replace(node, op_type=op_type, domain="", inputs=names, attributes=attributes), inputs)
-        return made[0] if len(made) == 1 else made
+        results = self._results(replace(node, op_type=op_type, domain="", inputs=names, attributes=attributes), inputs)
+        return results[0] if len(results) == 1 else results
 
     def _results(self, node: OnnxNode, inputs: Sequence[Item]) -> Sequence[Item]:
         imported = IMPORTERS.get((node.domain, node.op_type))
         self.builder.say(node.name or next(filter(None, node.outputs), ""))
         if imported is None:
-            return self._expanded(node, inputs)
+            return self._expand(node, inputs)
         try:
-            made = imported(Call(node, inputs, self.builder, self))
+            results = imported(Call(node, inputs, self.builder, self))
         except OnnxError:
             raise
         except NotKnownError as error:
@@ -206,10 +206,10 @@ class Scope:
             ) from error
         except StepwellError as error:
             raise OnnxUnsupportedError(error.what if isinstance(error, TeError) else str(error)) from error
-        return made if isinstance(made, Results) else [made]
+        return results if isinstance(results, Results) else [results]
 
-    def _expanded(self, node: OnnxNode, inputs: Sequence[Item]) -> Sequence[Item]:
-        """The results of an operator that is made of others."""
+    def _expand(self, node: OnnxNode, inputs: Sequence[Item]) -> Sequence[Item]:
+        """The results of a node, by ONNX's definition of its operator in terms of other operators."""
         nodes = expand_node(node, [type_of_item(item) for item in inputs], self.opset)
         if nodes is None:
             raise OnnxUnsupportedError(f"operator {node.op_type} is not supported for operands of these types")
@@ -224,5 +224,5 @@ class Scope:
 
 
 def tensors_of(items: Sequence[Item]) -> list[Tensor]:
-    """The tensors of values."""
+    """The tensors among values, those in sequences included."""
     return [each for item in items for each in (tensors_of(item) if isinstance(item, list) else [item]) if each]

@@ -1,4 +1,4 @@
-"""Functions written out where they are called."""
+"""Inlining of functions into their calls."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from .errors import OnnxError, located
 from .graph import AttributeReference, AttributeValue, OnnxFunction, OnnxGraph, OnnxNode, OnnxValue
 
 Key: TypeAlias = tuple[str, str, str]
-"""What a call names: domain, operator, overload."""
+"""The identity of a function in a call: domain, operator, overload."""
 
 Functions: TypeAlias = Mapping[Key, OnnxFunction]
 
 
 def function_key(function: OnnxFunction) -> Key:
-    """How nodes call a function."""
+    """The key by which nodes call a function."""
     return function.domain, function.name, function.overload
 
 
 def inline_functions(graph: OnnxGraph, functions: Functions, inside: tuple[Key, ...] = ()) -> OnnxGraph:
-    """A graph whose nodes, and those inside of it, call none of the functions.
+    """Inlines all calls of functions in a graph and its subgraphs.
 
-    Raises OnnxError for functions that call themselves.
+    Raises OnnxError for a recursive function.
     """
-    return replace(graph, nodes=tuple(_inlined(graph.nodes, functions, inside)))
+    return replace(graph, nodes=tuple(_inline(graph.nodes, functions, inside)))
 
 
-def _inlined(nodes: Sequence[OnnxNode], functions: Functions, inside: tuple[Key, ...]) -> Iterator[OnnxNode]:
+def _inline(nodes: Sequence[OnnxNode], functions: Functions, inside: tuple[Key, ...]) -> Iterator[OnnxNode]:
     for node in nodes:
         key = (node.domain, node.op_type, node.overload)
         if key not in functions:
@@ -38,13 +38,13 @@ def _inlined(nodes: Sequence[OnnxNode], functions: Functions, inside: tuple[Key,
         with located(node.place):
             if key in inside:
                 raise OnnxError("a function that calls itself")
-            yield from _inlined(instantiate(functions[key], node), functions, (*inside, key))
+            yield from _inline(instantiate(functions[key], node), functions, (*inside, key))
 
 
 def instantiate(function: OnnxFunction, call: OnnxNode) -> list[OnnxNode]:
-    """The nodes of a function in place of a call. What is local to it gets names that start with a result's.
+    """The nodes of a function that replace a call. Its local values are renamed: the name of a result is their prefix.
 
-    Raises OnnxError for more operands or results than the function has.
+    Raises OnnxError for a call with more operands or results than the function has.
     """
     for kind, formal, actual in (
         ("inputs", function.inputs, call.inputs),
@@ -57,12 +57,12 @@ def instantiate(function: OnnxFunction, call: OnnxNode) -> list[OnnxNode]:
     results = {formal: actual for formal, actual in zip(function.outputs, call.outputs, strict=False) if actual}
     passed = [formal for formal in results if formal in names]
     names |= {formal: actual for formal, actual in results.items() if formal not in passed}
-    given = {**function.defaults, **call.attributes}
+    attributes = {**function.defaults, **call.attributes}
 
     def rename(name: str) -> str:
         return names[name] if name in names else prefix + name
 
-    nodes = [_instance(node, rename, given) for node in function.nodes]
+    nodes = [_instance(node, rename, attributes) for node in function.nodes]
     version = max((node.version for node in function.nodes if not node.domain), default=call.version)
     return nodes + [
         OnnxNode("Identity", (names[formal],), (results[formal],), version=version or 13) for formal in passed
@@ -76,14 +76,15 @@ def _instance(node: OnnxNode, rename: Callable[[str], str], given: Mapping[str, 
         name=rename(node.name) if node.name else "",
         inputs=tuple(map(rename, node.inputs)),
         outputs=tuple(map(rename, node.outputs)),
-        attributes=dict(_resolved(attributes, given)),
+        attributes=dict(_resolve_references(attributes, given)),
     )
 
 
-def _resolved(
+def _resolve_references(
     attributes: Mapping[str, AttributeValue], given: Mapping[str, AttributeValue]
 ) -> Iterator[tuple[str, AttributeValue]]:
-    """Attributes with the caller's in place of references; one that it leaves out is left out."""
+    """The attributes, with references replaced by the attributes of the call; references to omitted attributes are
+    dropped."""
     for name, value in attributes.items():
         if not isinstance(value, AttributeReference):
             yield name, value

@@ -1,4 +1,4 @@
-"""Models, from files and from ONNX's messages, as graphs that are checked."""
+"""Loading of models, from files and from ONNX's messages, as checked graphs."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from .reading import Source, read_function, read_graph, read_opset
 def load_model(
     model: str | os.PathLike[str] | bytes | ModelProto, folder: str | os.PathLike[str] | None = None
 ) -> OnnxGraph:
-    """The graph of a model: checked, its nodes in order, its functions inlined.
+    """The graph of a model: checked, its nodes in topological order, its functions inlined.
 
-    model: a file, its bytes, or what `onnx.load` returns, which is left as it is.  folder: where files of the model's
-    data are; those of a file are beside it.  Raises OnnxError for a model that is broken, OnnxUnsupportedError for what
-    Stepwell does not read.
+    model: a path, the bytes of a file, or a `ModelProto`, which is not modified.  folder: the folder of external data;
+    by default the folder of the file.  Raises OnnxError for an invalid model, OnnxUnsupportedError for a model with an
+    unsupported feature.
     """
     if isinstance(model, ModelProto):
         with located(text(model.graph.name)):
             return _graph(model, None if folder is None else Path(folder))
     if isinstance(model, bytes):
-        return load_model(_parsed(model), folder)
+        return load_model(_parse(model), folder)
     path = Path(model)
     with located(str(path)):
-        return _graph(_parsed(_read(path)), path.parent if folder is None else Path(folder))
+        return _graph(_parse(_read(path)), path.parent if folder is None else Path(folder))
 
 
 def _read(path: Path) -> bytes:
@@ -42,7 +42,7 @@ def _read(path: Path) -> bytes:
         raise OnnxError(f"cannot be read: {error.strerror}") from error
 
 
-def _parsed(data: bytes) -> ModelProto:
+def _parse(data: bytes) -> ModelProto:
     if not data:
         raise OnnxError("is empty")
     try:
@@ -55,7 +55,7 @@ def _graph(model: ModelProto, folder: Path | None) -> OnnxGraph:
     _check_version(model)
     source = Source(read_opset(model.opset_import), folder)
     graph = inline_functions(read_graph(model.graph, source), _functions(model, source))
-    _check_typed(graph)
+    _check_input_types(graph)
     return checked(graph)
 
 
@@ -78,7 +78,7 @@ def _functions(model: ModelProto, source: Source) -> dict[Key, OnnxFunction]:
     return functions
 
 
-def _check_typed(graph: OnnxGraph) -> None:
+def _check_input_types(graph: OnnxGraph) -> None:
     for value in graph.inputs:
         if value.type is None:
             raise OnnxError(f"input '{value.name}' has no type")

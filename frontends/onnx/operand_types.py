@@ -1,4 +1,4 @@
-"""Whether the operands of a node have data types that its operator takes."""
+"""Checks of the data types of operands against the schemas of operators."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .values import Item, Tensor
 
 @dataclass(frozen=True)
 class _Operand:
-    """What an operator says of an operand: its name, the data types that it takes, and, if other operands have the same
-    one, what that is called."""
+    """A formal operand of an operator: its name, its data types, and the type variable that it shares with other
+    operands, if any."""
 
     name: str
     dtypes: tuple[str, ...]
@@ -24,7 +24,8 @@ class _Operand:
 
 
 def check_operand_types(node: OnnxNode, operands: Sequence[Item]) -> None:
-    """OnnxError for tensors of a data type that an operator of ONNX's does not take, or not together."""
+    """Raises OnnxError for operands whose data types the schema of an ONNX operator does not accept, alone or in
+    combination."""
     known = _operands(node.op_type, node.version, node.domain)
     bound: dict[str, tuple[str, str]] = {}
     for index, value in enumerate(operands):
@@ -45,7 +46,7 @@ def check_operand_types(node: OnnxNode, operands: Sequence[Item]) -> None:
 
 @cache
 def _operands(op_type: str, version: int, domain: str) -> tuple[_Operand, ...]:
-    """The operands of an operator; none for one that is not known here. The last one may stand for several."""
+    """The formal operands of an operator, the last of which may be variadic; empty for an operator without a schema."""
     if not defs.has(op_type, version, domain):
         return ()
     schema = defs.get_schema(op_type, version, domain)
@@ -62,7 +63,7 @@ def _operands(op_type: str, version: int, domain: str) -> tuple[_Operand, ...]:
 
 @cache
 def _dtypes() -> dict[str, str]:
-    """What ONNX calls tensors, and the data types of their elements."""
+    """The data type of the elements by ONNX's name of a tensor type."""
     return {
         f"tensor({TensorProto.DataType.Name(code).lower()})": dtype_name(helper.tensor_dtype_to_np_dtype(code))
         for code in helper.get_all_tensor_dtypes()

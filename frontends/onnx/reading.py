@@ -1,4 +1,4 @@
-"""ONNX's messages as our values: types, attributes, nodes, graphs, functions. Names are checked in `checking.py`."""
+"""Conversion of ONNX's messages: types, attributes, nodes, graphs, functions. `checking.py` checks the names."""
 
 from __future__ import annotations
 
@@ -28,27 +28,28 @@ from .graph import (
 )
 from .tensors import element_type, read_tensor
 
-# Of older opsets, only operators are read that did not change up to this one.
+# Operators of older opsets are supported if they did not change up to this opset.
 OLDEST_OPSET = 7
 
-_NEWEST = 2**31 - 1  # of domains that are not ONNX's; what its package can be asked for
+_NEWEST = 2**31 - 1  # for domains other than ONNX's: the greatest version that the package `onnx` accepts
 
 
 @dataclass(frozen=True)
 class Source:
-    """What the parts of a model are read by. opset: the version of each domain.  folder: of the model's file."""
+    """The context for reading the parts of a model. opset: the version of each domain.  folder: the folder of the
+    file."""
 
     opset: Mapping[str, int]
     folder: Path | None = None
 
 
 def _domain(name: str) -> str:
-    """A domain; ONNX's own has two names."""
+    """The normal form of a domain name; ONNX's own domain has two names."""
     return "" if name == "ai.onnx" else text(name)
 
 
 def read_opset(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
-    """The version of each domain. How old ONNX's may be hangs on the operators."""
+    """The version of each domain. The oldest valid version of ONNX's domain depends on the operators."""
     opset: dict[str, int] = {}
     for entry in entries:
         domain = _domain(entry.domain)
@@ -65,7 +66,7 @@ def read_opset(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
 
 
 def read_graph(proto: GraphProto, source: Source) -> OnnxGraph:
-    """A graph and those inside of it, in the order of the message."""
+    """A graph and its subgraphs, with nodes in the order of the message."""
     if proto.sparse_initializer:
         raise OnnxUnsupportedError("sparse initializers are not supported")
     initializers: dict[str, Array] = {}
@@ -76,7 +77,7 @@ def read_graph(proto: GraphProto, source: Source) -> OnnxGraph:
             initializers[tensor.name] = read_tensor(tensor, source.folder)
     for value in (*proto.input, *proto.value_info):
         if value.name in initializers:
-            _check_declared(_value(value), initializers[value.name])
+            _check_declaration(_value(value), initializers[value.name])
     return OnnxGraph(
         name=text(proto.name),
         inputs=tuple(_value(value) for value in proto.input if value.name not in initializers),
@@ -87,8 +88,8 @@ def read_graph(proto: GraphProto, source: Source) -> OnnxGraph:
     )
 
 
-def _check_declared(value: OnnxValue, array: Array) -> None:
-    """That an initializer has the type that the graph says it has."""
+def _check_declaration(value: OnnxValue, array: Array) -> None:
+    """Raises OnnxError unless an initializer has the type declared by the graph."""
     got = TensorType(dtype_name(array.dtype), array.shape)
     if value.type is not None and not _fits(got, value.type):
         raise OnnxError(f"initializer '{value.name}': declared as {value.type}, got data of {got}")
@@ -109,7 +110,7 @@ def _value(proto: ValueInfoProto) -> OnnxValue:
 
 
 def read_type(proto: TypeProto, name: str) -> ValueType | None:
-    """A type, None if the message has none. Extents without value and name get one from `name`."""
+    """A type; None for an empty message. Anonymous unknown extents are named after `name`."""
     match proto.WhichOneof("value"):
         case None:
             return None
@@ -137,7 +138,7 @@ def _tensor_type(proto: TypeProto.Tensor, name: str) -> TensorType:
 
 
 def _dimension(dim: Any, name: str) -> Dimension:
-    if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0:  # some writers have -1 for one not known
+    if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0:  # some exporters write -1 for an unknown extent
         return int(dim.dim_value)
     return text(dim.dim_param) or name
 
@@ -146,7 +147,7 @@ def _dimension(dim: Any, name: str) -> Dimension:
 
 
 def read_node(proto: NodeProto, source: Source) -> OnnxNode:
-    """A node; the version of its domain must be known."""
+    """A node. Raises OnnxError if the model imports no opset of its domain."""
     domain = _domain(proto.domain)
     node = OnnxNode(
         op_type=text(proto.op_type),
@@ -159,7 +160,7 @@ def read_node(proto: NodeProto, source: Source) -> OnnxNode:
     )
     with located(node.place):
         if domain not in source.opset:
-            raise OnnxError(f"the model imports no opset of domain '{domain}' (imports: {_listed(source.opset)})")
+            raise OnnxError(f"the model imports no opset of domain '{domain}' (imports: {_quote_names(source.opset)})")
         return replace(node, attributes=_read_attributes(proto.attribute, source))
 
 
@@ -173,7 +174,7 @@ def _read_attributes(protos: Iterable[AttributeProto], source: Source) -> dict[s
     return attributes
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quote_names(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
@@ -189,7 +190,7 @@ def read_attribute(proto: AttributeProto, source: Source) -> AttributeValue:
     raise OnnxError(f"unknown type of attribute {kind} (expected one of {', '.join(_ATTRIBUTES)})")
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -203,13 +204,13 @@ def _attribute_type(proto: TypeProto, name: str) -> ValueType:
 _ATTRIBUTES: dict[str, Callable[[AttributeProto, Source], AttributeValue]] = {
     "FLOAT": lambda proto, _: proto.f,
     "INT": lambda proto, _: proto.i,
-    "STRING": lambda proto, _: _decoded(proto.s),
+    "STRING": lambda proto, _: _decode(proto.s),
     "TENSOR": lambda proto, source: read_tensor(proto.t, source.folder),
     "GRAPH": lambda proto, source: read_graph(proto.g, source),
     "TYPE_PROTO": lambda proto, _: _attribute_type(proto.tp, proto.name),
     "FLOATS": lambda proto, _: tuple(proto.floats),
     "INTS": lambda proto, _: tuple(proto.ints),
-    "STRINGS": lambda proto, _: tuple(_decoded(item) for item in proto.strings),
+    "STRINGS": lambda proto, _: tuple(_decode(item) for item in proto.strings),
     "TENSORS": lambda proto, source: tuple(read_tensor(item, source.folder) for item in proto.tensors),
     "GRAPHS": lambda proto, source: tuple(read_graph(item, source) for item in proto.graphs),
     "TYPE_PROTOS": lambda proto, _: tuple(_attribute_type(item, proto.name) for item in proto.type_protos),
@@ -220,7 +221,8 @@ _ATTRIBUTES: dict[str, Callable[[AttributeProto, Source], AttributeValue]] = {
 
 
 def read_function(proto: FunctionProto, source: Source) -> OnnxFunction:
-    """An operator made of others, which are read by the function's opset and, for other domains, by the source's."""
+    """An operator defined by nodes, whose versions are those of the function's opset and, for other domains, of the
+    source's."""
     inner = Source({**source.opset, **read_opset(proto.opset_import)}, source.folder)
     with located(f"function '{text(proto.name)}'"):
         return OnnxFunction(

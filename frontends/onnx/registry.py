@@ -1,4 +1,4 @@
-"""Which function imports which operator."""
+"""The registry of importers, the functions that import operators."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Results(list["Item"]):
-    """Several results of an operator; those that are left out at the end were not asked for."""
+    """The results of an operator with several results; unused results at the end may be omitted."""
 
 
 IMPORTERS: dict[tuple[str, str], Importer] = {}
-"""The function of each operator, by its domain and name."""
+"""The importer of each operator, by domain and name."""
 
 
 def importer(*names: str, domain: str = "") -> Callable[[F], F]:
-    """Decorates the function that imports operators."""
+    """Registers the decorated function as the importer of operators."""
 
     def register(function: F) -> F:
         for name in names:
@@ -39,7 +39,7 @@ def importer(*names: str, domain: str = "") -> Callable[[F], F]:
 
 
 def has_definition(node: OnnxNode) -> bool:
-    """Whether ONNX says what other operators an operator is made of, at least for some types."""
+    """Whether ONNX defines the operator of a node in terms of other operators, at least for some types."""
     if not defs.has(node.op_type, node.version, node.domain):
         return False
     schema: Any = defs.get_schema(node.op_type, node.version, node.domain)
@@ -47,11 +47,11 @@ def has_definition(node: OnnxNode) -> bool:
 
 
 def unsupported(nodes: Sequence[OnnxNode]) -> list[str]:
-    """The operators, in nodes and in graphs inside of them, that nothing imports."""
-    found: dict[str, None] = {}
+    """The names of operators in nodes and their subgraphs that have neither an importer nor a definition."""
+    names: dict[str, None] = {}
     for node in nodes:
         for graph in node.subgraphs:
-            found |= dict.fromkeys(unsupported(graph.nodes))
+            names |= dict.fromkeys(unsupported(graph.nodes))
         if (node.domain, node.op_type) not in IMPORTERS and not has_definition(node):
-            found[f"{node.domain}.{node.op_type}" if node.domain else node.op_type] = None
-    return sorted(found)
+            names[f"{node.domain}.{node.op_type}" if node.domain else node.op_type] = None
+    return sorted(names)

@@ -1,6 +1,6 @@
-"""Sizes that are computed while a model is imported: numbers, and symbols for those known when it runs.
+"""Sizes computed at import time: integers, and symbols for sizes known at run time.
 
-Arrays of them are arrays of objects, on which numpy's functions work as on numbers.
+Arrays of sizes are object arrays, to which numpy's functions apply as to arrays of integers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .graph import Array
 
 
 class NotKnownError(Exception):
-    """What is asked of a symbol hangs on its number."""
+    """The result of a query depends on the value of a symbol."""
 
 
 class Symbol:
-    """A size that is not known, as an expression of names. Arithmetic gives a number where it can."""
+    """A symbolic size: an expression of names. Arithmetic on symbols yields an integer where the symbols cancel."""
 
     def __init__(self, text: str):
         self.text = text
@@ -34,83 +34,83 @@ class Symbol:
         return hash(self.text)
 
     def __add__(self, other: Any) -> Any:
-        return _combined("+", self, other)
+        return _combine("+", self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return _combined("+", other, self)
+        return _combine("+", other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return _combined("-", self, other)
+        return _combine("-", self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return _combined("-", other, self)
+        return _combine("-", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return _combined("*", self, other)
+        return _combine("*", self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return _combined("*", other, self)
+        return _combine("*", other, self)
 
     def __floordiv__(self, other: Any) -> Any:
-        return _divided("//", self, other)
+        return _divide("//", self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return _divided("//", other, self)
+        return _divide("//", other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return _divided("%", self, other)
+        return _divide("%", self, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return _divided("%", other, self)
+        return _divide("%", other, self)
 
     def __eq__(self, other: object) -> bool:
-        return _compared(self, other, operator.eq)
+        return _compare(self, other, operator.eq)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __lt__(self, other: Any) -> bool:
-        return _compared(self, other, operator.lt)
+        return _compare(self, other, operator.lt)
 
     def __le__(self, other: Any) -> bool:
-        return _compared(self, other, operator.le)
+        return _compare(self, other, operator.le)
 
     def __gt__(self, other: Any) -> bool:
-        return _compared(self, other, operator.gt)
+        return _compare(self, other, operator.gt)
 
     def __ge__(self, other: Any) -> bool:
-        return _compared(self, other, operator.ge)
+        return _compare(self, other, operator.ge)
 
     def __bool__(self) -> bool:
         return self != 0
 
 
 def symbol(size: Size) -> Any:
-    """A size as a number or a symbol."""
+    """Converts a size to an integer or a symbol."""
     return Symbol(size) if isinstance(size, str) else size
 
 
 def size(value: Any) -> Size:
-    """A number or a symbol as a size."""
+    """Converts an integer or a symbol to a size."""
     return value.text if isinstance(value, Symbol) else int(value)
 
 
 def symbols(sizes: Iterable[Size]) -> Array:
-    """Sizes as an array of numbers and symbols."""
+    """Converts sizes to an array of integers and symbols."""
     values = [symbol(each) for each in sizes]
-    made = np.empty(len(values), object)
-    made[:] = values
-    return made
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
 
 
 def least(a: Any, b: Any) -> Any:
-    """The lesser of two numbers or symbols."""
-    return _chosen("min", a, b)
+    """The minimum of two integers or symbols."""
+    return _choose("min", a, b)
 
 
 def greatest(a: Any, b: Any) -> Any:
-    """The greater of two numbers or symbols."""
-    return _chosen("max", a, b)
+    """The maximum of two integers or symbols."""
+    return _choose("max", a, b)
 
 
 def _text(value: Any) -> str:
@@ -121,20 +121,20 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, Symbol | int | np.integer) and not isinstance(value, bool)
 
 
-def _combined(sign: str, a: Any, b: Any) -> Any:
+def _combine(sign: str, a: Any, b: Any) -> Any:
     if not (_is_size(a) and _is_size(b)):
         raise NotKnownError
     return symbol(normal_size(f"({_text(a)}) {sign} ({_text(b)})"))
 
 
-def _divided(sign: str, a: Any, b: Any) -> Any:
-    """A quotient or remainder. ONNX rounds towards zero, sizes are rounded down: the same from 0 on."""
+def _divide(sign: str, a: Any, b: Any) -> Any:
+    """A quotient or remainder. ONNX rounds towards zero, size expressions round down: equal for operands from 0 on."""
     if not is_from(0, a) or not is_from(1, b):
         raise NotKnownError
-    return _combined(sign, a, b)
+    return _combine(sign, a, b)
 
 
-def _chosen(name: str, a: Any, b: Any) -> Any:
+def _choose(name: str, a: Any, b: Any) -> Any:
     if not (isinstance(a, Symbol) or isinstance(b, Symbol)):
         return (min if name == "min" else max)(a, b)
     for less, more in ((a, b), (b, a)):
@@ -147,7 +147,7 @@ def _chosen(name: str, a: Any, b: Any) -> Any:
 
 
 def is_from(low: int, value: Any) -> bool:
-    """Whether a number or symbol is known to be at least `low`: a sum of sizes, which are from 0 on, and a number."""
+    """Whether an integer or symbol is provably at least `low`: a sum of an integer and sizes, which are from 0 on."""
     if not isinstance(value, Symbol):
         return _is_size(value) and value >= low
     form = _form(value)
@@ -155,7 +155,7 @@ def is_from(low: int, value: Any) -> bool:
 
 
 def without_number(value: Symbol) -> tuple[Symbol, int]:
-    """A symbol as a sum of one that has no number in it, and a number."""
+    """Splits a symbol into a symbol without a constant term, and the constant term."""
     number = _number(_form(value))
     return value - number, number
 
@@ -169,8 +169,8 @@ def _number(form: Sum) -> int:
     return sum(count for product, count in form if not product)
 
 
-def _compared(a: Any, b: Any, holds: Callable[[Any, Any], bool]) -> bool:
-    """A comparison that is the same for all sizes."""
+def _compare(a: Any, b: Any, holds: Callable[[Any, Any], bool]) -> bool:
+    """The result of a comparison if it is equal for all sizes. Raises NotKnownError otherwise."""
     difference = a - b
     if not isinstance(difference, Symbol):
         return holds(difference, 0)

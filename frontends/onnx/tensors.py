@@ -1,4 +1,4 @@
-"""Arrays from ONNX's tensors. Data that numpy can look at is not copied."""
+"""Conversion of ONNX's tensors to arrays, without a copy where numpy can view the data."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from onnx import TensorProto, helper, numpy_helper
 from .errors import OnnxError, OnnxUnsupportedError, located, text
 from .graph import Array, dtype_name
 
-# Data types of which a byte holds several elements: how many bits one takes.
+# The size in bits of an element, for data types with several elements in a byte.
 _PACKED = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2, "float6_e2m3fn": 6, "float6_e3m2fn": 6}
 
-_MOST_ELEMENTS = 2**58  # numpy counts bytes, of up to 16 for an element, in 64 bits
+_MOST_ELEMENTS = 2**58  # numpy counts bytes, at most 16 for an element, in 64 bits
 
 
 def read_tensor(tensor: TensorProto, folder: Path | None) -> Array:
-    """The array of a tensor, which cannot be written. Files of its data are looked for in `folder`.
+    """The read-only array of a tensor. External data is read from `folder`.
 
-    Raises OnnxError for data that does not fit the shape, or is not there.
+    Raises OnnxError for missing data, and for data that does not match the shape.
     """
     with located(f"tensor '{text(tensor.name)}'" if tensor.name else "tensor"):
         array = _array(tensor, element_type(tensor.data_type), _shape(tensor), folder)
@@ -30,7 +30,7 @@ def read_tensor(tensor: TensorProto, folder: Path | None) -> Array:
 
 
 def element_type(code: int) -> np.dtype[Any]:
-    """The numpy data type of ONNX's number of one; strings are objects."""
+    """The numpy data type for ONNX's code of a data type; `object` for strings."""
     if code == TensorProto.UNDEFINED or code not in TensorProto.DataType.values():
         raise OnnxError(f"unknown data type {code} (expected one of ONNX's TensorProto.DataType)")
     return np.dtype(helper.tensor_dtype_to_np_dtype(code))
@@ -48,12 +48,12 @@ def _array(tensor: TensorProto, dtype: np.dtype[Any], shape: tuple[int, ...], fo
     if tensor.HasField("segment"):
         raise OnnxUnsupportedError("tensors in segments are not supported")
     if tensor.data_location == TensorProto.EXTERNAL:
-        return _typed(_external_bytes(tensor, _byte_count(dtype, shape), folder), dtype, shape)
+        return _view_elements(_external_bytes(tensor, _byte_count(dtype, shape), folder), dtype, shape)
     if tensor.HasField("raw_data"):
         data = tensor.raw_data
         if len(data) != _byte_count(dtype, shape):
             raise OnnxError(f"expected {_byte_count(dtype, shape)} bytes for {_words(dtype, shape)}, got {len(data)}")
-        return _typed(np.frombuffer(data, np.uint8), dtype, shape)
+        return _view_elements(np.frombuffer(data, np.uint8), dtype, shape)
     return _from_fields(tensor, dtype, shape)
 
 
@@ -83,8 +83,8 @@ def _words(dtype: np.dtype[Any], shape: tuple[int, ...]) -> str:
     return f"{dtype_name(dtype)}{list(shape)}"
 
 
-def _typed(data: Array, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    """Bytes as elements; copied where an element has no byte, or no place, of its own."""
+def _view_elements(data: Array, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Views bytes as elements of a data type; copies packed elements and unaligned data."""
     if dtype_name(dtype) in _PACKED:
         tensor = TensorProto(data_type=helper.np_dtype_to_tensor_dtype(dtype), dims=shape, raw_data=data.tobytes())
         return numpy_helper.to_array(tensor)
@@ -109,7 +109,7 @@ def _external_bytes(tensor: TensorProto, size: int, folder: Path | None) -> Arra
 
 
 def _external_path(location: str, folder: Path | None) -> Path:
-    """The file of external data, which must be in the model's folder."""
+    """The file of external data. Raises OnnxError unless it lies in the folder of the model."""
     if folder is None:
         raise OnnxError(f"external data in '{location}', but a model given as bytes has no folder (pass folder=)")
     path = (folder / location).resolve()

@@ -1,4 +1,4 @@
-"""What the values of a model are while it is imported: tensors, some of which are known, and lists of them."""
+"""Values of a model at import time: constant and computed tensors, and sequences of values."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .symbols import Symbol, size, symbols
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A tensor. Exactly one of the last three says what it is.
+    """A tensor, with exactly one of `array`, `sizes` and `value`.
 
-    array: its elements, if they are known; where these come from is `name`.  sizes: elements of which some are symbols.
-    value: what computes it.
+    array: the elements of a constant tensor, whose origin is `name`.  sizes: integers and symbols.
+    value: the SSA value of a computed tensor.
     """
 
     shape: tuple[Size, ...]
@@ -36,12 +36,12 @@ class Tensor:
 
     @property
     def known(self) -> Array | None:
-        """The elements, as numbers or as objects that are numbers and symbols; None if they are computed."""
+        """The elements, as numbers or as an object array of integers and symbols; None for a computed tensor."""
         return self.sizes if self.array is None else self.array
 
     @property
     def extents(self) -> Array:
-        """The shape as numbers and symbols."""
+        """The shape as integers and symbols."""
         return symbols(self.shape)
 
     @property
@@ -58,22 +58,22 @@ class Tensor:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The shape where it must be known. OnnxUnsupportedError if it is not."""
+        """The shape as integers. Raises OnnxUnsupportedError for a symbolic extent."""
         return known_numbers(self.shape, "extents")
 
 
 Item: TypeAlias = "Tensor | list[Item] | None"
-"""A value: a tensor, a sequence, or an optional one that is not there."""
+"""A value: a tensor, a sequence, or None for an absent optional value."""
 
 
 def of_array(array: Any, name: str = "constant") -> Tensor:
-    """A tensor that is known."""
+    """The constant tensor of an array."""
     array = np.asarray(array)
     return Tensor(array.shape, dtype_name(array.dtype), array=array, name=name)
 
 
 def of_symbols(values: Any, dtype: str = "int64") -> Tensor:
-    """A tensor of numbers and symbols; one that is known if there are no symbols."""
+    """The tensor of an array of integers and symbols; a constant tensor if the array has no symbols."""
     array = np.asarray(values)
     if array.dtype != object:
         return of_array(array.astype(dtype))
@@ -83,27 +83,27 @@ def of_symbols(values: Any, dtype: str = "int64") -> Tensor:
 
 
 def of_value(value: SSAValue) -> Tensor:
-    """A tensor that is computed."""
+    """The tensor of an SSA value."""
     return Tensor(shape_of(value), dtype_of_tensor(value), value=value)
 
 
 def known_numbers(sizes: Any, what: str) -> tuple[int, ...]:
-    """Sizes as numbers. OnnxUnsupportedError for those that are not known, by what they are."""
-    found = [size(each) if isinstance(each, Symbol) else each for each in sizes]
-    if any(isinstance(each, str) for each in found):
-        raise OnnxUnsupportedError(f"{what} [{', '.join(map(str, found))}], which are known only when the model runs")
-    return tuple(int(each) for each in found)
+    """Sizes as integers. Raises OnnxUnsupportedError for symbols. what: the name of the sizes in the error."""
+    extents = [size(each) if isinstance(each, Symbol) else each for each in sizes]
+    if any(isinstance(each, str) for each in extents):
+        raise OnnxUnsupportedError(f"{what} [{', '.join(map(str, extents))}], which are known only when the model runs")
+    return tuple(int(each) for each in extents)
 
 
 def require_dtype(dtype: str) -> str:
-    """A data type. OnnxUnsupportedError for those that Stepwell does not have."""
+    """Returns `dtype`. Raises OnnxUnsupportedError for a data type unsupported by Stepwell."""
     if dtype not in SCALAR_DTYPES:
         raise OnnxUnsupportedError(f"tensors of {dtype} are not supported")
     return dtype
 
 
 def type_of_item(item: Item) -> ValueType | None:
-    """The type of a value; None for one that is not there, and for an empty sequence."""
+    """The type of a value; None for an absent value and for an empty sequence."""
     if isinstance(item, list):
         element = type_of_item(item[0]) if item else None
         return None if element is None else SequenceType(element)

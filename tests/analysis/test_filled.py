@@ -1,4 +1,4 @@
-"""Whether a store fills what is read behind it."""
+"""Whether a store covers all subsequent reads."""
 
 import pytest
 

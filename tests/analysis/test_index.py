@@ -1,4 +1,4 @@
-"""The index normal form: laws on random expressions, and a table of equivalences that must be found."""
+"""The index normal form: laws on random expressions, and a table of equivalences."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ BINARY: dict[str, Callable[[int, int], int]] = {
 
 
 def run(value: SSAValue, numbers: Mapping[SSAValue, int]) -> int:
-    """The number a value has, computed op by op as docs/semantics.md says."""
+    """The number of a value, evaluated operation by operation as specified in docs/semantics.md."""
     return _run(value, dict(numbers))
 
 
@@ -105,7 +105,7 @@ class World:
 
     @property
     def value(self) -> SSAValue:
-        """The expression: what the last op computes."""
+        """The expression, the result of the last operation."""
         assert self.block.last_op is not None
         return self.block.last_op.results[0]
 
@@ -173,7 +173,7 @@ def _draw_op(draw: st.DrawFn, world: World, pool: list[SSAValue], type: IntegerT
             return b.cast(b.cast(y, there), dtype_of(type))
         case "let":
             return b.let("x", y)
-        case "divx":  # by something that is never zero
+        case "divx":  # a nonzero divisor
             divisor = b.binary("max", x, c)
             return b.binary(draw(st.sampled_from(["floordiv", "floormod", "truncdiv", "truncmod"])), y, divisor)
         case _:
@@ -184,12 +184,12 @@ T = TypeVar("T")
 
 
 def pick(draw: Callable[[st.SearchStrategy[int]], int], choices: Sequence[T]) -> T:
-    """One of some values, by its place: hypothesis must not compare SSA values."""
+    """Draws a value by its position, because hypothesis must not compare SSA values."""
     return choices[draw(st.integers(0, len(choices) - 1))]
 
 
 def samples(world: World, data: st.DataObject) -> list[dict[SSAValue, int]]:
-    """Some values of the variables: the ends of their ranges, and others."""
+    """Sample values of the variables: the ends of their ranges, and others."""
     ends = [{v: r[e] for v, r in world.variables.items()} for e in (0, 1)]
     return ends + [{v: data.draw(st.integers(*r)) for v, r in world.variables.items()} for _ in range(4)]
 
@@ -230,7 +230,7 @@ def test_what_is_written_back_is_imported_as_it_was(world: World) -> None:
     lin = analyzer.lin(value)
     written = export(analyzer, lin, world.builder, value.type)
     again = analyzer.lin(written)
-    # A leaf may be a value whose own sum may wrap.
+    # The sum of a leaf may itself wrap.
     plain = all(analyzer.lin(leaf) == Lin.of(leaf) for leaf in lin.leaves())
     if plain and analyzer.fits(lin, value.type):
         assert analyzer.same(written, value)
@@ -403,7 +403,7 @@ def test_terms_are_written_in_the_order_they_came_in() -> None:
     assert isinstance(written.owner, arith.SubiOp)
 
 
-# What must not be simplified
+# Expressions that must not be simplified
 
 
 def test_a_quotient_that_may_wrap_stays() -> None:
@@ -597,7 +597,7 @@ def test_long_and_deep_expressions_are_imported_without_recursion() -> None:
 
 
 def run_deep(value: SSAValue, numbers: dict[SSAValue, int]) -> int:
-    """`run` without recursion: the ops in front of `value` in order."""
+    """`run` without recursion: evaluates the operations before `value` in order."""
     assert isinstance(value.owner, Operation)
     block = value.owner.parent
     assert block is not None

@@ -1,4 +1,4 @@
-"""Bindings as digits of loops: laws against enumeration, and what is found and refused."""
+"""Bindings as digits of loops: laws checked by enumeration, detected maps and refusals."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class Case:
 
     @property
     def box(self) -> list[tuple[Lin, Lin]]:
-        """The smallest box around all values; of one element where there are none."""
+        """The bounding box of all values; a box of one element if there are no values."""
         columns = list(zip(*images(self), strict=True)) or [(0,)] * len(self.bindings)
         return [(Lin(min(c)), Lin(max(c) - min(c) + 1)) for c in columns]
 
 
 def nest(*loops: tuple[int, int, int]) -> list[ForOp]:
-    """Loops (low, extent, step) called i, j, k, ... inside of each other."""
+    """A loop nest of (low, extent, step), with variables i, j, k, ...."""
     result: list[ForOp] = []
     for name, (low, extent, step) in zip("ijklmn", loops, strict=False):
         op = ForOp(name, low, extent, i32, step=step)
@@ -82,7 +82,8 @@ def nest(*loops: tuple[int, int, int]) -> list[ForOp]:
 
 
 def case(*extents: int, bind: Callable[..., Sequence[Lin]], where: Callable[..., Sequence[Lin]] | None = None) -> Case:
-    """Loops of these extents; what axes are bound to, and constraints, as functions of an analyzer and the loops."""
+    """A case with loops of the given extents. bind: the bindings of axes, from an analyzer and the loops.  where: the
+    constraints, from the loops."""
     analyzer = Analyzer()
     loops = nest(*((0, e, 1) for e in extents))
     variables = [Lin.of(loop.variable) for loop in loops]
@@ -93,7 +94,7 @@ def case(*extents: int, bind: Callable[..., Sequence[Lin]], where: Callable[...,
 
 @st.composite
 def random_cases(draw: st.DrawFn) -> Case:
-    """Loops, constraints, and bindings made of sums, quotients and remainders: digits often, anything else too."""
+    """Loops, constraints, and bindings of sums, quotients and remainders, often digits of a fused loop."""
     count = draw(st.integers(1, 3))
     low = st.sampled_from([0, 0, 0, 4, -3])
     step = st.sampled_from([1, 1, 1, 2])
@@ -123,7 +124,7 @@ def random_cases(draw: st.DrawFn) -> Case:
                 return base
 
     def digits() -> list[Lin]:
-        """A sum taken apart by factors: what split loops are bound to."""
+        """The digits of a sum by factors, as in the bindings of split loops."""
         whole, parts = fused(), list[Lin]()
         for _ in range(draw(st.integers(1, 2))):
             by = draw(st.integers(1, 6))
@@ -228,7 +229,7 @@ def test_a_divided_map_is_made_of_outer_and_inner_loops(case: Case, depth: int) 
             assert 0 <= inside < inner_extent
 
 
-# What is found
+# Detected maps
 
 
 def described(case: Case) -> str:
@@ -397,7 +398,7 @@ for i_0, i_1 in T.grid((n + 3) // 4, 4):
 
 
 def of_block(block: BlockOp) -> Case:
-    """The case of a block in a function whose symbols are small enough for no index to overflow."""
+    """The case of a block in a function, with symbols bounded so that indices do not overflow."""
     analyzer = Analyzer()
     for op in scope_of(block).walk():
         if isinstance(op, SymbolOp):

@@ -1,4 +1,4 @@
-"""Whether a loop's iterations need what earlier ones left in a buffer."""
+"""Whether iterations of a loop read elements of a buffer written by earlier iterations."""
 
 import pytest
 
@@ -23,7 +23,7 @@ tir.for serial "j" %j0 : i32 in [0 +: 8] {
 
 
 def is_fresh(body: str, loop: str = 'tir.for serial "i" %i : i32 in [0 +: 8] {') -> bool:
-    """Whether the first loop around `body` needs nothing of what its iterations leave in T."""
+    """Whether no iteration of the first loop around `body` reads elements of T written by earlier iterations."""
     module = parse_mlir(f"{HEAD}{loop}\n{body}\n}}\n}}")
     module.verify()
     ops = list(module.op.walk())

@@ -1,4 +1,4 @@
-"""Reductions: which are known, which are not and why; and that partial results combine to the whole."""
+"""Recognition of reductions, the reasons for unrecognized updates, and the combination of partial results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ ROWS, STEPS = 24, 6
 
 
 def program(init: str, update: str, dtypes: tuple[str, ...] = ("float32",)) -> Module:
-    """Inputs A0, A1, ... and G0, ... (both 24 x 6) are accumulated in C0, C1, ... (of 24) of the same types."""
+    """A program that accumulates inputs A0, A1, ... and G0, ... (both 24 x 6) in C0, C1, ... (of 24) of the same
+    types."""
     shapes = {"A": f"({ROWS}, {STEPS})", "G": f"({ROWS}, {STEPS})", "C": f"({ROWS},)"}
     params = [f'{x}{n}: T.Buffer({shapes[x]}, "{dtype}")' for x in "AGC" for n, dtype in enumerate(dtypes)]
     lines = [
@@ -292,7 +293,7 @@ def test_updates_inside_of_loops_may_come_in_any_order(update: str, expected: bo
 
 
 def in_parts(module: Module, parts: int) -> Module:
-    """The program with each reduction done in parts that start from the identity and are then combined."""
+    """The program with each reduction split into parts that start from the identity element and are then combined."""
     module = module.clone()
     block = block_of(module)
     reducer = match_reducer(block)
@@ -331,7 +332,7 @@ def in_parts(module: Module, parts: int) -> Module:
 
 
 def copy_statements(builder: TirBuilder, op: Any, values: dict[SSAValue, SSAValue]) -> list[Operation]:
-    """Copy the body of a block or init, without declarations and init."""
+    """Copies the body of a block or init, without declarations and init."""
     mapping, copied = dict(values), list[Operation]()
     left_out = {*declarations(op.body.block), *(s for s in statements(op.body.block) if s.name == "tir.init")}
     for inner in op.body.block.ops:
@@ -350,7 +351,7 @@ def redirect(copied: list[Operation], reducer: Reducer, partial: Sequence[SSAVal
 
 
 def arguments(dtypes: tuple[str, ...]) -> list[np.ndarray[Any, Any]]:
-    """Small integers, so that floats are exact whatever the order, and keys are often equal."""
+    """Arguments of small integers, so that floats are exact in any order, and keys are often equal."""
     rng = np.random.default_rng(0)
     inputs = [rng.integers(0, 4, (ROWS, STEPS)).astype(numpy_dtype(dtype)) for _ in "AG" for dtype in dtypes]
     return [*inputs, *(np.zeros(ROWS, numpy_dtype(dtype)) for dtype in dtypes)]

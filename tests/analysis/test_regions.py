@@ -1,4 +1,4 @@
-"""Regions: what accesses need, which axis values touch it, and whether it has been written."""
+"""Regions: regions required by accesses, axis values that access a region, and coverage by writes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def texts(sides: Sequence[Side] | str) -> list[str] | str:
 
 @dataclass
 class Program:
-    """Loops around a block `C` that reads a buffer B, which a block `B` writes."""
+    """The loops and blocks of a program: a block `C` that reads a buffer B, and a block `B` that writes it."""
 
     loops: dict[str, ForOp]
     blocks: dict[str, BlockOp]
@@ -78,8 +78,9 @@ def program(
     writes: str = "",
     axes: Sequence[int] = (),
 ) -> Program:
-    """Block C, with axes v0, v1, ... bound to `bindings` in `loops`, reads `reads`; block B, with axes of these extents
-    (those of the buffer), writes `writes` (its element)."""
+    """A program with a block C, with axes v0, v1, ... bound to `bindings` in `loops`, which reads `reads`; and a block
+    B, with axes of extents `axes` (by default the shape of the buffer), which writes `writes` (by default the element
+    at its axes)."""
     extents = axes or shape
     names = [f"v{n}" for n in range(len(extents))]
     writes = writes or f"B[{', '.join(names)}]"
@@ -124,8 +125,8 @@ def axes_needed(p: Program, at: str) -> list[Side]:
 
 TILES = [("o", 4), ("i", 4)]
 
-# What is read by C with v0 = o*E + i, and what of B that is during one iteration of o: as TVM 0.27 has it where it
-# gives a number as extent.
+# The read of C with v0 = o*E + i, and the region of B required in one iteration of o: equal to TVM 0.27's where TVM
+# returns a constant extent.
 REQUIRED = [
     ("B[v0]", 4, 4, 16, "4*o +: 4"),
     ("B[v0]", 4, 5, 16, "5*o +: 5"),
@@ -253,7 +254,7 @@ def test_digits_of_one_axis_are_put_together_again():
 
 
 def finishing(p: Program, at: str, *, last: bool = True) -> list[Side]:
-    """The values of C's axes that can run when B was written in one iteration of a loop around it."""
+    """The values of C's axes whose instances are ready after one iteration of the loop `at` around B."""
     analyzer, loop = Analyzer(), p.loops[at]
     produced = required_region(analyzer, [access_box(analyzer, p.write, loop)], fixed_inside(loop))
     assert not isinstance(produced, str)
@@ -286,7 +287,7 @@ def test_those_that_begin_with_a_tile():
 
 
 def coverage(p: Program) -> str | None:
-    """Why not all that C reads is written by B, all loops finished."""
+    """The reason why B, after all its loops, does not write all elements read by C; None if it does."""
     analyzer = Analyzer()
     function = p.blocks["B"].get_toplevel_object()
     assert isinstance(function, Operation)
@@ -387,7 +388,7 @@ def test_what_is_not_affine_counts_as_not_written():
 
 @dataclass
 class Case:
-    """An access in two moving loops inside of a fixed one, as text of Python: offsets make further accesses."""
+    """An access in two varying loops inside a fixed loop, as Python text; each offset adds an access."""
 
     index: str
     extents: tuple[int, int, int]
@@ -444,7 +445,7 @@ def cases(draw: Any, indices: st.SearchStrategy[str], offsets: int = 3) -> Case:
 
 
 def numbers(side: Side, values: dict[SSAValue, int]) -> tuple[int, int]:
-    """The first and the last number of a side."""
+    """The minimum and the maximum index of a side."""
     low, extent = side.low.evaluate(values.__getitem__), side.extent.evaluate(values.__getitem__)
     assert extent <= side.most
     return low, low + extent - 1
@@ -496,7 +497,7 @@ def test_coverage_is_exact(written: Case, read: Case):
 
 @st.composite
 def packings(draw: Any) -> tuple[str, list[int], int]:
-    """An index that writes numbers with axes as digits, or one axis; the extents of the axes; how wide it writes."""
+    """An index with the axes as mixed-radix digits, the extents of the axes, and the width of the write."""
     extents = draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
     order = draw(st.permutations(range(len(extents))))
     scale, parts = draw(st.integers(1, 3)), list[str]()
@@ -541,7 +542,7 @@ def test_each_instance_can_run_when_the_last_element_it_touches_is_there(
 
 @st.composite
 def unpackings(draw: Any) -> tuple[str, str, int]:
-    """Two indices that are computed from one axis, and its extent."""
+    """Two indices computed from one axis, and the extent of the axis."""
     forms = ("{v}//{k}", "{v}%{k}", "{v}//{k}%{m}", "{v}%{m}//{k}", "{v}*{k}", "{m} - {v}", "min({v}, {k})")
     a, b = (
         draw(st.sampled_from(forms)).format(v="v0", k=draw(st.integers(1, 4)), m=draw(st.integers(1, 9)))

@@ -1,4 +1,4 @@
-"""What is around and below a block, who produces and consumes, and which blocks are complete or reductions."""
+"""Enclosing and nested loops and blocks, producers and consumers, complete blocks and reduction blocks."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def test_a_view_is_the_buffer_it_looks_at() -> None:
 
 
 def update(body: str, kinds: str) -> BlockOp:
-    """A block P with axes vi (of 8) and vk (of 4)."""
+    """A block P with axes vi (of 8) and vk (of 4), and the given body."""
     lines = "\n        ".join(body.split("\n"))
     head = f"for i, k in T.grid(8, 4):\n    with T.block('P'):\n        vi, vk = T.axis.remap('{kinds}', [i, k])"
     return block(function(f"{head}\n        {lines}"), "P")

@@ -1,4 +1,4 @@
-"""Upstream MLIR text to something to call, and programs run by those who say what they mean."""
+"""Fixtures that compile upstream MLIR text, and that run programs with the oracle and the interpreter."""
 
 from collections.abc import Callable
 from typing import Any
@@ -47,19 +47,19 @@ def run(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def parse_upstream() -> Callable[[str], ModuleOp]:
-    """MLIR text as a module."""
+    """Parses MLIR text."""
     return _parse
 
 
 @pytest.fixture(scope="session")
 def compile_text() -> Callable[..., Library]:
-    """MLIR text, half floats legalized, as a library; options are those of `compile_module`."""
+    """Compiles MLIR text after the legalization of half floats; options as in `compile_module`."""
     return _compile
 
 
 @pytest.fixture(scope="session")
 def plain_target() -> Target:
-    """A processor without any extension: no f16c, no fma, no sse4.1."""
+    """A target without extensions of the instruction set: no f16c, no fma, no sse4.1."""
     return Target("x86-64")
 
 

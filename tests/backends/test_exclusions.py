@@ -1,4 +1,4 @@
-"""What semantics excludes is found, with the line it happens on; what is just allowed runs."""
+"""Undefined behaviour is detected, with its line; similar defined behaviour runs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -160,7 +160,7 @@ def test_an_allocation_whose_condition_is_false_has_no_elements(run: Run) -> Non
         run(text, False)
 
 
-# What was never written
+# Uninitialized elements
 
 
 HALF_FILLED = """
@@ -438,7 +438,7 @@ def test_a_loop_with_a_step_that_is_not_positive_is_excluded(run: Run) -> None:
         run(text, array, 0)
 
 
-# What is trapped
+# Traps
 
 
 def test_a_failed_assert_raises_its_message(run: Run) -> None:

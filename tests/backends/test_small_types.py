@@ -1,4 +1,4 @@
-"""Programs on floats and integers of at most a byte: native code, the oracle and the interpreter give the same."""
+"""Programs on floats and integers of at most a byte: native code, the oracle and the interpreter agree."""
 
 import itertools
 from typing import Any
@@ -21,7 +21,7 @@ RUNNERS = {"oracle": run_oracle, "interpreter": interpret, "native": lambda mod,
 
 
 def elementwise(inputs: list[str], output: str, expression: str, vectorized: bool = False) -> Any:
-    """`OUT[k] = expression`, of `A[k]`, `B[k]`, ...; which are `$a`, `$b` there."""
+    """A program `OUT[k] = expression` of `A[k]`, `B[k]`, ..., written `$a`, `$b` in the expression."""
     names = [*"ABC"[: len(inputs)], "OUT"]
     buffers = zip(names, (*inputs, output), strict=True)
     for name in names[:-1]:
@@ -40,7 +40,7 @@ def elementwise(inputs: list[str], output: str, expression: str, vectorized: boo
 
 
 def results(mod: Any, arrays: list[np.ndarray], dtype: str) -> dict[str, np.ndarray]:
-    """What each way to run a program gives, for arrays of one length."""
+    """The result of a program with each runner, for arrays of equal length."""
     length = -len(arrays[0]) % 8
     padded = [np.concatenate([array, np.repeat(array[-1:], length)]) for array in arrays]
     found = {}
@@ -90,7 +90,7 @@ def test_casts_to_and_from_small_floats_are_those_of_ml_dtypes(name: str, vector
 
 @pytest.mark.parametrize("target", ["float16", "bfloat16", *SMALL_FLOATS])
 def test_float64_is_rounded_as_numpy_rounds_it(target: str) -> None:
-    """Once to float16, and by way of float32 to what only ml_dtypes has."""
+    """float64 is rounded once to float16, and through float32 to the types of ml_dtypes."""
     values = every(target)
     with np.errstate(invalid="ignore"):
         values = np.unique(values.astype("f8"))
@@ -107,7 +107,9 @@ def test_float64_is_rounded_as_numpy_rounds_it(target: str) -> None:
 @pytest.mark.parametrize("name", [name for name in SMALL_FLOATS if FLOAT_FORMATS[name].has_nan])
 @pytest.mark.parametrize("expression", ["$a + $b", "$a * $b", "$a / $b", "T.max($a, $b)", "T.min($a - $b, $a)"])
 def test_operators_are_rounded_after_each(name: str, expression: str) -> None:
-    a, b = (part[::3] for part in pairs(name))  # each value of one side meets every third of the other
+    a, b = (
+        part[::3] for part in pairs(name)
+    )  # each value of one operand is paired with every third value of the other
     found = results(elementwise([name, name], name, expression), [a, b], name)
     assert same(found["native"], found["oracle"])
 
@@ -232,7 +234,7 @@ def test_comparisons_and_bits(name: str) -> None:
 
 
 def test_memory_holds_what_ml_dtypes_puts_there() -> None:
-    """The low bits of a byte, and zeros above them, for negative numbers as well."""
+    """Memory holds the low bits of a byte, with zeros above them, also for negative numbers."""
     mod = elementwise(["int4", "int4"], "int4", "$a * $b")
     a, b = np.array([-1, 7, -8], ml_dtypes.int4), np.array([3, 3, 1], ml_dtypes.int4)
     for got in results(mod, [a, b], "int4").values():
@@ -298,7 +300,7 @@ def main(A: T.Buffer((1,), "float8_e4m3fn"), B: T.Buffer((2,), "int4")):
 def test_arguments_out_of_range_are_refused(value: float, dtype: str) -> None:
     mod = parse_tvmscript(f"@T.prim_func\ndef main(x: T.{dtype}, A: T.Buffer((1,), '{dtype}')):\n    A[0] = x\n")
     a = np.zeros(1, numpy_dtype(dtype))
-    if value == 7.5:  # there is a nearest number: that of a type without infinities
+    if value == 7.5:  # a type without infinities has a nearest number
         build(mod)["main"](value, a)
         assert float(a[0]) == 6.0
         return

@@ -1,4 +1,4 @@
-"""Statements, buffers and calls do what docs/semantics.md says."""
+"""Statements, buffers and calls conform to docs/semantics.md."""
 
 import ctypes
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def test_a_loop_starts_at_its_minimum_and_counts_in_steps(run: Run) -> None:
 
 @pytest.mark.parametrize("extra", [0, 1])
 def test_any_number_of_loops_may_nest(run: Run, extra: int) -> None:
-    """Beyond what Python itself can nest; `extra`: with a statement between them, so that they are no grid."""
+    """Loops nest deeper than Python's limit. `extra`: with a statement between the loops, so that they form no grid."""
     depth = 45
     lines = ['tir.func @main("A" %A: memref<1xi32>, "n" %n: i32) -> i32 {', "%z = arith.constant 0 : i32"]
     for d in range(depth):
@@ -108,7 +108,7 @@ def test_init_follows_axis_values_and_not_the_order_of_the_loops(run: Run) -> No
     """
     array = np.zeros(2, np.int32)
     run(text, array)
-    assert list(array) == [4, 11]  # the init ran in front of the last step
+    assert list(array) == [4, 11]  # the init ran before the last step
 
 
 def test_a_block_without_reduction_axes_always_runs_its_init(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Data types: names, promotion and the types of literals, as TVM 0.27 has them."""
+"""Data types: names, promotion and the types of literals, as in TVM 0.27."""
 
 import itertools
 import math

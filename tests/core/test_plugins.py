@@ -1,4 +1,4 @@
-"""Packages beside Stepwell: what they add is found, and a broken one is named."""
+"""Plugin packages: discovery of their additions, and errors that name a broken package."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ print(stepwell.apply_passes(mod, "shop-close"))
 
 
 def install(site: Path, entry: str, **modules: str) -> None:
-    """Write modules, and what pip would write about a package whose universe is at `entry`."""
+    """Writes modules, and the metadata that pip would write for a package whose universe is at `entry`."""
     metadata = site / "shop-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: shop\nVersion: 1.0\n")

@@ -1,4 +1,4 @@
-"""Targets as TVM writes them."""
+"""Targets in TVM's syntax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""arith on vectors, which xDSL 0.74 has on scalars only, gpu.shuffle, which it does not have, and threads."""
+"""Extensions of xDSL 0.74: arith on vectors, gpu.shuffle, and threads."""
 
 import sys
 import threading

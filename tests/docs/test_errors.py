@@ -1,4 +1,4 @@
-"""docs/errors.md says what happens: every program and call on it is run, and every message compared."""
+"""docs/errors.md is correct: every program and call on the page runs, and every message matches."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/extending.md is true, and the packages on it work where they are installed."""
+"""docs/extending.md is correct, and its packages work when installed."""
 
 from pathlib import Path
 

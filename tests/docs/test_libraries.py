@@ -1,4 +1,4 @@
-"""docs/libraries.md is true, and the library on it works where it is installed."""
+"""docs/libraries.md is correct, and its library works when installed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""docs/macros.md shows programs that are read."""
+"""The programs of docs/macros.md parse."""
 
 import re
 from pathlib import Path

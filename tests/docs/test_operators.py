@@ -1,4 +1,4 @@
-"""docs/operators.md is what the definitions say."""
+"""docs/operators.md agrees with the definitions of the operators."""
 
 from pathlib import Path
 

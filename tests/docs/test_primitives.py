@@ -1,4 +1,4 @@
-"""docs/primitives.md says what happens: it is what the generator makes now, and its examples compute the same."""
+"""docs/primitives.md is the output of its generator, and its examples preserve results."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""README.md is true: its program is the example's, its IR is what the program becomes, its tables are complete."""
+"""README.md is correct: its program is the example, its IR is the lowering of the program, its tables are complete."""
 
 import re
 import textwrap

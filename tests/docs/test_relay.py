@@ -1,4 +1,4 @@
-"""docs/relay.md says what happens, and what there is to graphs."""
+"""docs/relay.md is correct, and covers the features of graphs."""
 
 import re
 from pathlib import Path

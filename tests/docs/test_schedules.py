@@ -1,4 +1,4 @@
-"""docs/schedules.md says what happens: its code runs, and prints what stands there; so does the example."""
+"""docs/schedules.md is correct: its code and the example run, and print the text on the page."""
 
 import re
 import runpy

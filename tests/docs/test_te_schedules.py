@@ -1,4 +1,4 @@
-"""docs/te-schedules.md says what happens, and names what stages and schedules have."""
+"""docs/te-schedules.md is correct, and names the methods of stages and schedules."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/tvm.md names what there is, and what there is not."""
+"""docs/tvm.md names the supported and the unsupported parts of TVM's API."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sizes that are not known: the same size is the same text, which reads as that size."""
+"""Symbolic sizes: equal sizes have equal text, which parses to the same size."""
 
 from typing import Any
 

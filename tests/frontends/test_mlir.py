@@ -1,4 +1,4 @@
-"""MLIR text: modules at any landing, and errors at the place."""
+"""MLIR text: modules at any landing, and errors with their location."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A mistake in the use of an operator is an error that says what was expected."""
+"""Errors in the use of operators, which state the expected arguments."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Operators on images whose sizes are known when the program is called, and what they do at bounds."""
+"""Operators on images of symbolic sizes, and their behaviour at bounds."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def computed(name: str, shapes: list[tuple[Any, ...]], arrays: list[np.ndarray], said: dict[str, Any]) -> np.ndarray:
-    """What an operator computes natively of placeholders of some shapes."""
+    """The result of an operator in native code, for placeholders of the given shapes."""
     inputs = [te.placeholder(shape, a.dtype.name, f"in{n}") for n, (shape, a) in enumerate(zip(shapes, arrays))]
     expected = OPERATORS[name].reference(*arrays, **said)
     got = np.zeros(expected.shape, expected.dtype)
@@ -75,7 +75,7 @@ def test_a_place_halfway_between_elements_is_rounded_as_said() -> None:
 
 
 def test_the_place_of_an_element_is_exact() -> None:
-    """In float32, and in float64 with the product of x and what the scale rounds to, 49 * (1 / 49) is less than 1."""
+    """In float32, and in float64 with a rounded scale, 49 * (1 / 49) is less than 1; coordinates must be exact."""
     for extent, size in ((1, 49), (3, 147), (7, 700), (10, 490)):
         x = np.arange(float(extent)).reshape(1, 1, extent)
         said = {"size": size, "method": "nearest_neighbor", "coordinate_transformation_mode": "asymmetric"}

@@ -1,4 +1,4 @@
-"""Every operator computes what its reference computes, for any shapes, data types and attributes."""
+"""Every operator agrees with its reference, for random shapes, data types and attributes."""
 
 import re
 from pathlib import Path
@@ -15,11 +15,11 @@ from stepwell.operators import OPERATORS, Pattern, UnknownOperatorError, operato
 from stepwell.tools.testing.operators import SAMPLES, Sample, missing, program_of
 
 TOLERANCES = {"float16": 4e-3, "float32": 2e-6, "float64": 1e-14}
-"""How far a result may be off, of the greatest of its numbers."""
+"""The tolerance of a result, relative to its largest element."""
 
 
 def computed(name: str, sample: Sample) -> list[np.ndarray]:
-    """What an operator computes natively."""
+    """The results of an operator in native code."""
     module, outputs = program_of(name, sample)
     build(module)["main"](*sample.operands, *outputs)
     return outputs

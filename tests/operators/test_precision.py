@@ -1,4 +1,4 @@
-"""What is rounded once, and what does not overflow on the way."""
+"""Operators that round once, and whose intermediate values do not overflow."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def run(name: str, *arrays: np.ndarray, **attributes: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["nn.layer_norm", "nn.rms_norm", "nn.l2_normalize"])
 def test_sums_of_half_floats_are_wide(name: str) -> None:
-    """70000 of them are more than the greatest half float, squares of 300 too."""
+    """The sum of 70000 ones and the square of 300 exceed the largest half float."""
     x = np.random.default_rng(0).normal(300, 20, (2, 70_000)).astype("float16")
     ones = [np.ones(70_000, "float16")] * {"nn.layer_norm": 2, "nn.rms_norm": 1, "nn.l2_normalize": 0}[name]
     said = {"eps": 1e-9, "axis": -1} if name == "nn.l2_normalize" else {}
@@ -30,7 +30,7 @@ def test_sums_of_half_floats_are_wide(name: str) -> None:
 
 
 def test_a_variance_next_to_a_large_mean() -> None:
-    """A mean of squares less the square of the mean has no digit left here."""
+    """The mean of squares minus the square of the mean would cancel all digits."""
     x = (np.random.default_rng(0).normal(0, 1, (3, 100)) + 1e4).astype("float32")
     ones, zeros = np.ones(100, "float32"), np.zeros(100, "float32")
     wanted = OPERATORS["nn.layer_norm"].reference(x, ones, zeros)

@@ -1,4 +1,4 @@
-"""Operators on tensors whose sizes are known when the program is called."""
+"""Operators on tensors of symbolic sizes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -130,11 +130,11 @@ UPDATES = te.placeholder((m, 4), name="updates")
 LINE = te.placeholder((1, m), "int32", name="line")
 SEQUENCE, VALUES = te.placeholder((n,), name="sequence"), te.placeholder((m,), name="values")
 SIZES = [(3, 5), (3, 0), (1, 1), (0, 0), (0, 2), (100, 300)]
-"""How many rows, and how many places or updates."""
+"""The numbers of rows, and of indices or updates."""
 
 
 def _rows(rows: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What is updated or read, where, and by what."""
+    """The data, the indices and the updates of a gather or a scatter."""
     choose = np.random.default_rng(0)
     x, updates = choose.random((rows, 4), "float32"), choose.random((count, 4), "float32")
     return x, choose.integers(-rows - 1, rows + 1, (count, 4), "int32"), updates
@@ -162,7 +162,7 @@ def test_places_are_found_in_as_many_rows_as_the_caller_says() -> None:
 
 
 def _check(name: str, tensors: list[Any], cases: Sequence[tuple[np.ndarray, ...]], attributes: dict[str, Any]) -> None:
-    """An operator, built once, computes what its reference computes."""
+    """Asserts that an operator, built once, agrees with its reference."""
     run = build(te.create_prim_func([*tensors, OPERATORS[name].formula(*tensors, **attributes)]))["main"]
     for arrays in cases:
         given = [array.astype(tensor.dtype) for tensor, array in zip(tensors, arrays, strict=True)]

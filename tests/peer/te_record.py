@@ -1,9 +1,10 @@
-"""What the TVM that this Python can import makes of the corpus of tensor expressions, as JSON.
+"""Prints the results of TVM, imported by the running Python, for the corpus of tensor expressions, as JSON.
 
     python tests/peer/te_record.py > tests/data/te/tvm-0.27.json    # each case's function as text, or the error
-    python tests/peer/te_record.py --compute                        # the cases whose results are not numpy's, and how
+    python tests/peer/te_record.py --compute                        # the cases whose results differ from numpy's, and
+    how
 
-The corpus is imported from its folder since this Python need not have our package.
+The corpus is imported from its folder, because this Python need not have Stepwell.
 """
 
 import importlib
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Namespace:
-    """The functions of TVM 0.27 under the names that a case uses."""
+    """The functions of TVM 0.27 under the names used by cases."""
 
     def __init__(self, te: Any, tirx: Any) -> None:
         self._modules = (te, tirx)
@@ -43,13 +44,13 @@ class Namespace:
 
 
 def problem(error: Exception) -> str:
-    """The kind of an error and how its message begins."""
+    """The type of an error and the start of its message."""
     lines = str(error).splitlines() or [""]
     return f"{type(error).__name__}: {lines[0][:160]}"
 
 
 def recorded(case: Any, tvm: Any, namespace: Namespace) -> dict[str, str]:
-    """The text of the case's function, or why there is none."""
+    """The text of the function of a case, or the error."""
     try:
         function = tvm.te.create_prim_func(case.build(namespace), index_dtype_override=case.index_dtype)
     except Exception as error:
@@ -58,13 +59,13 @@ def recorded(case: Any, tvm: Any, namespace: Namespace) -> dict[str, str]:
 
 
 def difference(case: Any, tvm: Any, namespace: Namespace) -> str | None:
-    """What is wrong with the results of the compiled function, or why there are none; None if they are numpy's."""
+    """The difference between the results of the compiled function and numpy's, or the error; None if they agree."""
     import numpy as np
 
     function = tvm.te.create_prim_func(case.build(namespace), index_dtype_override=case.index_dtype)
     inputs = case.inputs(namespace)
     expected = case.expected(inputs)
-    # What is not written shows.
+    # Unwritten elements are visible.
     outputs = [tvm.runtime.tensor(np.full(each.shape, 77, each.dtype)) for each in expected]
     given = [each if isinstance(each, int | float) else tvm.runtime.tensor(each) for each in inputs]
     try:

@@ -1,4 +1,4 @@
-"""What the real TVM 0.27 thinks of our text in its own spelling."""
+"""The real TVM 0.27 parses Stepwell's text in TVM's syntax."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ json.dump(answers, sys.stdout)
 
 
 def ask(python: Path, texts: dict[str, tuple[str, str | None]]) -> dict[str, tuple[str | None, str]]:
-    """For each of our texts, and the text of TVM it comes from: TVM's objection or None, and how TVM prints it."""
+    """For each text of Stepwell, with the TVM text of its origin: TVM's error or None, and TVM's print of the text."""
     process = subprocess.run([python, "-c", READ], input=json.dumps(texts), capture_output=True, text=True, check=True)
     return json.loads(process.stdout)
 
@@ -85,7 +85,7 @@ def test_tvm_prints_what_the_tests_of_macros_say_it_does(tvm_python: Path):
 
 @pytest.fixture(scope="module")
 def printed() -> dict[str, str]:
-    """tests/data/printed in the spelling of today, as far as that can say it."""
+    """The programs of tests/data/printed that the current syntax can express."""
     texts: dict[str, str] = {}
     for path in sorted((DATA / "printed").glob("*.py")):
         module = parse_tvmscript(path.read_text(), filename=path.name)
@@ -104,19 +104,19 @@ def test_tvm_reads_every_kind_of_statement_and_expression(tvm_python: Path, prin
 
 REWRITTEN = {
     "block_memory",  # local memory has a short form
-    "pointers",  # the default data type is left out
+    "pointers",  # the default data type is omitted
     "while_loop",  # one element of memory becomes a scalar
     "calls",  # a buffer as an argument becomes a stack array; defaults are added
     "control",  # an empty suite becomes T.evaluate(0)
     "loops",  # the same
-    "logic",  # TVM leaves out parentheses that Python needs around compared comparisons
+    "logic",  # TVM omits parentheses that Python requires around compared comparisons
     "math",  # T.abs and T.isinf are spelled out
     "memory",  # local memory has a short form, views of it too
     "scopes",  # an attribute of a number becomes a dictionary
     "functions",  # methods are sorted by name
     "symbols",  # symbolic buffers move into the signature
 }
-"""Programs that TVM prints in another way than it was given."""
+"""Programs that TVM prints in another form."""
 
 
 def test_tvm_prints_them_as_we_do(tvm_python: Path, printed: dict[str, str]):
@@ -134,8 +134,8 @@ def test_we_read_what_tvm_makes_of_our_text(tvm_python: Path, printed: dict[str,
 
 
 ITS_LIMITS = ("Divide by zero", "exceeds range of int", "not supported for")
-"""What TVM says where folding constants, as it reads, leaves what its types hold, and where it has no `isnan`,
-`isfinite` of a bfloat16."""
+"""TVM's errors when constant folding in its parser leaves the range of a type, and for `isnan` and `isfinite` of
+bfloat16."""
 
 
 def test_tvm_reads_random_programs(tvm_python: Path):

@@ -1,4 +1,4 @@
-"""What the real TVM 0.27 refuses of what we allow."""
+"""Transformations allowed by Stepwell and refused by the real TVM 0.27."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ json.dump(answers, sys.stdout)
 
 
 def ask(python: Path, cases: dict[str, tuple[str, str]]) -> dict[str, str | None]:
-    """For each program, and steps on it, with what TVM refuses the last step."""
+    """For each program with steps: TVM's error for the last step, or None."""
     texts = {
         name: (parse_tvmscript(text).script("0.27"), steps.replace("get_block", "get_sblock"))
         for name, (text, steps) in cases.items()

@@ -1,4 +1,4 @@
-"""What TVM 0.27 makes of the corpus of tensor expressions."""
+"""The recorded results of TVM 0.27 for the corpus of tensor expressions."""
 
 import json
 import subprocess

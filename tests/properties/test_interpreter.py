@@ -1,4 +1,4 @@
-"""The interpreter, op by op, computes what the oracle computes. On tensors: test_te.py."""
+"""The interpreter, operation by operation, agrees with the oracle. Tensors: test_te.py."""
 
 from typing import Any
 

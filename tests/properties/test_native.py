@@ -1,5 +1,5 @@
-"""Native code computes what the oracle computes: exactly for integers and for what IEEE 754 rounds correctly, up to a
-few units in the last place behind a function of the C library."""
+"""Native code agrees with the oracle: exactly for integers and for operations correctly rounded by IEEE 754, up to a
+few units in the last place after a function of the C library."""
 
 from collections.abc import Callable
 from functools import cache
@@ -50,7 +50,7 @@ def test_native_code_of_vectorized_loops_computes_exactly_what_the_oracle_comput
         assert same(a, b), name
 
 
-# Functions of the C library, one at a time: behind a comparison or a cast any difference grows
+# Functions of the C library, one at a time: a comparison or a cast would amplify differences
 
 
 @cache

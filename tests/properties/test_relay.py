@@ -1,4 +1,5 @@
-"""Passes on graphs leave what numpy computes; native code computes it; memory is not used twice at a time."""
+"""Passes on graphs preserve results; native code agrees with numpy; tensors with overlapping lifetimes do not share
+memory."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -40,7 +41,7 @@ ROUNDING = [
 
 
 def results(module: Module, inputs: Sequence[Any]) -> list[Any]:
-    """What `main` gives, as numpy computes it."""
+    """The results of `main`, computed with numpy."""
     got = interpret(module, "main", inputs)
     return list(got) if isinstance(got, tuple) else [got]
 
@@ -56,7 +57,8 @@ def check_text(module: Module) -> None:
 
 
 def apply(module: Module, passes: str) -> Module:
-    """What passes make of a copy of a module; it verifies behind each, and is text that reads as itself."""
+    """The result of passes on a copy of a module. Checks after each pass that the module verifies and round-trips
+    through text."""
     for step in parse_passes(passes):
         module = run_pipeline(module, [step])
         module.verify()
@@ -84,13 +86,13 @@ def test_a_pass_that_rounds_differently_leaves_what_a_graph_computes(passes: str
         close(got, wanted, tolerance)
 
 
-# The way down
+# The lowering
 
 DOWN = "relay-plan-memory,convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir"
 
 
 def run_natively(module: Module, inputs: Sequence[Any], expected: Sequence[Any]) -> list[Any]:
-    """What native code of a graph of calls gives. expected: arrays as the results."""
+    """The results of native code of a graph of calls. expected: arrays with the shapes and types of the results."""
     func = module.functions["main"]
     assert isinstance(func, FuncOp)
     arrays = [module.constants[name] for name in arrays_of(func)]
@@ -117,8 +119,8 @@ def test_native_code_computes_what_a_graph_computes(graph: Graph) -> None:
 
 
 class Memory:
-    """Runs a function kernel by kernel, and after each one writes over all memory that no tensor owns which is still
-    to be read."""
+    """Runs a function kernel by kernel, and after each kernel overwrites all memory that is not owned by a live
+    tensor."""
 
     def __init__(self, module: Module, inputs: Sequence[Any]):
         func = module.functions["main"]
@@ -143,7 +145,7 @@ class Memory:
         views = [None if place is None else self.view(r, place) for r, place in zip(op.results, places, strict=True)]
         for view in views:
             if view is not None:
-                view.fill(-1 if view.dtype.kind != "u" else 255)  # a kernel may write before it has read all
+                view.fill(-1 if view.dtype.kind != "u" else 255)  # a kernel may write before its last read
         made = self.interpreter.run_op(op, self.interpreter.get_values(op.operands))
         for result, view, array in zip(op.results, views, made, strict=True):
             if view is not None:
@@ -151,7 +153,7 @@ class Memory:
             self.interpreter.set_values([(result, np.copy(array) if view is None else view)])
 
     def view(self, value: SSAValue, offset: int) -> Any:
-        """The memory of a tensor, as an array."""
+        """The memory of a tensor as an array."""
         assert offset % ALIGNMENT == 0
         shape = [int(size) for size in shape_of(value)]
         dtype = numpy_dtype(dtype_of_tensor(value))

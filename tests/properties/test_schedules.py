@@ -1,7 +1,7 @@
-"""Every primitive leaves what a program computes as it is, or refuses and leaves the program as it is.
+"""Every primitive preserves the results of a program, or refuses and leaves the program unchanged.
 
-`make fuzz` takes three thousand traces, a normal run over a hundred. A case that fails is shown as a file that
-`stepwell-opt -p apply-schedule` runs.
+`make fuzz` checks three thousand traces, a normal run over a hundred. A failing case is printed as an input of
+`stepwell-opt -p apply-schedule`.
 """
 
 from textwrap import dedent, indent
@@ -36,7 +36,7 @@ FAMILIES = {
     "reductions": ("rfactor", "decompose_reduction", "split", "reorder", "fuse", "compute_at", "reverse_compute_at"),
     "rewrites": ("transform_layout", "pad_einsum", "decompose_padding", "blockize", "reindex", "split", "cache_write"),
 }
-"""Primitives that are tried together."""
+"""Groups of primitives for common traces."""
 
 
 FOUND = {
@@ -84,7 +84,7 @@ FOUND = {
         'sch.transform_layout("C", ("write", 0), lambda i: (i + 1,), 0)',
     ),
 }
-"""What random programs have found, by hand: lines of a function and of a schedule."""
+"""Reduced failures of random programs: lines of a function and lines of a schedule."""
 
 
 @pytest.mark.parametrize("name", FOUND)
@@ -131,7 +131,7 @@ MADE = {
                 row[vj] = first[vj]
         """,
 }
-"""How a row may be made, each time other than before, by instances of a block that have the same names."""
+"""Producers of a row whose instances have equal names but compute different values in each iteration."""
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -1,5 +1,5 @@
-"""Tensor expressions compute what numpy says, whatever the sizes and values: natively, as the oracle does it, and as
-tensors, before any pass."""
+"""Tensor expressions agree with numpy for random sizes and values: in native code, in the oracle, and as tensors before
+any pass."""
 
 from dataclasses import replace
 from operator import add, mul, sub
@@ -20,7 +20,7 @@ RUNNING = [case for case in CASES if case.runs and not case.tvm_refuses]
 
 @st.composite
 def sized_cases(draw: st.DrawFn) -> Case:
-    """A case of the corpus, with other numbers for its sizes where they may be any."""
+    """A case of the corpus, with random sizes unless they are fixed."""
     case = draw(st.sampled_from(RUNNING))
     if case.fixed:
         return case
@@ -34,7 +34,7 @@ TARGETS = ("llvm", "python", "interpreter")
 
 
 def run(mod: Module, target: str, *arguments: Any) -> None:
-    """Run a module on tensors: built for a target, which takes it down, or as it is."""
+    """Runs a module on tensors: built for a target, or interpreted without lowering."""
     if target == "interpreter":
         interpret(mod, "main", arguments)
     else:
@@ -58,7 +58,7 @@ REDUCTIONS = ("sum", "prod", "max", "min")
 
 
 class Expressions:
-    """Draws expressions of elements of two tensors, in the axes of a third."""
+    """Draws expressions of elements of two tensors, indexed by the axes of a third tensor."""
 
     def __init__(self, data: st.DataObject, tensors: list[Any], axes: list[Any]):
         self.draw = data.draw
@@ -97,7 +97,7 @@ def values(tensor: Any, choose: np.random.Generator) -> Any:
 
 
 class Axis:
-    """An axis of the result: its variable, and how far it goes."""
+    """An axis of the result: its variable and its extent."""
 
     def __init__(self, var: Any, extent: int):
         self.var = var

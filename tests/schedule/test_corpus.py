@@ -1,4 +1,4 @@
-"""Schedules that a real compiler recorded: replayed here, and what it refused."""
+"""Replay of schedules recorded by a real compiler, and of attempts that it refused."""
 
 from pathlib import Path
 from typing import Any

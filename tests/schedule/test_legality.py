@@ -1,4 +1,4 @@
-"""What is legal is allowed, what is not is refused with the instances that conflict."""
+"""Legal transformations are allowed; illegal transformations are refused with the conflicting instances."""
 
 import re
 
@@ -9,7 +9,7 @@ from stepwell.schedule import Schedule
 from stepwell.tools.testing.legality import CASES, Case
 from stepwell.tools.testing.scheduling import check_computes_the_same
 
-# A block at values of its axes, an iteration of a loop, or what the shape of the nest forbids.
+# An instance of a block, an iteration of a loop, or a restriction by the shape of the loop nest.
 INSTANCE = re.compile(r"at \(\w+=-?\d+|when \w+ is -?\d+|iteration|depend on loop|must not be less than the extent")
 
 

@@ -1,4 +1,4 @@
-"""What every primitive has in common: errors show the program."""
+"""Common behaviour of all primitives: errors print the program."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""A schedule as a whole: copies, handles, functions, what is not there yet."""
+"""A schedule as a whole: copies, handles, functions, unimplemented primitives."""
 
 import pytest
 

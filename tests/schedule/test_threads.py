@@ -1,4 +1,4 @@
-"""Threads of a block that share work: loops bound to the axis of a loop around them."""
+"""Cooperation of the threads of a block: loops bound to the thread axis of an enclosing loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main(A: T.Buffer((16, 12), "float32"), B: T.Buffer((12, 16), "float32"), C: 
 
 
 def tiled() -> tuple[Schedule, list[object]]:
-    """A matrix product whose blocks have shared copies of their inputs, not divided among threads yet.
+    """A matrix product whose thread blocks have copies of their inputs in shared memory, not yet divided among threads.
 
     Returns the schedule, and the loops of each copy.
     """

@@ -1,4 +1,4 @@
-"""Some of what `make gpu-suite` runs."""
+"""A part of `make gpu-suite`."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`stepwell run`: the main job."""
+"""`stepwell run`, the main command."""
 
 from pathlib import Path
 

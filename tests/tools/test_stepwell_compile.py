@@ -1,4 +1,4 @@
-"""`stepwell compile`, and `stepwell run` of what it has made."""
+"""`stepwell compile`, and `stepwell run` of its output."""
 
 import re
 from pathlib import Path
@@ -63,7 +63,7 @@ def compiled(capsys: Capture, net: Path, path: Path, *args: str) -> tuple[int, s
 
 
 def refused(capsys: Capture, message: str, *args: object) -> None:
-    """A mistake: a message, exit code 1, no traceback, and no new file."""
+    """Asserts that a command fails with a message and exit code 1, without a traceback and without a new file."""
     folder = next(Path(str(arg)).parent for arg in args if isinstance(arg, Path))
     before = sorted(folder.iterdir())
     code, _, err = stepwell(capsys, *args)

@@ -1,4 +1,4 @@
-"""`stepwell-gui`: what it opens with, what clicking does, and what it says without its extra."""
+"""`stepwell-gui`: the initial view, the effect of clicks, and the message without its extra."""
 
 import asyncio
 import subprocess
@@ -30,7 +30,7 @@ def script(tmp_path: Path) -> Path:
 
 
 def use(app, steps: Callable[..., Awaitable[None]]) -> None:
-    """Run an application without a terminal, do some steps, and end it."""
+    """Runs an application without a terminal, applies steps, and exits."""
 
     async def session() -> None:
         async with app.run_test() as pilot:

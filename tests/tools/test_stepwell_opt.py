@@ -1,4 +1,4 @@
-"""The `stepwell-opt` driver: what goes in, what comes out, and how a mistake ends."""
+"""The `stepwell-opt` driver: inputs, outputs and errors."""
 
 from pathlib import Path
 

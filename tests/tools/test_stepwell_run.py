@@ -1,4 +1,4 @@
-"""`stepwell-run`: a program of any landing is interpreted, and a mistake is a message."""
+"""`stepwell-run`: interprets a program of any landing, and prints a message for an error."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What passes write with."""
+"""The writing helpers of passes."""
 
 import numpy as np
 import pytest

@@ -1,1 +1,1 @@
-"""What the tests share: hypothesis strategies and helpers around them."""
+"""Shared infrastructure of the tests: hypothesis strategies, generators of random programs, and checks."""

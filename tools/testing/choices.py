@@ -1,4 +1,4 @@
-"""Where random programs take their decisions from: hypothesis, or a seeded generator."""
+"""Sources of the decisions of random programs: hypothesis, or a seeded generator."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ T = TypeVar("T")
 
 
 class Choices(Protocol):
-    """A source of decisions. The first option is the simplest: what programs shrink to."""
+    """A source of decisions. The first option is the simplest, to which programs shrink."""
 
     def integer(self, low: int, high: int) -> int:
-        """A number from `low` to `high`, both included."""
+        """An integer from `low` to `high`, both included."""
         ...
 
 
 class Drawn:
-    """Decisions that hypothesis takes, and shrinks."""
+    """Decisions taken and shrunk by hypothesis."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]):
         self._draw = draw
@@ -30,7 +30,7 @@ class Drawn:
 
 
 class Seeded:
-    """Decisions of a generator of random numbers, for fuzzing without hypothesis."""
+    """Decisions of a random number generator, for fuzzing without hypothesis."""
 
     def __init__(self, seed: int):
         self._random = random.Random(seed)
@@ -40,17 +40,17 @@ class Seeded:
 
 
 def pick(choices: Choices, options: Sequence[T]) -> T:
-    """One of the options."""
+    """A choice among the options."""
     return options[choices.integer(0, len(options) - 1)]
 
 
 def flag(choices: Choices, chance: int = 2) -> bool:
-    """True once in `chance` times; False is simpler."""
+    """True with probability 1 / `chance`; False is the simpler option."""
     return choices.integer(0, chance - 1) == chance - 1
 
 
 class Recorded:
-    """Decisions of another source, remembered."""
+    """Decisions of another source, recorded."""
 
     def __init__(self, source: Choices):
         self._source = source
@@ -62,7 +62,7 @@ class Recorded:
 
 
 class Played:
-    """Decisions that were remembered, once more."""
+    """Replays recorded decisions."""
 
     def __init__(self, numbers: Sequence[int]):
         self._numbers = iter(numbers)

@@ -1,4 +1,4 @@
-"""Whether two results are the same: exactly, or up to what C libraries round differently."""
+"""Comparison of results: exact, or up to the rounding differences of C libraries."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def same(got: Any, expected: Any) -> bool:
 
 
 UNITS = 8
-"""How many units in the last place apart two results may be that one function of a C library computes. Measured
-against it: 4 in float32 and float64; more is for the operations behind it."""
+"""The maximum distance, in units in the last place, between two results of one function of a C library. The measured
+distance is 4 in float32 and float64; the rest allows for subsequent operations."""
 
 
 def near(got: Any, expected: Any, units: int = UNITS) -> bool:
-    """Whether two arrays or numbers of one type are equal, floats up to some units in the last place."""
+    """Whether two arrays or numbers of one type are equal, floats up to `units` units in the last place."""
     a, b = np.asarray(got), np.asarray(expected)
     if not dtype_of_numpy(a.dtype).is_float:
         return same(a, b)

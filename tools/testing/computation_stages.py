@@ -1,8 +1,8 @@
-"""What the blocks of random programs compute.
+"""The stages of random programs: the computations of their blocks.
 
 Each stage adds a buffer to a function, the result of one or more blocks: pointwise, stencils, transposed and strided
-reads, broadcasts, reductions of several kinds, products, padding, gathers; blocks that update what others wrote, that
-read what they overwrite, that run under a predicate, with several results, with blocks and views inside.
+reads, broadcasts, reductions of several kinds, products, padding, gathers; blocks that update the results of other
+blocks, that read the elements they overwrite, with a predicate, with several results, with nested blocks and views.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .nests import Extent, Nest, NestWriter, axes, indent
 
 @dataclass(frozen=True)
 class Buffer:
-    """dtype: None for that of the function."""
+    """A buffer. dtype: None for the data type of the function."""
 
     name: str
     shape: tuple[Extent, ...]
@@ -25,9 +25,10 @@ class Buffer:
 
 @dataclass
 class Function:
-    """A function as it is being written.
+    """A function under construction.
 
-    known: what can be read, latest last.  index: the type of loops and sizes.  plain: whether each axis has a loop.
+    known: the readable buffers, latest last.  index: the data type of loops and sizes.  plain: whether each axis is
+    bound to a loop of its own.
     """
 
     choices: Choices
@@ -52,11 +53,11 @@ class Function:
         self.lines += self.nests.lines(nest)
 
     def source(self) -> Buffer:
-        """A buffer to read, the latest one most of the time."""
+        """A buffer to read, preferably the latest."""
         return pick(self.choices, [self.known[-1], *reversed(self.known)])
 
     def define(self, name: str, shape: tuple[Extent, ...], is_last: bool, dtype: str | None = None) -> Buffer:
-        """A new buffer: a parameter if it is the result, or now and then."""
+        """Defines a buffer: a parameter if it is the result, and occasionally otherwise."""
         buffer = Buffer(name, shape, dtype)
         (self.parameters if is_last or flag(self.choices, 6) else self.allocated).append(buffer)
         return buffer
@@ -71,8 +72,8 @@ def _element(name: str, indices: list[str]) -> str:
 
 
 def _load(func: Function, source: Buffer, names: list[str], shape: tuple[Extent, ...]) -> str:
-    """A read of a buffer by axes of these extents, in bounds: each dimension by an axis that fits, shifted if there is
-    room, or by a number."""
+    """A read of a buffer, in bounds. Each dimension is indexed by an axis of fitting extent, shifted within the bounds,
+    or by a constant."""
     return _element(source.name, [_index(func, n, extent, names, shape) for n, extent in enumerate(source.shape)])
 
 
@@ -86,10 +87,10 @@ def _index(func: Function, dimension: int, extent: Extent, names: list[str], sha
     n = dimension if dimension in fitting and not flag(func.choices, 4) else pick(func.choices, fitting)
     size = shape[n]
     assert isinstance(size, int)
-    return _shifted(func, names[n], size, extent)
+    return _shift_index(func, names[n], size, extent)
 
 
-def _shifted(func: Function, axis: str, size: int, extent: int) -> str:
+def _shift_index(func: Function, axis: str, size: int, extent: int) -> str:
     shift = func.choices.integer(0, extent - size)
     if size * 2 - 1 <= extent and flag(func.choices, 3):
         return f"{axis} * 2"
@@ -145,7 +146,7 @@ def _reduction(func: Function, name: str, is_last: bool) -> None:
 
 
 def _product(func: Function, name: str, is_last: bool) -> None:
-    """A matrix product, whose operands have the axes themselves as indices."""
+    """A matrix product whose operands are indexed by the axes themselves."""
     source = func.source()
     rows, inner = source.shape[0], source.shape[-1]
     left = Buffer(f"{name}_left", (rows, inner))
@@ -161,7 +162,7 @@ def _product(func: Function, name: str, is_last: bool) -> None:
 
 
 def _argmax(func: Function, name: str, is_last: bool) -> None:
-    """The greatest of unequal keys, and where it is."""
+    """The maximum of unequal keys, and its position."""
     source = func.source()
     spatial, reduced = source.shape[:1], source.shape[-1:]
     names = axes(2)
@@ -178,7 +179,7 @@ def _argmax(func: Function, name: str, is_last: bool) -> None:
 
 
 def _sums(func: Function, name: str, is_last: bool) -> None:
-    """One block with two results: reduced together, or each for itself."""
+    """A block with two results: two reductions, or two pointwise values."""
     source = func.source()
     spatial, reduced = source.shape[:1], source.shape[1:]
     names = axes(len(source.shape))
@@ -195,7 +196,7 @@ def _sums(func: Function, name: str, is_last: bool) -> None:
 
 
 def _fill_and_update(func: Function, name: str, is_last: bool) -> None:
-    """A buffer that is filled by one block and updated, in place, by another."""
+    """A buffer filled by one block and updated in place by another block."""
     source = func.source()
     shape = source.shape
     names = axes(len(shape))
@@ -211,7 +212,7 @@ def _fill_and_update(func: Function, name: str, is_last: bool) -> None:
 
 
 def _steps(func: Function, name: str, is_last: bool) -> None:
-    """A stencil in time: each row from the one in front of it."""
+    """A stencil in time: each row is computed from the previous row."""
     width = func.choices.integer(3, 5)
     target = func.define(name, (4, width), is_last)
     func.add(Nest(f"{name}_first", (width,), body=[f"{name}[0, vi] = {func.literal(1)}"]))
@@ -226,7 +227,7 @@ def _steps(func: Function, name: str, is_last: bool) -> None:
 
 
 def _scan(func: Function, name: str, is_last: bool) -> None:
-    """Sums of what is in front of each element, in place."""
+    """Prefix sums in place."""
     source = func.source()
     shape = source.shape
     names = axes(len(shape))
@@ -241,7 +242,7 @@ def _scan(func: Function, name: str, is_last: bool) -> None:
 
 def _padding(func: Function, name: str, is_last: bool) -> None:
     source = func.source()
-    before, behind = func.choices.integer(0, 1), func.choices.integer(1, 2)
+    before, after = func.choices.integer(0, 1), func.choices.integer(1, 2)
     padded = [n for n, e in enumerate(source.shape) if isinstance(e, int) and not (n and flag(func.choices, 3))]
     shape, inside = list(source.shape), []
     names = axes(len(shape))
@@ -249,7 +250,7 @@ def _padding(func: Function, name: str, is_last: bool) -> None:
     for n in padded:
         extent = source.shape[n]
         assert isinstance(extent, int)
-        shape[n] = extent + before + behind
+        shape[n] = extent + before + after
         inside += [f"{before} <= {names[n]}"] if before else []
         inside += [f"{names[n]} < {extent + before}"]
         indices[n] = f"{names[n]} - {before}" if before else names[n]
@@ -262,7 +263,7 @@ def _padding(func: Function, name: str, is_last: bool) -> None:
 
 
 def _gather(func: Function, name: str, is_last: bool) -> None:
-    """A read at an index that another buffer gives: of what no formula knows."""
+    """A read at an index loaded from another buffer, unknown to every analysis."""
     source = func.source()
     func.has_indices = True
     rest = "".join(", 0" for _ in source.shape[1:])
@@ -272,8 +273,8 @@ def _gather(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _guarded(func: Function, name: str, is_last: bool) -> None:
-    """A block under a predicate, in front of which all is filled."""
+def _guard(func: Function, name: str, is_last: bool) -> None:
+    """A block with a predicate, preceded by a block that fills the buffer."""
     source = func.source()
     shape = source.shape
     names = axes(len(shape))
@@ -287,7 +288,7 @@ def _guarded(func: Function, name: str, is_last: bool) -> None:
 
 
 def _triangle(func: Function, name: str, is_last: bool) -> None:
-    """What is below the diagonal, by a loop whose extent depends on another."""
+    """The lower triangle of a matrix, by a loop whose extent depends on the outer loop."""
     source = func.source()
     size = func.choices.integer(2, 4)
     shape = (size, size)
@@ -307,7 +308,7 @@ def _triangle(func: Function, name: str, is_last: bool) -> None:
 
 
 def _rows(func: Function, name: str, is_last: bool) -> None:
-    """Two blocks in one loop: a row is made and used before the next one is."""
+    """A producer and a consumer in one loop: each row is computed and read before the next row."""
     source = func.source()
     outer, width = source.shape[0], source.shape[-1]
     shared = flag(func.choices)
@@ -324,8 +325,8 @@ def _rows(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _nested(func: Function, name: str, is_last: bool) -> None:
-    """A block with a block inside, and memory of its own or a view of what it reads, now and then."""
+def _nested_block(func: Function, name: str, is_last: bool) -> None:
+    """A block with a nested block, and occasionally an allocation or a view of its source."""
     source = func.source()
     outer, width = source.shape[0], source.shape[-1]
     number = func.nests.number
@@ -366,9 +367,9 @@ STAGES: list[Stage] = [
     _product,
     _padding,
     _steps,
-    _guarded,
+    _guard,
     _rows,
-    _nested,
+    _nested_block,
     _sums,
     _triangle,
     _scan,

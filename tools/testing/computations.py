@@ -1,7 +1,7 @@
-"""Random programs for schedules: blocks under loops, that read each other's results in all the ways that matter.
+"""Random programs for schedules: blocks in loop nests, with all relevant kinds of dependences between them.
 
-`computation_stages` has what the blocks compute, `nests` how they stand under loops. Integers mostly, so that what they
-compute is exact in any order.
+`computation_stages` holds the computations of the blocks, `nests` their loop nests. Most programs compute on integers,
+so that results are exact in any order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DTYPES = ("int32", "int32", "int32", "float32", "int64", "int8", "float16")
 
 
 def random_computation(choices: Choices) -> Module:
-    """A module with a function `main`, and now and then another, whose blocks compute buffers from buffers.
+    """A module with a function `main`, and occasionally a second function, whose blocks compute buffers from buffers.
 
     Shrinks to one pointwise block.
     """
@@ -47,24 +47,24 @@ def _function(choices: Choices, name: str) -> list[str]:
     count = choices.integer(1, 4)
     for n in range(count):
         pick(choices, STAGES)(func, f"B{n}", n == count - 1)
-    return _written(func, name)
+    return _function_lines(func, name)
 
 
-def _written(func: Function, name: str) -> list[str]:
+def _function_lines(func: Function, name: str) -> list[str]:
     parameters, body = [], []
     for buffer in func.parameters:
         if any(isinstance(extent, str) for extent in buffer.shape):
             parameters.append(f"{buffer.name.lower()}: T.handle")
-            body.append(f"{buffer.name} = T.match_buffer({buffer.name.lower()}, {_described(func, buffer)})")
+            body.append(f"{buffer.name} = T.match_buffer({buffer.name.lower()}, {_shape_and_dtype(func, buffer)})")
         else:
-            parameters.append(f"{buffer.name}: T.Buffer({_described(func, buffer)})")
+            parameters.append(f"{buffer.name}: T.Buffer({_shape_and_dtype(func, buffer)})")
     if func.has_indices:
         parameters.append('index: T.Buffer((8,), "int32")')
     if func.is_symbolic:
         body.insert(0, f"n = T.{func.index}()")
-    body += [f"{buffer.name} = T.alloc_buffer({_described(func, buffer)})" for buffer in func.allocated]
+    body += [f"{buffer.name} = T.alloc_buffer({_shape_and_dtype(func, buffer)})" for buffer in func.allocated]
     return ["@T.prim_func", f"def {name}({', '.join(parameters)}):", *indent([*body, *func.lines])]
 
 
-def _described(func: Function, buffer: Buffer) -> str:
+def _shape_and_dtype(func: Function, buffer: Buffer) -> str:
     return f'{shape_text(func, buffer.shape)}, "{buffer.dtype or func.dtype}"'

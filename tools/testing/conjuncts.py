@@ -1,4 +1,4 @@
-"""Conditions as what holds together, and integer ones as sets of points: for comparing programs."""
+"""Conditions as conjunctions, and integer conditions as sets of points, for the comparison of programs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ISL = {"ge": ">=", "eq": "=", "ne": "!="}
 
 @dataclass(frozen=True)
 class Conjunct:
-    """`sum >= 0`, `sum == 0`, `sum != 0` by name (`ge`, `eq`, `ne`); a comparison of floats; or any other condition,
-    negated or not.
+    """A conjunct of a condition: `sum >= 0`, `sum == 0` or `sum != 0` by name (`ge`, `eq`, `ne`); a comparison of
+    floats; or any other condition, negated or not.
 
-    lin, operands, value: the one of them that `name` speaks of.
+    lin, operands, value: the argument of the form, one for each form.
     """
 
     name: str
@@ -34,14 +34,14 @@ class Conjunct:
 
 
 def yielded(region: Region) -> SSAValue:
-    """The value that a region of a lazy choice gives."""
+    """The value yielded by a region of an `if_then_else`."""
     last = region.block.last_op
     assert isinstance(last, YieldOp)
     return last.value
 
 
 class Points:
-    """Values of the variables of some sums, each in its range, as isl sees them."""
+    """The isl space of the variables of some sums, each variable in its range."""
 
     def __init__(self, analyzer: Analyzer, sums: Iterable[Lin]):
         leaves = dict.fromkeys(leaf for lin in sums for leaf in lin.leaves())
@@ -55,7 +55,7 @@ class Points:
         return None if text is None else f"({text}) {_ISL[name]} 0"
 
     def set(self, constraints: Iterable[str | None]) -> isl.Set | None:
-        """The values that meet all constraints; None if there is one that is not quasi-affine."""
+        """The points that satisfy all constraints; None if a constraint is not quasi-affine."""
         known = [*self.ranges, *constraints]
         if None in known:
             return None
@@ -64,7 +64,7 @@ class Points:
 
 
 def conjuncts(analyzer: Analyzer, value: SSAValue | None, truth: bool = True) -> Iterator[Conjunct]:
-    """The conditions that hold together exactly where `value` is `truth`. True is none."""
+    """The conditions whose conjunction is equivalent to `value == truth`; none if that is always true."""
     if value is None or constant_value(value) == truth:
         return
     match value.owner:
@@ -99,7 +99,7 @@ def _comparison(analyzer: Analyzer, op: arith.CmpiOp, truth: bool) -> Conjunct:
 
 
 def tight(lin: Lin, name: str) -> Lin:
-    """`lin >= 0` divided by what all coefficients have in common."""
+    """`lin >= 0` divided by the greatest common divisor of the coefficients."""
     common = gcd(*lin.terms.values())
     if common < 2 or (name != "ge" and lin.const % common):
         return lin

@@ -1,6 +1,6 @@
-"""The programs of the corpus: texts that a real compiler printed, their inputs, and the outputs it computed.
+"""The programs of the corpus: texts printed by a real compiler, their inputs, and the outputs that it computed.
 
-The corpus lies in `tests/data/corpus`, or beside the repository in `shared/corpus`; its README.md says how it is made.
+The corpus lies in `tests/data/corpus`, or beside the repository in `shared/corpus`; its README.md describes its origin.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _ROOT = Path(__file__).parents[2]
 _PLACES = (_ROOT / "tests/data/corpus", _ROOT.parent / "shared/corpus")
 
 TOLERANCES = {"float16": (2e-2, 2e-2), "float32": (1e-4, 1e-5), "float64": (1e-4, 1e-5)}
-"""rtol and atol against the recorded outputs; integers are exact."""
+"""rtol and atol of the comparison with the recorded outputs, by data type; integers are exact."""
 
 
 @cache
 def corpus() -> Path | None:
-    """The folder of the corpus, if it is there."""
+    """The folder of the corpus; None if it is absent."""
     return next((p for p in _PLACES if p.is_dir()), None)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What a program of the corpus computes: its parameters, and what its outputs must be. `parameters`: shape, dtype
-    and recipe; without a recipe it is an output."""
+    """The specification of a program of the corpus: its parameters and its expected outputs. `parameters`: shape, dtype
+    and recipe of each; the recipe of an output is None."""
 
     seed: int
     parameters: tuple[tuple[tuple[int, ...], str, str | None], ...]
@@ -45,21 +45,21 @@ class Problem:
         return cls(text["seed"], parameters, stem.with_suffix(".npz"))
 
     def arguments(self) -> list[np.ndarray[Any, Any]]:
-        """An array for each parameter, outputs zero."""
+        """An array for each parameter; outputs are zero."""
         rng = np.random.default_rng(self.seed)
         return [_make(rng, shape, recipe).astype(numpy_dtype(dtype)) for shape, dtype, recipe in self.parameters]
 
     def output_positions(self) -> list[int]:
-        """Which parameters are outputs."""
+        """The positions of the outputs among the parameters."""
         return [i for i, (_, _, recipe) in enumerate(self.parameters) if recipe is None]
 
     def check(self, arguments: list[np.ndarray[Any, Any]]) -> None:
-        """Raise AssertionError unless the outputs among `arguments` are the recorded ones."""
+        """Raises AssertionError unless the outputs among `arguments` are equal to the recorded outputs."""
         for number, position in enumerate(self.output_positions()):
             self.check_output(number, arguments[position])
 
     def check_output(self, number: int, got: np.ndarray[Any, Any]) -> None:
-        """Raise AssertionError unless `got` is the recorded output of a number."""
+        """Raises AssertionError unless `got` is equal to the recorded output `number`."""
         expected = np.load(self.outputs)[f"out{number}"]
         if got.dtype.name in TOLERANCES:
             rtol, atol = TOLERANCES[got.dtype.name]
@@ -84,7 +84,7 @@ def _make(rng: np.random.Generator, shape: tuple[int, ...], recipe: str | None) 
 
 @dataclass(frozen=True)
 class Program:
-    """A text of the corpus and the problem it solves. `right`: whether it computes the recorded outputs."""
+    """A program text of the corpus and its problem. `right`: whether it computes the recorded outputs."""
 
     name: str
     text: str
@@ -93,7 +93,7 @@ class Program:
 
 
 def script_programs(syntax: str = "classic") -> list[Program]:
-    """The TVMScript cases in one of their syntaxes: `classic` or `tvm`."""
+    """The TVMScript cases in the syntax `classic` or `tvm`."""
     folder = corpus()
     if folder is None:
         return []
@@ -104,7 +104,7 @@ def script_programs(syntax: str = "classic") -> list[Program]:
 
 
 def scheduled_programs(side: str) -> list[Program]:
-    """The different programs in front of (`in`) or behind (`out`) the schedules, named by their first line."""
+    """The distinct programs before (`in`) or after (`out`) the schedules, named by the first line that holds them."""
     folder = corpus()
     if folder is None:
         return []

@@ -1,4 +1,4 @@
-"""What a random program may use at a place in it."""
+"""The features of random programs, and the values in scope at a point of a program."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from ...dialects.tir import Mixed
 
 @dataclass(frozen=True)
 class Features:
-    """What a random program may contain.
+    """The features that a random program may use.
 
-    dtypes: of buffers and scalars.  blocks: `tir.block`.  symbols: sizes that arguments bind.  vectors: ramps.
-    threads: loops bound to threads, which no CPU target takes.  libm: functions that are not correctly rounded.
-    calls: more than one function.  legacy: what TVM 0.27 has no TVMScript for: predicates of vector accesses, constant
-    arrays.  size: how many statements about.
+    dtypes: data types of buffers and scalars.  blocks: `tir.block`.  symbols: sizes bound by arguments.  vectors:
+    ramps.
+    threads: loops bound to threads, unsupported by CPU targets.  libm: functions that are not correctly rounded.
+    calls: more than one function.  legacy: features without TVMScript in TVM 0.27: predicates of vector accesses,
+    constant arrays.  size: the approximate number of statements.
     """
 
     dtypes: tuple[str, ...] = (
@@ -52,7 +53,7 @@ class Features:
 
 @dataclass(frozen=True)
 class Number:
-    """An integer value with its range. below: a size that it is less than, when that is not known."""
+    """An integer value with its range. below: a symbolic size that is an exclusive upper bound."""
 
     value: SSAValue
     low: int
@@ -60,7 +61,7 @@ class Number:
     below: SSAValue | None = None
 
     def indexes(self, extent: Mixed) -> bool:
-        """Whether it lies in [0, extent)."""
+        """Whether the value lies in [0, extent)."""
         if isinstance(extent, int):
             return self.low >= 0 and self.high < extent
         return self.below is extent
@@ -68,8 +69,8 @@ class Number:
 
 @dataclass(frozen=True)
 class Slot:
-    """A buffer, all of whose elements were written. fixed: the index that a dimension must have, so that concurrent
-    iterations stay apart."""
+    """A buffer with all elements initialized. fixed: (dimension, index) pairs that accesses must use, so that
+    concurrent iterations access disjoint elements."""
 
     buffer: SSAValue
     shape: tuple[Mixed, ...]
@@ -83,12 +84,13 @@ class Slot:
 
 @dataclass(frozen=True)
 class Environment:
-    """What can be seen from a place.
+    """The values in scope at a point of a program.
 
-    slots: buffers.  numbers: integers that can be an index.  values: any other scalars.  sizes: symbols that are known
-    to be positive here.  outer_numbers, outer_values: how many of the numbers and values the body of a block sees:
-    those that do not hang on loops.  depth: of nesting.  is_concurrent, in_block: what the place is inside of.
-    runs: how often the place is reached at most, about.
+    slots: buffers.  numbers: integers for indices.  values: other scalars.  sizes: symbols known to be positive.
+    outer_numbers, outer_values: the lengths of the prefixes of numbers and values that are independent of loops and
+    therefore visible in the body of a block.  depth: the nesting depth.  is_concurrent, in_block: whether a concurrent
+    loop or a block encloses the point.
+    runs: the approximate maximum number of executions of the point.
     """
 
     slots: tuple[Slot, ...] = ()
@@ -103,7 +105,7 @@ class Environment:
     runs: int = 1
 
     def inside(self) -> Environment:
-        """One level deeper."""
+        """The environment one nesting level deeper."""
         return replace(self, depth=self.depth + 1)
 
     def with_number(self, number: Number) -> Environment:
@@ -116,13 +118,13 @@ class Environment:
         return replace(self, slots=(*self.slots, slot))
 
     def can_index(self, extent: Mixed) -> bool:
-        """Whether a number in [0, extent) can be made."""
+        """Whether an index in [0, extent) can be built."""
         if isinstance(extent, int) and extent > 0:
             return True
         return extent in self.sizes or any(n.indexes(extent) for n in self.numbers)
 
     def reachable(self, *, writable: bool = False, dtype: DType | None = None) -> list[Slot]:
-        """The buffers whose elements can be accessed here."""
+        """The buffers whose elements can be accessed."""
         return [
             slot
             for slot in self.slots
@@ -134,7 +136,7 @@ class Environment:
 
 @dataclass
 class Budget:
-    """How many statements may still be written."""
+    """The number of statements left, and the names in use."""
 
     left: int
     names: dict[str, int] = field(default_factory=dict[str, int])
@@ -144,7 +146,7 @@ class Budget:
         return self.left >= 0
 
     def name(self, base: str) -> str:
-        """A name that was not used yet: `base`, or with a number behind it."""
+        """A fresh name: `base`, or `base` with a numeric suffix."""
         count = self.names.get(base, 0)
         self.names[base] = count + 1
         return base if count == 0 else f"{base}_{count}"

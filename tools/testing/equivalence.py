@@ -1,4 +1,4 @@
-"""Whether two programs are the same up to names and to how index expressions are written."""
+"""Equivalence of programs up to names and to the form of index expressions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAMES = frozenset(("axis_names", "block_name", "buffer_name", "loop_var", "para
 _DECLARATIONS = (AccessOp, AllocBufferOp)
 
 _KNOWN: dict[str, Callable[[Lin], list[Lin]]] = {"ge": lambda x: [x], "eq": lambda x: [x, -x], "ne": lambda _: []}
-"""The sums that are not negative where `sum >= 0`, `sum == 0`, `sum != 0`."""
+"""The nonnegative sums implied by `sum >= 0`, `sum == 0` and `sum != 0`."""
 
 Where: TypeAlias = Operation | str
 
@@ -43,14 +43,14 @@ class _DifferenceFoundError(Exception):
 
 
 def difference(a: Module, b: Module, *, block_names: bool = False) -> str | None:
-    """None if two `tir` modules are the same program, else a text that says where they first differ and how.
+    """A description of the first difference between two `tir` modules; None if they are the same program.
 
-    Not compared: names of loops, axes, buffers and variables; how an integer expression is written that has the same
-    value wherever it is computed (so a loop variable of extent 1 is its least value); the order of
-    conjuncts, of the entries of reads and writes, and of the allocations of one block. Compared, for instance: extents
-    and kinds of loops, axes, predicates, annotations, regions, types, and float expressions as they are written.
+    Not compared: names of loops, axes, buffers and variables; the form of integer expressions that have the same value
+    wherever they are computed (a loop variable of extent 1 is its minimum); the order of conjuncts, of the entries of
+    reads and writes, and of the allocations of one block. Compared, for instance: extents and kinds of loops, axes,
+    predicates, annotations, regions, types, and the form of float expressions.
 
-    block_names: whether names of blocks are compared; they are what a user asks for blocks by.
+    block_names: whether names of blocks are compared; users look up blocks by name.
     """
     a, b = a.clone(), b.clone()
     for module in (a, b):
@@ -72,7 +72,7 @@ def _modules(a: Module, b: Module, block_names: bool) -> None:
 
 
 class _Comparison:
-    """Walks two functions side by side. `partner` gives the value of the first for a variable of the second."""
+    """Walks two functions in lockstep. `partner` maps variables of the second function to values of the first."""
 
     def __init__(self, a: FuncOp, b: FuncOp, block_names: bool):
         self.a, self.b = a, b
@@ -80,11 +80,11 @@ class _Comparison:
         self.left, self.right = Analyzer(), Analyzer()
         self.partner: dict[SSAValue, SSAValue] = {}
         self.where: list[Lin] = []
-        """Sums of the first function that are not negative where the expressions compared now are computed."""
+        """Sums of the first function that are nonnegative where the currently compared expressions are computed."""
         self._taken: set[SSAValue] = set()
 
     def fail(self, what: str, a: Where, b: Where) -> None:
-        """Raise: this is the first difference."""
+        """Raises the first difference."""
         texts = [x if isinstance(x, str) else _line(x) for x in (a, b)]
         raise _DifferenceFoundError(f"{self.a.sym_name.data}: {what}\n  {texts[0]}\n  {texts[1]}")
 
@@ -102,20 +102,20 @@ class _Comparison:
     # Variables
 
     def bind(self, a: SSAValue, b: SSAValue) -> None:
-        """`a` and `b` are the same variable."""
+        """Records that `a` and `b` are the same variable."""
         self.partner[b] = a
         self._taken.add(a)
 
     @contextmanager
     def trial(self) -> Generator[list[bool]]:
-        """What is bound inside is forgotten unless `[True]` is left in the list."""
+        """Discards the bindings made inside the context unless it sets the element of the list to True."""
         known, taken, verdict = dict(self.partner), set(self._taken), [False]
         yield verdict
         if not verdict[0]:
             self.partner, self._taken = known, taken
 
     def matches(self, same: Callable[[], bool]) -> bool:
-        """Whether `same()`; what it binds is kept if so."""
+        """Whether `same()` is true; keeps its bindings only in this case."""
         with self.trial() as verdict:
             verdict[0] = same()
         return verdict[0]
@@ -123,15 +123,15 @@ class _Comparison:
     # Statements
 
     def blocks(self, a: Block, b: Block, above: Operation, below: Operation) -> None:
-        """Compare what is in two blocks, those of `above` and `below`."""
+        """Compares two blocks, whose parents are `above` and `below`."""
         for x, y in zip(a.args, b.args, strict=True):
             self.bind(x, y)
         left, right = _statements(a), _statements(b)
         for x, y in zip(left, right, strict=False):
             self.statement(x, y)
         if len(left) != len(right):
-            more, what = max(left, right, key=len), min(len(left), len(right))
-            lines = [_line(more[what]), "nothing more"]
+            more, position = max(left, right, key=len), min(len(left), len(right))
+            lines = [_line(more[position]), "nothing more"]
             self.fail(f"number of statements in {_line(above)}", *(lines if more is left else lines[::-1]))
         self._accesses(a, b, above, below)
         self._allocations(a, b, above)
@@ -141,7 +141,7 @@ class _Comparison:
         _STATEMENTS.get(type(a), _Comparison.operation)(self, a, b)
 
     def operation(self, a: Operation, b: Operation) -> None:
-        """Any statement: its properties, its operands, and what is inside."""
+        """Compares the properties, the operands, the results and the regions of two statements."""
         self.require(_properties(a) == _properties(b), "attributes differ", a, b)
         self.require(len(a.operands) == len(b.operands), "number of operands differs", a, b)
         for x, y in zip(a.operands, b.operands, strict=True):
@@ -195,7 +195,7 @@ class _Comparison:
         if a.predicate is not None and b.predicate is not None:
             self.require(self.same(a.predicate, b.predicate), "predicates of a store differ", a, b)
 
-    # Declarations, whose order means nothing
+    # Declarations, whose order is irrelevant
 
     def _accesses(self, a: Block, b: Block, above: Operation, below: Operation) -> None:
         for kind in ("reads", "writes"):
@@ -209,13 +209,13 @@ class _Comparison:
         self.require(self._pair(left, right, self._same_allocation), f"allocations in {_line(above)} differ", *lines)
 
     def _pair(self, left: Sequence[Any], right: Sequence[Any], same: Callable[[Any, Any], bool]) -> bool:
-        """Whether each on the left is the same as another on the right."""
+        """Whether the elements of `left` and `right` match one to one."""
         rest = list(right)
         for x in left:
-            found = next((y for y in rest if self.matches(lambda x=x, y=y: same(x, y))), None)
-            if found is None:
+            match = next((y for y in rest if self.matches(lambda x=x, y=y: same(x, y))), None)
+            if match is None:
                 return False
-            rest.remove(found)
+            rest.remove(match)
         return not rest
 
     def _same_access(self, a: AccessOp, b: AccessOp) -> bool:
@@ -251,7 +251,8 @@ class _Comparison:
         return self._same_structure(a, b)
 
     def _same_buffer(self, a: SSAValue, b: SSAValue) -> bool:
-        """Allocated buffers are bound where they are first used: their declarations may be in any order."""
+        """Whether two allocations match; binds the buffers at their first use, since declarations may be in any
+        order."""
         x, y = a.owner, b.owner
         if not isinstance(x, AllocBufferOp) or not isinstance(y, AllocBufferOp) or _properties(x) != _properties(y):
             return False
@@ -282,8 +283,8 @@ class _Comparison:
         return a == translated or self.left.bounds(rest := a - translated) == (0, 0) or self._is_zero(rest)
 
     def _translate(self, a: Lin, b: Lin) -> Lin | None:
-        """`b` in the variables of the first function, or None if it has others than `a`. What is loaded counts as a
-        variable: the same as one of `a` that is loaded from the same place."""
+        """`b` in the variables of the first function; None if it has a variable without a partner. A load counts as a
+        variable, and is equal to a load of `a` from the same address."""
         loaded = [v for v in a.leaves() if _is_computed(v)]
         partners: dict[SSAValue, Lin] = {}
         for leaf in b.leaves():
@@ -297,11 +298,11 @@ class _Comparison:
         return self.left.substitute(b, partners)
 
     def _is_zero(self, lin: Lin) -> bool:
-        """Whether isl finds no values of the variables, each in its range, for which the sum is not 0."""
+        """Whether isl proves that a sum is 0 for all values of its variables in their ranges."""
         points = Points(self.left, [lin, *self.where])
         facts = [fact for x in self.where if (fact := points.says("ge", x)) is not None]
-        found = points.set([*facts, points.says("ne", lin)])
-        return found is not None and bool(found.is_empty())
+        points_off_zero = points.set([*facts, points.says("ne", lin)])
+        return points_off_zero is not None and bool(points_off_zero.is_empty())
 
     # Conditions
 
@@ -310,7 +311,7 @@ class _Comparison:
         return self._pair(left, right, self._same_conjunct) or self._same_points(left, right)
 
     def _same_points(self, left: Sequence[Conjunct], right: Sequence[Conjunct]) -> bool:
-        """Whether isl finds that integer conditions hold for the same values of the variables, each in its range."""
+        """Whether isl proves that two integer conditions hold for the same values of the variables in their ranges."""
         a = [c.lin for c in left if c.lin is not None]
         b = [self._translate(Lin(), c.lin) for c in right if c.lin is not None]
         known = [x for x in b if x is not None]
@@ -346,12 +347,12 @@ _STATEMENTS: dict[type[Operation], Callable[[_Comparison, Any, Any], None]] = {
 
 
 def _statements(block: Block) -> list[Operation]:
-    """The statements of a block whose order means something."""
+    """The statements of a block whose order is significant."""
     return [op for op in block.ops if not is_expression(op) and not isinstance(op, _DECLARATIONS)]
 
 
 def _type(type: Attribute) -> Attribute:
-    """A type in which the memory space "global" is not written."""
+    """The normal form of a type, with the memory space "global" omitted."""
     if isinstance(type, MemRefType) and type.memory_space == StringAttr("global"):
         return MemRefType(type.element_type, type.shape, type.layout, NoneAttr())
     return type
@@ -370,7 +371,7 @@ def _is_computed(value: SSAValue) -> bool:
 
 
 def _line(op: Operation) -> str:
-    """The line of TVMScript that opens an op, or that it is."""
+    """The line of TVMScript for an op, or its first line."""
     match op:
         case FuncOp():
             return f"def {op.sym_name.data} {op.func_attrs or ''}".rstrip()

@@ -1,4 +1,4 @@
-"""Random expressions that do nothing excluded: indices in range, no zero divisors, shifts within the width."""
+"""Random expressions without undefined behaviour: indices in range, nonzero divisors, shifts within the width."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FLOAT_CONSTANTS = (1.0, 0.0, 0.5, -1.5, 3.0, 100.0, -0.0)
 
 
 class Expressions:
-    """Writes random expressions of wanted types."""
+    """Builds random expressions of given types."""
 
     def __init__(self, choices: Choices, builder: TirBuilder, features: Features):
         self.choices, self.builder, self.features = choices, builder, features
@@ -31,7 +31,7 @@ class Expressions:
     # Values
 
     def value(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
-        """An expression of a scalar or vector type."""
+        """A random expression of a scalar or vector type."""
         makers: list[Callable[[Environment, DType, int], SSAValue | None]] = [self._constant, self._load, self._name]
         if depth > 0:
             makers += [self._operator, self._select, self._cast]
@@ -43,11 +43,11 @@ class Expressions:
                 makers += [self._division, self._shift, self._bits, self._other_sign]
             if dtype.lanes == 1:
                 makers += [self._lazy]
-        made = pick(self.choices, makers)(env, dtype, depth - 1)
-        return self._constant(env, dtype, 0) if made is None else made
+        value = pick(self.choices, makers)(env, dtype, depth - 1)
+        return self._constant(env, dtype, 0) if value is None else value
 
     def constant(self, dtype: DType) -> SSAValue:
-        """A constant of a type."""
+        """A random constant of a type."""
         return self._constant(Environment(), dtype, 0)
 
     def _constant(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
@@ -68,12 +68,12 @@ class Expressions:
         return self.load(env, pick(self.choices, slots), dtype.lanes) if slots else None
 
     def load(self, env: Environment, slot: Slot, lanes: int = 1) -> SSAValue:
-        """An element of a buffer, or several one behind the other."""
+        """A load of an element of a buffer, or of a vector of elements."""
         predicate = self.predicate(env, lanes)
         return self.builder.load(slot.buffer, self.indices(env, slot, lanes), predicate)
 
     def predicate(self, env: Environment, lanes: int) -> SSAValue | None:
-        """Which lanes of a vector access count, or nothing."""
+        """The predicate of a vector access, or None."""
         if lanes == 1 or not self.features.legacy or not flag(self.choices, 4):
             return None
         return self.value(env, _BOOL.with_lanes(lanes), 1)
@@ -139,7 +139,7 @@ class Expressions:
 
     def _bits(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
         names = ["popcount"]
-        names += ["clz"] if dtype.lanes == 1 else []  # which TVMScript cannot say of vectors
+        names += ["clz"] if dtype.lanes == 1 else []  # not expressible in TVMScript for vectors
         names += ["abs"] if dtype.kind == "int" else []
         return self.builder.cast(self.builder.unary(pick(self.choices, names), self.value(env, dtype, depth)), dtype)
 
@@ -153,19 +153,19 @@ class Expressions:
         return self.builder.fma(*(self.value(env, dtype, depth) for _ in range(3)))
 
     def _with_sign(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
-        """A number with the sign of one that is not NaN, whose sign nothing tells."""
+        """A number with the sign of a converted integer, never of a NaN, whose sign is unspecified."""
         sign = self.builder.cast(self.value(env, _INT32.with_lanes(dtype.lanes), depth), dtype)
         return self.builder.binary("copysign", self.value(env, dtype, depth), sign)
 
     def _from_bits(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
-        """A number from its bits; not NaN, which may lose some of them."""
+        """A number from its bits; never a NaN, whose payload may not be preserved."""
         bits = DType("int", dtype.bits, dtype.lanes)
-        finite = 2 ** (dtype.bits - 2) - 1  # below 2: the highest bit of the exponent is clear
+        finite = 2 ** (dtype.bits - 2) - 1  # less than 2: the highest bit of the exponent is clear
         masked = self.builder.binary("and", self.value(env, bits, depth), self.builder.const(finite, bits))
         return self.builder.reinterpret(masked, type_of(dtype))
 
     def _other_sign(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
-        """The bits of an integer of the other signedness."""
+        """The bits of an integer of the opposite signedness."""
         other = DType("uint" if dtype.kind == "int" else "int", dtype.bits, dtype.lanes)
         return self.builder.reinterpret(self.value(env, other, depth), type_of(dtype))
 
@@ -179,7 +179,7 @@ class Expressions:
     # Indices
 
     def index(self, env: Environment, extent: Mixed) -> SSAValue:
-        """A number in [0, extent); `env.can_index(extent)` must hold."""
+        """An index in [0, extent). Requires `env.can_index(extent)`."""
         direct = [n.value for n in env.numbers if n.indexes(extent)]
         makers: list[Callable[[], SSAValue]] = [lambda v=v: v for v in direct[-2:]]
         if extent in env.sizes or (isinstance(extent, int) and extent > 0):
@@ -187,12 +187,12 @@ class Expressions:
         if isinstance(extent, int) and extent > 0:
             last = extent - 1
             makers += [lambda: self.builder.const(self.choices.integer(0, last), _INT32)]
-            makers += [lambda: self._clamped(env, last)]
+            makers += [lambda: self._clamp(env, last)]
             near = [n for n in env.numbers if n.low >= 0 and n.high < last]
             if near:
                 makers += [lambda: self._offset(near[0], last)]
         if direct:
-            makers += [lambda: self._mirrored(pick(self.choices, direct), extent)]
+            makers += [lambda: self._mirror(pick(self.choices, direct), extent)]
         return pick(self.choices, makers)()
 
     def _offset(self, number: Number, last: int) -> SSAValue:
@@ -201,16 +201,16 @@ class Expressions:
     def _remainder(self, env: Environment, extent: Mixed) -> SSAValue:
         return self.builder.binary("floormod", self._raw(env), extent)
 
-    def _clamped(self, env: Environment, last: int) -> SSAValue:
+    def _clamp(self, env: Environment, last: int) -> SSAValue:
         return self.builder.binary("max", self.builder.binary("min", self._raw(env), last), 0)
 
-    def _mirrored(self, index: SSAValue, extent: Mixed) -> SSAValue:
-        """The index counted from the other end."""
+    def _mirror(self, index: SSAValue, extent: Mixed) -> SSAValue:
+        """The index counted from the end."""
         last = self.builder.sub(self.builder.cast(self.builder.value(extent), dtype_of(index.type)), 1)
         return self.builder.sub(last, index)
 
     def _raw(self, env: Environment) -> SSAValue:
-        """An int32 of any size."""
+        """An int32 of unknown range."""
         if env.numbers and flag(self.choices):
             total = self.builder.cast(pick(self.choices, env.numbers).value, _INT32)
             factor = self.choices.integer(1, 5)
@@ -218,7 +218,7 @@ class Expressions:
         return self.value(env, _INT32, 1)
 
     def indices(self, env: Environment, slot: Slot, lanes: int = 1) -> list[SSAValue]:
-        """Indices of an element; with `lanes`, a ramp in the last dimension, which must have room for it."""
+        """Indices of an element; for several lanes, a ramp in the last dimension, whose extent must suffice."""
         indices: list[SSAValue] = []
         for d, extent in enumerate(slot.shape):
             fixed = slot.fixed_at(d)
@@ -245,5 +245,5 @@ class Expressions:
         return self.builder.ramp(base, self.builder.const(stride, dtype_of(base.type)), lanes)
 
     def lane(self, vector: SSAValue, lane: int) -> SSAValue:
-        """One lane of a vector."""
+        """A lane of a vector."""
         return self.builder.insert(ShuffleOp([vector], [lane])).result

@@ -1,7 +1,8 @@
-"""Random graphs of operators, and inputs for them, whose results are known up to what functions of C libraries round.
+"""Random graphs of operators with inputs, whose results are exact up to the rounding of functions of C libraries.
 
-Floats are small numbers with few binary digits, and what is computed of them is only computed where it is exact in any
-order, so that fusion and native code can be held to the last bit. What rounds (`exp`, means, norms) is said to.
+Floats are small numbers with few binary digits, and operators apply only where their results are exact in any order, so
+that fusion and native code can be checked to the last bit. Results of operators that round (`exp`, means, norms) are
+marked.
 """
 
 from __future__ import annotations
@@ -38,20 +39,21 @@ Array: TypeAlias = npt.NDArray[Any]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 DIGITS = {"float16": 11, "float32": 24, "float64": 53}
-"""Binary digits of floats."""
+"""The number of binary digits of each float type."""
 EPSILON = {"float16": 4e-3, "float32": 4e-6, "float64": 1e-13}
-"""How far what is rounded may be off, of the bound of its numbers."""
+"""The tolerance of rounded results, relative to the bound of their elements."""
 GREATEST = 1024
-"""Numbers of floats do not become larger, so that nothing overflows."""
+"""The maximum magnitude of floats, which excludes overflow."""
 LONGEST = 5
-"""No size that is not known is larger."""
+"""The maximum value of symbolic sizes."""
 DTYPES = ("float32", "float32", "float32", "float64", "float16", "int32", "int8", "uint8", "int64", "bool")
 EXTENTS = (1, 2, 3, 3, 4, 5, 7, 0)
 
 
 @dataclass(frozen=True)
 class Known:
-    """A tensor of a graph. bound: of its numbers.  bits: binary digits behind the point; None if they are rounded."""
+    """A tensor of a graph. bound: the maximum magnitude of its elements.  bits: the number of binary fraction digits;
+    None if the elements are rounded."""
 
     value: SSAValue
     bound: float
@@ -72,7 +74,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Graph:
-    """module: with a function `main`.  inputs: for it.  tolerances: how far results may be off; 0 if exact."""
+    """A graph. module: with a function `main`.  inputs: its arguments.  tolerances: for each result; 0 if exact."""
 
     module: Module
     inputs: list[Array]
@@ -81,11 +83,11 @@ class Graph:
 
 @st.composite
 def graphs(draw: Draw, most: int = 20, branches: bool = True) -> Graph:
-    """Graphs of up to so many steps, most of which are an operator.
+    """Graphs of up to `most` steps, most of which add one operator.
 
-    Shapes with extents of 0 and 1, and sizes that are not known; operators with several results, branches unless it is
-    said that there are none, constants, diamonds, what is not used, results that are inputs or equal. Shrinks to a
-    function that returns its one input.
+    Graphs contain extents of 0 and 1, symbolic sizes, operators with several results, constants, diamonds, unused
+    values, results that are inputs or equal, and branches if `branches`. Shrinks to a function that returns its single
+    input.
     """
     return _Writer(draw, STEPS if branches else [step for step in STEPS if step is not _branch]).graph(most)
 
@@ -118,9 +120,9 @@ class _Writer:
     # Choices
 
     def pick(self, which: Callable[[Known], bool] = lambda value: True) -> Known | None:
-        """A tensor, one of the last ones rather than one of the first ones."""
-        found = [value for value in reversed(self.values) if which(value)]
-        return found[min(self.draw(st.integers(0, 12)), len(found) - 1)] if found else None
+        """A tensor that satisfies `which`, preferably a recent one."""
+        tensors = [value for value in reversed(self.values) if which(value)]
+        return tensors[min(self.draw(st.integers(0, 12)), len(tensors) - 1)] if tensors else None
 
     def flag(self) -> bool:
         return self.draw(st.booleans())
@@ -137,7 +139,7 @@ class _Writer:
         return shape, dtype
 
     def _numbers(self, shape: Sequence[int], dtype: str) -> tuple[Array, int]:
-        """Small numbers, and how many digits they have behind the point."""
+        """An array of small numbers, and the number of their binary fraction digits."""
         choose = np.random.default_rng(self.draw(st.integers(0, 2**16)))
         if parse_dtype(dtype).is_float:
             return np.asarray(choose.integers(-4, 5, shape) / 2, numpy_dtype(dtype)), 1
@@ -145,7 +147,7 @@ class _Writer:
         return np.asarray(choose.integers(low, 2 if dtype == "bool" else 3, shape), numpy_dtype(dtype)), 0
 
     def constant(self, shape: Sequence[int], dtype: str) -> Known:
-        """A constant: 0, 1 or another number, or an array."""
+        """A constant: a scalar or an array of one number (0, 1 or 2), or an array of several numbers."""
         if self.flag() or dtype == "bool":
             number = self.draw(st.sampled_from((0, 1, 2) if dtype != "bool" else (False, True)))
             array = np.full(shape if self.flag() else (), number, numpy_dtype(dtype))
@@ -158,9 +160,9 @@ class _Writer:
     def add(
         self, name: str, operands: Sequence[Known], bound: float, bits: int | None, **attributes: Any
     ) -> Known | None:
-        """Insert an operator, unless its numbers become too large, or its operands do not go together.
+        """Inserts an operator, unless its elements become too large or its operands are incompatible.
 
-        bits: of its first result; None if it is rounded. What is rounded stays so.
+        bits: the fraction digits of the results; None if they are rounded. Results of rounded operands are rounded.
         """
         try:
             op = OPERATIONS[name]([operand.value for operand in operands], attributes)
@@ -175,9 +177,9 @@ class _Writer:
         if dtype not in DIGITS:
             low, high = (0, 1) if dtype == "bool" else int_range(parse_dtype(dtype))
             bound = high - low if bound > high or low == 0 else bound
-        made = [Known(output, bound, bits) for output in op.outputs]
-        self.values += made
-        return made[0]
+        results = [Known(output, bound, bits) for output in op.outputs]
+        self.values += results
+        return results[0]
 
 
 def _fits(dtype: str, bound: float, bits: int | None) -> bool:
@@ -186,7 +188,7 @@ def _fits(dtype: str, bound: float, bits: int | None) -> bool:
     return bound <= 64 if bits is None else bound <= GREATEST and bound * 2**bits <= 2 ** DIGITS[dtype]
 
 
-def _most(*bits: int | None) -> int | None:
+def _max_bits(*bits: int | None) -> int | None:
     return None if None in bits else max(each for each in bits if each is not None)
 
 
@@ -195,11 +197,11 @@ def _elementwise(graph: _Writer) -> None:
     x = graph.pick(lambda x: x.is_float if name != "nn.relu" else x.dtype != "bool")
     if x is None or (name in ("floor", "round") and x.bits is None):
         return
-    said = {"clip": {"a_min": graph.draw(st.sampled_from((-2.0, 0.0, -0.5))), "a_max": 1.5}}.get(name, {})
-    graph.add(name, [x], x.bound + 2, x.bits, **said)
+    attributes = {"clip": {"a_min": graph.draw(st.sampled_from((-2.0, 0.0, -0.5))), "a_max": 1.5}}.get(name, {})
+    graph.add(name, [x], x.bound + 2, x.bits, **attributes)
 
 
-def _rounded(graph: _Writer) -> None:
+def _transcendental(graph: _Writer) -> None:
     x = graph.pick(lambda x: x.is_float and x.bound <= 16)
     name = graph.draw(st.sampled_from(("tanh", "sigmoid", "exp")))
     if x is not None and (name != "exp" or x.bound <= 3):
@@ -207,7 +209,7 @@ def _rounded(graph: _Writer) -> None:
 
 
 def _pair(graph: _Writer) -> None:
-    """Two tensors, one of which may be a constant, or both the same one."""
+    """A binary operator on two tensors, one of which may be a constant, or on one tensor twice."""
     x = graph.pick(lambda x: x.dtype != "bool")
     if x is None:
         return
@@ -220,15 +222,15 @@ def _pair(graph: _Writer) -> None:
     is_rounded = a.bits is None or b.bits is None
     if name == "divide":
         if a.is_float:
-            _divided(graph, a)
+            _division(graph, a)
     elif name == "multiply":
         bits = None if is_rounded else (a.bits or 0) + (b.bits or 0)
         graph.add(name, [a, b], a.bound * b.bound, bits)
     else:
-        graph.add(name, [a, b], a.bound + b.bound, _most(a.bits, b.bits))
+        graph.add(name, [a, b], a.bound + b.bound, _max_bits(a.bits, b.bits))
 
 
-def _divided(graph: _Writer, a: Known) -> None:
+def _division(graph: _Writer, a: Known) -> None:
     number = graph.draw(st.sampled_from((1, 2)))
     divisor = Known(graph.builder.constant(np.asarray(number, numpy_dtype(a.dtype))), 2, 0)
     graph.add("divide", [a, divisor], a.bound, None if a.bits is None else a.bits + 1)
@@ -245,7 +247,7 @@ def _choice(graph: _Writer) -> None:
     c, x = graph.pick(lambda c: c.dtype == "bool"), graph.pick()
     y = None if x is None else graph.pick(lambda y: y.dtype == x.dtype)
     if c is not None and x is not None and y is not None:
-        graph.add("where", [c, x, y], x.bound + y.bound, _most(x.bits, y.bits))
+        graph.add("where", [c, x, y], x.bound + y.bound, _max_bits(x.bits, y.bits))
 
 
 def _cast(graph: _Writer) -> None:
@@ -257,51 +259,51 @@ def _cast(graph: _Writer) -> None:
 _MOVES = "transpose transpose reshape reshape expand_dims squeeze broadcast_to reverse".split()
 
 
-def _moved(graph: _Writer) -> None:
-    """Another order or another shape of a tensor."""
+def _movement(graph: _Writer) -> None:
+    """A change of the shape of a tensor, or of the order of its elements."""
     x = graph.pick()
     if x is None:
         return
     rank = len(x.shape)
     kind = graph.draw(st.sampled_from(_MOVES))
-    said: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     if kind == "transpose":
-        said = {"axes": graph.draw(st.one_of(st.none(), st.permutations(range(rank))))}
+        attributes = {"axes": graph.draw(st.one_of(st.none(), st.permutations(range(rank))))}
     elif kind == "reshape":
         known = [size for size in x.shape if isinstance(size, int) and size > 0]
         whole = known if len(known) == rank else [0] * rank
         shapes = [[-1], [0] * rank, [1, -1], [*whole, 1], [-1, *whole[1:]], [*reversed(whole)]]
-        said = {"newshape": graph.draw(st.sampled_from(shapes))}
+        attributes = {"newshape": graph.draw(st.sampled_from(shapes))}
     elif kind == "expand_dims":
-        said = {"axis": graph.draw(st.integers(0, rank)), "num_newaxis": graph.draw(st.integers(0, 2))}
+        attributes = {"axis": graph.draw(st.integers(0, rank)), "num_newaxis": graph.draw(st.integers(0, 2))}
     elif kind == "broadcast_to":
         wide = [graph.draw(st.integers(1, 3)) if size == 1 else size for size in x.shape]
-        said = {"shape": [*graph.draw(st.lists(st.integers(1, 2), max_size=1)), *wide]}
+        attributes = {"shape": [*graph.draw(st.lists(st.integers(1, 2), max_size=1)), *wide]}
         if any(isinstance(size, str) for size in wide):
             return
     elif kind == "reverse":
         if not rank:
             return
-        said = {"axis": graph.draw(st.integers(0, rank - 1))}
-    graph.add(kind, [x], x.bound, x.bits, **said)
+        attributes = {"axis": graph.draw(st.integers(0, rank - 1))}
+    graph.add(kind, [x], x.bound, x.bits, **attributes)
 
 
 def _part(graph: _Writer) -> None:
-    """Parts of a tensor along an axis of known extent, and their order."""
+    """A slice or a split of a tensor along an axis of constant extent."""
     x = graph.pick(lambda x: any(isinstance(size, int) for size in x.shape))
     if x is None:
         return
     axis, extent = graph.draw(st.sampled_from([(d, size) for d, size in enumerate(x.shape) if isinstance(size, int)]))
     if graph.flag():
         begin, end, step = (graph.draw(st.integers(*pair)) for pair in ((0, 2), (extent - 1, extent + 1), (1, 2)))
-        said = {"begin": [begin], "end": [end], "axes": [axis], "strides": [step]}
-        graph.add("strided_slice", [x], x.bound, x.bits, **said)
+        attributes = {"begin": [begin], "end": [end], "axes": [axis], "strides": [step]}
+        graph.add("strided_slice", [x], x.bound, x.bits, **attributes)
     else:
-        places = sorted(graph.draw(st.lists(st.integers(0, extent), max_size=2)))
-        graph.add("split", [x], x.bound, x.bits, indices_or_sections=places, axis=axis)
+        positions = sorted(graph.draw(st.lists(st.integers(0, extent), max_size=2)))
+        graph.add("split", [x], x.bound, x.bits, indices_or_sections=positions, axis=axis)
 
 
-def _together(graph: _Writer) -> None:
+def _concatenation(graph: _Writer) -> None:
     x = graph.pick()
     if x is None:
         return
@@ -310,7 +312,7 @@ def _together(graph: _Writer) -> None:
         others.append(graph.pick(lambda y: (y.dtype, y.shape) == (x.dtype, x.shape)) or x)
     name = graph.draw(st.sampled_from(("concatenate", "stack") if x.shape else ("stack",)))
     axis = graph.draw(st.integers(0, len(x.shape) - (name == "concatenate")))
-    graph.add(name, others, max(each.bound for each in others), _most(*(each.bits for each in others)), axis=axis)
+    graph.add(name, others, max(each.bound for each in others), _max_bits(*(each.bits for each in others)), axis=axis)
 
 
 def _reduction(graph: _Writer) -> None:
@@ -336,7 +338,7 @@ def _reduction(graph: _Writer) -> None:
 
 
 def _product(graph: _Writer) -> None:
-    """A product with weights, or with another matrix or its transpose."""
+    """A matrix product with weights, or with the transpose of a matrix."""
     x = graph.pick(lambda x: len(x.shape) >= 1 and isinstance(x.shape[-1], int) and x.dtype != "bool")
     if x is None or not isinstance(k := x.shape[-1], int):
         return
@@ -349,39 +351,39 @@ def _product(graph: _Writer) -> None:
         return
     weight, bits = graph._numbers((n, k), x.dtype)  # pyright: ignore[reportPrivateUsage]
     w = Known(graph.builder.constant(weight, "weight"), 2, bits)
-    made = _sum_of_products(graph, "nn.dense", x, w, k)
-    if made is not None:
-        _behind(graph, made, len(made.shape) - 1, n)
+    result = _sum_of_products(graph, "nn.dense", x, w, k)
+    if result is not None:
+        _epilogue(graph, result, len(result.shape) - 1, n)
 
 
-def _sum_of_products(graph: _Writer, name: str, x: Known, w: Known, count: int, **said: Any) -> Known | None:
+def _sum_of_products(graph: _Writer, name: str, x: Known, w: Known, count: int, **attributes: Any) -> Known | None:
     bits = None if x.bits is None or w.bits is None else x.bits + w.bits
-    return graph.add(name, [x, w], x.bound * w.bound * max(count, 1), bits, **said)
+    return graph.add(name, [x, w], x.bound * w.bound * max(count, 1), bits, **attributes)
 
 
-def _behind(graph: _Writer, made: Known, axis: int, channels: int) -> None:
-    """What networks have behind a product: a bias, a scale for each channel, a norm, an activation."""
-    x: Known | None = made
+def _epilogue(graph: _Writer, result: Known, axis: int, channels: int) -> None:
+    """The usual epilogue of a product in a network: a bias, a scale for each channel, a norm, an activation."""
+    x: Known | None = result
     for kind in graph.draw(st.lists(st.sampled_from(("bias", "scale", "relu", "norm")), max_size=3)):
         if x is None:
             return
         array, bits = graph._numbers((channels,), x.dtype)  # pyright: ignore[reportPrivateUsage]
         vector = Known(graph.builder.constant(array, kind), 2, bits)
         if kind == "bias":
-            x = graph.add("nn.bias_add", [x, vector], x.bound + 2, _most(x.bits, bits), axis=axis)
+            x = graph.add("nn.bias_add", [x, vector], x.bound + 2, _max_bits(x.bits, bits), axis=axis)
         elif kind == "scale":
-            behind = len(x.shape) - 1 - axis
-            beside = graph.add("expand_dims", [vector], 2, bits, axis=1, num_newaxis=behind) if behind else vector
-            if beside is not None:
+            trailing = len(x.shape) - 1 - axis
+            factor = graph.add("expand_dims", [vector], 2, bits, axis=1, num_newaxis=trailing) if trailing else vector
+            if factor is not None:
                 total = None if x.bits is None else x.bits + bits
-                pair = [x, beside] if graph.flag() else [beside, x]
+                pair = [x, factor] if graph.flag() else [factor, x]
                 x = graph.add("multiply", pair, x.bound * 2, total)
         elif kind == "relu":
             x = graph.add("nn.relu", [x], x.bound, x.bits)
         elif x.is_float and x.bound <= 16:
             spread = Known(graph.builder.constant(np.abs(array) + 1, "variance"), 3, bits)
-            said = {"axis": axis, "center": graph.flag(), "scale": graph.flag()}
-            x = graph.add("nn.batch_norm", [x, vector, vector, vector, spread], 2 * x.bound + 8, None, **said)
+            attributes = {"axis": axis, "center": graph.flag(), "scale": graph.flag()}
+            x = graph.add("nn.batch_norm", [x, vector, vector, vector, spread], 2 * x.bound + 8, None, **attributes)
 
 
 def _convolution(graph: _Writer) -> None:
@@ -400,29 +402,29 @@ def _convolution(graph: _Writer) -> None:
     features = groups * graph.draw(st.integers(1, 2))
     array, bits = graph._numbers((features, channels // groups, *window), x.dtype)  # pyright: ignore[reportPrivateUsage]
     weight = Known(graph.builder.constant(array, "weight"), 2, bits)
-    said = {"strides": graph.draw(st.integers(1, 2)), "padding": graph.draw(st.integers(0, 1)), "groups": groups}
-    made = _sum_of_products(graph, f"nn.conv{rank}d", x, weight, channels // groups * prod(window), **said)
-    if made is not None:
-        _behind(graph, made, 1, features)
+    attributes = {"strides": graph.draw(st.integers(1, 2)), "padding": graph.draw(st.integers(0, 1)), "groups": groups}
+    result = _sum_of_products(graph, f"nn.conv{rank}d", x, weight, channels // groups * prod(window), **attributes)
+    if result is not None:
+        _epilogue(graph, result, 1, features)
 
 
 def _pool(graph: _Writer) -> None:
     x = graph.pick(lambda x: len(x.shape) == 4 and x.dtype != "bool" and all(isinstance(n, int) for n in x.shape))
     if x is None:
         return
-    said = {"pool_size": 2, "strides": graph.draw(st.integers(1, 2)), "padding": graph.draw(st.integers(0, 1))}
+    attributes = {"pool_size": 2, "strides": graph.draw(st.integers(1, 2)), "padding": graph.draw(st.integers(0, 1))}
     if graph.flag():
         if x.is_float and graph.flag():
             width = [[0, 0], [0, 0], [1, 0], [0, 1]]
             x = graph.add("nn.pad", [x], x.bound, x.bits, pad_width=width) or x
         if x.is_float:
-            graph.add("nn.avg_pool2d", [x], x.bound, None, count_include_pad=graph.flag(), **said)
+            graph.add("nn.avg_pool2d", [x], x.bound, None, count_include_pad=graph.flag(), **attributes)
     else:
-        graph.add("nn.max_pool2d", [x], x.bound, x.bits, **said)
+        graph.add("nn.max_pool2d", [x], x.bound, x.bits, **attributes)
 
 
 def _branch(graph: _Writer) -> None:
-    """A branch on a bool, which computes something of what is known outside."""
+    """A branch on a bool, whose regions compute on the values outside."""
     condition = graph.pick(lambda c: c.dtype == "bool" and not c.shape)
     if condition is None:
         condition = Known(graph.builder.number(graph.flag(), "bool"), 1, 0)
@@ -433,20 +435,20 @@ def _branch(graph: _Writer) -> None:
         region = Region(Block())
         graph.builder, graph.values = RelayBuilder(region.block, graph.constants), list(known)
         for _ in range(graph.draw(st.integers(0, 3))):
-            graph.draw(st.sampled_from((_elementwise, _pair, _moved, _reduction)))(graph)
+            graph.draw(st.sampled_from((_elementwise, _pair, _movement, _reduction)))(graph)
         regions.append(region)
         blocks.append(graph.values)
     first = blocks[0][-1]
     alike = [each for each in reversed(blocks[1]) if each.value.type == first.value.type]
     graph.builder, graph.values = outside, known
-    if not alike:  # what is known outside, whatever the branches compute
+    if not alike:  # yield a value from outside instead of the results of the branches
         first, alike = known[-1], known[-1:]
     second = alike[0]
     for region, value in zip(regions, (first, second), strict=True):
         RelayBuilder(region.block).insert(YieldOp([value.value]))
     op = IfOp(condition.value, [first.value.type], regions[0], regions[1])
     (output,) = graph.builder.branch(op)
-    graph.values.append(Known(output, max(first.bound, second.bound), _most(first.bits, second.bits)))
+    graph.values.append(Known(output, max(first.bound, second.bound), _max_bits(first.bits, second.bits)))
 
 
 STEPS: list[Callable[[_Writer], None]] = [
@@ -455,20 +457,20 @@ STEPS: list[Callable[[_Writer], None]] = [
     _pair,
     _pair,
     _pair,
-    _moved,
-    _moved,
-    _moved,
+    _movement,
+    _movement,
+    _movement,
     _convolution,
     _convolution,
     _product,
     _reduction,
     _part,
     _cast,
-    _together,
+    _concatenation,
     _comparison,
     _choice,
     _pool,
-    _rounded,
+    _transcendental,
     _branch,
 ]
-"""What a graph is made of, what comes first being simpler."""
+"""The steps of random graphs, simpler steps first."""

@@ -1,4 +1,4 @@
-"""Parameters that a schedule lays out anew: what to call the function with then, and where to look for its results."""
+"""Parameters whose layout a schedule changes: the arguments of calls, and the positions of results."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _GARBAGE = 77
 
 @dataclass(frozen=True)
 class ParameterLayout:
-    """What one `transform_layout` did to a parameter.
+    """The effect of a `transform_layout` on a parameter.
 
-    shape: the new one, None for extents that are not known.  pad_value: what is held where the map gives no index.
-    is_written: whether the function puts it there, and not who calls it.
+    shape: the new shape, None for symbolic extents.  pad_value: the value of elements outside the image of the map.
+    is_written: whether the function writes the padding; otherwise the caller does.
     """
 
     function: str
@@ -39,9 +39,9 @@ class ParameterLayout:
     is_written: bool
 
     def place(self, array: Array, is_known: Array, *, is_input: bool) -> tuple[Array, Array]:
-        """An array so laid out, and which of its elements mean something.
+        """An array in the new layout, and the mask of its defined elements.
 
-        is_input: whether it is what the function is called with, and not what it leaves.
+        is_input: whether the array is an argument of a call, as opposed to a result.
         """
         indices = np.indices(array.shape).reshape(array.ndim, -1)
         rows = [self.map.eval(index, []) for index in indices.T.tolist()]
@@ -58,8 +58,8 @@ class ParameterLayout:
 def laid_out(
     arguments: dict[str, Any], layouts: Iterable[ParameterLayout], *, is_input: bool
 ) -> dict[str, tuple[Any, Any]]:
-    """Arguments of a function by name as it takes them behind some changes of layout, with the elements that mean
-    something: all of them, but for padding."""
+    """Arguments of a function by name after changes of layout, each with the mask of its defined elements, which
+    excludes undefined padding."""
     result = {name: (value, np.full(np.shape(value), True)) for name, value in arguments.items()}
     for layout in layouts:
         result[layout.parameter] = layout.place(*result[layout.parameter], is_input=is_input)
@@ -67,19 +67,19 @@ def laid_out(
 
 
 def parameter_layouts(mod: Module, trace: Trace) -> list[ParameterLayout]:
-    """How a schedule of `mod` lays out parameters anew, in order."""
+    """The changes of the layouts of parameters in a schedule of `mod`, in order."""
     if not any(isinstance(op, TransformLayoutOp) for op in trace.instructions):
         return []
     schedule = _Watcher(mod, enable_check=False)
-    schedule.found = []
+    schedule.layouts = []
     trace.apply_to_schedule(schedule)
-    return schedule.found
+    return schedule.layouts
 
 
 class _Watcher(Schedule):
-    """A schedule that notes how parameters are laid out."""
+    """A schedule that records changes of the layouts of parameters."""
 
-    found: list[ParameterLayout]
+    layouts: list[ParameterLayout]
 
     def _apply(self, op: type[ScheduleOp], arguments: dict[str, Any]) -> Any:
         if op is not TransformLayoutOp:
@@ -91,7 +91,7 @@ class _Watcher(Schedule):
         names = [name for name, buffer in _parameter_buffers(func).items() if buffer is old]
         result = super()._apply(op, arguments)
         for name in names:
-            self.found.append(_layout(func, name, arguments))
+            self.layouts.append(_layout(func, name, arguments))
         return result
 
 
@@ -104,6 +104,6 @@ def _layout(func: FuncOp, parameter: str, arguments: dict[str, Any]) -> Paramete
 
 
 def _parameter_buffers(func: FuncOp) -> dict[str, SSAValue]:
-    """The buffer of each parameter, or the one that `match_buffer` makes of it."""
+    """The buffer of each parameter, or its `match_buffer`."""
     views = {op.source: op.buffer for op in func.body.block.ops if isinstance(op, MatchBufferOp)}
     return {name: views.get(value, value) for name, value in func.params}

@@ -1,6 +1,6 @@
-"""Transformations that templates refuse although they are legal, each with a neighbour that is not.
+"""Legal transformations that template-based checks refuse, each paired with a similar illegal transformation.
 
-TVM 0.27 refuses every `legal` one, or allows the illegal one too (`make peer-test` asks it).
+TVM 0.27 refuses each `legal` transformation, or allows the illegal one too (`make peer-test` checks this).
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Case:
-    """name: what the pair is about.  legal, illegal: programs, equal but for what decides.  steps: lines of Python that
-    end with the one in question.  illegal_steps: those for `illegal`, where they are others.
-    trusted: whether TVM allows both, as it takes the word of the axes' kinds for the dependences."""
+    """A pair of a legal and an illegal transformation.
+
+    name: a description of the legal transformation.  legal, illegal: programs that differ only in the decisive
+    dependence.  steps: lines of Python, the last of which is the transformation under test.  illegal_steps: the steps
+    for `illegal`, if different.
+    trusted: whether TVM allows both, because it trusts the kinds of the axes instead of the dependences."""
 
     name: str
     legal: str

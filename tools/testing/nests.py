@@ -1,4 +1,4 @@
-"""How a block of a random program stands under loops: plain, cut, joined, shifted, turned round, under conditions."""
+"""Loop nests of the blocks of random programs: plain, split, fused, shifted, reversed, with conditions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from .choices import Choices, flag, pick
 LETTERS = "ijklmnop"
 
 Extent = int | str
-"""A number, or the name of a symbolic size, which is at least 2."""
+"""A constant, or the name of a symbolic size, which is at least 2."""
 
 
 @dataclass
 class Nest:
-    """A block, and what its loops may be like.
+    """A block, with the constraints on its loops.
 
-    spatial, reduced: extents of its axes, which are called `vi`, `vj`, ...; all domains start at 0.  body, init: lines.
-    where: a condition with `{0}`, `{1}`, ... for the values of axes.  in_order: whether axes must be gone through in
-    order.  is_parallel: whether all instances may run at the same time.  first: how many letters are taken already.
+    spatial, reduced: extents of its axes, named `vi`, `vj`, ...; all domains start at 0.  body, init: lines of text.
+    where: a condition with `{0}`, `{1}`, ... for the values of axes.  in_order: whether instances must run in
+    lexicographic order of the axes.  is_parallel: whether all instances may run concurrently.  first: the number of
+    letters already in use.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Nest:
 
 
 def axes(count: int, first: int = 0) -> list[str]:
-    """The names of that many axes, without the first ones."""
+    """The names of `count` axes, after the first `first` names."""
     return [f"v{letter}" for letter in LETTERS[first : first + count]]
 
 
@@ -55,9 +56,9 @@ class _Loop:
 
 
 class NestWriter:
-    """Writes blocks under loops.
+    """Writes blocks in loop nests.
 
-    index: the type of loops and axes.  plain: no loops but one for each axis, from 0.
+    index: the data type of loops and axes.  plain: exactly one loop for each axis, from 0.
     """
 
     def __init__(self, choices: Choices, index: str, *, plain: bool):
@@ -66,13 +67,13 @@ class NestWriter:
         self.plain = plain
 
     def number(self, extent: Extent) -> str:
-        """An extent in the type of indices."""
+        """An extent as a literal of the index type."""
         return f"T.int64({extent})" if self.index == "int64" and isinstance(extent, int) else str(extent)
 
     def lines(self, nest: Nest, outer: Sequence[str] = ()) -> list[str]:
-        """The block under its loops.
+        """The lines of a block in its loop nest.
 
-        outer: loops around it that are there, each from 0 to the extent of one of its first axes.
+        outer: existing enclosing loops, each from 0 to the extent of one of the first axes.
         """
         loops: list[_Loop] = []
         bindings = list(outer)
@@ -86,10 +87,10 @@ class NestWriter:
             self._choose_kind(nest, loops)
         if nest.where is not None:
             conditions.append(nest.where.format(*bindings))
-        return self._written(nest, loops, bindings, conditions)
+        return self._block_lines(nest, loops, bindings, conditions)
 
     def _axis(self, nest: Nest, n: int, loops: list[_Loop], bindings: list[str], conditions: list[str]) -> int:
-        """Add loops for an axis, or for two: how many it was for."""
+        """Adds loops for the next axis or the next two axes; returns the number of axes."""
         letter, extent = LETTERS[nest.first + n], nest.extents[n]
         shape = 0 if self.plain or not flag(self.choices, 3) else self.choices.integer(0, 4)
         following = nest.extents[n + 1] if n + 1 < len(nest.extents) else None
@@ -125,15 +126,15 @@ class NestWriter:
         if (kind == "parallel" or isinstance(loop.stop, int)) and (kind != "vectorized" or loop is loops[-1]):
             loop.kind = kind
 
-    def _written(self, nest: Nest, loops: list[_Loop], bindings: list[str], conditions: list[str]) -> list[str]:
+    def _block_lines(self, nest: Nest, loops: list[_Loop], bindings: list[str], conditions: list[str]) -> list[str]:
         lines: list[str] = []
         for loop in loops:
             start = f"{self.number(loop.start)}, " if loop.start else ""
-            lines.append(_indented(lines, f"for {loop.name} in T.{loop.kind}({start}{self.number(loop.stop)}):"))
+            lines.append(_indent_below(lines, f"for {loop.name} in T.{loop.kind}({start}{self.number(loop.stop)}):"))
         if conditions and not self.plain and flag(self.choices, 3):
-            lines.append(_indented(lines, f"if {' and '.join(conditions)}:"))
+            lines.append(_indent_below(lines, f"if {' and '.join(conditions)}:"))
             conditions = []
-        lines.append(_indented(lines, f'with T.block("{nest.name}"):'))
+        lines.append(_indent_below(lines, f'with T.block("{nest.name}"):'))
         inside: list[str] = []
         for n, (axis, binding) in enumerate(zip(nest.axes, bindings, strict=True)):
             kind = "spatial" if n < len(nest.spatial) else "reduce"
@@ -146,9 +147,9 @@ class NestWriter:
 
 
 def indent(lines: Sequence[str], depth: int = 1) -> list[str]:
-    """Lines, deeper."""
+    """Indents lines by `depth` levels."""
     return [f"{'    ' * depth}{line}" for line in lines]
 
 
-def _indented(lines: list[str], line: str) -> str:
+def _indent_below(lines: list[str], line: str) -> str:
     return f"{'    ' * len(lines)}{line}"

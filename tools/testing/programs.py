@@ -33,8 +33,8 @@ _INT32 = parse_dtype("int32")
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter to be. shape: in terms of the symbol; None for a scalar.  padding: by how much the rows of a matrix
-    are further apart than they are long."""
+    """A parameter to be created. shape: in terms of the symbol; None for a scalar.  padding: the difference between the
+    row stride and the row length of a matrix."""
 
     name: str
     dtype: DType
@@ -65,7 +65,7 @@ class _Parameter:
 
 
 def random_module(choices: Choices, features: Features = Features()) -> Module:
-    """A module of one function, `main`, or with others that it calls. It verifies, and does nothing excluded."""
+    """A module with a function `main` and occasionally its callee. It verifies, and has no undefined behaviour."""
     functions: list[FuncOp] = []
     if features.calls and flag(choices, 4):
         small = replace(features, size=max(2, features.size // 2), symbols=False, calls=False)
@@ -81,9 +81,10 @@ def random_function(
     callees: list[FuncOp] | None = None,
     is_entry: bool = True,
 ) -> FuncOp:
-    """A function that verifies and does nothing excluded.
+    """A function that verifies and has no undefined behaviour.
 
-    callees: functions it may call.  is_entry: it may have scalars and strided buffers as parameters, and a result.
+    callees: functions that it may call.  is_entry: whether it may have scalar and strided buffer parameters, and a
+    result.
     """
     params = _parameters(choices, features, callees or [], is_entry)
     names = [p.name.lower() if p.is_symbolic else p.name for p in params]
@@ -112,12 +113,12 @@ def _parameters(choices: Choices, features: Features, callees: list[FuncOp], is_
         extents: list[int | str] = [*_EXTENTS]
         shape = tuple(pick(choices, extents) for _ in range(choices.integer(1, 3 if number == 0 else 2)))
         if symbolic and (number == 0 or flag(choices)):
-            # The first occurrence binds the symbol; others may compute with it.
+            # The first occurrence binds the symbol; later shapes may be expressions of it.
             first = "n" if number == 0 else pick(choices, ("n", "n * 2", "n + 1"))
             shape = (first, *shape[1:])
         rows = len(shape) == 2 and all(isinstance(n, int) for n in shape) and flag(choices, 6)
         params.append(_Parameter("ABC"[number], dtype, shape, choices.integer(1, 3) if rows and is_entry else 0))
-    for callee in callees:  # buffers that they can be called with
+    for callee in callees:  # buffers for the arguments of calls
         for i, (_, value) in enumerate(callee.params):
             dtype = dtype_of(value.type.element_type)  # pyright: ignore[reportAttributeAccessIssue]
             params.append(_Parameter(f"P{i}", dtype, tuple(value.type.get_shape())))  # pyright: ignore[reportAttributeAccessIssue]
@@ -127,7 +128,7 @@ def _parameters(choices: Choices, features: Features, callees: list[FuncOp], is_
 
 
 def _environment(builder: TirBuilder, func: FuncOp, params: list[_Parameter]) -> Environment:
-    """What the body of a function sees first; its buffers are declared on the way."""
+    """The environment at the start of the body of a function. Declares the buffers of its symbolic parameters."""
     env = Environment()
     symbol = None
     if any(p.is_symbolic for p in params):
@@ -167,7 +168,7 @@ _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.1, 1e-3, 3.5, -2.5, 1000.0, 1e30, -1e-30, np.
 def random_arguments(choices: Choices, func: FuncOp) -> dict[str, Any]:
     """Arguments for a function whose indices do not depend on them: arrays and numbers by name.
 
-    Numbers are those that break things: small ones, the ends of the range, infinities, NaN.
+    Elements include edge cases: small numbers, the ends of the range, infinities, NaN.
     """
     size = pick(choices, (3, 0, 1, 2, 5, 8))
     rng = np.random.default_rng(choices.integer(0, 2**16))
@@ -181,7 +182,9 @@ def random_arguments(choices: Choices, func: FuncOp) -> dict[str, Any]:
         elif isinstance(type := value.type, MemRefType):
             array = random_array(rng, type.get_shape(), dtype_of(type.element_type))
             strides = type.get_strides()
-            arguments[name] = array if isinstance(type.layout, NoneAttr) or strides is None else _padded(array, strides)
+            arguments[name] = (
+                array if isinstance(type.layout, NoneAttr) or strides is None else _pad_rows(array, strides)
+            )
         else:
             arguments[name] = random_array(rng, (), dtype_of(value.type))[()]
     return arguments
@@ -201,7 +204,7 @@ def _evaluate(size: Mixed, symbol: int) -> int:
 
 
 def random_array(rng: np.random.Generator, shape: Any, dtype: DType) -> np.ndarray[Any, Any]:
-    """An array of numbers that break things."""
+    """An array of random numbers and edge cases."""
     if dtype.is_float:
         special = rng.choice(_FLOATS, shape)
         mixed = np.where(rng.random(shape) < 0.3, special, rng.standard_normal(shape) * 4)
@@ -216,8 +219,8 @@ def random_array(rng: np.random.Generator, shape: Any, dtype: DType) -> np.ndarr
     return np.asarray(np.where(kind < 0.2, ends, np.where(kind < 0.5, whole, small))).astype(numpy_dtype(dtype))
 
 
-def _padded(array: np.ndarray[Any, Any], strides: Sequence[int | None]) -> np.ndarray[Any, Any]:
-    """A matrix whose rows are as far apart as its strides say."""
+def _pad_rows(array: np.ndarray[Any, Any], strides: Sequence[int | None]) -> np.ndarray[Any, Any]:
+    """A matrix with the given row stride."""
     assert isinstance(strides[0], int)
     wide = np.zeros((array.shape[0], strides[0]), array.dtype)
     wide[:, : array.shape[1]] = array
@@ -225,7 +228,7 @@ def _padded(array: np.ndarray[Any, Any], strides: Sequence[int | None]) -> np.nd
 
 
 def copy_arguments(arguments: dict[str, Any]) -> list[Any]:
-    """The arguments in order, arrays copied; what lies between the rows of a padded one is copied too."""
+    """The arguments in order, with arrays copied, including the padding between rows."""
     return [_copy(a) if isinstance(a, np.ndarray) else a for a in arguments.values()]
 
 

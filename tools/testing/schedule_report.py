@@ -1,4 +1,4 @@
-"""docs/schedule-vs-tvm.md: how the schedules of the corpus come out here, and why where that is not as in TVM.
+"""The generator of docs/schedule-vs-tvm.md: the results of the schedules of the corpus, compared with TVM's.
 
 `python -m stepwell.tools.testing.schedule_report` prints the page.
 """
@@ -17,7 +17,7 @@ from .schedules import RefusedCase, ScheduleCase, apply_trace, attempt, parsed, 
 DIFFERENCES: dict[str, str] = {
     "softmax-85": "a buffer is reindexed twice: TVM calls both new blocks alike, and can no longer find either by name",
 }
-"""Traces behind which the program is not TVM's up to names of variables and index forms, and why."""
+"""Traces whose result differs from TVM's beyond names of variables and forms of indices, with the reason."""
 
 ALLOWED: dict[str, str] = {
     "mm_relu-7": "TVM fails inside: the buffer is written in a block within a block",
@@ -26,12 +26,12 @@ ALLOWED: dict[str, str] = {
     "softmax-75": "a producer that is not inside of the loop has finished in front of it",
     "odd_mm-127": "the new elements are padding that nobody reads, so that they need no value",
 }
-"""Attempts that TVM refused and that are allowed here, and why that is right."""
+"""Attempts refused by TVM and allowed by Stepwell, with the justification."""
 
 
 @cache
 def replayed(case: ScheduleCase | RefusedCase) -> Schedule:
-    """The schedule to which the trace of a case was applied."""
+    """The schedule after the trace of a case."""
     schedule = Schedule(parsed(case.before))
     apply_trace(schedule, case.trace)
     return schedule
@@ -39,13 +39,14 @@ def replayed(case: ScheduleCase | RefusedCase) -> Schedule:
 
 @cache
 def difference_to_recorded(case: ScheduleCase) -> str | None:
-    """Where the program behind a trace first differs from the recorded one, names of blocks included."""
+    """The first difference between the result of a trace and the recorded program, names of blocks included; None if
+    equal."""
     return difference(replayed(case).mod, parsed(case.after), block_names=True)
 
 
 @cache
 def attempted(case: RefusedCase) -> tuple[str | None, Module]:
-    """Why the attempt of a case is refused, or None, and the program behind it."""
+    """The reason for the refusal of the attempt of a case, or None, and the program after the attempt."""
     schedule = replayed(case)
     return attempt(schedule, case.attempt), schedule.mod
 

@@ -1,4 +1,4 @@
-"""The schedules of the corpus: traces that a real compiler recorded, the programs behind them, and what it refused."""
+"""The schedules of the corpus: traces recorded by a real compiler, their results, and attempts that it refused."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class ScheduleCase:
-    """A trace that a real compiler applied.
+    """A trace applied by a real compiler.
 
-    name: the program and the number of the line.  kinds: the primitives used.  before, after: TVMScript.  trace: Python
-    lines on `sch`.  moved: whether the trace changed the layout of an output, whose numbers then lie elsewhere.
+    name: the program and the line number.  kinds: the primitives of the trace.  before, after: TVMScript.  trace:
+    Python lines on `sch`.  moved: whether the trace changed the layout of an output.
     """
 
     name: str
@@ -46,9 +46,9 @@ class ScheduleCase:
 
 @dataclass(frozen=True)
 class RefusedCase:
-    """What a real compiler refused: `attempt`, Python text on `sch`, behind a `trace` that it applied.
+    """An attempt refused by a real compiler: `attempt`, Python text on `sch`, after a `trace` that it applied.
 
-    kind: the primitive that was refused.  error: what it said.
+    kind: the refused primitive.  error: the error message.
     """
 
     name: str
@@ -66,7 +66,7 @@ def _lines(folder: Path, name: str) -> list[dict[str, Any]]:
 
 @cache
 def schedule_cases(folder: Path | None = None) -> tuple[ScheduleCase, ...]:
-    """The traces of a folder, that of the corpus if none is given; none without a corpus."""
+    """The traces of a folder, by default of the corpus; empty without a corpus."""
     folder = folder or _schedules()
     if folder is None:
         return ()
@@ -86,7 +86,7 @@ def schedule_cases(folder: Path | None = None) -> tuple[ScheduleCase, ...]:
 
 @cache
 def refused_cases(folder: Path | None = None) -> tuple[RefusedCase, ...]:
-    """The refused attempts of a folder, that of the corpus if none is given; none without a corpus."""
+    """The refused attempts of a folder, by default of the corpus; empty without a corpus."""
     folder = folder or _schedules()
     if folder is None:
         return ()
@@ -112,7 +112,7 @@ def _schedules() -> Path | None:
 
 @cache
 def parsed(text: str) -> Module:
-    """The module of a text; nobody may change it."""
+    """The module of a text. It is shared and must not be modified."""
     return parse_tvmscript(text)
 
 
@@ -120,14 +120,14 @@ def parsed(text: str) -> Module:
 
 
 def apply_trace(schedule: Any, trace: Iterable[str]) -> None:
-    """Run Python lines on `schedule`, which they call `sch`; `T` is TVMScript's vocabulary, for pad values."""
+    """Runs Python lines with `schedule` bound to `sch`; `T` is TVMScript's namespace, for pad values."""
     exec("\n".join(trace), {"sch": schedule, "T": T})
 
 
 def attempt(schedule: Any, text: str) -> str | None:
-    """Run Python lines on `schedule`: None if it did what they say, else why it refused.
+    """Runs Python lines on `schedule`; returns None on success, otherwise the reason for the refusal.
 
-    Raises AssertionError if it refused and changed the program.
+    Raises AssertionError if a refused primitive changed the program.
     """
     before = str(schedule.mod)
     try:
@@ -143,7 +143,7 @@ def attempt(schedule: Any, text: str) -> str | None:
 
 
 def check_texts(module: Module) -> None:
-    """Raise AssertionError unless a module verifies and is read back from each of its texts."""
+    """Raises AssertionError unless a module verifies and round-trips through each of its texts."""
     module.verify()
     text = str(module)
     assert str(parse_mlir(text)) == text, "the MLIR text is read back as another program"
@@ -153,11 +153,11 @@ def check_texts(module: Module) -> None:
 
 
 def check_numbers(module: Module, problem: Problem, trace: Sequence[str] = ()) -> None:
-    """Raise AssertionError unless the one function of `module` computes the recorded outputs.
+    """Raises AssertionError unless the single function of `module` computes the recorded outputs.
 
-    trace: lines whose `transform_layout` may have changed how parameters are laid out; elements are then looked for
-    where one of its index maps puts them. It is run by the oracle, which finds what is excluded too, and as native code
-    unless it has loops bound to threads or unrolled, which take long to compile.
+    trace: lines whose `transform_layout` may have changed the layouts of parameters; an output may then have any layout
+    given by an index map of the trace. Runs the function with the oracle, which also detects undefined behaviour, and
+    as native code unless it has loops bound to threads or unrolled, which take long to compile.
     """
     (func,) = module.functions.values()
     assert isinstance(func, FuncOp)
@@ -173,18 +173,18 @@ def check_numbers(module: Module, problem: Problem, trace: Sequence[str] = ()) -
 
 
 def _is_oracles(func: FuncOp) -> bool:
-    """Whether a function is run by the oracle alone."""
+    """Whether only the oracle runs a function."""
     kinds = {op.kind.data for op in func.walk() if isinstance(op, ForOp)}
     return not kinds.isdisjoint(("thread_binding", "unrolled"))
 
 
 def _shape(parameter: SSAValue, argument: Array) -> tuple[int, ...]:
-    """The shape that a parameter wants; that of the argument where a handle says nothing."""
+    """The shape of a parameter; for a handle, the shape of the argument."""
     return tuple(parameter.type.get_shape()) if isinstance(parameter.type, MemRefType) else argument.shape
 
 
 def _check_outputs(problem: Problem, arguments: list[Array], placed: list[list[_Placement]]) -> None:
-    """Each output must be right in one of its placements."""
+    """Raises AssertionError unless each output is correct in one of its placements."""
     for number, position in enumerate(problem.output_positions()):
         *others, last = placed[position]
         for placement in others:
@@ -199,7 +199,8 @@ def _check_outputs(problem: Problem, arguments: list[Array], placed: list[list[_
 
 @dataclass(frozen=True)
 class _Placement:
-    """Where the elements of an array lie in another: an index for each dimension of that one, or as they are."""
+    """The positions of the elements of an array in another array: an index array for each dimension; None for the
+    identity."""
 
     indices: tuple[Array, ...] | None = None
 
@@ -215,19 +216,20 @@ class _Placement:
 
 
 def _placements(array: Array, shape: tuple[int, ...], maps: Sequence[Callable[..., Any]]) -> list[_Placement]:
-    """How an array may have been laid out in `shape`, as it is first. Raises AssertionError if no map leads there."""
-    found = [_Placement()] if array.shape == shape else []
+    """The possible placements of an array in `shape`, the identity first. Raises AssertionError if no map produces
+    `shape`."""
+    placements = [_Placement()] if array.shape == shape else []
     for function in maps:
         if function.__code__.co_argcount == array.ndim:
             indices = tuple(np.asarray(i) for i in function(*np.indices(array.shape)))
             if len(indices) == len(shape) and all(i.max() < n for i, n in zip(indices, shape, strict=True)):
-                found.append(_Placement(indices))
-    assert found, f"a parameter of shape {array.shape} became one of shape {shape}, which no index map says"
-    return found
+                placements.append(_Placement(indices))
+    assert placements, f"a parameter of shape {array.shape} became one of shape {shape}, which no index map says"
+    return placements
 
 
 def index_maps(lines: Iterable[str]) -> Iterator[Callable[..., Any]]:
-    """The functions written as `lambda` in Python lines."""
+    """The `lambda` functions in Python lines."""
     for node in ast.walk(ast.parse("\n".join(lines))):
         if isinstance(node, ast.Lambda):
             yield eval(compile(ast.Expression(node), "<index map>", "eval"), {})

@@ -1,4 +1,4 @@
-"""What tests of primitives ask: does a program compute the same behind a schedule, and is it as it must be."""
+"""Checks for tests of primitives: a scheduled program is well formed and computes the same results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .layouts import Array, laid_out, parameter_layouts
 
 
 def check_well_formed(mod: Module) -> None:
-    """Raise unless a module verifies, is in statement-tree form, and prints what parses to the same again."""
+    """Raises AssertionError unless a module verifies, is in statement-tree form, and round-trips through its texts."""
     mod.verify()
     assert is_tree_form(mod.op), "not in statement-tree form"
     text = str(mod)
@@ -40,11 +40,13 @@ def check_computes_the_same(
     trace: Trace | None = None,
     size: int | None = None,
 ) -> None:
-    """Raise unless `after` is well formed and each function gives the same outputs for the same random inputs as in
-    `before`. Floats are small integers, and may differ by a rounding, as the contributions to a sum may be reordered.
+    """Raises AssertionError unless `after` is well formed and each function returns the same outputs for the same
+    random inputs as in `before`. Floats are small integers; results may differ by a rounding, because the contributions
+    to a sum may be reordered.
 
-    target: what runs `after`; the oracle, which also finds undefined behaviour, runs `before`.  trace: the schedule
-    that leads from one to the other, if it may lay out parameters anew.  size: what symbolic sizes are.
+    target: the target of `after`; the oracle, which also detects undefined behaviour, runs `before`.  trace: the
+    schedule that transforms `before` into `after`, if it may change the layouts of parameters.  size: the value of
+    symbolic sizes.
     """
     check_well_formed(after)
     check_same_outputs(before, after, seed=seed, target=target, trace=trace, size=size)
@@ -59,7 +61,7 @@ def check_same_outputs(
     trace: Trace | None = None,
     size: int | None = None,
 ) -> None:
-    """Raise unless each function gives the same outputs, as `check_computes_the_same` does."""
+    """Raises AssertionError unless each function returns the same outputs, as `check_computes_the_same` does."""
     expected, got = build(before, "python"), build(after, target)
     layouts = [] if trace is None else parameter_layouts(before, trace)
     for name, func in before.functions.items():
@@ -69,7 +71,7 @@ def check_same_outputs(
         moved = [layout for layout in layouts if layout.function == name]
         theirs = _arguments(func, seed, size)
         mine = {
-            n: _filled(a, b)
+            n: _fill(a, b)
             for (n, a), (b, _) in zip(
                 _arguments(other, seed, size).items(), laid_out(theirs, moved, is_input=True).values(), strict=True
             )
@@ -93,7 +95,7 @@ def _check_near(got: Array, expected: Array, name: str) -> None:
 
 
 def _arguments(func: FuncOp, seed: int, size: int | None) -> dict[str, Any]:
-    """Small integers in the place of floats: sums of their products are exact."""
+    """Random arguments with small integers as floats, whose sums of products are exact."""
     symbols = [op.var_name.data for op in func.walk() if isinstance(op, SymbolOp)]
     arguments = InputGenerator(func, seed, {} if size is None else dict.fromkeys(symbols, size)).arguments()
     for array in arguments.values():
@@ -102,8 +104,8 @@ def _arguments(func: FuncOp, seed: int, size: int | None) -> dict[str, Any]:
     return arguments
 
 
-def _filled(template: Any, value: Any) -> Any:
-    """A value in an array like `template`, which has the strides that are asked for."""
+def _fill(template: Any, value: Any) -> Any:
+    """Copies a value into `template`, which has the required strides."""
     if not isinstance(template, np.ndarray):
         return value
     assert template.shape == value.shape, f"a parameter of shape {value.shape} has become one of {template.shape}"
@@ -112,7 +114,8 @@ def _filled(template: Any, value: Any) -> Any:
 
 
 def scheduled(text: str, steps: str, *, target: str = "python") -> Module:
-    """What TVMScript becomes by Python lines that call a schedule `sch`. Raises unless it computes the same."""
+    """The module of a TVMScript text after Python lines on a schedule `sch`. Raises AssertionError unless it computes
+    the same results."""
     before = parse_tvmscript(text)
     schedule = Schedule(before)
     exec(steps, {"sch": schedule})
@@ -121,7 +124,8 @@ def scheduled(text: str, steps: str, *, target: str = "python") -> Module:
 
 
 def refused(text: str, steps: str, attempt: str) -> ScheduleError:
-    """The error of a Python line `attempt` behind others. Raises AssertionError unless the program is as it was."""
+    """The error of the Python line `attempt` after the lines `steps`. Raises AssertionError without an error, or if the
+    program changed."""
     schedule = Schedule(parse_tvmscript(text))
     names: dict[str, Any] = {"sch": schedule}
     exec(steps, names)
@@ -135,7 +139,7 @@ def refused(text: str, steps: str, attempt: str) -> ScheduleError:
 
 
 def body_of(module: Module) -> str:
-    """The text of a module of one function below the header of that function, in classic style."""
+    """The text of the body of the single function of a module, in classic style."""
     lines = module.script().splitlines()
     header = next(n for n, line in enumerate(lines) if line.lstrip().startswith("def "))
     return dedent("\n".join(line for line in lines[header + 1 :] if line.strip() != '# with T.block("root"):')).strip()

@@ -1,4 +1,4 @@
-"""Random statements and functions that do nothing excluded, built with `TirBuilder`."""
+"""Random statements without undefined behaviour, built with `TirBuilder`."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _MOST_RUNS = 2000
 
 
 class Statements:
-    """Writes random statements at the insertion point of its builder.
+    """Inserts random statements at the insertion point of its builder.
 
-    functions: those that may be called, with the types of their parameters.
+    functions: the functions that may be called.
     """
 
     def __init__(self, choices: Choices, builder: TirBuilder, features: Features, functions: Sequence[FuncOp] = ()):
@@ -72,13 +72,13 @@ class Statements:
     # Sequences
 
     def body(self, env: Environment, least: int = 1) -> None:
-        """Some statements."""
+        """Inserts at least `least` statements."""
         count = max(least, self.choices.integer(1, 3))
         for _ in range(count):
             env = self.statement(env)
 
     def statement(self, env: Environment) -> Environment:
-        """One statement; returns what can be seen behind it."""
+        """Inserts a statement; returns the environment after it."""
         if not self.budget.take() or env.depth >= _DEEPEST:
             self._store(env)
             return env
@@ -124,7 +124,7 @@ class Statements:
         self.builder.store(value, slot.buffer, indices, predicate)
 
     def _tail_store(self, env: Environment) -> None:
-        """Several elements one behind the other, of which those beyond the end are left out."""
+        """A vector store whose predicate masks the lanes beyond the extent."""
         slots = [s for s in env.reachable(writable=True) if s.shape and self.expressions.has_room(s, 1)]
         if not slots:
             self._store(env)
@@ -144,7 +144,7 @@ class Statements:
         return env.with_value(value, dtype)
 
     def _remark(self, env: Environment) -> None:
-        """A statement that only says something."""
+        """A statement without an effect on results: an assertion or a pragma."""
         if flag(self.choices):
             holds = self.expressions.value(env, _BOOL, 1)
             always = self.builder.binary("or", holds, self.builder.const(True, _BOOL))
@@ -164,7 +164,7 @@ class Statements:
                 self.body(env.inside())
 
     def _while(self, env: Environment) -> None:
-        """A loop that counts to a few."""
+        """A `while` loop of at most three iterations."""
         name = self.budget.name("count")
         pointer = self.builder.insert(AllocateOp(f"{name}_data", [1], HandleType(type_of(_INT32)))).pointer
         cell = self.builder.insert(DeclBufferOp(name, pointer, type_of(_INT32), [1])).buffer
@@ -204,7 +204,7 @@ class Statements:
             self.body(inner)
 
     def _launch(self, env: Environment, extent: Mixed) -> None:
-        """Statements that each thread runs."""
+        """A thread launch with a body of statements."""
         type = extent.type if isinstance(extent, SSAValue) else i32
         op = LaunchThreadOp(self.budget.name("t"), pick(self.choices, _THREADS), extent, type)
         self.builder.insert(op)
@@ -231,20 +231,21 @@ class Statements:
             inner = replace(inner, sizes=(*inner.sizes, extent))
         if not concurrent:
             return inner
-        # A box of a buffer and the buffer itself would be kept apart in different ways.
+        # A region of a buffer and the buffer itself would be partitioned in different ways.
         whole = [slot for slot in env.slots if not isinstance(slot.buffer.owner, MatchRegionOp)]
         slots = tuple(self._apart(slot, variable, extent) for slot in whole)
         return replace(inner, slots=slots, is_concurrent=True)
 
     def _apart(self, slot: Slot, variable: SSAValue, extent: Mixed) -> Slot:
-        """A buffer as iterations of a concurrent loop may use it: each its own part, or all of it to read."""
+        """A buffer in the iterations of a concurrent loop: each iteration accesses its own part, or the buffer is
+        read-only."""
         free = [d for d, n in enumerate(slot.shape) if n == extent and slot.fixed_at(d) is None]
         if not slot.writable or not free:
             return replace(slot, writable=False)
         return replace(slot, fixed=(*slot.fixed, (pick(self.choices, free), variable)))
 
     def _uneven_loop(self, env: Environment, extent: int) -> None:
-        """A loop that starts elsewhere, or counts in steps."""
+        """A loop with a nonzero minimum or a step other than 1."""
         low, step = self.choices.integer(0, 3), self.choices.integer(1, 3)
         dtype = pick(self.choices, ("int32", "int64"))
         op = ForOp(self.budget.name("k"), low, extent, type_of(dtype), step=step)
@@ -253,7 +254,7 @@ class Statements:
             self.body(env.inside().with_number(Number(op.variable, low, low + extent - 1)))
 
     def _nest(self, env: Environment) -> None:
-        """A nest that writes each element of a buffer."""
+        """A loop nest that writes each element of a buffer."""
         slots = [s for s in env.slots if s.writable and env.runs * prod(map(_count, s.shape)) <= _MOST_RUNS]
         if not slots:
             self._store(env)
@@ -261,7 +262,7 @@ class Statements:
         self.fill(env, pick(self.choices, slots))
 
     def fill(self, env: Environment, slot: Slot, depth: int = 2) -> None:
-        """Write every element of a buffer; it is not read meanwhile."""
+        """Writes every element of a buffer, without reads of it."""
 
         def level(env: Environment, d: int, indices: list[SSAValue]) -> None:
             if d == len(slot.shape):
@@ -294,7 +295,7 @@ class Statements:
         return env.with_slot(Slot(buffer, (count,), dtype, writable=False))
 
     def _allocate(self, env: Environment) -> Environment:
-        """Memory behind a pointer, and a buffer that looks at it."""
+        """An allocation of a pointer, and a buffer that views it."""
         if self.features.legacy and flag(self.choices, 4):
             return self._constants(env)
         dtype, shape = self._dtype(), self._shape(env)
@@ -308,7 +309,7 @@ class Statements:
         return env.with_slot(slot)
 
     def allocations(self, env: Environment) -> Environment:
-        """Buffers of a function or a block."""
+        """Allocates at most one buffer of a function or a block."""
         for _ in range(self.choices.integer(0, 1)):
             dtype, shape = self._dtype(), self._shape(env)
             op = self.builder.insert(AllocBufferOp(self.budget.name("S"), type_of(dtype), shape))
@@ -320,7 +321,7 @@ class Statements:
     # Blocks
 
     def _block(self, env: Environment) -> None:
-        """A block over numbers that are there, or over loops of its own."""
+        """A block over numbers in scope, or over a loop of its own."""
         fixed = {value for slot in env.slots if slot.writable for _, value in slot.fixed}
         usable = [n for n in env.numbers if n.low >= 0]
         chosen = [n for n in usable if n.value in fixed or flag(self.choices)][-3:]
@@ -343,7 +344,7 @@ class Statements:
         return Axis(self.budget.name("v"), kind, 0, extent, number.value)
 
     def _split_block(self, env: Environment) -> None:
-        """A block whose loops were split by a factor that need not divide."""
+        """A block whose loop is split by a factor that need not divide the extent."""
         slots = [s for s in env.slots if s.writable and s.shape and s.fixed_at(0) is None]
         extents = [s.shape[0] for s in slots if isinstance(s.shape[0], int)]
         if not extents or any(s.fixed for s in env.slots if s.writable):
@@ -377,7 +378,7 @@ class Statements:
         infer_accesses(op)
 
     def _inside_block(self, env: Environment, op: BlockOp, numbers: Sequence[Number]) -> Environment:
-        """What the body of a block sees: its axes in place of the loop variables behind them."""
+        """The environment of the body of a block, with its axes in place of the loop variables bound to them."""
         renamed = {n.value: v for n, v in zip(numbers, op.variables, strict=True)}
         axes = tuple(replace(n, value=v) for n, v in zip(numbers, op.variables, strict=True))
         slots = tuple(
@@ -397,7 +398,7 @@ class Statements:
         return replace(env, numbers=tuple(n for n in env.numbers if n.value not in reductions))
 
     def _region(self, env: Environment) -> Environment:
-        """A name for a box of a buffer."""
+        """A `match_buffer` of a region of a buffer."""
         slots = [s for s in env.slots if not s.fixed and all(isinstance(n, int) and n > 0 for n in s.shape)]
         if not slots:
             return env
@@ -413,7 +414,7 @@ class Statements:
     # Calls
 
     def _call(self, env: Environment) -> None:
-        """A call of a function with buffers that do not overlap."""
+        """A call of a function with disjoint buffers."""
         callee = pick(self.choices, self.functions)
         args: list[SSAValue] = []
         used: set[SSAValue] = set()
@@ -433,12 +434,12 @@ _KINDS = ("spatial", "reduce", "spatial", "reduce", "opaque", "scan")
 
 
 def _count(extent: Mixed) -> int:
-    """How many iterations a loop has, about."""
+    """The approximate trip count of a loop."""
     return extent if isinstance(extent, int) else 8
 
 
 def _root(buffer: SSAValue) -> SSAValue:
-    """The buffer that a region is a box of."""
+    """The buffer underlying a region."""
     while isinstance(buffer.owner, MatchRegionOp):
         buffer = buffer.owner.source
     return buffer

@@ -1,4 +1,4 @@
-"""How to try each primitive of a schedule: with arguments that are right often enough, and wrong often enough."""
+"""Random attempts of each schedule primitive, with arguments that are valid often enough, and invalid often enough."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCOPES = ("global", "local", "shared")
 
 
 class Program:
-    """Picks parts of the program that a schedule is at. The last loops and blocks are as likely as the first."""
+    """Picks loops, blocks and buffers of the current program of a schedule."""
 
     def __init__(self, choices: Choices, schedule: Schedule):
         self.choices = choices
@@ -30,9 +30,9 @@ class Program:
         return flag(self.choices)
 
     def block(self, wanted: Callable[[BlockOp], bool] | None = None) -> BlockRV:
-        """Any block, one inside of another now and then.
+        """A random block, nested blocks included.
 
-        wanted: what it is like, most of the time.
+        wanted: a predicate that the block usually satisfies.
         """
         blocks = [op for op in self.schedule.mod.op.walk() if isinstance(op, BlockOp)]
         fitting = [op for op in blocks if wanted is not None and wanted(op)]
@@ -60,7 +60,7 @@ class Program:
         return len(accesses[0].region) if accesses else 1
 
     def buffers(self, block: BlockRV, *, write: bool) -> int:
-        """How many buffers a block reads or writes; one at least."""
+        """The number of buffers that a block reads or writes; at least one."""
         op = self.schedule.get(block)
         accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
         return max(len(accesses), 1)
@@ -75,13 +75,13 @@ def is_reduction(block: BlockOp) -> bool:
 
 
 def is_copy(block: BlockOp) -> bool:
-    """Whether a block may be inlined where its results are read, as far as one sees at once."""
+    """Whether a block is a candidate for inlining into its consumers."""
     owners = [a.buffer.owner for a in block.accesses if a.is_write]
     return block.init is None and all(isinstance(owner, AllocBufferOp) for owner in owners)
 
 
 def is_epilogue(block: BlockOp) -> bool:
-    """Whether a block may be computed where what it reads is written, as far as one sees at once."""
+    """Whether a block is a candidate for inlining into its producer."""
     reads, writes = ([a.buffer for a in block.accesses if a.is_write is side] for side in (False, True))
     return (
         block.init is None and not set(reads) & set(writes) and any(isinstance(b.owner, AllocBufferOp) for b in reads)
@@ -120,25 +120,25 @@ def _reorder(p: Program) -> None:
     p.schedule.reorder(*chosen)
 
 
-def _near(p: Program, others: list[BlockRV]) -> LoopRV:
-    """A loop around one of some blocks, most of the time."""
+def _loop_near(p: Program, others: list[BlockRV]) -> LoopRV:
+    """A loop that usually encloses one of the blocks `others`."""
     return p.loop(pick(p.choices, others) if others and not flag(p.choices, 6) else None)
 
 
 def _compute_at(p: Program) -> None:
     block = p.block()
-    loop = _near(p, p.schedule.get_consumers(block))
+    loop = _loop_near(p, p.schedule.get_consumers(block))
     p.schedule.compute_at(block, loop, preserve_unit_loops=flag(p.choices, 4), index=-1 - p.integer(0, 1))
 
 
 def _reverse_compute_at(p: Program) -> None:
     block = p.block()
-    loop = _near(p, p.schedule.get_producers(block))
+    loop = _loop_near(p, p.schedule.get_producers(block))
     p.schedule.reverse_compute_at(block, loop, preserve_unit_loops=flag(p.choices, 4), index=-1 - p.integer(0, 1))
 
 
 def _some_buffer(p: Program, block: BlockRV) -> tuple[str, int]:
-    """A buffer of a block, or one too many."""
+    """The side and the index of a buffer of a block; the index may be out of range by one."""
     side = pick(p.choices, ["write", "read"])
     return side, min(p.integer(0, p.buffers(block, write=side == "write")), p.integer(0, 2))
 
@@ -160,7 +160,7 @@ def _reindex(p: Program) -> None:
 
 
 def _rfactor(p: Program) -> None:
-    """Along a loop that a reduction axis is bound to, most of the time."""
+    """Factors a reduction, usually along a loop to which a reduction axis is bound."""
     block = p.block(is_reduction)
     loops, op = p.loops(block), p.schedule.get(block)
     assert isinstance(op, BlockOp)
@@ -209,7 +209,7 @@ def _sample(p: Program) -> None:
     p.schedule.split(loop, p.schedule.sample_perfect_tile(loop, p.integer(1, 3)))
 
 
-def _sampled_place(p: Program) -> None:
+def _sample_location(p: Program) -> None:
     block = p.block()
     p.schedule.compute_at(block, p.schedule.sample_compute_location(block))
 
@@ -263,9 +263,9 @@ STEPS: dict[str, Callable[[Program], Any]] = {
     "pad_einsum": _pad_einsum,
     "decompose_padding": _decompose_padding,
     "sample_perfect_tile": _sample,
-    "sample_compute_location": _sampled_place,
+    "sample_compute_location": _sample_location,
 }
-"""How to try each primitive."""
+"""A random attempt of each primitive, by name."""
 
 MOVES = frozenset(
     (
@@ -281,4 +281,4 @@ MOVES = frozenset(
         "annotate",
     )
 )
-"""Primitives that only move loops: the instances of blocks have the same names, and the same sources, behind them."""
+"""Primitives that only change loops: the instances of blocks keep their names and their sources."""

@@ -20,7 +20,7 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 @st.composite
 def tir_modules(draw: Draw, features: Features = Features()) -> Module:
-    """Modules whose function `main` can be called: they verify, and do nothing excluded whatever their arguments are.
+    """Modules with a callable function `main`: they verify, and have no undefined behaviour for any arguments.
 
     Loops of all kinds with any extent, zero and symbolic ones included, blocks with init, predicate and nested blocks,
     reductions, vector accesses, concurrent loops without races, branches, `while`, lets, allocations, regions, calls
@@ -33,14 +33,14 @@ def tir_modules(draw: Draw, features: Features = Features()) -> Module:
 
 @st.composite
 def tir_functions(draw: Draw, features: Features = Features()) -> FuncOp:
-    """Functions as in `tir_modules` that call no other. Shrinks to the same one."""
+    """Functions as in `tir_modules`, without calls. Shrinks to the same function."""
     return random_function(Drawn(draw), features)
 
 
 @st.composite
 def inputs_for(draw: Draw, func: FuncOp) -> dict[str, Any]:
-    """Arguments by name for a function of these strategies: symbolic sizes that agree, and arrays of numbers that
-    break things (ends of the range, infinities, NaN, zeros of both signs). Shrinks to sizes of 3."""
+    """Arguments by name for a function of these strategies: consistent symbolic sizes, and arrays with edge cases (ends
+    of the range, infinities, NaN, zeros of both signs). Shrinks to sizes of 3."""
     return random_arguments(Drawn(draw), func)
 
 
@@ -48,10 +48,10 @@ def inputs_for(draw: Draw, func: FuncOp) -> dict[str, Any]:
 def functions_of(
     draw: Draw, make: Callable[..., Operation], types: Sequence[Attribute]
 ) -> tuple[Module, dict[str, Any]]:
-    """A module whose function `main` does `make(*params)`, and arguments for it.
+    """A module whose function `main` has the single operation `make(*params)`, and arguments for it.
 
-    types: of the parameters, such as `MemRefType(f32, [4, 8])`; of types of elements, buffers of one shape are made.
-    Shrinks to buffers without dimensions.
+    types: the types of the parameters, such as `MemRefType(f32, [4, 8])`; an element type denotes a buffer of a common
+    random shape. Shrinks to buffers without dimensions.
     """
     shape = draw(st.lists(st.integers(0, 9), max_size=3))
     whole = [type if isinstance(type, MemRefType) else MemRefType(type, shape) for type in types]

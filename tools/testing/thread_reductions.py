@@ -1,4 +1,4 @@
-"""Random reductions that the threads of a block do together, scheduled, with arguments for them."""
+"""Random scheduled reductions across the threads of a thread block, with arguments."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ FLOATS = ("float16", "float32", "float64")
 
 @dataclass(frozen=True)
 class Kind:
-    """A reduction: of which types, from where it starts and what it does, and the least and greatest number that it is
-    tried on: nothing is rounded then.
+    """A reduction: its data types, its init and update, and the minimum and maximum of its inputs, for which it is
+    exact.
 
-    in_order: schedules take it for no reduction, so its loops stay as they are until they are bound.
+    in_order: whether schedules do not recognize it as a reduction, so that its loops keep their order until they are
+    bound.
     """
 
     dtypes: tuple[str, ...]
@@ -81,10 +82,10 @@ THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 
 @st.composite
 def thread_reductions(draw: Draw) -> tuple[Module, dict[str, Any]]:
-    """Scheduled modules whose function `main` reduces in threads, and arguments by name.
+    """Scheduled modules whose function `main` reduces across threads, and arguments by name.
 
-    Rows of threads besides, several results for a thread, loops in any order, numbers of threads that do not divide
-    the extent, a consumer in the same kernel. Sums of floats are exact.
+    Modules also have rows of threads, several results for a thread, loops in any order, thread counts that do not
+    divide the extent, and a consumer in the same kernel. Sums of floats are exact.
     """
     kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
     dtype = draw(st.sampled_from(kind.dtypes))
@@ -103,8 +104,8 @@ def _schedule(draw: Draw, schedule: Schedule, kind: Kind) -> None:
     outer, row, last = schedule.get_loops(consumer)
     is_row_thread = draw(st.booleans())
     schedule.bind(outer, "blockIdx.x")
-    place = row if is_row_thread and draw(st.booleans()) else outer
-    schedule.compute_at(reduction, place, preserve_unit_loops=True)
+    location = row if is_row_thread and draw(st.booleans()) else outer
+    schedule.compute_at(reduction, location, preserve_unit_loops=True)
     loops = schedule.get_loops(reduction)
     axes = draw(st.permutations(THREADS))
     threads = draw(st.sampled_from([1, 2, 3, 5, 8, 32, 33, 40]))
@@ -116,7 +117,7 @@ def _schedule(draw: Draw, schedule: Schedule, kind: Kind) -> None:
     rows = [loops[-2]]
     if not kind.in_order:
         schedule.reorder(*draw(st.permutations([*rows, *reduced])))
-    if place is outer and is_row_thread:
+    if location is outer and is_row_thread:
         bound.append((rows[0], axes[2]))
     if is_row_thread:
         schedule.bind(row, axes[2])

@@ -1,4 +1,4 @@
-"""Random traces, and what must hold for each of them."""
+"""Random traces, and the checks of their results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .steps import MOVES, STEPS, Program
 
 
 class Watched(Schedule):
-    """A schedule that remembers what was tried on it last."""
+    """A schedule that records its last attempted primitive."""
 
     _attempt: tuple[type[ScheduleOp], dict[str, Any]] | None = None
 
@@ -36,7 +36,7 @@ class Watched(Schedule):
 
     @property
     def attempted(self) -> Trace:
-        """The trace, with what was tried last at its end even if that was not done."""
+        """The trace, followed by the last attempted primitive if it failed."""
         values: dict[SSAValue, SSAValue] = {}
         copy = Trace(self._trace.clone(value_mapper=values))
         if self._attempt is not None:
@@ -48,7 +48,7 @@ class Watched(Schedule):
 
 
 def _results(kind: type[ScheduleOp], arguments: dict[str, Any]) -> list[Attribute]:
-    """The types of the results of what was not done."""
+    """The types of the results of a failed primitive."""
     return (
         [LoopType()] * len(arguments.get("factors", ())) if kind.RESULT == LoopType() else [i64] * arguments.get("n", 1)
     )
@@ -56,7 +56,7 @@ def _results(kind: type[ScheduleOp], arguments: dict[str, Any]) -> list[Attribut
 
 @dataclass
 class Outcome:
-    """What became of a random trace: how often each primitive was done and refused."""
+    """The result of a random trace: for each primitive the numbers of successes and refusals."""
 
     schedule: Watched
     done: dict[str, int] = field(default_factory=dict[str, int])
@@ -66,12 +66,11 @@ class Outcome:
 def random_trace(
     choices: Choices, mod: Module, length: int, primitives: Iterable[str] = tuple(STEPS), *, check_flow: bool = False
 ) -> Outcome:
-    """A schedule of `mod` on which `length` random primitives were tried.
+    """Attempts `length` random primitives on a schedule of `mod`.
 
-    primitives: only these.  check_flow: compare the flow of values in the whole program in front of and behind each
-    primitive that only moves loops.
-    Raises AssertionError, with the program and the trace up to there, if a primitive that was refused has changed the
-    program, or raised anything else.
+    primitives: the primitives to choose from.  check_flow: whether to compare the value flow of the whole program
+    before and after each primitive that only changes loops. Raises AssertionError, with the program and the trace so
+    far, if a refused primitive changed the program, or if a primitive raised any other exception.
     """
     outcome = Outcome(Watched(mod, seed=0))
     for _ in range(length):
@@ -81,7 +80,7 @@ def random_trace(
 
 
 def try_step(choices: Choices, outcome: Outcome, name: str, mod: Module, *, check_flow: bool = False) -> str | None:
-    """Try a primitive, as `random_trace` does: why it was refused, or None."""
+    """Attempts a primitive, as `random_trace` does; returns the reason for its refusal, or None."""
     schedule = outcome.schedule
     before, length = str(schedule.mod), len(schedule.trace)
     flows = [(f, value_flow(f)) for f in _functions(schedule.mod)] if check_flow else []
@@ -100,8 +99,8 @@ def try_step(choices: Choices, outcome: Outcome, name: str, mod: Module, *, chec
 
 
 def _check_same_flow(name: str, before: Flow, after: Flow) -> None:
-    """Raise AssertionError if a primitive has changed the flow of values, as far as instances have names of their own
-    in both programs."""
+    """Raises AssertionError if a primitive changed the value flow. Checks only programs whose instances have unique
+    names before and after."""
     for key, statement in before.statements.items():
         if not statement.is_injective or after.statements[key].names != statement.names:
             return
@@ -122,7 +121,7 @@ def _functions(mod: Module) -> list[FuncOp]:
 
 
 def with_trace(mod: Module, trace: Trace) -> str:
-    """A program and a schedule for it in one file, as `stepwell-opt -p apply-schedule` takes it."""
+    """The text of a program with a schedule for it, as an input of `stepwell-opt -p apply-schedule`."""
     both = mod.clone()
     both.op.body.block.add_op(trace.simplified().op)
     return str(both)
@@ -130,7 +129,7 @@ def with_trace(mod: Module, trace: Trace) -> str:
 
 @contextmanager
 def showing(mod: Module, schedule: Watched) -> Generator[None]:
-    """What goes wrong inside is raised as an AssertionError that says what, and how to see it again."""
+    """Converts exceptions raised inside the context to AssertionErrors with the input that reproduces them."""
     try:
         yield
     except Exception as error:
@@ -139,8 +138,8 @@ def showing(mod: Module, schedule: Watched) -> Generator[None]:
 
 
 def check_trace(mod: Module, schedule: Watched, *, seed: int = 0) -> None:
-    """Raise AssertionError, with the program and the trace, unless the program that a schedule is at is well formed and
-    computes what `mod` does, under the oracle and, if no loop is bound to threads, as native code."""
+    """Raises AssertionError, with the program and the trace, unless the scheduled program is well formed and computes
+    the same results as `mod`, with the oracle and, if no loop is bound to threads, as native code."""
     has_threads = any(isinstance(op, ForOp) and op.thread is not None for op in schedule.mod.op.walk())
     with showing(mod, schedule):
         check_computes_the_same(mod, schedule.mod, seed=seed, trace=schedule.trace, size=5)
@@ -149,8 +148,9 @@ def check_trace(mod: Module, schedule: Watched, *, seed: int = 0) -> None:
 
 
 def check_replays(mod: Module, schedule: Watched) -> None:
-    """Raise AssertionError, with the program and the trace, unless the trace gives the identical program again: as it
-    is, as Python text in both styles, simplified, and as text in a file beside the program."""
+    """Raises AssertionError, with the program and the trace, unless a replay of the trace produces the identical
+    program: from the trace itself, from its Python text in both styles, simplified, and from its IR in the file of the
+    program."""
     expected = str(schedule.mod)
     with showing(mod, schedule):
         again = Schedule(mod)

@@ -57,9 +57,13 @@ class LegalizeSmallFloatsPass(ModulePass):
     name = "legalize-small-floats"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in [inner for inner in op.walk() if type(inner) in _WIDE]:
-            if any(map(is_small_float, _types(inner))) and not _is_exact_on_bits(inner):
-                _widen(inner, _WIDE[type(inner)])
+        for inner in list(filter(computes_on_small_floats, op.walk())):
+            _widen(inner, _WIDE[type(inner)])
+
+
+def computes_on_small_floats(op: Operation) -> bool:
+    """Whether an op computes on floats of at most 16 bits other than on their bits."""
+    return type(op) in _WIDE and any(map(is_small_float, _types(op))) and not _is_exact_on_bits(op)
 
 
 def _types(op: Operation) -> list[Attribute]:

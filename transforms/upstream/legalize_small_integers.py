@@ -33,6 +33,7 @@ _OTHER: tuple[type[Operation], ...] = (
     vector.ReductionOp,
 )  # fmt: skip
 _REFUSED: tuple[type[Operation], ...] = (arith.AddUIExtendedOp, arith.MulSIExtendedOp, arith.MulUIExtendedOp)
+_COMPUTING = frozenset((*_UNSIGNED, *_SIGNED, *_OTHER, *_REFUSED))
 _SIGNED_PREDICATES = range(2, 6)  # slt, sle, sgt, sge
 _SIGNED_KINDS = (Kind.MINSI, Kind.MAXSI, Kind.ADD, Kind.MUL)
 
@@ -59,13 +60,15 @@ class LegalizeSmallIntegersPass(ModulePass):
     name = "legalize-small-integers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        known = {*_UNSIGNED, *_SIGNED, *_OTHER, *_REFUSED}
-        for inner in [inner for inner in op.walk() if type(inner) in known]:
-            if any(is_small_integer(value.type) for value in (*inner.operands, *inner.results)):
-                if isinstance(inner, _REFUSED):
-                    operand_type = inner.operands[0].type
-                    raise UnsupportedError(f"{where(inner)}{inner.name} of {operand_type}, expected i8 or more")
-                _widen(inner)
+        for inner in list(filter(computes_on_small_integers, op.walk())):
+            if isinstance(inner, _REFUSED):
+                raise UnsupportedError(f"{where(inner)}{inner.name} of {inner.operands[0].type}, expected i8 or more")
+            _widen(inner)
+
+
+def computes_on_small_integers(op: Operation) -> bool:
+    """Whether an op computes on integers of 2 to 7 bits."""
+    return type(op) in _COMPUTING and any(is_small_integer(value.type) for value in (*op.operands, *op.results))
 
 
 def is_small_integer(type: Attribute) -> bool:

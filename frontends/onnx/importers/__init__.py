@@ -1,4 +1,4 @@
-"""What imports ONNX's operators, by family. Importing this registers all of them."""
+"""The importers of ONNX's operators, by family. Importing this package registers all of them."""
 
 from . import control, elementwise, images, nn, places, quantization, recurrent, reductions, sequences, shapes, signals
 

@@ -1,4 +1,4 @@
-"""Branches, and loops whose number of rounds is known: they are written out."""
+"""Importers of branches, and of loops with a constant trip count, which are unrolled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..values import Item, Tensor, known_numbers
 from .shapes import concatenated, parts, unsqueezed
 
 MOST_ROUNDS = 1024
-"""How often a loop may run."""
+"""The maximum trip count of an unrolled loop."""
 
 
 @importer("If")
@@ -36,7 +36,7 @@ def branch(call: Call) -> Results:
 
 
 def _region(call: Call, graph: OnnxGraph) -> tuple[Region, Sequence[SSAValue]]:
-    """A branch, and what it gives."""
+    """The region of a branch, and the values that it yields."""
     block, builder = Block(), call.builder
 
     def write() -> list[SSAValue]:
@@ -69,21 +69,21 @@ def loop(call: Call) -> Results:
     while going and (rounds is None or count < rounds):
         if count == MOST_ROUNDS:
             raise OnnxUnsupportedError(f"Loop of more than {MOST_ROUNDS} rounds")
-        given = [call.constant(count, "int64"), call.constant(True)]
-        condition, *made = call.scope.inner(body, [*given, *carried])
+        operands = [call.constant(count, "int64"), call.constant(True)]
+        condition, *results = call.scope.inner(body, [*operands, *carried])
         if not isinstance(condition, Tensor) or condition.array is None:
             raise OnnxUnsupportedError("Loop with a condition that is known only when the model runs")
         going = bool(condition.array.ravel()[0])
-        carried = made[: len(carried)]
-        for items, item in zip(collected, made[len(carried) :], strict=True):
+        carried = results[: len(carried)]
+        for items, item in zip(collected, results[len(carried) :], strict=True):
             items.append(_tensor(item))
         count += 1
     if any(not items for items in collected):
         raise OnnxUnsupportedError("Loop of no rounds that collects results")
-    return Results([*carried, *(_stacked(call, items, 0) for items in collected)])
+    return Results([*carried, *(_stack(call, items, 0) for items in collected)])
 
 
-def _stacked(call: Call, items: Sequence[Tensor], axis: int) -> Tensor:
+def _stack(call: Call, items: Sequence[Tensor], axis: int) -> Tensor:
     return concatenated(call, [unsqueezed(call, item, [axis]) for item in items], axis)
 
 
@@ -97,20 +97,20 @@ def scan(call: Call) -> Results:
     axes = call.integers("scan_input_axes") or (0,) * count
     backward = call.integers("scan_input_directions") or (0,) * count
     rows = [_rows(call, *each) for each in zip(scanned, axes, backward, strict=True)]
-    states, collected = _scanned(call, body, states, rows)
+    states, collected = _unroll_scan(call, body, states, rows)
     out_axes = call.integers("scan_output_axes") or (0,) * len(collected)
     out_backward = call.integers("scan_output_directions") or (0,) * len(collected)
-    made: list[Item] = [*states]
+    results: list[Item] = [*states]
     for items, axis, turned in zip(collected, out_axes, out_backward, strict=True):
-        place = axis_in(axis, items[0].rank + 1)
-        made.append(_stacked(call, items[::-1] if turned else items, place))
-    return Results(made)
+        position = axis_in(axis, items[0].rank + 1)
+        results.append(_stack(call, items[::-1] if turned else items, position))
+    return Results(results)
 
 
-def _scanned(
+def _unroll_scan(
     call: Call, body: OnnxGraph, states: list[Item], rows: Sequence[Sequence[Tensor]]
 ) -> tuple[list[Item], list[list[Tensor]]]:
-    """The last states, and what each round gives besides."""
+    """The final states of an unrolled scan, and for each other output its values in all iterations."""
     length = len(rows[0])
     if any(len(each) != length for each in rows):
         raise OnnxError(f"Scan of sequences of {', '.join(str(len(each)) for each in rows)} elements")
@@ -118,15 +118,15 @@ def _scanned(
         raise OnnxUnsupportedError(f"Scan of {length} rounds, expected 1 to {MOST_ROUNDS}")
     collected: list[list[Tensor]] = [[] for _ in body.outputs[len(states) :]]
     for n in range(length):
-        made = call.scope.inner(body, [*states, *(each[n] for each in rows)])
-        states = made[: len(states)]
-        for items, item in zip(collected, made[len(states) :], strict=True):
+        results = call.scope.inner(body, [*states, *(each[n] for each in rows)])
+        states = results[: len(states)]
+        for items, item in zip(collected, results[len(states) :], strict=True):
             items.append(_tensor(item))
     return states, collected
 
 
 def _rows(call: Call, data: Tensor, axis: int, backward: int) -> list[Tensor]:
-    """The parts of a tensor along an axis, without it."""
+    """The slices of a tensor along an axis, without the axis."""
     axis = axis_in(axis, data.rank)
     length = known_numbers([data.shape[axis]], f"{call.op_type} along")[0]
     cut = parts(call, data, [1] * length, axis)
@@ -136,15 +136,15 @@ def _rows(call: Call, data: Tensor, axis: int, backward: int) -> list[Tensor]:
 
 
 def _scan_of_batches(call: Call, body: OnnxGraph, count: int) -> Results:
-    """The form of opset 8: each number of the first axis has a sequence of its own."""
+    """A scan of opset 8: each index of the first axis has a sequence of its own."""
     call.refuse(call.has(0), "lengths of sequences")
     call.refuse(any(call.integers("directions") or ()), "sequences from their end")
-    given = [_tensor(item) for item in call.inputs[1:]]
-    batch = known_numbers([given[0].shape[0]], "Scan of sequences")[0]
-    made: list[list[Tensor]] = []
+    operands = [_tensor(item) for item in call.inputs[1:]]
+    batch = known_numbers([operands[0].shape[0]], "Scan of sequences")[0]
+    results: list[list[Tensor]] = []
     for n in range(batch):
-        own = [call.op("take", each, call.constant(n, "int64"), axis=0) for each in given]
+        own = [call.op("take", each, call.constant(n, "int64"), axis=0) for each in operands]
         rows = [_rows(call, each, 0, 0) for each in own[len(own) - count :]]
-        states, collected = _scanned(call, body, [*own[: len(own) - count]], rows)
-        made.append([*map(_tensor, states), *(_stacked(call, items, 0) for items in collected)])
-    return Results([_stacked(call, items, 0) for items in zip(*made, strict=True)])
+        states, collected = _unroll_scan(call, body, [*own[: len(own) - count]], rows)
+        results.append([*map(_tensor, states), *(_stack(call, items, 0) for items in collected)])
+    return Results([_stack(call, items, 0) for items in zip(*results, strict=True)])

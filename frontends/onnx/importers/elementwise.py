@@ -1,4 +1,4 @@
-"""Operators on each element of one tensor, or of several whose shapes go together."""
+"""Importers of elementwise operators, on one tensor or on several tensors with broadcasting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..symbols import NotKnownError, greatest, least
 from ..tensors import element_type
 from ..values import Tensor, of_symbols, require_dtype
 
-# Of one tensor
+# Unary operators
 
 UNARY = {
     "Abs": "abs",
@@ -134,8 +134,8 @@ def _shrink_integers(call: Call, x: Tensor, lambd: float, bias: float) -> Tensor
     wide = call.cast(x, "float64")
     below = call.op("where", call.scalar("less", wide, -lambd), call.scalar("add", wide, bias), wide)
     inside = call.scalar("less_equal", call.op("abs", wide), lambd)
-    made = call.op("where", call.scalar("greater", wide, lambd), call.scalar("subtract", wide, bias), below)
-    return call.cast(call.op("where", inside, call.builder.number(0, "float64"), made), x.dtype)
+    outside = call.op("where", call.scalar("greater", wide, lambd), call.scalar("subtract", wide, bias), below)
+    return call.cast(call.op("where", inside, call.builder.number(0, "float64"), outside), x.dtype)
 
 
 @importer("Softsign")
@@ -172,45 +172,46 @@ def dropout(call: Call) -> Any:
 
 
 def dtype_of_code(code: int) -> str:
-    """The data type of ONNX's number of one. OnnxUnsupportedError for those that Stepwell does not have."""
+    """The data type for ONNX's code of a data type. Raises OnnxUnsupportedError for an unsupported data type."""
     return require_dtype(dtype_name(element_type(code)))
 
 
 def converted(call: Call, data: Tensor, dtype: str) -> Tensor:
-    """In another data type, as `Cast` says with its attributes."""
+    """Converts a tensor to a data type, by the semantics of `Cast` and its attributes."""
     if data.sizes is not None and dtype in ("int32", "int64"):
         return of_symbols(data.sizes, dtype)
     require_dtype(data.dtype)
     if data.is_float and parse_dtype(dtype).is_int and parse_dtype(dtype).bits < 8:
-        return call.cast(call.cast(data, "int32"), dtype)  # out of range ONNX's cases expect that it wraps
+        return call.cast(call.cast(data, "int32"), dtype)  # ONNX's test cases expect values out of range to wrap
     if data.dtype == dtype or not dtype.startswith("float8"):
         return call.cast(data, dtype)
     if dtype == "float8_e8m0fnu":
         return _power_of_two(call, data)
-    return call.cast(_saturated(call, data, dtype) if call.integer("saturate", 1) else data, dtype)
+    return call.cast(_saturate(call, data, dtype) if call.integer("saturate", 1) else data, dtype)
 
 
-def _saturated(call: Call, data: Tensor, dtype: str) -> Tensor:
-    """What is beyond the finite numbers of a float type as the last of them; a NaN stays one."""
+def _saturate(call: Call, data: Tensor, dtype: str) -> Tensor:
+    """Clamps a tensor to the finite range of a float type; preserves NaN."""
     wide = data if data.dtype in ("float16", "bfloat16", "float32", "float64") else call.cast(data, "float32")
     low, high = (call.builder.number(bound(parse_dtype(dtype)), wide.dtype) for bound in (min_value, max_value))
     return extreme_of(call, "Min", extreme_of(call, "Max", wide, low), high)
 
 
-# What a number is multiplied with before it becomes the nearest power of two, and below which number it is the least of
-# them, 2**-127. The first is less than 1.5 by one unit of float32, so that 1 goes to 1, and what is next to it to 2.
+# By rounding mode: the factor applied before rounding to the nearest power of two, and the bound below which the result
+# is the least power, 2**-127. The factor of "up" is less than 1.5 by one unit of float32, so that 1 becomes 1, and its
+# successor 2.
 _POWERS = {"up": (1.5 - 2.0**-23, 2.0**-127 + 2.0**-149), "down": (0.75, 2.0**-126), "nearest": (1.0, 1.5 * 2.0**-127)}
 
 
 def _power_of_two(call: Call, data: Tensor) -> Tensor:
-    """As float8_e8m0fnu, which has powers of two and NaN."""
+    """Converts a tensor to float8_e8m0fnu, whose values are powers of two and NaN."""
     mode, least = call.text("round_mode", "up"), 2.0**-127
     if mode not in _POWERS:
         raise OnnxError(f"round_mode '{mode}', expected one of {', '.join(_POWERS)}")
     factor, second = _POWERS[mode]
     wide = call.cast(call.cast(data, "float32"), "float64")
     if call.integer("saturate", 1):
-        wide = _saturated(call, wide, "float8_e8m0fnu")
+        wide = _saturate(call, wide, "float8_e8m0fnu")
     else:
         wide = call.op("where", call.scalar("less", wide, least), call.builder.number(np.nan, "float64"), wide)
     number = call.op(
@@ -237,13 +238,13 @@ def bit_cast(call: Call) -> Tensor:
     data, dtype = call.tensor(), dtype_of_code(call.integer("to"))
     if data.dtype == dtype:
         return data
-    if data.dtype == "bool":  # a byte that is 0 or 1
+    if data.dtype == "bool":  # a byte, 0 or 1
         data = call.cast(data, "uint8")
     call.refuse(dtype == "bool", f"{data.dtype} as bool")
     return call.op("reinterpret", data, dtype=dtype)
 
 
-# Of two tensors
+# Binary operators
 
 BINARY = {
     "Add": "add",
@@ -280,18 +281,19 @@ _OF_SYMBOLS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def of_known_sizes(call: Call) -> Tensor | None:
-    """What sizes give if some are symbols, and if the operator can be computed on these."""
+    """The result of an operator on symbolic sizes; None if no operand has symbols, or if the result depends on their
+    values."""
     tensors = call.tensors
     known = [tensor.known for tensor in tensors]
     if all(tensor.sizes is None for tensor in tensors) or any(array is None for array in known):
         return None
-    given: list[Any] = [np.asarray(array, object) for array in known]
+    sizes: list[Any] = [np.asarray(array, object) for array in known]
     try:
-        made = reduce(_OF_SYMBOLS[call.op_type], given)
+        result = reduce(_OF_SYMBOLS[call.op_type], sizes)
     except (NotKnownError, ZeroDivisionError):
         return None
     is_bool = "Equal" in call.op_type or call.op_type in ("Greater", "Less")
-    return call.constant(made, "bool") if is_bool else of_symbols(made, tensors[0].dtype)
+    return call.constant(result, "bool") if is_bool else of_symbols(result, tensors[0].dtype)
 
 
 @importer(*BINARY)
@@ -315,7 +317,7 @@ def mod(call: Call) -> Tensor:
 
 
 def remainder(call: Call, a: Tensor, b: Tensor) -> Tensor:
-    """What `a / b` rounded down leaves, also of infinite b."""
+    """The remainder of `a / b` rounded down, also for infinite `b`."""
     rest = call.op("mod", a, b)
     signs = [call.scalar("less", each, 0) for each in (rest, b)]
     is_other = call.op("logical_and", call.scalar("not_equal", rest, 0), call.op("logical_xor", *signs))
@@ -334,7 +336,7 @@ def power(call: Call) -> Tensor:
         number = float(exponent.array.ravel()[0])
         if number == 2 and exponent.rank <= base.rank:
             return call.op("multiply", base, base)
-    # Integers as ONNX Runtime computes them: in float64.
+    # Powers of integers are computed in float64, as in ONNX Runtime.
     wide = base.dtype if base.is_float else "float64"
     if exponent.dtype == "float64" or (exponent.dtype == "float32" and wide in ("float16", "bfloat16")):
         wide = exponent.dtype
@@ -343,7 +345,7 @@ def power(call: Call) -> Tensor:
     return call.cast(call.op("power", call.cast(base, wide), call.cast(exponent, wide)), base.dtype)
 
 
-# Of several tensors
+# Variadic operators
 
 
 @importer("Max", "Min")
@@ -354,12 +356,12 @@ def extreme(call: Call) -> Tensor:
 
 
 def extreme_of(call: Call, kind: str, a: Tensor, b: Tensor) -> Tensor:
-    """The greater, or the lesser, of two; NaN if one of them is."""
+    """The elementwise maximum or minimum of two tensors; NaN if either element is NaN."""
     name = "maximum" if kind == "Max" else "minimum"
-    if _has_no_nan(b):  # the operator gives its second operand if one is a NaN
+    if _has_no_nan(b):  # the operator returns its second operand if either is NaN
         return call.op(name, b, a)
-    made = call.op(name, a, b)
-    return made if _has_no_nan(a) else call.op("where", call.op("isnan", a), a, made)
+    extremes = call.op(name, a, b)
+    return extremes if _has_no_nan(a) else call.op("where", call.op("isnan", a), a, extremes)
 
 
 def _has_no_nan(data: Tensor) -> bool:
@@ -368,21 +370,21 @@ def _has_no_nan(data: Tensor) -> bool:
 
 @importer("Sum", "Mean")
 def total(call: Call) -> Tensor:
-    made = reduce(lambda a, b: call.op("add", a, b), call.tensors)
-    return made if call.op_type == "Sum" else call.scalar("divide", made, len(call.inputs))
+    result = reduce(lambda a, b: call.op("add", a, b), call.tensors)
+    return result if call.op_type == "Sum" else call.scalar("divide", result, len(call.inputs))
 
 
 @importer("Clip")
 def clip(call: Call) -> Tensor:
     data = call.tensor()
     if call.version < 11:
-        return _clipped_by_attributes(call, data)
+        return _clip_by_attributes(call, data)
     low, high = call.optional(1), call.optional(2)
     data = data if low is None else extreme_of(call, "Max", data, low)
     return data if high is None else extreme_of(call, "Min", data, high)
 
 
-def _clipped_by_attributes(call: Call, data: Tensor) -> Tensor:
+def _clip_by_attributes(call: Call, data: Tensor) -> Tensor:
     for name, kind in (("min", "Max"), ("max", "Min")):
         if call.attribute(name) is not None:
             data = extreme_of(call, kind, data, call.builder.number(call.floating(name), data.dtype))
@@ -398,7 +400,7 @@ def where(call: Call) -> Tensor:
 
 
 def lowest_of(dtype: str) -> Array:
-    """The least number of a data type."""
+    """The least value of a data type."""
     kind = parse_dtype(dtype)
     if kind.is_bool:
         raise OnnxUnsupportedError("the least of bool")

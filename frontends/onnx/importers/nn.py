@@ -1,4 +1,4 @@
-"""Products of matrices, and norms."""
+"""Importers of matrix products and normalizations."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ def matmul(call: Call) -> Tensor:
 
 
 def product(call: Call, a: Tensor, b: Tensor) -> Tensor:
-    """The product of matrices as numpy's `matmul` has it; sums of floats of 16 bits are of float32 in between."""
+    """The matrix product with the semantics of numpy's `matmul`; accumulates floats of 16 bits in float32."""
     dtype = a.dtype
     a, b = call.widened(a), call.widened(b)
     if a.rank == 1:
-        made = _product(call, call.op("expand_dims", a, axis=0), _column(call, b))
-        made = call.op("squeeze", made, axis=[made.rank - 2, made.rank - 1] if b.rank == 1 else [made.rank - 2])
-        return call.cast(made, dtype)
+        result = _product(call, call.op("expand_dims", a, axis=0), _column(call, b))
+        result = call.op(
+            "squeeze", result, axis=[result.rank - 2, result.rank - 1] if b.rank == 1 else [result.rank - 2]
+        )
+        return call.cast(result, dtype)
     if b.rank == 1:
         return call.cast(call.op("squeeze", _product(call, a, _column(call, b)), axis=[a.rank - 1]), dtype)
     return call.cast(_product(call, a, b), dtype)
@@ -51,8 +53,8 @@ def _product(call: Call, a: Tensor, b: Tensor) -> Tensor:
         count = math.prod(extents[:-2])
         a = call.builder.reshape(a, [count, *extents[-2:]])
         b = call.builder.reshape(b, [count, *columns[-2:]])
-        made = call.op("nn.batch_matmul", a, b, transpose_b=False)
-        return call.builder.reshape(made, [*extents[:-1], columns[-1]])
+        result = call.op("nn.batch_matmul", a, b, transpose_b=False)
+        return call.builder.reshape(result, [*extents[:-1], columns[-1]])
     return call.op("einsum", a, b, equation="...ij,...jk->...ik")
 
 
@@ -63,11 +65,11 @@ def gemm(call: Call) -> Tensor:
     a, b = call.widened(a), call.widened(b)
     if call.integer("transA"):
         a = transposed(call, a, (1, 0))
-    made = call.op("nn.dense", a, b) if call.integer("transB") else call.op("nn.matmul", a, b)
-    made = _times(call, made, call.floating("alpha", 1.0))
+    result = call.op("nn.dense", a, b) if call.integer("transB") else call.op("nn.matmul", a, b)
+    result = _times(call, result, call.floating("alpha", 1.0))
     if c is not None:
-        made = call.op("add", made, _times(call, call.widened(c), call.floating("beta", 1.0)))
-    return call.cast(made, dtype)
+        result = call.op("add", result, _times(call, call.widened(c), call.floating("beta", 1.0)))
+    return call.cast(result, dtype)
 
 
 def _times(call: Call, data: Tensor, factor: float) -> Tensor:
@@ -79,12 +81,12 @@ def _times(call: Call, data: Tensor, factor: float) -> Tensor:
 
 
 MOST_ROWS = 32
-"""How many rows a matrix may have whose determinant is computed."""
+"""The maximum number of rows of the matrix of a determinant."""
 
 
 @importer("Det")
 def determinant(call: Call) -> Tensor:
-    """The product of the pivots of an elimination, whose steps are written one behind the other."""
+    """The product of the pivots of an unrolled Gaussian elimination."""
     x = call.tensor()
     rows, columns = known_numbers(x.shape[-2:], "Det of a matrix of")
     if rows != columns:
@@ -92,25 +94,26 @@ def determinant(call: Call) -> Tensor:
     if rows > MOST_ROWS:
         raise OnnxUnsupportedError(f"Det of a matrix of {rows} rows, expected {MOST_ROWS} at most")
     rest = call.builder.reshape(call.widened(x), [math.prod(x.extents[:-2]), rows, columns])
-    made = call.op("ones_like", call.op("sum", rest, axis=(1, 2)))
+    result = call.op("ones_like", call.op("sum", rest, axis=(1, 2)))
     for left in range(rows, 0, -1):
-        pivot, rest = _eliminated(call, rest, left)
-        made = call.op("multiply", made, pivot)
-    return call.cast(call.builder.reshape(made, x.extents[:-2]), x.dtype)
+        pivot, rest = _eliminate(call, rest, left)
+        result = call.op("multiply", result, pivot)
+    return call.cast(call.builder.reshape(result, x.extents[:-2]), x.dtype)
 
 
-def _eliminated(call: Call, x: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The first column's greatest element, with the sign of its exchange, and what is left of the other columns.
+def _eliminate(call: Call, x: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """One step of the elimination with partial pivoting: the pivot of the first column, with the sign of the row
+    exchange, and the remaining submatrix.
 
     x: (batch, count, count).
     """
     number, first = call.builder.number, call.constant(0, "int64")
-    place = call.op("argmax", call.op("abs", call.op("take", x, first, axis=2)), axis=1)
-    chosen = call.op("one_hot", place, on_value=1, off_value=0, depth=count, axis=1, dtype="int8")
+    index = call.op("argmax", call.op("abs", call.op("take", x, first, axis=2)), axis=1)
+    chosen = call.op("one_hot", index, on_value=1, off_value=0, depth=count, axis=1, dtype="int8")
     chosen = call.scalar("not_equal", call.op("expand_dims", chosen, axis=2), 0)
     row = call.op("sum", call.op("where", chosen, x, number(0, x.dtype)), axis=1)
     pivot = call.op("take", row, first, axis=1)
-    signed = call.op("where", call.scalar("equal", place, 0), pivot, call.op("negative", pivot))
+    signed = call.op("where", call.scalar("equal", index, 0), pivot, call.op("negative", pivot))
     if count == 1:
         return signed, x
     exchanged = call.op("where", chosen, sliced(call, x, 1, 0, 1, 1), x)
@@ -125,8 +128,8 @@ def _eliminated(call: Call, x: Tensor, count: int) -> tuple[Tensor, Tensor]:
 @importer("Einsum")
 def einsum(call: Call) -> Tensor:
     tensors = call.tensors
-    made = call.op("einsum", *map(call.widened, tensors), equation=call.text("equation"))
-    return call.cast(made, tensors[0].dtype)
+    result = call.op("einsum", *map(call.widened, tensors), equation=call.text("equation"))
+    return call.cast(result, tensors[0].dtype)
 
 
 # Norms
@@ -141,15 +144,15 @@ def batch_norm(call: Call) -> Tensor:
     if x.dtype == mean.dtype and x.dtype in ("float32", "float64"):
         return call.op("nn.batch_norm", x, scale, bias, mean, variance, epsilon=epsilon)
     wide = "float64" if x.dtype == "float64" else "float32"
-    given = [call.cast(each, wide) for each in (x, scale, bias, mean, variance)]
-    return call.cast(call.op("nn.batch_norm", *given, epsilon=epsilon), x.dtype)
+    operands = [call.cast(each, wide) for each in (x, scale, bias, mean, variance)]
+    return call.cast(call.op("nn.batch_norm", *operands, epsilon=epsilon), x.dtype)
 
 
 @importer("InstanceNormalization")
 def instance_norm(call: Call) -> Tensor:
     x, scale, bias = (call.widened(each) for each in call.tensors)
-    made = call.op("nn.instance_norm", x, scale, bias, epsilon=call.floating("epsilon", 1e-5))
-    return call.cast(made, call.tensor().dtype)
+    result = call.op("nn.instance_norm", x, scale, bias, epsilon=call.floating("epsilon", 1e-5))
+    return call.cast(result, call.tensor().dtype)
 
 
 @importer("LayerNormalization")
@@ -166,12 +169,12 @@ def layer_norm(call: Call) -> Results:
     if scale.shape == own and (bias is None or bias.shape == own):
         gamma = call.cast(scale, wide.dtype)
         beta = gamma if bias is None else call.cast(bias, wide.dtype)
-        made = call.op("nn.layer_norm", wide, gamma, beta, axis=axes, epsilon=epsilon, center=bias is not None)
-        return Results([call.cast(made, x.dtype), mean, slope])
-    made = call.op("multiply", call.op("subtract", wide, mean), slope)
-    made = call.op("multiply", made, call.cast(scale, wide.dtype))
-    made = made if bias is None else call.op("add", made, call.cast(bias, wide.dtype))
-    return Results([call.cast(made, x.dtype), mean, slope])
+        normalized = call.op("nn.layer_norm", wide, gamma, beta, axis=axes, epsilon=epsilon, center=bias is not None)
+        return Results([call.cast(normalized, x.dtype), mean, slope])
+    normalized = call.op("multiply", call.op("subtract", wide, mean), slope)
+    normalized = call.op("multiply", normalized, call.cast(scale, wide.dtype))
+    normalized = normalized if bias is None else call.op("add", normalized, call.cast(bias, wide.dtype))
+    return Results([call.cast(normalized, x.dtype), mean, slope])
 
 
 @importer("RMSNormalization")
@@ -182,11 +185,11 @@ def rms_norm(call: Call) -> Tensor:
     epsilon = call.floating("epsilon", 1e-5)
     wide = call.cast(x, "float64" if x.dtype == "float64" else "float32")
     if scale.shape == x.shape[axis:] and scale.dtype == x.dtype:
-        made = call.op("nn.rms_norm", wide, call.cast(scale, wide.dtype), axis=axes, epsilon=epsilon)
-        return call.cast(made, x.dtype)
+        normalized = call.op("nn.rms_norm", wide, call.cast(scale, wide.dtype), axis=axes, epsilon=epsilon)
+        return call.cast(normalized, x.dtype)
     mean = call.op("mean", call.op("multiply", wide, wide), axis=axes, keepdims=True)
-    made = call.op("multiply", wide, call.op("rsqrt", call.scalar("add", mean, epsilon)))
-    return call.cast(call.op("multiply", made, call.cast(scale, wide.dtype)), scale.dtype)
+    normalized = call.op("multiply", wide, call.op("rsqrt", call.scalar("add", mean, epsilon)))
+    return call.cast(call.op("multiply", normalized, call.cast(scale, wide.dtype)), scale.dtype)
 
 
 @importer("GroupNormalization")
@@ -195,10 +198,10 @@ def group_norm(call: Call) -> Tensor:
     groups, channels = call.integer("num_groups"), x.shape[1]
     if not isinstance(channels, int) or groups < 1 or channels % groups:
         raise OnnxError(f"GroupNormalization: {groups} groups of {channels} channels")
-    if call.version < 21:  # a number for each group
+    if call.version < 21:  # one scale and one bias for each group
         scale, bias = (call.op("repeat", each, repeats=channels // groups, axis=0) for each in (scale, bias))
-    made = call.op("nn.group_norm", x, scale, bias, num_groups=groups, epsilon=call.floating("epsilon", 1e-5))
-    return call.cast(made, call.tensor().dtype)
+    result = call.op("nn.group_norm", x, scale, bias, num_groups=groups, epsilon=call.floating("epsilon", 1e-5))
+    return call.cast(result, call.tensor().dtype)
 
 
 @importer("LRN")
@@ -226,8 +229,8 @@ def lp_normalization(call: Call) -> Tensor:
     else:
         norm = call.op("sqrt", reduce_along(call, "sum", call.op("multiply", wide, wide), [axis], True))
     zero = call.builder.number(0, wide.dtype)
-    made = call.op("where", call.op("equal", norm, zero), zero, call.op("divide", wide, norm))
-    return call.cast(made, x.dtype)
+    result = call.op("where", call.op("equal", norm, zero), zero, call.op("divide", wide, norm))
+    return call.cast(result, x.dtype)
 
 
 @importer("GlobalLpPool")
@@ -237,7 +240,7 @@ def global_lp_pool(call: Call) -> Tensor:
 
 
 def norm_of(call: Call, x: Tensor, axes: Sequence[int], p: int) -> Tensor:
-    """The p-th root of the sum along axes of p-th powers."""
+    """The p-norm along axes."""
     powers = powers_of(call, x, p)
     return root_of(call, reduce_along(call, "sum", powers, list(axes), True), p)
 

@@ -1,4 +1,4 @@
-"""Operators that read and write at places."""
+"""Importers of operators that read and write at computed indices."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def compress(call: Call) -> Tensor:
 
 @importer("TensorScatter")
 def tensor_scatter(call: Call) -> Tensor:
-    """Updates along an axis from a place on that each number of the first axis has."""
+    """Writes updates along an axis, from a start index for each index of the first axis."""
     data, update = call.tensor(0), call.tensor(1)
     axis = axis_in(call.integer("axis", -2), data.rank)
     circular = call.choice("mode", "linear", "circular") == "circular"
@@ -111,7 +111,7 @@ def tensor_scatter(call: Call) -> Tensor:
     return call.op("scatter_elements", data, spread, update, axis=axis)
 
 
-# Images read at places that are computed
+# Images read at computed coordinates
 
 
 @importer("GridSample")
@@ -121,7 +121,7 @@ def grid_sample(call: Call) -> Tensor:
     mode = call.text("mode", "linear")
     if x.rank not in (4, 5):
         raise OnnxUnsupportedError(f"GridSample of {x.rank - 2} dimensions, expected 2 or 3")
-    made = call.op(
+    result = call.op(
         "image.grid_sample",
         x,
         transposed(call, grid, [0, grid.rank - 1, *range(1, grid.rank - 1)]),
@@ -130,12 +130,12 @@ def grid_sample(call: Call) -> Tensor:
         padding_mode=call.text("padding_mode", "zeros"),
         align_corners=call.integer("align_corners") == 1,
     )
-    return call.cast(made, call.tensor().dtype)
+    return call.cast(result, call.tensor().dtype)
 
 
 @importer("Col2Im")
 def col2im(call: Call) -> Tensor:
-    """Blocks added to an image: a transposed convolution with weights that are 1 at one place each."""
+    """Sums overlapping blocks into an image, by a transposed convolution whose weights are 1 at one position each."""
     x = call.tensor()
     image, block = call.numbers(1, "image_shape") or (), call.numbers(2, "block_shape") or ()
     rank = len(image)
@@ -156,7 +156,7 @@ def col2im(call: Call) -> Tensor:
     ]
     data = call.builder.reshape(x, [batch * rows // taps, taps, *counts])
     weight = np.eye(taps, dtype=x.dtype).reshape(taps, 1, *block)
-    made = call.op(
+    result = call.op(
         f"nn.conv{rank}d_transpose",
         data,
         call.constant(weight),
@@ -165,4 +165,4 @@ def col2im(call: Call) -> Tensor:
         padding=pads,
         output_padding=left,
     )
-    return call.builder.reshape(made, [batch, rows // taps, *image])
+    return call.builder.reshape(result, [batch, rows // taps, *image])

@@ -1,4 +1,4 @@
-"""Integers, and small floats, that stand for floats."""
+"""Importers of operators on quantized tensors: integers and small floats that represent floats."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from .nn import product
 
 
 def beside(call: Call, number: Tensor, data: Tensor, axis: int) -> Tensor:
-    """Scales or zero points in a shape that goes together with data: one, or one for each place of an axis or block."""
+    """Reshapes scales or zero points for broadcasting to `data`: one scalar, or one element for each index of an axis
+    or for each block."""
     if number.rank == 0 or (number.rank == 1 and number.shape == (1,) and call.integer("block_size") == 0):
         return call.builder.reshape(number, []) if number.rank else number
     axis = axis_in(axis, data.rank)
     if number.rank == 1 and not call.integer("block_size"):
-        return _placed(call, number, data.rank, axis)
+        return _along_axis(call, number, data.rank, axis)
     size = call.integer("block_size")
     if size == 0 or number.rank != data.rank:
         raise OnnxError(f"{call.op_type}: a scale of shape {list(number.shape)} for {list(data.shape)}")
@@ -27,12 +28,12 @@ def beside(call: Call, number: Tensor, data: Tensor, axis: int) -> Tensor:
     return call.op("strided_slice", wide, begin=[0], end=[extent], axes=[axis]) if wide.shape[axis] != extent else wide
 
 
-def _placed(call: Call, number: Tensor, rank: int, axis: int) -> Tensor:
+def _along_axis(call: Call, number: Tensor, rank: int, axis: int) -> Tensor:
     return call.builder.reshape(number, [number.extents[0] if d == axis else 1 for d in range(rank)])
 
 
 def quantized(call: Call, x: Tensor, scale: Tensor, zero: Tensor, dtype: str) -> Tensor:
-    """`round(x / scale) + zero`, the nearest number of a data type. scale, zero: in shapes that go together with x."""
+    """`round(x / scale) + zero`, clamped to the range of a data type. scale, zero: broadcastable to `x`."""
     ratio = call.op("divide", x, scale)
     if parse_dtype(dtype).is_float:
         wide = call.widened(ratio)
@@ -48,7 +49,7 @@ def quantized(call: Call, x: Tensor, scale: Tensor, zero: Tensor, dtype: str) ->
 
 
 def dequantized(call: Call, x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
-    """`(x - zero) * scale`, in the data type of scale."""
+    """`(x - zero) * scale`, in the data type of `scale`."""
     wide = call.cast(x, "float32" if x.is_float else "int64" if x.dtype in ("int32", "uint32") else "int32")
     if zero is not None:
         wide = call.op("subtract", wide, call.cast(zero, wide.dtype))
@@ -75,26 +76,26 @@ def dequantize_linear(call: Call) -> Tensor:
     axis = call.integer("axis", 1)
     require_dtype(x.dtype)
     placed = None if zero is None else beside(call, zero, x, axis)
-    made = dequantized(call, x, beside(call, scale, x, axis), placed)
+    result = dequantized(call, x, beside(call, scale, x, axis), placed)
     code = call.integer("output_dtype")
-    return call.cast(made, dtype_of_code(code)) if code else made
+    return call.cast(result, dtype_of_code(code)) if code else result
 
 
 @importer("MatMulInteger")
 def matmul_integer(call: Call) -> Tensor:
     a, b = call.tensor(0), call.tensor(1)
-    a = _shifted(call, a, call.optional(2), a.rank - 2)
-    b = _shifted(call, b, call.optional(3), b.rank - 1)
+    a = _subtract_zero_point(call, a, call.optional(2), a.rank - 2)
+    b = _subtract_zero_point(call, b, call.optional(3), b.rank - 1)
     return product(call, a, b)
 
 
-def _shifted(call: Call, data: Tensor, zero: Tensor | None, axis: int) -> Tensor:
-    """Integers without their zero point, as int32."""
+def _subtract_zero_point(call: Call, data: Tensor, zero: Tensor | None, axis: int) -> Tensor:
+    """Subtracts the zero point from integers; the result is int32."""
     wide = call.cast(data, "int32")
     if zero is None:
         return wide
     if zero.rank == 1 and zero.shape != (1,):
-        zero = _placed(call, zero, data.rank, axis)
+        zero = _along_axis(call, zero, data.rank, axis)
     elif zero.rank == 1:
         zero = call.builder.reshape(zero, [])
     return call.op("subtract", wide, call.cast(zero, "int32"))
@@ -103,39 +104,43 @@ def _shifted(call: Call, data: Tensor, zero: Tensor | None, axis: int) -> Tensor
 @importer("QLinearMatMul")
 def qlinear_matmul(call: Call) -> Tensor:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = call.tensors
-    made = product(call, _shifted(call, a, a_zero, a.rank - 2), _shifted(call, b, b_zero, b.rank - 1))
-    scale_a = _of_rows(call, a_scale, made.rank, made.rank - 2)
-    scale_b = _of_rows(call, b_scale, made.rank, made.rank - 1)
-    return _requantized(call, made, [scale_a, scale_b], y_scale, y_zero)
+    total = product(
+        call, _subtract_zero_point(call, a, a_zero, a.rank - 2), _subtract_zero_point(call, b, b_zero, b.rank - 1)
+    )
+    scale_a = _broadcast_scale(call, a_scale, total.rank, total.rank - 2)
+    scale_b = _broadcast_scale(call, b_scale, total.rank, total.rank - 1)
+    return _requantize(call, total, [scale_a, scale_b], y_scale, y_zero)
 
 
-def _of_rows(call: Call, scale: Tensor, rank: int, axis: int) -> Tensor:
+def _broadcast_scale(call: Call, scale: Tensor, rank: int, axis: int) -> Tensor:
     if scale.rank == 1 and scale.shape != (1,):
-        return _placed(call, scale, rank, axis)
+        return _along_axis(call, scale, rank, axis)
     return call.builder.reshape(scale, []) if scale.rank == 1 else scale
 
 
-def _requantized(call: Call, made: Tensor, scales: list[Tensor], y_scale: Tensor, y_zero: Tensor) -> Tensor:
-    """An int32 that stands for a float by scales, as an integer by another one."""
+def _requantize(call: Call, values: Tensor, scales: list[Tensor], y_scale: Tensor, y_zero: Tensor) -> Tensor:
+    """Converts int32 values quantized by the product of `scales` to integers quantized by `y_scale` and `y_zero`."""
     factor = call.op("multiply", *(call.widened(each) for each in scales))
-    factor = call.op("divide", factor, _of_rows(call, call.widened(y_scale), made.rank, made.rank - 1))
+    factor = call.op("divide", factor, _broadcast_scale(call, call.widened(y_scale), values.rank, values.rank - 1))
     one = call.builder.number(1, "float32")
-    x = call.op("multiply", call.cast(made, "float32"), factor)
-    return quantized(call, x, one, _of_rows(call, y_zero, made.rank, made.rank - 1), y_zero.dtype)
+    x = call.op("multiply", call.cast(values, "float32"), factor)
+    return quantized(call, x, one, _broadcast_scale(call, y_zero, values.rank, values.rank - 1), y_zero.dtype)
 
 
 @importer("ConvInteger")
 def conv_integer(call: Call) -> Tensor:
     x, w = call.tensor(0), call.tensor(1)
-    return convolved(call, _shifted(call, x, call.optional(2), 1), _shifted(call, w, call.optional(3), 0))
+    return convolved(
+        call, _subtract_zero_point(call, x, call.optional(2), 1), _subtract_zero_point(call, w, call.optional(3), 0)
+    )
 
 
 @importer("QLinearConv")
 def qlinear_conv(call: Call) -> Tensor:
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = (call.tensor(n) for n in range(8))
     bias = call.optional(8)
-    made = convolved(call, _shifted(call, x, x_zero, 1), _shifted(call, w, w_zero, 0))
+    total = convolved(call, _subtract_zero_point(call, x, x_zero, 1), _subtract_zero_point(call, w, w_zero, 0))
     if bias is not None:
-        made = call.op("nn.bias_add", made, bias, axis=1)
-    scales = [_of_rows(call, x_scale, made.rank, 1), _of_rows(call, w_scale, made.rank, 1)]
-    return _requantized(call, made, scales, y_scale, y_zero)
+        total = call.op("nn.bias_add", total, bias, axis=1)
+    scales = [_broadcast_scale(call, x_scale, total.rank, 1), _broadcast_scale(call, w_scale, total.rank, 1)]
+    return _requantize(call, total, scales, y_scale, y_zero)

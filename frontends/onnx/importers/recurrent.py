@@ -1,4 +1,4 @@
-"""Recurrent networks, whose steps are written one behind the other."""
+"""Importers of recurrent networks, whose steps are unrolled."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .elementwise import extreme_of
 from .shapes import parts, transposed
 
 MOST_STEPS = 512
-"""How long a sequence may be."""
+"""The maximum length of a sequence."""
 
 
 @dataclass(frozen=True)
 class _Sequence:
-    """What all directions are given. steps: x of each step, (batch, inputs).  mask: for each step which sequences are
-    not over, (batch, 1); None if none ever is."""
+    """The inputs common to all directions. steps: x of each step, (batch, inputs).  lengths: the length of each
+    sequence, (batch,); None if all sequences have full length."""
 
     steps: Sequence[Tensor]
     lengths: Tensor | None
@@ -47,73 +47,74 @@ def _sequence(call: Call, gates: int) -> _Sequence:
     return _Sequence(steps, lengths, hidden, x.extents[1], call.tensor(1).numbers[0])
 
 
-def _of_direction(call: Call, data: Tensor | None, direction: int) -> Tensor | None:
+def _take_direction(call: Call, data: Tensor | None, direction: int) -> Tensor | None:
     return None if data is None else call.op("take", data, call.constant(direction, "int64"), axis=0)
 
 
 def _state(call: Call, index: int, sequence: _Sequence, direction: int) -> Tensor:
-    """What a direction begins with, (batch, hidden)."""
-    given = call.optional(index)
-    if given is None:
+    """The initial state of a direction, (batch, hidden)."""
+    state = call.optional(index)
+    if state is None:
         zero = np.zeros((), numpy_dtype(call.tensor(0).dtype))
         return call.builder.full([sequence.batch, sequence.hidden], zero)
     if call.integer("layout"):
-        given = transposed(call, given, (1, 0, 2))
-    found = _of_direction(call, given, direction)
-    assert found is not None
-    return found
+        state = transposed(call, state, (1, 0, 2))
+    initial = _take_direction(call, state, direction)
+    assert initial is not None
+    return initial
 
 
 Function = Callable[[Tensor], Tensor]
-"""Of a gate."""
+"""The activation function of a gate."""
 
 Step = Callable[[Tensor, Sequence[Tensor]], Sequence[Tensor]]
-"""From x of a step and the states to the next states, of which the first is the output."""
+"""Maps x of a step and the states to the next states, the first of which is the output."""
 
 
 def _run(
     call: Call, sequence: _Sequence, backward: bool, states: Sequence[Tensor], step: Step
 ) -> tuple[list[Tensor], Sequence[Tensor]]:
-    """The outputs of all steps in order, and the last states. Behind the end of a sequence outputs are 0."""
+    """The outputs of all steps in order, and the final states. Outputs after the end of a sequence are 0."""
     outputs: list[Tensor] = []
     order = range(len(sequence.steps))
     for n in reversed(order) if backward else order:
-        made = step(sequence.steps[n], states)
-        output = made[0]
+        new_states = step(sequence.steps[n], states)
+        output = new_states[0]
         if sequence.lengths is not None:
             goes_on = call.op("expand_dims", call.scalar("greater", sequence.lengths, n), axis=1)
-            made = [call.op("where", goes_on, new, old) for new, old in zip(made, states, strict=True)]
+            new_states = [call.op("where", goes_on, new, old) for new, old in zip(new_states, states, strict=True)]
             output = call.op("where", goes_on, output, call.builder.number(0, output.dtype))
-        states = made
+        states = new_states
         outputs.append(output)
     return outputs[::-1] if backward else outputs, states
 
 
-def _finished(call: Call, made: Sequence[tuple[list[Tensor], Sequence[Tensor]]]) -> Results:
-    """The results of a node: all outputs (length, directions, batch, hidden), and the last states of directions."""
+def _stack_results(call: Call, runs: Sequence[tuple[list[Tensor], Sequence[Tensor]]]) -> Results:
+    """The results of a node: all outputs (length, directions, batch, hidden), and the final states of the
+    directions."""
     layout = call.integer("layout")
-    steps = [call.op("stack", *(outputs[n] for outputs, _ in made), axis=0) for n in range(len(made[0][0]))]
+    steps = [call.op("stack", *(outputs[n] for outputs, _ in runs), axis=0) for n in range(len(runs[0][0]))]
     every = call.op("stack", *steps, axis=0)
-    last = [call.op("stack", *(states[n] for _, states in made), axis=0) for n in range(len(made[0][1]))]
+    last = [call.op("stack", *(states[n] for _, states in runs), axis=0) for n in range(len(runs[0][1]))]
     if layout:
         every = transposed(call, every, (2, 0, 1, 3))
         last = [transposed(call, each, (1, 0, 2)) for each in last]
     return Results([every, *last])
 
 
-# Functions of gates
+# Activation functions of gates
 
 
 def _functions(call: Call, default: Sequence[str], directions: int) -> list[list[Function]]:
     names = list(call.attribute("activations") or [*default] * directions)
     alphas, betas = (list(call.attribute(f"activation_{each}") or ()) for each in ("alpha", "beta"))
-    made: list[Function] = []
+    functions: list[Function] = []
     for name in names:
         alpha = alphas.pop(0) if alphas and name in _ALPHA else None
         beta = betas.pop(0) if betas and name in _BETA else None
-        made.append(_function(call, name, alpha, beta))
+        functions.append(_function(call, name, alpha, beta))
     size = len(default)
-    return [made[n : n + size] for n in range(0, len(made), size)]
+    return [functions[n : n + size] for n in range(0, len(functions), size)]
 
 
 _ALPHA = {"LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "Affine"}
@@ -142,8 +143,8 @@ def _function(call: Call, name: str, alpha: float | None, beta: float | None) ->
             raise OnnxUnsupportedError(f"{call.op_type}: activation '{name}' is not supported")
 
 
-def _clipped(call: Call, x: Tensor) -> Tensor:
-    """What goes into a function, not beyond the limit that a node may have."""
+def _clip(call: Call, x: Tensor) -> Tensor:
+    """Clamps the input of an activation function to the attribute `clip` of the node, if present."""
     limit = call.attribute("clip")
     if limit is None:
         return x
@@ -153,7 +154,7 @@ def _clipped(call: Call, x: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Weights:
-    """Of one direction: w (gates, inputs), r (gates, hidden), and the biases of each."""
+    """The weights of a direction: w (gates, inputs), r (gates, hidden), and the bias of each."""
 
     w: Tensor
     r: Tensor
@@ -162,26 +163,26 @@ class _Weights:
 
 
 def _weights(call: Call, direction: int, gates: int, hidden: int) -> _Weights:
-    w, r = (_of_direction(call, call.tensor(n), direction) for n in (1, 2))
+    w, r = (_take_direction(call, call.tensor(n), direction) for n in (1, 2))
     assert w is not None
     assert r is not None
-    both = _of_direction(call, call.optional(3), direction)
+    both = _take_direction(call, call.optional(3), direction)
     halves = [None, None] if both is None else parts(call, both, [gates * hidden] * 2, 0)
     return _Weights(w, r, *halves)
 
 
 def _times(call: Call, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
-    made = call.op("nn.dense", x, w)
-    return made if bias is None else call.op("add", made, bias)
+    product = call.op("nn.dense", x, w)
+    return product if bias is None else call.op("add", product, bias)
 
 
 def _directions(call: Call, count: int) -> list[bool]:
-    """Which directions go backward."""
-    found = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
-    said = found[call.choice("direction", *found)]
-    if len(said) != count:
-        raise OnnxError(f"{call.op_type}: weights of {count} directions, expected {len(said)}")
-    return said
+    """For each direction, whether it runs backward. Raises OnnxError for weights of another number of directions."""
+    directions = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
+    backward = directions[call.choice("direction", *directions)]
+    if len(backward) != count:
+        raise OnnxError(f"{call.op_type}: weights of {count} directions, expected {len(backward)}")
+    return backward
 
 
 # Networks
@@ -191,28 +192,28 @@ def _directions(call: Call, count: int) -> list[bool]:
 def rnn(call: Call) -> Results:
     sequence = _sequence(call, 1)
     functions = _functions(call, ["Tanh"], sequence.directions)
-    made: list[tuple[list[Tensor], Sequence[Tensor]]] = []
+    runs: list[tuple[list[Tensor], Sequence[Tensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
         weights, (f,) = _weights(call, n, 1, sequence.hidden), functions[n]
 
         def step(x: Tensor, states: Sequence[Tensor], weights: _Weights = weights, f: Function = f) -> list[Tensor]:
-            given = _times(call, x, weights.w, weights.w_bias)
+            inputs = _times(call, x, weights.w, weights.w_bias)
             kept = _times(call, states[0], weights.r, weights.r_bias)
-            return [f(_clipped(call, call.op("add", given, kept)))]
+            return [f(_clip(call, call.op("add", inputs, kept)))]
 
-        made.append(_run(call, sequence, backward, [_state(call, 5, sequence, n)], step))
-    return _finished(call, made)
+        runs.append(_run(call, sequence, backward, [_state(call, 5, sequence, n)], step))
+    return _stack_results(call, runs)
 
 
 @importer("GRU")
 def gru(call: Call) -> Results:
     sequence = _sequence(call, 3)
     functions = _functions(call, ["Sigmoid", "Tanh"], sequence.directions)
-    made: list[tuple[list[Tensor], Sequence[Tensor]]] = []
+    runs: list[tuple[list[Tensor], Sequence[Tensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
         step = _gru_step(call, _weights(call, n, 3, sequence.hidden), functions[n], sequence.hidden)
-        made.append(_run(call, sequence, backward, [_state(call, 5, sequence, n)], step))
-    return _finished(call, made)
+        runs.append(_run(call, sequence, backward, [_state(call, 5, sequence, n)], step))
+    return _stack_results(call, runs)
 
 
 def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidden: int) -> Step:
@@ -226,12 +227,12 @@ def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidd
 
     def step(x: Tensor, states: Sequence[Tensor]) -> list[Tensor]:
         (h,) = states
-        given = parts(call, _times(call, x, weights.w, weights.w_bias), [hidden] * 3, 1)
+        inputs = parts(call, _times(call, x, weights.w, weights.w_bias), [hidden] * 3, 1)
 
         def gate(n: int) -> Tensor:
             row = rows[n]
             assert row is not None
-            return f(_clipped(call, call.op("add", given[n], _times(call, h, row, biases[n]))))
+            return f(_clip(call, call.op("add", inputs[n], _times(call, h, row, biases[n]))))
 
         update, reset = gate(0), gate(1)
         assert rows[2] is not None
@@ -239,7 +240,7 @@ def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidd
             kept = call.op("multiply", reset, _times(call, h, rows[2], biases[2]))
         else:
             kept = _times(call, call.op("multiply", reset, h), rows[2], biases[2])
-        new = g(_clipped(call, call.op("add", given[2], kept)))
+        new = g(_clip(call, call.op("add", inputs[2], kept)))
         rest = call.op("subtract", call.builder.number(1, update.dtype), update)
         return [call.op("add", call.op("multiply", rest, new), call.op("multiply", update, h))]
 
@@ -250,14 +251,14 @@ def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidd
 def lstm(call: Call) -> Results:
     sequence = _sequence(call, 4)
     functions = _functions(call, ["Sigmoid", "Tanh", "Tanh"], sequence.directions)
-    made: list[tuple[list[Tensor], Sequence[Tensor]]] = []
+    runs: list[tuple[list[Tensor], Sequence[Tensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
-        peepholes = _of_direction(call, call.optional(7), n)
+        peepholes = _take_direction(call, call.optional(7), n)
         thirds = None if peepholes is None else parts(call, peepholes, [sequence.hidden] * 3, 0)
         step = _lstm_step(call, _weights(call, n, 4, sequence.hidden), functions[n], sequence.hidden, thirds)
         states = [_state(call, 5, sequence, n), _state(call, 6, sequence, n)]
-        made.append(_run(call, sequence, backward, states, step))
-    return _finished(call, made)
+        runs.append(_run(call, sequence, backward, states, step))
+    return _stack_results(call, runs)
 
 
 def _lstm_step(
@@ -275,17 +276,17 @@ def _lstm_step(
 
     def step(x: Tensor, states: Sequence[Tensor]) -> list[Tensor]:
         output, cell = states
-        given = _times(call, x, weights.w, weights.w_bias)
+        inputs = _times(call, x, weights.w, weights.w_bias)
         kept = _times(call, output, weights.r, weights.r_bias)
-        i, o, forget, c = parts(call, call.op("add", given, kept), [hidden] * 4, 1)
-        i = f(_clipped(call, peeped(i, cell, 0)))
+        i, o, forget, c = parts(call, call.op("add", inputs, kept), [hidden] * 4, 1)
+        i = f(_clip(call, peeped(i, cell, 0)))
         if coupled:
             forget = call.op("subtract", call.builder.number(1, i.dtype), i)
         else:
-            forget = f(_clipped(call, peeped(forget, cell, 2)))
-        new = g(_clipped(call, c))
+            forget = f(_clip(call, peeped(forget, cell, 2)))
+        new = g(_clip(call, c))
         cell = call.op("add", call.op("multiply", forget, cell), call.op("multiply", i, new))
-        o = f(_clipped(call, peeped(o, cell, 1)))
+        o = f(_clip(call, peeped(o, cell, 1)))
         return [call.op("multiply", o, h(cell)), cell]
 
     return step

@@ -1,4 +1,4 @@
-"""Operators that reduce along axes, or go along them."""
+"""Importers of reductions, scans and other operators along axes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .elementwise import lowest_of
 from .shapes import axes_said
 
 _SINCE = {"ReduceSum": 13}
-"""From which version on axes are an operand; 18 for others."""
+"""The first version whose axes are an operand; 18 for other operators."""
 
 
 def reduced_axes(call: Call, data: Tensor) -> tuple[int, ...] | None:
-    """The axes to reduce along; None for none at all."""
+    """The axes of a reduction; None for no reduction."""
     axes = axes_said(call, 1, _SINCE.get(call.op_type, 18))
     if not axes:
         return None if call.integer("noop_with_empty_axes") else tuple(range(data.rank))
@@ -29,7 +29,7 @@ def reduced_axes(call: Call, data: Tensor) -> tuple[int, ...] | None:
 
 
 def reduce_along(call: Call, name: str, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
-    """An operator along axes. Sums of floats of 16 bits are of float32 in between."""
+    """Applies a relay reduction along axes. Accumulates floats of 16 bits in float32."""
     if name in ("sum", "prod", "mean"):
         wide = call.widened(data)
         return call.cast(call.op(name, wide, axis=tuple(axes), keepdims=keep), data.dtype) if axes else data
@@ -66,12 +66,12 @@ def _sum_like(call: Call, data: Tensor, axes: Sequence[int] | None, keep: bool) 
     name = {"ReduceMean": "mean", "ReduceProd": "prod"}.get(call.op_type, "sum")
     if name == "mean" and not data.is_float:
         wide = call.cast(data, "float64")
-    made = wide if axes is None else reduce_along(call, name, wide, axes, keep)
+    result = wide if axes is None else reduce_along(call, name, wide, axes, keep)
     if call.op_type == "ReduceL2":
-        made = call.op("sqrt", made if made.is_float else call.cast(made, "float64"))
+        result = call.op("sqrt", result if result.is_float else call.cast(result, "float64"))
     if call.op_type == "ReduceLogSum":
-        made = call.op("log", made if made.is_float else call.cast(made, "float64"))
-    return call.cast(made, data.dtype)
+        result = call.op("log", result if result.is_float else call.cast(result, "float64"))
+    return call.cast(result, data.dtype)
 
 
 def _extreme(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
@@ -79,15 +79,15 @@ def _extreme(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tenso
     if data.dtype == "bool":
         return call.op("any" if is_max else "all", data, axis=tuple(axes), keepdims=keep) if axes else data
     if any(data.shape[axis] == 0 for axis in axes):
-        return _of_nothing(call, data, axes, keep)
-    made = reduce_along(call, "max" if is_max else "min", data, axes, keep)
+        return _empty_extreme(call, data, axes, keep)
+    result = reduce_along(call, "max" if is_max else "min", data, axes, keep)
     if not data.is_float or not axes:
-        return made
+        return result
     is_nan = call.op("any", call.op("isnan", data), axis=tuple(axes), keepdims=keep)
-    return call.op("where", is_nan, call.builder.number(np.nan, data.dtype), made)
+    return call.op("where", is_nan, call.builder.number(np.nan, data.dtype), result)
 
 
-def _of_nothing(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
+def _empty_extreme(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
     shape = [1 if axis in axes else extent for axis, extent in enumerate(data.extents) if keep or axis not in axes]
     value = lowest_of(data.dtype) if call.op_type == "ReduceMax" else _highest_of(data.dtype)
     return call.builder.full(shape, value)
@@ -98,7 +98,8 @@ def _highest_of(dtype: str) -> Array:
 
 
 def _log_sum_exp(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
-    """By the greatest of the elements, so that none overflows; it is 0 where that is infinite."""
+    """Computes log(sum(exp(x - m))) + m for the maximum m of x, which avoids overflow; m is 0 if the maximum is
+    infinite."""
     wide = call.widened(data) if data.is_float else call.cast(data, "float64")
     if not axes:
         return data
@@ -110,28 +111,28 @@ def _log_sum_exp(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> T
     most = call.op("max", wide, axis=tuple(axes), keepdims=True)
     most = call.op("where", call.op("isfinite", most), most, call.builder.number(0, wide.dtype))
     total = call.op("sum", call.op("exp", call.op("subtract", wide, most)), axis=tuple(axes), keepdims=True)
-    made = call.op("add", call.op("log", total), most)
-    return call.cast(made if keep else call.op("squeeze", made, axis=tuple(axes)), data.dtype)
+    result = call.op("add", call.op("log", total), most)
+    return call.cast(result if keep else call.op("squeeze", result, axis=tuple(axes)), data.dtype)
 
 
 @importer("ArgMax", "ArgMin")
 def arg_extreme(call: Call) -> Tensor:
     data = call.tensor()
-    made = call.op(
+    indices = call.op(
         call.op_type.lower(),
         data,
         axis=axis_in(call.integer("axis"), data.rank),
         keepdims=call.integer("keepdims", 1) == 1,
         select_last_index=call.integer("select_last_index") == 1,
     )
-    return call.cast(made, "int64")
+    return call.cast(indices, "int64")
 
 
 @importer("Hardmax")
 def hardmax(call: Call) -> Tensor:
     data = call.tensor()
     if call.version < 13:
-        return _of_rows(call, data, lambda rows: _hardmax(call, rows, 1))
+        return _apply_to_rows(call, data, lambda rows: _hardmax(call, rows, 1))
     return _hardmax(call, data, axis_in(call.integer("axis", -1), data.rank))
 
 
@@ -144,12 +145,13 @@ def _hardmax(call: Call, data: Tensor, axis: int) -> Tensor:
 def softmax(call: Call) -> Tensor:
     data = call.tensor()
     if call.version < 13:
-        return _of_rows(call, data, lambda rows: _softmax(call, rows, 1))
+        return _apply_to_rows(call, data, lambda rows: _softmax(call, rows, 1))
     return _softmax(call, data, axis_in(call.integer("axis", -1), data.rank))
 
 
 def _softmax(call: Call, data: Tensor, axis: int) -> Tensor:
-    """Floats of 16 bits are rounded where ONNX's definition by other operators rounds them."""
+    """Softmax or log-softmax along an axis. Rounds floats of 16 bits where ONNX's definition in terms of other
+    operators rounds."""
     is_log = call.op_type == "LogSoftmax"
     if data.dtype not in ("float16", "bfloat16"):
         return call.op("nn.log_softmax" if is_log else "nn.softmax", data, axis=axis)
@@ -159,8 +161,9 @@ def _softmax(call: Call, data: Tensor, axis: int) -> Tensor:
     return call.op("subtract", left, call.op("log", total)) if is_log else call.op("divide", powers, total)
 
 
-def _of_rows(call: Call, data: Tensor, function: Any) -> Tensor:
-    """A function of rows, of which each has the elements of the axes from `axis` on, as it was in older versions."""
+def _apply_to_rows(call: Call, data: Tensor, function: Any) -> Tensor:
+    """Applies a function to rows, each of which holds the elements of the axes from `axis` on: the semantics of older
+    versions."""
     axis = axis_in(call.integer("axis", 1), data.rank)
     extents = data.extents
     if axis == data.rank - 1 == 1:
@@ -173,9 +176,9 @@ def _of_rows(call: Call, data: Tensor, function: Any) -> Tensor:
 def cumulative(call: Call) -> Tensor:
     data = call.tensor()
     axis = axis_in(call.number(1, "axis"), data.rank)
-    says = {name: call.integer(name) == 1 for name in ("exclusive", "reverse")}
+    flags = {name: call.integer(name) == 1 for name in ("exclusive", "reverse")}
     name = call.op_type.lower()
-    return call.cast(call.op(name, call.widened(data), axis=axis, **says), data.dtype)
+    return call.cast(call.op(name, call.widened(data), axis=axis, **flags), data.dtype)
 
 
 @importer("TopK")

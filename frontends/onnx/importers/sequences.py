@@ -1,4 +1,4 @@
-"""Sequences and optional values, which are known while a model is imported: how long they are, and whether they are."""
+"""Importers of operators on sequences and optional values, whose lengths and presence are known at import time."""
 
 from __future__ import annotations
 
@@ -24,32 +24,33 @@ def sequence_empty(call: Call) -> list[Item]:
     return []
 
 
-def _place(call: Call, index: int, length: int, default: int, last: int) -> int:
-    """A place in a sequence, counted from its end if it is negative. last: the greatest."""
-    place = int(call.number(index, "position", default))
-    place += length if place < 0 else 0
-    if not 0 <= place <= last:
-        raise OnnxError(f"{call.op_type}: position {place} in a sequence of {length}")
-    return place
+def _position(call: Call, index: int, length: int, default: int, last: int) -> int:
+    """The position operand of a sequence operator, counted from the end if negative. last: the greatest valid
+    position."""
+    position = int(call.number(index, "position", default))
+    position += length if position < 0 else 0
+    if not 0 <= position <= last:
+        raise OnnxError(f"{call.op_type}: position {position} in a sequence of {length}")
+    return position
 
 
 @importer("SequenceAt")
 def sequence_at(call: Call) -> Item:
     items = call.sequence()
-    return items[_place(call, 1, len(items), 0, len(items) - 1)]
+    return items[_position(call, 1, len(items), 0, len(items) - 1)]
 
 
 @importer("SequenceInsert")
 def sequence_insert(call: Call) -> list[Item]:
     items = list(call.sequence())
-    items.insert(_place(call, 2, len(items), len(items), len(items)), call.tensor(1))
+    items.insert(_position(call, 2, len(items), len(items), len(items)), call.tensor(1))
     return items
 
 
 @importer("SequenceErase")
 def sequence_erase(call: Call) -> list[Item]:
     items = list(call.sequence())
-    del items[_place(call, 1, len(items), len(items) - 1, len(items) - 1)]
+    del items[_position(call, 1, len(items), len(items) - 1, len(items) - 1)]
     return items
 
 
@@ -67,13 +68,13 @@ def split_to_sequence(call: Call) -> list[Any]:
         size = int(sizes)
         if size < 1:
             raise OnnxError(f"SplitToSequence into parts of {size} elements, expected 1 at least")
-        said = [min(size, extent - start) for start in range(0, extent, size)]
+        extents = [min(size, extent - start) for start in range(0, extent, size)]
     else:
-        said = [1] * extent if sizes is None else [int(each) for each in sizes]
-    made = parts(call, data, said, axis)
+        extents = [1] * extent if sizes is None else [int(each) for each in sizes]
+    pieces = parts(call, data, extents, axis)
     if sizes is None and not call.integer("keepdims", 1):
-        return [call.op("squeeze", part, axis=[axis]) for part in made]
-    return list(made)
+        return [call.op("squeeze", part, axis=[axis]) for part in pieces]
+    return list(pieces)
 
 
 @importer("ConcatFromSequence")
@@ -93,12 +94,12 @@ def sequence_map(call: Call) -> Results:
     body, items = call.graph("body"), call.sequence()
     if len(items) > MOST_ROUNDS:
         raise OnnxError(f"SequenceMap of {len(items)} elements, expected {MOST_ROUNDS} at most")
-    made: list[list[Item]] = [[] for _ in body.outputs]
+    outputs: list[list[Item]] = [[] for _ in body.outputs]
     for n in range(len(items)):
-        given = [other[n] if isinstance(other, list) else other for other in call.inputs]
-        for results, item in zip(made, call.scope.inner(body, given), strict=True):
+        operands = [other[n] if isinstance(other, list) else other for other in call.inputs]
+        for results, item in zip(outputs, call.scope.inner(body, operands), strict=True):
             results.append(item)
-    return Results(made)
+    return Results(outputs)
 
 
 @importer("Optional")

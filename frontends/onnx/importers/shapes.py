@@ -1,4 +1,4 @@
-"""Operators on shapes: other shapes, parts, tensors put together, tensors of one number."""
+"""Importers of operators on shapes: reshapes, slices, concatenations, pads, tensors filled with one value."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ..values import Tensor, known_numbers, of_array, of_symbols
 from .elementwise import dtype_of_code
 
 MOST_KNOWN = 4096
-"""How many elements an integer tensor may have that is computed when the model is imported, though it is no shape."""
+"""The maximum number of elements of a tensor whose elements are moved at import time."""
 
 
 def small(*tensors: Tensor | None) -> bool:
-    """Whether tensors are known and small: moved at once, as numbers or symbols."""
+    """Whether the elements of all tensors are known at import time, and few enough to be moved there."""
     return all(tensor is None or (tensor.known is not None and tensor.known.size <= MOST_KNOWN) for tensor in tensors)
 
 
 def moved(data: Tensor, made: Array) -> Tensor:
-    """A known tensor whose elements are those of another one."""
+    """The known tensor with elements `made`, moved from those of `data`."""
     return of_array(made, data.name) if data.array is not None else of_symbols(made, data.dtype)
 
 
@@ -108,7 +108,8 @@ def reshape(call: Call) -> Tensor:
 
 
 def reshaped(call: Call, data: Tensor, wanted: Sequence[Any], keep_zero: bool = False) -> Tensor:
-    """In a shape in which 0 is the size that stands there, unless it is kept, and -1 what is left."""
+    """Reshapes a tensor. wanted: 0 copies the extent of the same axis of `data`, unless `keep_zero`; -1 is inferred
+    from the other extents."""
     extents = data.extents
     target = list(wanted)
     for axis, extent in enumerate(target):
@@ -120,14 +121,14 @@ def reshaped(call: Call, data: Tensor, wanted: Sequence[Any], keep_zero: bool = 
     if len(rest) > 1:
         raise OnnxError(f"shape {list(wanted)}, expected -1 once at most")
     if rest:
-        target[rest[0]] = _left(extents, [extent for axis, extent in enumerate(target) if axis != rest[0]])
+        target[rest[0]] = _inferred_extent(extents, [extent for axis, extent in enumerate(target) if axis != rest[0]])
     if data.sizes is not None:
         return of_symbols(data.sizes.reshape(known_numbers(target, "shape")), data.dtype)
     return call.builder.reshape(data, target)
 
 
-def _left(extents: Array, others: Sequence[Any]) -> Any:
-    """What is left of the elements of a shape for one size."""
+def _inferred_extent(extents: Array, others: Sequence[Any]) -> Any:
+    """The extent for -1 in a reshape: the number of elements of a shape divided by the product of the other extents."""
     remaining, divisors = list(extents), []
     for extent in others:
         same = [n for n, own in enumerate(remaining) if isinstance(extent, Symbol) and repr(own) == repr(extent)]
@@ -157,7 +158,7 @@ def flatten(call: Call) -> Tensor:
 
 
 def axes_said(call: Call, index: int = 1, since: int = 13) -> tuple[int, ...] | None:
-    """Axes, which are an operand from a version on and an attribute in front of it."""
+    """The axes of a node: an operand from version `since` on, an attribute before it."""
     return call.numbers(index, "axes") if call.version >= since else call.integers("axes")
 
 
@@ -207,7 +208,7 @@ def transpose(call: Call) -> Tensor:
 
 
 def transposed(call: Call, data: Tensor, order: Sequence[int]) -> Tensor:
-    """With the axes in another order."""
+    """Permutes the axes of a tensor."""
     if list(order) == list(range(data.rank)):
         return data
     if data.sizes is not None:
@@ -221,11 +222,11 @@ def expand(call: Call) -> Tensor:
     assert wanted is not None
     rank = max(data.rank, len(wanted))
     own = [1] * (rank - data.rank) + list(data.extents)
-    given = [1] * (rank - len(wanted)) + list(wanted)
-    return call.builder.expand(data, [_wider(a, b) for a, b in zip(own, given, strict=True)])
+    target = [1] * (rank - len(wanted)) + list(wanted)
+    return call.builder.expand(data, [_broadcast_extent(a, b) for a, b in zip(own, target, strict=True)])
 
 
-def _wider(own: Any, given: Any) -> Any:
+def _broadcast_extent(own: Any, given: Any) -> Any:
     if not isinstance(given, Symbol) and given == 1:
         return own
     if isinstance(own, Symbol) and isinstance(given, Symbol) and own.text == given.text:
@@ -282,7 +283,7 @@ def split(call: Call) -> Results:
 
 
 def parts(call: Call, data: Tensor, sizes: Sequence[int], axis: int) -> list[Tensor]:
-    """A tensor cut along an axis."""
+    """Splits a tensor along an axis into parts of the given sizes."""
     if sum(sizes) != known_numbers([data.shape[axis]], f"{call.op_type} along")[0]:
         raise OnnxError(f"{call.op_type}: parts {list(sizes)} of an extent of {data.shape[axis]}")
     if data.known is not None and small(data):
@@ -315,7 +316,7 @@ def cut(call: Call) -> Tensor:
 
 
 def sliced(call: Call, data: Tensor, axis: int, start: Any, end: Any, step: int) -> Tensor:
-    """A part along one axis, by Python's rules."""
+    """A slice along one axis, with Python's semantics."""
     extent = data.extents[axis]
     symbolic = [each for each in (extent, start, end) if isinstance(each, Symbol)]
     if not symbolic:
@@ -331,22 +332,22 @@ def sliced(call: Call, data: Tensor, axis: int, start: Any, end: Any, step: int)
 
 
 def _end(last: int) -> int:
-    """The end of a slice; -1, in front of the first one, is another one in Python."""
+    """The end of a slice in Python's form, which counts -1, the position before the first element, from the end."""
     return last if last >= 0 else -(2**31)
 
 
 def _sliced_symbolic(call: Call, data: Tensor, axis: int, extent: Any, start: Any, end: Any, step: int) -> Tensor:
-    """A part of an axis where a symbol has to do with it."""
+    """A slice along an axis with a symbolic extent or bound."""
     if step == -1 and not isinstance(start, Symbol) and start == -1 and _is_far_below(end):
         return call.op("reverse", data, axis=axis)
-    first, last = _place(start, extent), _place(end, extent)
+    first, last = _bound_index(start, extent), _bound_index(end, extent)
     if step == 1 and not isinstance(last - first, Symbol) and last - first == 1:
         call.builder.require_at_least(0, first)
         call.builder.require_at_least(0, extent - last)
         index = call.op("expand_dims", call.builder.size_value(first), axis=0)
         return call.op("take", data, index, axis=axis)
     if step == 1 and not isinstance(extent, Symbol) and isinstance(last, Symbol) and is_from(0, first):
-        return _first_of(call, data, axis, first, last)
+        return _take_prefix(call, data, axis, first, last)
     bounds = [_from_end(bound, extent) for bound in (start, end)]
     if step < 1 or isinstance(data.shape[axis], int) or None in bounds:
         words = f"Slice from {start} to {end} by {step} of an extent of {extent}"
@@ -356,8 +357,8 @@ def _sliced_symbolic(call: Call, data: Tensor, axis: int, extent: Any, start: An
     return call.op("strided_slice", data, begin=bounds[:1], end=bounds[1:], strides=[step], axes=[axis])
 
 
-def _first_of(call: Call, data: Tensor, axis: int, first: Any, last: Any) -> Tensor:
-    """The elements up to a place that is known when the model runs; a graph that is given more than there are fails."""
+def _take_prefix(call: Call, data: Tensor, axis: int, first: Any, last: Any) -> Tensor:
+    """The elements from `first` to `last`, an index known at run time; adds a run-time check `last <= extent`."""
     count = last - first
     if not is_from(0, count):
         raise OnnxUnsupportedError(f"Slice from {first} to {last}, which may be less")
@@ -369,21 +370,22 @@ def _first_of(call: Call, data: Tensor, axis: int, first: Any, last: Any) -> Ten
 
 
 def _from_end(bound: Any, extent: Any) -> int | None:
-    """A bound as a number, counted from the end if it is made of the extent; None if it is not known."""
+    """A bound of a slice as an integer, counted from the end if it is an expression of the extent; None if it is
+    unknown."""
     if not isinstance(bound, Symbol):
         return max(min(int(bound), 2**31 - 1), -(2**31) + 1)
-    behind = extent - bound
-    if isinstance(behind, Symbol) or behind < 0:
+    distance = extent - bound
+    if isinstance(distance, Symbol) or distance < 0:
         return None
-    return -int(behind) if behind else 2**31 - 1
+    return -int(distance) if distance else 2**31 - 1
 
 
 def _is_far_below(bound: Any) -> bool:
     return not isinstance(bound, Symbol) and bound < -(2**31) + 2
 
 
-def _place(bound: Any, extent: Any) -> Any:
-    """A bound of a slice as a place."""
+def _bound_index(bound: Any, extent: Any) -> Any:
+    """A bound of a slice as an index or symbol counted from the start of the axis."""
     if isinstance(bound, Symbol):
         return bound
     if bound >= 2**31 - 1:
@@ -400,8 +402,8 @@ def pad(call: Call) -> Tensor:
     else:
         widths = call.numbers(1, "pads") or ()
         value = call.optional(2) or call.builder.number(0, data.dtype)
-        given = call.numbers(3, "axes")
-        axes = range(data.rank) if given is None else [axis_in(axis, data.rank) for axis in given]
+        chosen = call.numbers(3, "axes")
+        axes = range(data.rank) if chosen is None else [axis_in(axis, data.rank) for axis in chosen]
     if len(widths) != 2 * len(axes):
         raise OnnxError(f"Pad: {len(widths)} pads, expected {2 * len(axes)}")
     pairs = [(0, 0)] * data.rank
@@ -413,7 +415,7 @@ def pad(call: Call) -> Tensor:
 def padded(
     call: Call, data: Tensor, pairs: Sequence[tuple[int, int]], mode: str, value: Tensor | None = None
 ) -> Tensor:
-    """With elements in front of and behind each dimension."""
+    """Pads each dimension before and after its elements. pairs: the two widths of each dimension."""
     if not any(n for pair in pairs for n in pair):
         return data
     if mode != "constant":

@@ -1,4 +1,4 @@
-"""Signals and their frequencies."""
+"""Importers of operators on signals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .shapes import concatenated, sliced, transposed
 
 @importer("DFT")
 def dft(call: Call) -> Tensor:
-    """Products with the cosines and sines of each frequency. The last axis has the real and the imaginary part."""
+    """The discrete Fourier transform, as products with the cosines and sines of each frequency. The last axis holds the
+    real and the imaginary part."""
     x = call.tensor()
     axis = call.integer("axis", 1) if call.version < 20 else int(call.number(2, "axis", -2))
     axis = axis_in(axis, x.rank)
@@ -23,9 +24,9 @@ def dft(call: Call) -> Tensor:
     length = known_numbers([x.shape[axis]], "DFT of so many elements")[0]
     inverse, onesided = call.integer("inverse") == 1, call.integer("onesided") == 1
     if inverse and onesided:
-        return _of_half(call, x, axis, int(call.number(1, "dft_length", 2 * (length - 1))))
+        return _inverse_of_half(call, x, axis, int(call.number(1, "dft_length", 2 * (length - 1))))
     wanted = int(call.number(1, "dft_length", length))
-    taken = min(length, wanted)  # what is missing is 0
+    taken = min(length, wanted)  # missing elements are 0
     wide = call.widened(sliced(call, x, axis, 0, taken, 1))
     cosines, sines = _waves(taken, wanted, wanted // 2 + 1 if onesided else wanted, inverse)
     parts = [_part(call, wide, n) for n in range(known_numbers(x.shape[-1:], "DFT of")[0])]
@@ -37,8 +38,9 @@ def dft(call: Call) -> Tensor:
     return call.cast(concatenated(call, both, x.rank - 1), x.dtype)
 
 
-def _of_half(call: Call, x: Tensor, axis: int, length: int) -> Tensor:
-    """The signal, which is real, of the first half of its frequencies: the others are their mirror."""
+def _inverse_of_half(call: Call, x: Tensor, axis: int, length: int) -> Tensor:
+    """The inverse transform of the first half of the frequencies of a real signal; the other half is their conjugate
+    mirror."""
     taken = min(known_numbers([x.shape[axis]], "DFT of so many elements")[0], length // 2 + 1)
     wide = call.widened(sliced(call, x, axis, 0, taken, 1))
     cosines, sines = _waves(taken, length, length, inverse=True)
@@ -49,19 +51,19 @@ def _of_half(call: Call, x: Tensor, axis: int, length: int) -> Tensor:
 
 
 def _waves(taken: int, length: int, count: int, inverse: bool) -> tuple[Array, Array]:
-    """The cosine and the sine of each frequency (rows) at each element."""
+    """The cosines and the sines of each frequency (rows) at each element."""
     turns = np.outer(np.arange(count), np.arange(taken)) % length / length
     angles = 2 * np.pi * turns * (1 if inverse else -1)
     return tuple(wave(angles) / (length if inverse else 1) for wave in (np.cos, np.sin))  # pyright: ignore[reportReturnType]
 
 
 def _part(call: Call, x: Tensor, n: int) -> Tensor:
-    """The real parts, or the imaginary ones."""
+    """The real parts (n = 0) or the imaginary parts (n = 1)."""
     return call.op("take", x, call.constant(n, "int64"), axis=x.rank - 1)
 
 
 def _product(call: Call, x: Tensor, weight: Array, axis: int) -> Tensor:
-    """Along an axis the products with rows of a matrix."""
+    """The products with the rows of a matrix along an axis."""
     order = [d for d in range(x.rank) if d != axis] + [axis]
-    made = call.op("nn.dense", transposed(call, x, order), call.constant(weight, x.dtype))
-    return transposed(call, made, [order.index(d) for d in range(x.rank)])
+    result = call.op("nn.dense", transposed(call, x, order), call.constant(weight, x.dtype))
+    return transposed(call, result, [order.index(d) for d in range(x.rank)])

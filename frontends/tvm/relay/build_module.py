@@ -13,7 +13,8 @@ from ....backends.graph import Executable, GraphExecutor, build_graph
 from ....backends.graph.json import graph_json
 from ....core.errors import ArgumentError
 from ....module import Module
-from ....transforms.pipelines import optimize_relay, run_pipeline
+from ....transforms.pipelines import Options, run_pipeline
+from ....transforms.pipelines.landings import OPTIMIZED
 from ...relay import Function, module
 from ...relay.parameters import bind_parameters
 from ..contrib.graph_executor import GraphModule
@@ -106,7 +107,7 @@ def optimize(
     mod: Module | Function, target: Any = None, params: Mapping[str, Any] | None = None
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """A graph as `build` rewrites it before fusion, and its constants by name."""
-    optimized = run_pipeline(_bind(mod, params), optimize_relay())
+    optimized = run_pipeline(_bind(mod, params), OPTIMIZED.passes(Options()))
     constants = {name: array(values, cpu()) for name, values in optimized.constants.items()}
     return IRModule(optimized.op, optimized.constants), constants
 

@@ -1,4 +1,4 @@
-"""Programs as text, before and after; their blocks and buffers correspond by name."""
+"""Fixtures for programs as text, before and after a change, with blocks and buffers matched by name."""
 
 from collections.abc import Callable
 from textwrap import dedent, indent
@@ -15,7 +15,7 @@ HEAD = 'A: T.Buffer((8, 8), "float32"), D: T.Buffer((8, 8), "float32"), I: T.Buf
 
 
 def parse_function(body: str, head: str = HEAD) -> FuncOp:
-    """The function with a body, in parameters A and D of 8 x 8 numbers and I of 8 integers."""
+    """The function with the given body, with parameters A and D of 8 x 8 floats and I of 8 integers."""
     module = parse_tvmscript(f"@T.prim_func\ndef main({head}):\n{indent(dedent(body), '    ')}")
     return next(op for op in module.op.walk() if isinstance(op, FuncOp))
 
@@ -29,8 +29,8 @@ def find_loop(func: FuncOp, name: str) -> ForOp:
 
 
 def correspondence(before: FuncOp, after: FuncOp) -> dict[Any, Any]:
-    """The loops, blocks, inits, buffers and sizes of one program, with what has the same name in another; the stores
-    outside of blocks in the order in which they stand."""
+    """Maps the loops, blocks, inits, buffers and sizes of a program to the namesakes in another program, and stores
+    outside of blocks by their order."""
     pairs: dict[Any, Any] = dict(zip(before.body.block.args, after.body.block.args, strict=True))
     blocks = {op.block_name.data: op for op in after.walk() if isinstance(op, BlockOp)}
     buffers = {op.buffer_name.data: op.buffer for op in after.walk() if isinstance(op, BufferOp)}
@@ -67,13 +67,13 @@ def compare_texts(
 
 @pytest.fixture
 def compare() -> Callable[..., Violation | None]:
-    """Whether two texts, `before` and `after`, have the same value flow; blocks and buffers go by their names."""
+    """Compares the value flow of two texts, `before` and `after`, with blocks and buffers matched by name."""
     return compare_texts
 
 
 @pytest.fixture
 def refusal() -> Callable[..., str]:
-    """Why a change is refused; it has to be."""
+    """The reason for the refusal of a change, which must be refused."""
 
     def compare(before: str, after: str, **options: Any) -> str:
         violation = compare_texts(before, after, **options)
@@ -85,23 +85,23 @@ def refusal() -> Callable[..., str]:
 
 @pytest.fixture
 def function() -> Callable[..., FuncOp]:
-    """A function from the text of its body."""
+    """Parses a function from the text of its body."""
     return parse_function
 
 
 @pytest.fixture
 def block() -> Callable[[FuncOp, str], BlockOp]:
-    """A block by its name."""
+    """Finds a block by name."""
     return find_block
 
 
 @pytest.fixture
 def loop() -> Callable[[FuncOp, str], ForOp]:
-    """A loop by its name."""
+    """Finds a loop by name."""
     return find_loop
 
 
 @pytest.fixture(scope="session")
 def pairs() -> Callable[[FuncOp, FuncOp], dict[Any, Any]]:
-    """What corresponds to what in two functions, by name."""
+    """The correspondence of two functions, by name."""
     return correspondence

@@ -1,4 +1,4 @@
-"""Which loops may run their iterations at once, and which blocks their instances in any order."""
+"""Parallel loops, and blocks whose instances may run in any order."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Value flow before and after: what is legal, and what is said of what is not."""
+"""Comparison of value flow before and after a change: legal changes, and the messages for illegal changes."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from stepwell.dialects.tir import AllocBufferOp, BlockOp
 
 
 def nest(loops: str, name: str, axes: str, *statements: str, init: str = "", where: str = "") -> str:
-    """A block under loops. axes: `vi S 8 = i` each, joined by semicolons."""
+    """A block in a loop nest. axes: `vi S 8 = i` each, separated by semicolons."""
     depth = 0
     lines: list[str] = []
     for loop in loops.split(";"):
@@ -29,7 +29,7 @@ def nest(loops: str, name: str, axes: str, *statements: str, init: str = "", whe
 
 
 def inside(loop: str, *nests: str) -> str:
-    """Nests in one loop."""
+    """Encloses loop nests in a loop."""
     lines = [line for text in nests for line in text.splitlines()]
     return "\n".join([f"{loop}:", *(f"    {line}" for line in lines), ""])
 

@@ -1,4 +1,4 @@
-"""Executions whose values nobody uses may read anything; all others must read what they read before."""
+"""Dead instances may read any values; live instances must read the same values as before."""
 
 import pytest
 
@@ -21,7 +21,7 @@ PLAIN = "D[vi, vj] = C[vi, vj] * T.float32(2)"
 
 
 def text(loops: str = "i, j, k in T.grid(8, 8, 8)", *, k: str = "k", use: str = PLAIN, inside: int = 3) -> str:
-    """A sum over k, and what uses it: under the first `inside` loops of the sum, or under loops of its own."""
+    """A sum over k and its consumer, in the first `inside` loops of the sum, or in loops of its own."""
     body = USE.format(use=use)
     if inside == 0:
         body = "for i, j in T.grid(8, 8):\n" + indented(body, 1)
@@ -93,7 +93,7 @@ def test_a_run_whose_values_only_dead_runs_read_is_dead(compare) -> None:
 
 
 def test_a_last_run_that_is_not_the_complete_one_is_refused(refusal) -> None:
-    # In the last of its runs the sum has been started again.
+    # The last instance has restarted the sum.
     again = text("r, i, j, k in T.grid(2, 8, 8, 8)").replace(
         "        with T.init():",
         "        T.where(r == 0 or k < 3)\n        with T.init():",

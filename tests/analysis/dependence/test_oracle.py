@@ -1,8 +1,8 @@
-"""What is called legal computes the same: random programs, changed in random ways, against the oracle.
+"""Changes classified as legal preserve results: random changes of random programs, checked with the oracle.
 
-The programs are text on both sides: nests of loops over blocks with affine, gathering and scattering accesses, changed
-by reordering, splitting, fusing, moving, repeating and cutting loops, rightly or wrongly. All numbers are integers, so
-that equal is equal.
+The programs are text: loop nests over blocks with affine, gathering and scattering accesses, changed by reordering,
+splitting, fusing, moving, repeating and cutting loops, legally or illegally. All numbers are integers, so that results
+are exact.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Code:
 
 @dataclass
 class Leaf:
-    """A place where a block runs. part: all of it, its body, or its init alone."""
+    """An occurrence of a block in a program. part: the whole block, its body, or its init."""
 
     code: Code
     bindings: list[str]
@@ -141,7 +141,7 @@ class Generator:
     # Changes
 
     def change(self, tree: Tree) -> None:
-        """Change a program in some way, which may be wrong."""
+        """Applies a random change to a program, which may be illegal."""
         loops = list(all_loops(tree))
         if loops:
             name = self.random.choice(sorted(CHANGES))
@@ -185,7 +185,7 @@ class Generator:
                     return
 
     def sink(self, tree: Tree, loop: Loop) -> None:
-        """Move a nest into another one: all of it, or the part that an iteration may need."""
+        """Moves a loop nest into another: the whole nest, or the part that an iteration may require."""
         node = self.random.choice(tree)
         hosts = [host for other in tree if other is not node for host in all_loops([other])]
         if not hosts or not isinstance(node, Loop):
@@ -207,7 +207,7 @@ class Generator:
         loop.extent = max(1, loop.extent - self.random.randint(0, 1))
 
     def decompose(self, tree: Tree, loop: Loop) -> None:
-        """Make the init of the only block in a loop a nest in front of the loop."""
+        """Moves the init of the only block in a loop to a loop nest before the loop."""
         leaves = list(all_leaves([loop]))
         leaf = leaves[0]
         if len(leaves) != 1 or leaf.part != "all" or not leaf.code.init or leaf.conditions:
@@ -247,7 +247,7 @@ def all_leaves(tree: Tree) -> Iterator[Leaf]:
 
 
 def replace(tree: Tree, name: str, value: str, condition: str = "") -> None:
-    """Put a value in the place of a loop variable."""
+    """Replaces a loop variable by an expression."""
     for leaf in all_leaves(tree):
         leaf.bindings = [re.sub(rf"\b{name}\b", f"({value})", b) for b in leaf.bindings]
         leaf.conditions = [re.sub(rf"\b{name}\b", f"({value})", c) for c in leaf.conditions]
@@ -306,7 +306,8 @@ def results(module: Module, generator: Generator, seed: int) -> list[Any]:
 
 
 def is_same_for(modules: list[Module], generator: Generator) -> bool:
-    """Whether two programs compute the same from some arguments; the first must do nothing that is excluded."""
+    """Whether two programs compute the same results for random arguments; the first must not have undefined
+    behaviour."""
     for seed in range(2):
         try:
             expected = results(modules[0], generator, seed)

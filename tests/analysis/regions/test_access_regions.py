@@ -1,4 +1,4 @@
-"""The boxes that a block reads and writes, found from its body."""
+"""Inference of the regions that a block reads and writes from its body."""
 
 # ruff: noqa: E501  (a region stands on its line)
 
@@ -14,7 +14,7 @@ PARAMS = 'A: T.Buffer((64, 64), "float32"), B: T.Buffer((64,), "float32"), J: T.
 
 
 def accesses(body: str, block: int = 0) -> tuple[str, str]:
-    """The regions that block number `block` is found to read and to write; its axes are vi (of 16) and vj (of 8)."""
+    """The inferred read and write regions of block number `block`, with axes vi (of 16) and vj (of 8)."""
     axes = "vi = T.axis.spatial(16, i)\nvj = T.axis.reduce(8, j)\n"
     inside = textwrap.indent(axes + textwrap.dedent(body).strip("\n"), " " * 12)
     text = f"@T.prim_func\ndef f({PARAMS}):\n    for i, j in T.grid(16, 8):\n        with T.block('b'):\n{inside}\n"

@@ -1,4 +1,4 @@
-"""Which threads that reduce together are lanes of one warp, and what a shuffle may ask for."""
+"""Thread reductions within a warp, and valid arguments of shuffles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ AXES = "xyz"
 
 
 def lanes(extents: dict[str, int], reduced: str, also: str = "") -> Lanes:
-    """Of a reduction over some axes of threads, in a block with others. also: other statements of the kernel."""
+    """The lanes of a reduction over thread axes `reduced` among the thread axes `extents`. also: other statements of
+    the kernel."""
     loops, indent = "", " " * 8
     for axis in reversed(extents):
         loops += f'{indent}for t{axis} in T.thread_binding({extents[axis]}, thread="threadIdx.{axis}"):\n'
@@ -90,14 +91,14 @@ def test_threads_that_are_said_to_be_lanes_of_one_warp_are(sizes: tuple[int, int
 
 @pytest.mark.parametrize("extent", [16, 48])
 def test_where_other_threads_are_in_the_block_nobody_knows_which_lanes(extent: int) -> None:
-    """Of more threads some do not come to the reduction."""
+    """With more threads in the block, some threads do not reach the reduction."""
     indent = " " * 8
     loop = f'{indent}for t in T.thread_binding({extent}, thread="threadIdx.x"):'
     also = f"{loop}\n{indent}    if t < 1:\n{indent}        A[t] = 0\n"
     assert lanes({"x": 16}, "x", also) == (Lanes(16, 1) if extent == 16 else Lanes(1, 1))
 
 
-# What a shuffle may ask for
+# Arguments of shuffles
 
 
 PROGRAM = """
@@ -179,7 +180,7 @@ def test_values_with_names_are_exchanged() -> None:
 
 
 def test_what_is_exchanged_behind_something_else_in_one_statement_is_refused() -> None:
-    """With memory behind a pointer of its own a thread does all that follows at once."""
+    """With an allocation in between, a thread executes all following statements at once."""
     call = CALL.format(**{**RIGHT, "value": "B[t]"})
     text = f"p = T.allocate([1], 'float32', 'local')\n            B[t] = A[t]\n            B[t] = {call}"
     with pytest.raises(UnsupportedError, match=r"lanes exchange values behind tir\.\w+ in the same statement"):

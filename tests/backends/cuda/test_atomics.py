@@ -1,4 +1,4 @@
-"""Atomic operations: the same under every target, and no race."""
+"""Atomic operations: equal results for every target, and no races."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def main(A: T.Buffer((64,), "int32"), N: T.Buffer((1,), "int32"), B: T.Buffer((6
 
 @emulated
 def test_the_value_before_is_given() -> None:
-    """Numbers that are greater than zero are put together, in any order."""
+    """Each atomic addition returns a unique position for an element; the order of the elements is unspecified."""
     a = np.random.default_rng(0).integers(-9, 9, 64).astype("int32")
     n, b = np.zeros(1, "int32"), np.zeros(64, "int32")
     build(parse_tvmscript(COUNTER), target="cuda-emulated")(a, n, b)
@@ -213,7 +213,7 @@ def test_the_value_before_is_given() -> None:
 
 @emulated
 def test_elements_that_values_choose_are_written() -> None:
-    """Nobody reads there, so no thread needs what another one does."""
+    """No thread reads the elements, so the threads are independent."""
     text = """
 @T.prim_func
 def main(A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32")):

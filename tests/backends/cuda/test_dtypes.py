@@ -1,4 +1,4 @@
-"""Kernels on every data type, and calls of C's functions in them: emulated as the oracle has it, to the last bit."""
+"""Kernels on every data type, with calls of C functions: the emulation is bitwise equal to the oracle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ INTEGERS: tuple[str, ...] = ("int2", "uint2", "int4", "uint4")
 
 
 def program(dtypes: list[str], expression: str) -> str:
-    """`O0[i] = expression` of `A0[i]` and `B0[i]`, `T` its data type; and so on for each data type, in one kernel."""
+    """A kernel with `O0[i] = expression` of `A0[i]` and `B0[i]` for the first data type `T`, and so on for each data
+    type."""
     names = [f"{letter}{n}" for n in range(len(dtypes)) for letter in "ABO"]
     buffers = ", ".join(f'{name}: T.Buffer((256,), "{dtypes[int(name[1:])]}")' for name in names)
     lines = ["@T.prim_func", f"def main({buffers}):", '    for i in T.thread_binding(256, thread="threadIdx.x"):']
@@ -30,7 +31,7 @@ def program(dtypes: list[str], expression: str) -> str:
 
 
 def values(dtype: str, seed: int) -> np.ndarray:
-    """Random bits of a type of at most a byte; the bits above are zeros, as they are in numpy's arrays."""
+    """Random values of a type of at most a byte; the unused high bits are zero, as in numpy's arrays."""
     bits = np.random.default_rng(seed).integers(0, 2 ** parse_dtype(dtype).bits, 256, dtype=np.uint8)
     return bits.view(numpy_dtype(dtype))
 
@@ -140,8 +141,8 @@ def test_functions_of_c_are_called_in_kernels() -> None:
 
 @emulated
 def test_every_data_type_is_copied_and_converted() -> None:
-    """From every type to float32 and back."""
-    dtypes = [dtype for dtype in SCALAR_DTYPES if dtype != "float8_e8m0fnu"]  # which has no zero
+    """Converts every type to float32 and back."""
+    dtypes = [dtype for dtype in SCALAR_DTYPES if dtype != "float8_e8m0fnu"]  # the type has no zero
     lines = ["@T.prim_func", f"def main({', '.join(f'A{n}: T.Buffer((4,), {d!r})' for n, d in enumerate(dtypes))}):"]
     lines += ['    for i in T.thread_binding(4, thread="threadIdx.x"):']
     lines += [f'        A{n}[i] = T.Cast("{d}", T.Cast("float32", A{n}[i]))' for n, d in enumerate(dtypes)]

@@ -1,4 +1,4 @@
-"""Programs from TVMScript to CUDA kernels that run emulated."""
+"""Programs compiled from TVMScript to emulated CUDA kernels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
 
 
 def both(module: Any, *arrays: np.ndarray[Any, Any]) -> None:
-    """The emulated GPU computes what the oracle does."""
+    """Compares the emulated GPU with the oracle."""
     ours, expected = ([a.copy() for a in arrays] for _ in range(2))
     build(module, target="cuda-emulated")(*ours)
     build(module, target="python")(*expected)
@@ -93,13 +93,13 @@ def test_a_matrix_product_in_shared_memory(vector: bool) -> None:
     lib(a, b, c)
     np.testing.assert_allclose(c, a @ b, rtol=1e-5)
     source = lib.source("cuda")
-    assert source.count("__syncwarp();") == 2  # 16 threads are of one warp
+    assert source.count("__syncwarp();") == 2  # 16 threads belong to one warp
     assert "__shared__ __align__(16) float A_shared[64];" in source
     assert ("float4" in source) == vector
 
 
 def test_the_text_names_blocks() -> None:
-    """In front of the loops that are one block's alone."""
+    """The text names each block before the loops that enclose only this block."""
     source = cuda_source(gemm(16, vector=True))
     lines = [line.strip() for line in source.splitlines()]
     after = {line: lines[n + 1] for n, line in enumerate(lines) if line.startswith("//")}

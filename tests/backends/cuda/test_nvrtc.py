@@ -1,4 +1,4 @@
-"""CUDA C++ compiled without a GPU: by NVRTC and by nvcc, and what they say of it."""
+"""CUDA C++ compiled without a GPU, by NVRTC and by nvcc, and their messages."""
 
 import shutil
 
@@ -78,7 +78,7 @@ def test_an_architecture_that_the_compiler_does_not_know(compile_for) -> None:
         compile_for(SOURCE, "sm_35")
 
 
-# What ptxas of other versions has said
+# Messages of ptxas of other versions
 LOG = """ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'k' for 'sm_70'
 ptxas info    : Function properties for k

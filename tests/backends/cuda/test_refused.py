@@ -1,4 +1,4 @@
-"""Schedules that no GPU runs: each is refused before anything is launched, with the reason."""
+"""Schedules that no GPU can run: each is refused before a launch, with the reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def message_of(run: Callable[[], Any], kind: type[StepwellError] = UnsupportedEr
     return str(error.value)
 
 
-# Programs: how many blocks and threads, and what memory
+# Programs: thread blocks, threads and memory
 
 LAUNCH = """
 @T.prim_func

@@ -1,4 +1,4 @@
-"""Shared memory: dynamic, of more than is static, in one place after the other, and with longer rows."""
+"""Shared memory: dynamic, larger than the static limit, reused after the end of a lifetime, with padded rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ emulated = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils
 
 
 def both(module: Any, *arrays: np.ndarray[Any, Any]) -> None:
-    """The emulated GPU computes what the oracle does."""
+    """Compares the emulated GPU with the oracle."""
     ours, expected = ([a.copy() for a in arrays] for _ in range(2))
     build(module, target="cuda-emulated")(*ours)
     build(module, target="python")(*expected)
@@ -55,7 +55,9 @@ def test_dynamic_shared_memory_is_more_than_is_static_and_used_twice() -> None:
     source = cuda_source(module)
     assert "extern __shared__ __align__(16) unsigned char shared_dyn[];" in source
     assert "float* const S = reinterpret_cast<float*>(shared_dyn);" in source
-    assert "short* const R = reinterpret_cast<short*>(&shared_dyn[40960]);" in source  # behind Q, which is in S's place
+    assert (
+        "short* const R = reinterpret_cast<short*>(&shared_dyn[40960]);" in source
+    )  # after Q, which reuses the memory of S
     assert "double* const Q = reinterpret_cast<double*>(shared_dyn);" in source
 
 

@@ -1,4 +1,4 @@
-"""Shuffles that a program asks for, as CUDA kernels that run emulated."""
+"""Explicit shuffles in emulated CUDA kernels."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ ROWS = [(mode, width) for mode in MODES for width in WIDTHS]
 
 
 def program(*dtypes: str) -> str:
-    """A function for each type, with a row for each mode and width: lane 5, or so many lanes away, and one more in each
-    warp."""
+    """A function for each type, with a row for each mode and width. Warp w reads lane 5 + w, or the lane at distance 5
+    + w."""
     text = "@I.ir_module\nclass Module:\n"
     for dtype in dtypes:
         text += f"""

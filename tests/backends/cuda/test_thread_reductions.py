@@ -1,4 +1,4 @@
-"""Reductions that threads do together, as CUDA kernels that run emulated."""
+"""Reductions across threads in emulated CUDA kernels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stepwell.tools.testing.thread_reductions import thread_reductions
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
 
-# A failure is not made smaller: each attempt is a run of g++.
+# Failures are not shrunk: each attempt runs g++.
 OPTIONS = settings(
     max_examples=15,
     deadline=None,
@@ -74,7 +74,8 @@ def main(A: T.Buffer((6, 40), "float32"), B: T.Buffer((6, 40), "float32")):
     [(8, 1, "shared"), (64, 1, None), (8, 3, "shared"), (32, 4, "shared"), (5, 4, "shared")],
 )
 def test_a_softmax_in_one_kernel(threads: int, rows: int, scope: str | None) -> None:
-    """rows: how many of them a block of threads does.  scope: of what is computed in between; None for none."""
+    """rows: the number of rows of a thread block.  scope: the memory scope of the intermediate buffers; None
+    without."""
     sch = Schedule(parse_tvmscript(SOFTMAX))
     row, _ = sch.get_loops(sch.get_block("B"))
     block, thread = sch.split(row, [None, rows])
@@ -139,13 +140,13 @@ def test_a_warp_waits_for_itself_and_a_block_for_all() -> None:
         sch.bind(row, "blockIdx.x")
         sch.bind(sch.split(k, [None, 64])[1], "threadIdx.x")
     source = build(sch.mod, target="cuda-emulated").source("cuda")
-    # Two reductions by two warps each: both wait once for what the first lane of each has.
+    # Two reductions by two warps each share one barrier for the partial results of the warps.
     counts = [source.count(text) for text in ("__syncthreads();", "__syncwarp();", "__shfl_down_sync")]
     assert counts == [2, 0, 2 * (5 + 1)]
 
 
 def test_threads_that_are_no_neighbours_reduce_in_shared_memory() -> None:
-    """Threads of one result are 3 lanes apart, some of which lie in the next warp."""
+    """The threads of a result are 3 lanes apart, and extend into the next warp."""
     program = """
 @T.prim_func
 def main(A: T.Buffer((3, 16), "int32"), B: T.Buffer((3,), "int32")):

@@ -1,4 +1,4 @@
-"""Virtual threads: loops that one thread plays interleaved, and what memory they have."""
+"""Virtual threads: loops interleaved in one thread, and their memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ emulated = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils
 
 @cache
 def gemm(size: int = 32) -> Any:
-    """A matrix product of tiles, each thread with four virtual ones, whose inputs all of them load together."""
+    """A tiled matrix product with four virtual threads per thread, which load their inputs cooperatively."""
     a = te.placeholder((size, size), "float32", name="A")
     b = te.placeholder((size, size), "float32", name="B")
     k = te.reduce_axis((0, size), "k")
@@ -61,7 +61,8 @@ def test_a_matrix_product_with_virtual_threads() -> None:
 
 
 def test_virtual_threads_are_interleaved() -> None:
-    """One loop over steps, inputs loaded once for all, and a statement for each of the four."""
+    """The kernel has one loop over steps, loads the inputs once, and has a statement for each of the four virtual
+    threads."""
     source = cuda_source(gemm())
     assert source.count("for (int k = 0; k < 4; ++k)") == 1
     assert re.findall(r"__shared__.* (\w+\[\d+\]);", source) == ["A_shared[128]", "B_shared[128]"]
@@ -73,7 +74,7 @@ def test_virtual_threads_are_interleaved() -> None:
 
 
 def both(text: str, *arrays: np.ndarray[Any, Any]) -> None:
-    """The emulated GPU computes what the oracle does."""
+    """Compares the emulated GPU with the oracle."""
     module = parse_tvmscript(text)
     ours, expected = ([a.copy() for a in arrays] for _ in range(2))
     build(module, target="cuda-emulated")(*ours)
@@ -104,7 +105,7 @@ def main(A: T.Buffer((4, 8), "int32"), B: T.Buffer((4, 8), "int32"), n: T.int32)
 
 @emulated
 def test_each_virtual_thread_has_memory_of_its_own() -> None:
-    """Also shared memory, if what they store there differs."""
+    """Virtual threads have separate memory, also in shared memory if they store different values."""
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 99, (4, 8), np.int32), np.zeros((4, 8), np.int32)
     module = parse_tvmscript(MEMORY)

@@ -1,4 +1,4 @@
-"""Devices to run on, and programs for them."""
+"""Fixtures of devices, and of programs for them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ def _skip_without(device: Device) -> None:
 
 @pytest.fixture(params=["cuda_emulated", pytest.param("cuda", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest) -> Device:
-    """Each kind of device that kernels run on."""
+    """Each kind of device that runs kernels."""
     found = Device(request.param)
     _skip_without(found)
     return found
@@ -31,7 +31,8 @@ def device(request: pytest.FixtureRequest) -> Device:
 
 @pytest.fixture
 def build_on(device: Device) -> Callable[..., Library]:
-    """`build_on(text)`: TVMScript for the device; of each block the first loop is split into blocks and threads."""
+    """`build_on(text)`: builds TVMScript for the device; the first loop of each block is split into thread blocks and
+    threads."""
 
     def build(text: str, threads: int = 4) -> Library:
         return stepwell.build(_bound(text, threads), target=_TARGETS[device.kind])

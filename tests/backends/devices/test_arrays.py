@@ -1,4 +1,4 @@
-"""Arrays on devices: copies there and back, DLPack both ways, streams and events."""
+"""Arrays on devices: copies to and from the host, DLPack in both directions, streams and events."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def test_an_array_is_a_copy(device: Device) -> None:
 
 
 class Foreign:
-    """An array of another library: without 1.0 of DLPack if it is old."""
+    """An array of another library; if old, without support of DLPack 1.0."""
 
     def __init__(self, array: Any, old: bool = False):
         self.array, self.old, self.streams = array, old, []

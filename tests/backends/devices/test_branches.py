@@ -1,4 +1,4 @@
-"""Programs whose host branches on what lies on a device: it copies that, and waits for it."""
+"""Programs whose host code branches on values in device memory: the host copies the value and waits for it."""
 
 from pathlib import Path
 from typing import Any

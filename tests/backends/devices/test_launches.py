@@ -1,4 +1,4 @@
-"""Programs on devices: what they compute, what they are given, what they are saved as."""
+"""Programs on devices: results, arguments, files."""
 
 import threading
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer
             vi = T.axis.spatial(8, i)
             C[vi] = A[vi] + B[vi]
 """
-# Two kernels, and memory between them: small, so that a processor would have it on its stack.
+# Two kernels with an intermediate buffer, small enough for the stack of a CPU program.
 CHAIN = """
 @T.prim_func
 def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
@@ -215,7 +215,7 @@ def test_a_launch_that_is_refused(build_on: Any, device: Device) -> None:
     with pytest.raises(ExecutionError, match=r"65535|CUDA_ERROR_INVALID_VALUE"):
         lib(a, b, 1.0)
     small = nd.array(VALUES, device)
-    lib(small, small, 2.0)  # what was refused has left nothing behind
+    lib(small, small, 2.0)  # a refused call has no effect
     np.testing.assert_array_equal(small.numpy(), VALUES * 2)
 
 

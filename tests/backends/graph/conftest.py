@@ -1,4 +1,4 @@
-"""Devices that graphs run on, and small models."""
+"""Fixtures of devices for graphs, and of small models."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ TARGETS = {"cuda_emulated": "cuda-emulated", "cuda": "cuda"}
 
 @pytest.fixture(scope="module", params=["cuda_emulated", pytest.param("cuda", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest) -> Device:
-    """Each kind of device that kernels run on."""
+    """Each kind of device that runs kernels."""
     if request.param == "cuda_emulated" and compiler() is None:
         pytest.skip("needs g++ and binutils")
     try:
@@ -27,12 +27,12 @@ def device(request: pytest.FixtureRequest) -> Device:
 
 @pytest.fixture(scope="module")
 def target(device: Device) -> str:
-    """What compiles for the device."""
+    """The target of the device."""
     return TARGETS[device.kind]
 
 
 class Models:
-    """Graphs of one input `x`, with random weights, and numbers for it."""
+    """Graphs with an input `x` and random weights, and values for the input."""
 
     def __init__(self) -> None:
         self.random = np.random.default_rng(0)
@@ -62,7 +62,7 @@ class Models:
         return self.module(relay.nn.dense(relay.nn.batch_flatten(y), self.weight(3, 4)))
 
     def attention(self) -> Module:
-        """One head of attention, what it is of added, and a layer norm: (2, 4, 8) to the same."""
+        """One head of attention with a residual connection and a layer norm: (2, 4, 8) to (2, 4, 8)."""
         x = relay.var("x", shape=(2, 4, 8))
         rows = relay.reshape(x, (8, 8))
         q, k, v = (relay.reshape(relay.nn.dense(rows, self.weight(8, 8)), (2, 4, 8)) for _ in range(3))

@@ -1,4 +1,4 @@
-"""Graphs run on a device: what they compute, what is there and what is copied, and what is refused."""
+"""Graphs on a device: results, placement and copies of tensors, refusals."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ def results(module: Module, inputs: list[Any]) -> list[Any]:
     return list(got) if isinstance(got, tuple) else [got]
 
 
-# What they compute
+# Results
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,8 @@ def test_constants_and_numbers_are_results(target: str, opt_level: int) -> None:
 
 
 def branches() -> Module:
-    """Of `flag` and `x`: branches in a branch, by what kernels compute, which give pairs; a constant condition."""
+    """A graph of `flag` and `x` with nested branches on computed conditions, which yield pairs, and a constant
+    condition."""
     flag, x = relay.var("flag", shape=(), dtype="bool"), relay.var("x", shape=("n", 4))
     inner = relay.If(relay.sum(x) > relay.const(0.0), relay.Tuple([relay.exp(x), x]), relay.Tuple([x, relay.abs(x)]))
     other = relay.If(relay.const(True), relay.Tuple([x * relay.const(2.0), x]), relay.Tuple([x, x]))
@@ -128,7 +129,7 @@ def test_branches_are_taken_on_the_current_stream(target: str, device: Device) -
         np.testing.assert_array_equal(executor.get_output(1).numpy(), np.ones((2, 4)))
 
 
-# What is on the device
+# Placement of tensors
 
 
 @pytest.fixture(scope="module")
@@ -262,7 +263,7 @@ def test_functions_of_python_are_made_of_models(models: Any, target: str, device
     np.testing.assert_allclose(made.numpy(), interpret(mod, "main", [x]), rtol=1e-5, atol=1e-6)
 
 
-# What is refused
+# Refusals
 
 
 def test_a_graph_runs_where_it_was_compiled_for(models: Any, executable: Executable, device: Device) -> None:

@@ -1,4 +1,4 @@
-"""Compiled graphs are run: what is set and read, sizes that change, memory, and how long kernels take."""
+"""The executor of compiled graphs: inputs and outputs, changing sizes, memory, timing of kernels."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ def module(body: Any) -> Module:
 
 
 def perceptron(rows: Any = 3, weight: Any = None) -> Module:
-    """A dense layer and a softmax of rows of four numbers."""
+    """A dense layer and a softmax, on rows of four elements."""
     data = relay.var("data", shape=(rows, 4))
     return module(relay.nn.softmax(relay.nn.dense(data, relay.const(WEIGHT) if weight is None else weight)))
 

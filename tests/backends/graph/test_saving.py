@@ -1,4 +1,4 @@
-"""Compiled graphs and libraries in files."""
+"""Saving and loading of compiled graphs and libraries."""
 
 import hashlib
 import json
@@ -74,7 +74,7 @@ def left_in(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir())
 
 
-# What is saved comes back
+# Round trips
 
 
 def test_a_graph_computes_the_same_after_it_was_saved(executable: Executable, path: Path) -> None:
@@ -214,7 +214,7 @@ relay.func @main("x" %x: tensor<4x8xf32>, "w" %w: tensor<3x8xf32>) {
     subprocess.run([sys.executable, "-c", code, str(path)], check=True)
 
 
-# Where it is saved
+# Destinations
 
 
 def test_what_was_saved_before_is_replaced(executable: Executable, path: Path) -> None:
@@ -282,7 +282,7 @@ def test_an_interrupted_replacement_leaves_the_old_one(
     assert_same(Executable.load(path), executable)
 
 
-# What is broken
+# Corrupt files
 
 
 def test_what_is_not_there_or_none_of_ours_is_not_loaded(tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_a_tar_that_is_cut_off_is_not_loaded(executable: Executable, tmp_path: P
 
 
 def edit(path: Path, change: Callable[[dict[str, Any]], None], *, sign: bool = True) -> None:
-    """Change a manifest. sign: give it the checksum that it should have then."""
+    """Edits a manifest. sign: whether to update its checksum."""
     file = path / "stepwell.json"
     said = json.loads(file.read_text())
     change(said)

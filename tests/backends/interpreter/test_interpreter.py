@@ -1,4 +1,4 @@
-"""xDSL's interpreter runs our programs: its own arrays, its listeners, and ops of others among ours."""
+"""Programs in xDSL's interpreter: its arrays, its listeners, and foreign operations."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ class AnswerFunctions(InterpreterFunctions):
 
 
 def with_answers(interpreter: Interpreter) -> Interpreter:
-    """The program with an op of somebody else in place of what converts the loop variable."""
+    """Inserts a foreign operation before each addition, as its second operand."""
     for op in list(interpreter.module.walk()):
         if isinstance(op, Operation) and op.name == "arith.addi":
             answer = AnswerOp(result_types=[i32])

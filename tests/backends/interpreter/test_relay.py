@@ -1,4 +1,4 @@
-"""Graphs by xDSL's interpreter."""
+"""Graphs in xDSL's interpreter."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Functions on tensors run as they are, and compute what numpy says."""
+"""Functions on tensors in the interpreter, without lowering, compared with numpy."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Libraries that are not the real ones, and graphs for the emulated GPU that call them."""
+"""Fixtures of fake libraries, and of graphs for the emulated GPU that call them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def compiled_stand_in(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str
 
 @pytest.fixture(scope="session")
 def emulated() -> Callable[[Module, str], Executable]:
-    """A graph for the emulated GPU whose calls of a library are as in one that `build_graph` makes for `cuda`."""
+    """Builds a graph for the emulated GPU with the library calls that `build_graph` emits for `cuda`."""
 
     def made(graph: Module, library: str) -> Executable:
         symbols = library_symbols(graph, Target("cuda", libs=(library,)))

@@ -1,4 +1,4 @@
-"""Products of matrices by OpenBLAS are those of numpy and of our own code."""
+"""Matrix products by OpenBLAS, compared with numpy and with generated code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stepwell.frontends import relay as graphs_in_python
 from stepwell.operators import operator_of
 from stepwell.transforms.pipelines import apply_passes
 
-relay: Any = graphs_in_python  # whose functions are made when it is imported
+relay: Any = graphs_in_python  # its functions are created at import
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 EXTENTS = st.sampled_from((0, 1, 2, 3, 7, 16, 37))
@@ -29,7 +29,7 @@ EXTENTS = st.sampled_from((0, 1, 2, 3, 7, 16, 37))
 
 @st.composite
 def products(draw: Draw) -> tuple[str, dict[str, Any], list[Any], list[tuple[Any, ...]]]:
-    """An operator, its attributes, arrays, and the shapes that the graph says, with names for some of the sizes."""
+    """Matrix products: an operator, its attributes, arrays, and the declared shapes, some with symbolic sizes."""
     name = draw(st.sampled_from(("nn.dense", "nn.matmul", "nn.batch_matmul")))
     sizes: dict[str, int] = {each: draw(EXTENTS) for each in "mkn"}
     said = {each: each if draw(st.booleans()) and draw(st.booleans()) else size for each, size in sizes.items()}
@@ -61,21 +61,21 @@ def ones(*shapes: tuple[int, ...]) -> list[Any]:
 
 
 @given(products())
-@example(("nn.dense", {}, ones((1, 0), (3, 0)), [(1, 0), (3, 0)]))  # no steps: zeros
+@example(("nn.dense", {}, ones((1, 0), (3, 0)), [(1, 0), (3, 0)]))  # empty sums: zeros
 @example(("nn.matmul", {}, ones((3, 0), (0, 1)), [(3, "k"), ("k", 1)]))
 @example(("nn.matmul", {"transpose_a": True}, ones((5, 1), (5, 1)), [(5, 1), (5, 1)]))
 def test_products_are_those_of_numpy(product: Any) -> None:
     name, attributes, arrays, shapes = product
     mod = graph_of(name, attributes, arrays[0].dtype.name, shapes)
     (expected,) = operator_of(name).arrays(arrays, attributes)
-    # Our own code leaves sums as they are whose number of steps is 0 and not known before.
+    # Generated code does not initialize sums of a symbolic length of 0.
     is_known = 0 not in arrays[0].shape or all(isinstance(size, int) for size in shapes[0])
     for target in ("llvm -libs=cblas", *(("llvm",) if is_known else ())):
         executable = build_graph(mod, target=target)
         assert any("cblas" in step.kernel for step in executable.calls) == ("cblas" in target)
         out = np.full(expected.shape, np.nan, expected.dtype)
         executable.library["main"](*arrays, out)
-        assert np.array_equal(out, expected)  # of such numbers, sums are exact
+        assert np.array_equal(out, expected)  # sums of these numbers are exact
 
 
 def test_a_graph_of_layers_computes_the_same() -> None:
@@ -91,7 +91,7 @@ def test_a_graph_of_layers_computes_the_same() -> None:
         results.append(executor.get_output(0).copy())
         kernels = [time.kernel for time in executor.profile(1)]
     np.testing.assert_allclose(*results, rtol=1e-5)
-    # Nothing is fused with a call of a library.
+    # Library calls are not fused.
     assert [kernel.partition("_")[0] for kernel in kernels] == ["fused", "cblas", "fused", "fused"]
 
 

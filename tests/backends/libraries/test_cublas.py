@@ -1,6 +1,6 @@
-"""Products of matrices by cuBLAS: what goes there, and what it is asked, beside a libcublas that is not one.
+"""Matrix products by a fake cuBLAS: the selected operators, and the arguments of the calls.
 
-Its matrices are in this machine's memory, as those of the emulated GPU are, which runs all other kernels.
+Its matrices lie in host memory, as those of the emulated GPU, which runs all other kernels.
 """
 
 import ctypes
@@ -22,7 +22,8 @@ from stepwell.backends.graph import Executable
 from stepwell.backends.interpreter import interpret
 from stepwell.backends.libraries import cublas, nvidia
 from stepwell.frontends import relay
-from stepwell.transforms.pipelines import relay_to_calls, run_pipeline
+from stepwell.transforms.pipelines import Options, run_pipeline
+from stepwell.transforms.pipelines.landings import CALLS
 from stepwell.transforms.relay.partition import RelayPartitionPass
 
 EXTENTS = st.sampled_from((0, 1, 2, 3, 7))
@@ -47,12 +48,15 @@ def library(stand_in: ctypes.CDLL) -> Iterator[ctypes.CDLL]:
 
 @pytest.fixture(scope="session")
 def built(emulated: Callable[[Module, str], Executable]) -> Built:
-    """Builds a graph for the emulated GPU, of which cuBLAS computes what it can."""
-    return lambda mod: emulated(run_pipeline(mod, [RelayPartitionPass(("cublas",)), *relay_to_calls()]), "cublas")
+    """Builds a graph for the emulated GPU, with cuBLAS for the supported operators."""
+    return lambda mod: emulated(
+        run_pipeline(mod, [RelayPartitionPass(("cublas",)), *CALLS.passes(Options())]), "cublas"
+    )
 
 
 def asked(library: ctypes.CDLL) -> list[int]:
-    """What the last product was given: flags, sizes, leading dimensions with steps of a, b and c, and how many."""
+    """The arguments of the last product: flags, sizes, leading dimensions and batch strides of a, b and c, batch
+    count."""
     return list((ctypes.c_int64 * 16).in_dll(library, "asked"))[:12]
 
 
@@ -115,7 +119,7 @@ def test_a_product_is_asked_for_by_columns(library: ctypes.CDLL, built: Built, r
 
 
 def layers() -> Module:
-    """Products with kernels of ours around them, and sizes that are not known."""
+    """Products between generated kernels, with symbolic sizes."""
     random = np.random.default_rng(0)
     x = relay.var("x", shape=("n", 4))
     w, b = (relay.const(random.uniform(-1, 1, shape).astype("float32")) for shape in ((6, 4), (6,)))

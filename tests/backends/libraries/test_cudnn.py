@@ -1,6 +1,6 @@
-"""Convolutions by cuDNN: what goes there, and what it is asked, beside a libcudnn that is not one.
+"""Convolutions by a fake cuDNN: the selected operators, and the arguments of the calls.
 
-Its tensors are in this machine's memory, as those of the emulated GPU are, which runs all other kernels.
+Its tensors lie in host memory, as those of the emulated GPU, which runs all other kernels.
 """
 
 import ctypes
@@ -18,8 +18,7 @@ from stepwell.backends.graph import Executable
 from stepwell.backends.interpreter import interpret
 from stepwell.backends.libraries import cudnn, nvidia
 from stepwell.frontends import relay
-from stepwell.transforms.pipelines import optimize_relay, relay_to_calls, run_pipeline
-from stepwell.transforms.relay.partition import RelayPartitionPass
+from stepwell.transforms.pipelines import lower_graph
 
 Built = Callable[[Module], Executable]
 Ran = Callable[..., np.ndarray[Any, Any]]
@@ -40,17 +39,17 @@ def library(stand_in: ctypes.CDLL) -> Iterator[ctypes.CDLL]:
 
 
 def counted(library: ctypes.CDLL) -> tuple[int, int]:
-    """How many convolutions have run: alone, and with a bias and a relu."""
+    """The numbers of executed convolutions: plain, and with a bias and a relu."""
     return ctypes.c_int.in_dll(library, "plain").value, ctypes.c_int.in_dll(library, "fused").value
 
 
 def partitioned(mod: Module) -> Module:
-    return run_pipeline(mod, [*optimize_relay(), RelayPartitionPass(("cudnn",)), *relay_to_calls()])
+    return lower_graph(mod, libraries=("cudnn",))
 
 
 @pytest.fixture(scope="session")
 def built(emulated: Callable[[Module, str], Executable]) -> Built:
-    """Builds a graph for the emulated GPU, of which cuDNN computes what it can."""
+    """Builds a graph for the emulated GPU, with cuDNN for the supported operators."""
     return lambda mod: emulated(partitioned(mod), "cudnn")
 
 
@@ -126,7 +125,7 @@ def test_kernels_and_the_library_take_turns(library: ctypes.CDLL, executable: Ex
         x = np.random.default_rng(rows).uniform(-1, 1, (rows, 3, 8, 8)).astype("float32")
         executor.run(x=x)
         np.testing.assert_allclose(executor.get_output(0).numpy(), interpret(mod, "main", [x]), rtol=1e-4, atol=1e-6)
-    assert planned.value == before + 4  # two convolutions of two sizes: a plan is kept
+    assert planned.value == before + 4  # two convolutions of two sizes: plans are cached
     assert len(executor.profile(1)) == 4
     with executor.device.stream() as stream:
         executor.run()
@@ -199,7 +198,7 @@ def test_what_it_does_not_compute_stays(said: dict[str, Any], bias: tuple[int, .
     if bias is not None:
         b = relay.var("b", shape=bias if bias[-1] == 6 else (1, 1, 6), dtype=dtype)
         mod = relay.module(relay.Function([x, w, b], relay.nn.relu(body + b)))
-        assert CONVOLVED in str(partitioned(mod))  # alone
+        assert CONVOLVED in str(partitioned(mod))  # without bias and relu
 
 
 def test_models_for_it_and_cublas_are_built_and_saved_without_them(tmp_path: Path) -> None:

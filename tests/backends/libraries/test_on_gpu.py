@@ -1,4 +1,4 @@
-"""cuBLAS and cuDNN themselves, where there is a GPU."""
+"""The real cuBLAS and cuDNN, on machines with a GPU."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def on_gpu() -> None:
 
 
 def products(dtype: str) -> tuple[Module, list[tuple[int, ...]]]:
-    """Products of matrices, and the shapes of what they are of."""
+    """Matrix products, and the shapes of their operands."""
     shapes = [(3, 40, 70), (1, 50, 70), (30, 50)]
     a, b, w = (relay.var(f"x{n}", shape=shape, dtype=dtype) for n, shape in enumerate(shapes))
     body = relay.nn.dense(relay.nn.batch_matmul(a, b), w)
@@ -33,7 +33,7 @@ def products(dtype: str) -> tuple[Module, list[tuple[int, ...]]]:
 
 
 def convolutions(dtype: str) -> tuple[Module, list[tuple[int, ...]]]:
-    """Convolutions, one with a bias and a relu, and the shapes of what they are of."""
+    """Convolutions, one of them with a bias and a relu, and the shapes of their operands."""
     shapes = [(2, 8, 17, 19), (16, 4, 3, 3), (16, 1, 1), (5, 16, 2, 2)]
     x, v, b, w = (relay.var(f"x{n}", shape=shape, dtype=dtype) for n, shape in enumerate(shapes))
     body = relay.nn.relu(relay.nn.conv2d(x, v, padding=1, strides=2, groups=2) + b)
@@ -55,5 +55,5 @@ def test_libraries_compute_what_graphs_mean(model: Any, dtype: str, tolerance: f
     with executor.device.stream():
         executor.run()
         got = executor.get_output(0).numpy().astype("float64")
-    # In tf32 it would be 1e-3 off.
+    # The error of tf32 would be 1e-3.
     np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance * np.abs(expected).max())

@@ -1,4 +1,5 @@
-"""Integer and float arithmetic against numpy and Python's integers, on edge values and every pair of small ones."""
+"""Integer and float arithmetic, compared with numpy and Python's integers, on edge values and all pairs of small
+values."""
 
 import itertools
 import math
@@ -191,7 +192,7 @@ def test_float_arithmetic_is_correctly_rounded(elementwise, name: str, kind: str
 
 
 def ordered(values: np.ndarray) -> np.ndarray:
-    """A key that puts -0 below +0."""
+    """A sort key that orders -0 before +0."""
     return np.where(values == 0, np.where(np.signbit(values), -1e-300, 1e-300), values.astype(np.float64))
 
 

@@ -1,4 +1,4 @@
-"""Calls inside the module, of C symbols, and of Python functions."""
+"""Calls of functions of the module, of C symbols, and of Python functions."""
 
 import ctypes
 import itertools
@@ -14,7 +14,7 @@ _names = (f"test.calls.{number}" for number in itertools.count())
 
 
 def register(f) -> str:
-    """Register `f` under a name of its own."""
+    """Registers `f` under a fresh name."""
     name = next(_names)
     register_func(name, f)
     return name

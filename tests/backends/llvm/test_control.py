@@ -201,7 +201,7 @@ def test_nothing_after_a_failed_assertion_runs(compile_text) -> None:
 
 
 class Heap:
-    """C's allocator, counted: pass `symbols` to `compile_text`."""
+    """C's allocator with counters. Pass `symbols` to `compile_text`."""
 
     def __init__(self) -> None:
         import ctypes

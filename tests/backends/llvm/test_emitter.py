@@ -1,4 +1,4 @@
-"""What the emitter makes of whole modules, and what it refuses."""
+"""The emitter on whole modules: its output, and unsupported modules."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Native code: life times, threads, texts, targets."""
+"""Native code: lifetimes, threads, texts, targets."""
 
 import gc
 import threading
@@ -57,7 +57,7 @@ def test_libraries_are_compiled_and_called_in_threads(compile_text) -> None:
 
 
 def test_python_runs_while_native_code_does(compile_text) -> None:
-    """Native code waits for a value that only another Python thread stores: it never would if it kept the lock."""
+    """Native code waits for a value stored by another Python thread, which requires that it releases the lock."""
     lib = compile_text("""
     func.func private @sched_yield() -> i32
     func.func @main(%flag: memref<1xi32>) -> i32 {

@@ -1,4 +1,4 @@
-"""The math dialect against numpy and the C library, its edge values included."""
+"""The math dialect, compared with numpy and the C library, on edge values too."""
 
 import ctypes
 import math

@@ -1,4 +1,4 @@
-"""Floats of at most 16 bits: every value extends exactly, and what is rounded is what numpy and ml_dtypes give."""
+"""Floats of at most 16 bits: every value extends exactly, and rounding agrees with numpy and ml_dtypes."""
 
 import re
 
@@ -25,13 +25,13 @@ def mlir(name: str, lanes: int = 1) -> str:
 
 
 def every(name: str) -> np.ndarray:
-    """All values of a type, by their bits."""
+    """All values of a type, in the order of their bits."""
     dtype = numpy_dtype(name)
     return np.arange(2 ** FLOAT_FORMATS[name].bits, dtype=f"u{dtype.itemsize}").view(dtype)
 
 
 def raw(values: np.ndarray) -> np.ndarray:
-    """The bits of floats, NaNs all the same: a processor may keep more of them than numpy."""
+    """The bits of floats with a single NaN, because processors preserve more of a NaN than numpy."""
     bits = values.view(f"u{values.itemsize}").copy()
     with np.errstate(invalid="ignore"):
         bits[np.isnan(values.astype(np.float64))] = 2 ** (8 * values.itemsize) - 1
@@ -97,7 +97,7 @@ def test_float32_is_rounded_as_numpy_rounds_it(elementwise, options, name: str, 
 
 
 def around(name: str) -> np.ndarray:
-    """Every finite value, the points midway to the next one, and their neighbours, in f64; repeated to be many."""
+    """All finite values, the midpoints to the next value, and their neighbours, in f64; repeated to a minimum count."""
     values = every(name)
     with np.errstate(invalid="ignore"):
         values = np.unique(values.astype(np.float64))
@@ -110,7 +110,7 @@ def around(name: str) -> np.ndarray:
 
 
 def nearest(values: np.ndarray, name: str) -> np.ndarray:
-    """The values of a type with a sign nearest to f64 values, ties to even, found among all of them."""
+    """The values of a signed type nearest to f64 values, ties to even, by a search among all values."""
     known, dtype = FLOAT_FORMATS[name], numpy_dtype(name)
     finite = np.arange(known.largest + 1, dtype=f"u{dtype.itemsize}").view(dtype).astype(np.float64)
     middle = (finite + np.append(finite[1:], 2 * finite[-1] - finite[-2])) / 2

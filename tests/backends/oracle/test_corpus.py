@@ -1,4 +1,4 @@
-"""The oracle computes what a real compiler recorded for its own programs."""
+"""The oracle computes the outputs recorded by a real compiler for its programs."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def _cases(programs: list[Program]) -> Any:
 
 
 def _check(program: Program) -> None:
-    """Run it with outputs that hold nothing at first: reading one before it is written is found."""
+    """Runs a program with uninitialized outputs, so that a read before a write is detected."""
     module = parse_tvmscript(program.text, filename=f"{program.name}.py")
     (entry,) = module.functions
     func = module.functions[entry]

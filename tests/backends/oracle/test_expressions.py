@@ -1,4 +1,4 @@
-"""Every pure op computes what numpy computes with the right dtype."""
+"""Every pure operation computes the same values as numpy with the correct dtype."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ Build = Callable[..., SSAValue]
 
 
 def function(dtypes: Sequence[str], build: Build) -> Callable[..., Any]:
-    """The Python function that computes what `build` builds, of one value of each type."""
+    """The oracle's Python function for the expression built by `build`, with a parameter of each type."""
     func = FuncOp("main", [(f"x{i}", type_of(d)) for i, d in enumerate(dtypes)])
     builder = TirBuilder(func.body.block)
     value = build(builder, *func.body.block.args)
@@ -70,7 +70,7 @@ def to_float(x: float, dtype: DType) -> float:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equal, -0 not being 0 and NaN being NaN."""
+    """Whether two values are equal: -0 is not 0, NaN is NaN."""
     if isinstance(b, float):
         return (a != a and b != b) or (a == b and math.copysign(1, a) == math.copysign(1, b))
     return a == b and type(a) is type(b)
@@ -231,7 +231,7 @@ def test_float_functions_are_near_the_c_library(name: str, dtype: str, data: st.
 
 
 def near(a: float, b: float, dtype: DType) -> bool:
-    """Whether two finite numbers are few units in the last place apart."""
+    """Whether two finite numbers differ by few units in the last place."""
     scalar = numpy_dtype(dtype).type
     if not (math.isfinite(a) and math.isfinite(b)):
         return False
@@ -372,7 +372,7 @@ def test_select_and_if_then_else_choose() -> None:
     assert (g(True, 5), g(False, 5)) == (6, 25)
 
 
-# Ops of arith that the builder does not write
+# Operations of arith that the builder does not emit
 
 I32 = {
     arith.CeilDivSIOp: ((-7, 2), -3),

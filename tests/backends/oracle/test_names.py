@@ -61,7 +61,7 @@ HOSTILE = st.text(st.sampled_from("\n\r\f\v\0\t\x1a\x1c'\"\\#{}()%: ;"), min_siz
 
 
 def mlir_with(suffix: str) -> str:
-    """The MLIR text of `PROGRAM` with `suffix` after each name and text in it."""
+    """The MLIR text of `PROGRAM` with `suffix` appended to each name and string."""
     escaped = "".join(f"\\{ord(c):02X}" for c in suffix)
     return NAME.sub(
         lambda match: ("@" if match[2] else "") + f'"{match[1] or match[2]}{escaped}"', str(parse_tvmscript(PROGRAM))
@@ -69,7 +69,7 @@ def mlir_with(suffix: str) -> str:
 
 
 def shape(source: str) -> list[str]:
-    """The kinds of the nodes of Python source, in order."""
+    """The types of the nodes of Python source, in order."""
     return [type(node).__name__ for node in ast.walk(ast.parse(source))]
 
 

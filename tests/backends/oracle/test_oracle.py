@@ -1,4 +1,4 @@
-"""The protocol of the oracle is that of compiled code."""
+"""The oracle has the same interface as compiled code."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def test_a_library_of_one_function_is_called() -> None:
     expected = np.zeros_like(c)
     for k in range(4):
         expected += a[:, k : k + 1] * b[k : k + 1]
-    assert (c == expected).all()  # bit by bit: the same order, and every operation rounded
+    assert (c == expected).all()  # bitwise equal: the same order, and each operation rounded
 
 
 def test_a_function_may_be_kept_alone() -> None:

@@ -1,4 +1,4 @@
-"""Races are found; and what is not looked for costs nothing."""
+"""Detection of races, and its absence of cost when disabled."""
 
 from typing import Any
 
@@ -100,7 +100,7 @@ def test_a_write_after_the_first_of_several_readers_is_found(kind: str) -> None:
         tir.store %x, %A[%z] : memref<8xi32>
       }
     """
-    if kind == "thread_binding":  # a value that is named is a statement, which all threads have done before the next
+    if kind == "thread_binding":  # a named value is a statement, which all threads execute before the next statement
         run(_loops(kind, body), *ARRAYS)
         return
     with excluded("iteration 6 writes what iteration 0 read"):

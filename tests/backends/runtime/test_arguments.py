@@ -1,4 +1,4 @@
-"""Arguments of compiled functions: what is accepted, and the message for each that is not."""
+"""Arguments of compiled functions: accepted arguments, and the message for each rejected argument."""
 
 import ctypes
 import math

@@ -13,11 +13,11 @@ from stepwell.core.errors import ArgumentError
 CODES = {"i": 0, "u": 1, "f": 2, "b": 6, "V": 4}
 
 
-_capsules: list["Tensor"] = []  # a capsule points into its producer, which must outlive it
+_capsules: list["Tensor"] = []  # a capsule refers to its producer, which must outlive it
 
 
 class Tensor:
-    """A producer of DLPack capsules that is not numpy: every field can be chosen. `deleted` counts the deleter."""
+    """A producer of DLPack capsules with freely chosen fields. `deleted` counts calls of the deleter."""
 
     def __init__(
         self,

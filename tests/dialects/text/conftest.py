@@ -1,4 +1,4 @@
-"""Functions written in MLIR, for what no TVMScript says."""
+"""Fixtures of functions in MLIR, for constructs without TVMScript syntax."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from stepwell.dialects.tir import Tir
 
 @pytest.fixture
 def mlir() -> Callable[[str], ModuleOp]:
-    """Parse a module."""
+    """Parses a module."""
 
     def parse(text: str) -> ModuleOp:
         context = Context()

@@ -1,4 +1,4 @@
-"""SSA values as expressions: what is folded into trees, what is named, and ops that no TVMScript writes."""
+"""SSA values as expressions: values inlined into trees, named values, and operations without TVMScript syntax."""
 
 import pytest
 from xdsl.dialects.builtin import f32, i32

@@ -22,7 +22,7 @@ SCHEDULES = [json.loads(line) for line in (CORPUS / "schedules" / "schedules.jso
 
 
 def classic_text(name: str) -> str:
-    """A program of the corpus, written by hand into the older syntax, with the header TVM printed then."""
+    """A program of the corpus, rewritten by hand in the older syntax, with TVM's header of that time."""
     text = (CORPUS / "tvmscript" / f"{name}.classic.py").read_text().rstrip("\n")
     text = text.replace(
         "# from tvm.script import tir as T\n\n@tvm.script.ir_module",
@@ -90,7 +90,7 @@ def test_a_module_with_functions_of_another_landing_is_refused(mlir):
 
 
 def test_a_parameter_whose_size_nothing_names_is_refused():
-    module = parse_mlir('tir.func @f("A" %A: memref<?xf32>) {\n}').op  # which does not verify
+    module = parse_mlir('tir.func @f("A" %A: memref<?xf32>) {\n}').op  # does not verify
     with pytest.raises(UnsupportedError, match=r"parameter A: a size that nothing names, expected a handle and"):
         print_tvmscript(module)
 

@@ -1,4 +1,4 @@
-"""Programs printed with lines of them underlined."""
+"""Programs printed with underlined lines."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -51,7 +51,7 @@ def of(op: Operation, kind: type[OpT]) -> list[OpT]:
 
 
 def underlined(text: str) -> list[str]:
-    """The stretches of lines above `^^^`."""
+    """The parts of lines that are underlined by `^^^`."""
     lines = text.split("\n")
     found: list[str] = []
     for above, line in pairwise(lines):
@@ -193,8 +193,8 @@ def test_an_unknown_style_is_refused(matmul: FuncOp):
 
 
 def check_mark(op: Operation, plain: str) -> None:
-    """Marking `op` shows one underline, and leaves the other lines of the function but for the loops and axes that
-    then stand alone."""
+    """Checks that marking `op` prints one underline, and preserves the other lines of the function, except loops and
+    axes printed separately."""
     text = print_marked(op, {op: "MARK"})
     assert text.count("^ MARK") == 1
     assert len(text) > len(plain)

@@ -1,4 +1,4 @@
-"""Names: legal, unique in their scope, free again behind it."""
+"""Names: legal, unique in their scope, available again after it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Statements and expressions print as they are written: the canonical programs of tests/data/printed."""
+"""Round trips of statements and expressions: the canonical programs of tests/data/printed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`TirBuilder`: loops and blocks around what it writes."""
+"""`TirBuilder`: loops and blocks around the inserted statements."""
 
 from typing import Any
 

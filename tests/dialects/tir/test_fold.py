@@ -1,4 +1,4 @@
-"""Operators on constants give what the oracle computes, or are not folded."""
+"""Folding of operators on constants agrees with the oracle."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DIVISIONS = ("truncdiv", "truncmod", "floordiv", "floormod")
 
 
 def numbers(dtype: DType) -> st.SearchStrategy[float]:
-    """Numbers of a type, small ones and the ends of its range above all."""
+    """Numbers of a type, mainly small numbers and the ends of the range."""
     if dtype.is_bool:
         return st.integers(0, 1)
     if dtype.is_int:
@@ -50,7 +50,7 @@ def function(result: DType) -> TirBuilder:
 
 
 def check(op: Operation, builder: TirBuilder) -> float | None:
-    """Hold that what `fold` says `op` gives, if anything, is what the oracle computes; what it says."""
+    """Asserts that the folded value of `op`, if any, is equal to the oracle's; returns the folded value or None."""
     result = builder.insert(op).results[0]
     func = builder.point.block.parent_op()
     assert isinstance(func, FuncOp)

@@ -1,4 +1,4 @@
-"""Statement-tree form: what `treeify` makes of programs that left it."""
+"""Statement-tree form: the result of `treeify` on other programs."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ HEAD = 'tir.func @f("A" %A: memref<8xf32>, "B" %B: memref<8xf32>, "n" %n: i32) {
 
 
 def tree(body: str) -> str:
-    """The body of a function after treeify, without the function."""
+    """The body of a function after `treeify`."""
     module = parse_mlir(f"{HEAD}\n{body}\n}}")
     treeify(module.op)
     module.verify()
@@ -66,7 +66,7 @@ def test_an_op_moves_to_its_one_statement() -> None:
     tir.assert %c, "x"
     tir.store %0, %B[%1] : memref<8xf32>"""
     )
-    # The load is named where it was: what is in a loop may write.
+    # The load is named at its position, because the body of the loop may write.
     assert result.startswith('%0 = tir.load %A[%n] : memref<8xf32>\n%value = tir.let "value" %0 : f32\ntir.for')
     assert result.endswith("%1 = arith.constant 3 : i32\ntir.store %value, %B[%1] : memref<8xf32>")
 

@@ -1,4 +1,4 @@
-"""Models become graphs that compute what ONNX's reference computes."""
+"""Imported models compute the same results as ONNX's reference evaluator."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -43,7 +43,7 @@ def model(
 
 
 def run(proto: Any, *arrays: Any, shapes: Any = None) -> list[Any]:
-    """What comes out of a compiled model."""
+    """The outputs of a compiled model."""
     executor = GraphExecutor(build_graph(from_onnx(proto, shapes=shapes)))
     for given, array in zip(proto.graph.input, arrays, strict=True):
         executor.set_input(given.name, array)
@@ -52,7 +52,7 @@ def run(proto: Any, *arrays: Any, shapes: Any = None) -> list[Any]:
 
 
 def check(proto: Any, *arrays: Any, shapes: Any = None, rtol: float = 1e-4) -> None:
-    """That a compiled model gives what the reference does."""
+    """Asserts that a compiled model agrees with the reference evaluator."""
     names = [given.name for given in proto.graph.input]
     reference: Any = ReferenceEvaluator(proto)
     with np.errstate(all="ignore"):
@@ -64,7 +64,7 @@ def check(proto: Any, *arrays: Any, shapes: Any = None, rtol: float = 1e-4) -> N
 
 
 def operators(proto: Any, **options: Any) -> list[str]:
-    """The operators that a model becomes."""
+    """The relay operators of an imported model."""
     (func,) = from_onnx(proto, **options).functions.values()
     return [op.operator.name for op in func.walk() if isinstance(op, OperatorOp)]
 
@@ -271,11 +271,11 @@ def test_sequences_are_known() -> None:
     check(model(nodes, [value("x", (4, 2))], ["y"], {"n": np.array(2), "one": np.array(1)}), random(4, 2))
 
 
-# What is known
+# Constants
 
 
 def attention(batch: Any = "batch", length: Any = "length") -> Any:
-    """Heads made and put together by shapes that the model computes, as exporters write it."""
+    """Attention whose heads are split and merged by shapes computed in the model, as exporters emit it."""
 
     def sizes(out: str, *parts: str) -> list[Any]:
         return [node("Concat", parts, [out], axis=0)]
@@ -366,7 +366,7 @@ def test_slices_and_expansions_of_open_sizes() -> None:
 
 
 def call_compiled(proto: Any, *arrays: Any) -> None:
-    """Call the function of a model as `build` gives it: with inputs, constants, results and a workspace."""
+    """Calls the function built by `build` from a model, with inputs, constants, results and a workspace."""
     module = from_onnx(proto)
     made = build_graph(module)
     given = [*arrays[: len(made.inputs)], *made.constants.values(), *arrays[len(made.inputs) :]]
@@ -433,7 +433,7 @@ def test_names_of_sizes_that_are_no_names() -> None:
     check(proto, random(1, 2, 3, 4))
 
 
-# What is refused
+# Refusals
 
 
 def test_operators_that_are_not_there_are_named_at_once() -> None:

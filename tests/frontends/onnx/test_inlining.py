@@ -1,4 +1,4 @@
-"""Functions of a model are written out where they are called, and ONNX's operators by ONNX's definitions."""
+"""Inlining of the functions of a model, and expansion of operators by ONNX's definitions."""
 
 from typing import Any
 

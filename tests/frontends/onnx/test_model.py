@@ -1,4 +1,4 @@
-"""Models are read whole or not at all: what is left of good ones, and what is said about broken ones."""
+"""Loading of models: the graphs of valid models, and the errors for invalid models."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -59,7 +59,7 @@ def ops(graph: OnnxGraph) -> list[str]:
     return [node.op_type for node in graph.nodes]
 
 
-# What is read
+# Valid models
 
 
 def test_a_graph_holds_types_arrays_and_nodes() -> None:

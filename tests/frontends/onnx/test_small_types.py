@@ -1,4 +1,4 @@
-"""Models with tensors of floats and integers of at most a byte compute what ONNX says of them."""
+"""Models with floats and integers of at most a byte conform to ONNX."""
 
 from typing import Any
 

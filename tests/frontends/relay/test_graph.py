@@ -1,4 +1,4 @@
-"""Graphs written in Python become functions of the relay dialect, with the types that nobody has said."""
+"""Graphs in Python become functions of the relay dialect, with inferred types."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,18 +18,18 @@ X = np.arange(12, dtype="float32").reshape(3, 4) - 5
 
 
 def params(mod: Module, name: str = "main") -> dict[str, tuple[Any, str]]:
-    """Shape and data type of each parameter."""
+    """The shape and the data type of each parameter."""
     return {param: (shape_of(value), dtype_of_tensor(value)) for param, value in mod.functions[name].params}
 
 
 def results(mod: Module, *inputs: np.ndarray) -> list[np.ndarray]:
-    """What the function `main` computes."""
+    """The results of the function `main`."""
     found = interpret(mod, "main", inputs)
     return [np.asarray(each) for each in (found if isinstance(found, tuple) else [found])]
 
 
 def run(body: Any, *inputs: np.ndarray, given: list[relay.Var] | None = None) -> list[np.ndarray]:
-    """What a graph computes of arrays for its variables."""
+    """The result of a graph for arrays as the values of its variables."""
     mod = relay.module(relay.Function(relay.free_vars(body) if given is None else given, body))
     mod.verify()
     return results(mod, *inputs)

@@ -1,4 +1,4 @@
-"""Functions of `relay` take TVM's arguments in TVM's order, and compute what they say."""
+"""Functions of `relay` accept TVM's arguments in TVM's order, and compute the operators of their names."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Axes stand for their variables."""
+"""Axes act as their variables in expressions."""
 
 import numpy as np
 import pytest

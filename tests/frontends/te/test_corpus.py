@@ -1,4 +1,4 @@
-"""The corpus of tensor expressions: what they compute, and that they become what TVM 0.27 makes of them."""
+"""The corpus of tensor expressions: their results, and equality of their programs with TVM 0.27's."""
 
 import json
 from pathlib import Path
@@ -55,7 +55,7 @@ OTHERWISE = {
         "the parser reads TVM's text as more than it says: lazy conditions, other types of literals",
     ),
 }
-"""Cases whose program is another than TVM's, and why."""
+"""Cases whose program differs from TVM's, with the reason."""
 
 
 def made(case: Case) -> Module:
@@ -63,7 +63,7 @@ def made(case: Case) -> Module:
 
 
 def computed(case: Case, mod: Module, target: str, seed: int = 0) -> tuple[list[Any], list[Any]]:
-    """What a program computes for a case, and what it should."""
+    """The outputs of a program for a case, and the expected outputs."""
     inputs = case.inputs(te, seed)
     expected = case.expected(inputs)
     outputs = [np.zeros(each.shape, each.dtype) for each in expected]

@@ -1,4 +1,4 @@
-"""Mistakes in tensor expressions: each is an error at the line that makes it."""
+"""Errors in tensor expressions, each raised at its source line."""
 
 import re
 from collections.abc import Callable

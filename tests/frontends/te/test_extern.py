@@ -1,4 +1,4 @@
-"""Tensors that registered functions compute."""
+"""Tensors computed by registered functions."""
 
 import re
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def failing(result: Any) -> None:
 
 
 def between(rows: Any) -> list[Any]:
-    """A call between two tensors that are computed."""
+    """An extern call between two computed tensors."""
     A = te.placeholder((rows, 4), name="A")
     more = te.compute((rows, 4), lambda i, j: A[i, j] + 1.0, name="more")
     times = te.extern(
@@ -49,7 +49,7 @@ def between(rows: Any) -> list[Any]:
 
 
 def two(size: Any) -> list[Any]:
-    """A call that gives two tensors of different data types."""
+    """An extern call with two results of different data types."""
     A = te.placeholder((size,), name="A")
     return [
         A,
@@ -159,7 +159,7 @@ def test_what_a_function_raises_reaches_the_caller(target: str) -> None:
 
 
 def doubled(size: Any) -> list[Any]:
-    """What `memcpy` copies, twice."""
+    """A copy by `memcpy`, multiplied by two."""
     A = te.placeholder((size,), name="A")
     copy = te.extern(
         (size,),
@@ -173,7 +173,7 @@ def doubled(size: Any) -> list[Any]:
 
 
 def rows_backwards(size: Any) -> list[Any]:
-    """Rows that `memcpy` copies one by one, the last one first."""
+    """Rows in reverse order, each copied by `memcpy`."""
     A = te.placeholder((size, 4), name="A")
 
     def copied(ins: list[Any], outs: list[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Scans compute what a loop of numpy over the rows computes, and say what cannot be one."""
+"""Scans, compared with numpy loops over the rows, and the errors for invalid scans."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ def values(*shape: int, dtype: str = "float32") -> Array:
 def check(
     args: Sequence[Any], inputs: Sequence[Array], expected: Sequence[Array], target: str, index: str | None = None
 ) -> None:
-    """The last tensors of `args` are what is expected of the first ones."""
+    """Asserts that the outputs, the last tensors of `args`, are equal to the expected arrays for the inputs."""
     mod = te.create_prim_func(args, index)
     mod.verify()
     outputs = [np.full_like(each, 77) for each in expected]
@@ -34,7 +34,7 @@ def check(
 
 
 def sums(rows: Any, columns: Any, dtype: str = "float32") -> list[Any]:
-    """The sums of the rows up to each."""
+    """The prefix sums of the rows."""
     X = te.placeholder((rows, columns), dtype, name="X")
     state = te.placeholder((rows, columns), dtype, name="state")
     init = te.compute((1, columns), lambda _, i: X[0, i], name="init")
@@ -151,7 +151,7 @@ def test_several_states_of_different_shapes(target: str) -> None:
 
 
 def lstm(steps: Any, hidden: int) -> list[Any]:
-    """A long short-term memory: what is remembered, and what is given out."""
+    """A long short-term memory: its cell state and its output."""
     X = te.placeholder((steps, 4, hidden), name="X")
     W = te.placeholder((4, hidden, hidden), name="W")
     cell, out = te.placeholder((steps, hidden), name="cell"), te.placeholder((steps, hidden), name="out")

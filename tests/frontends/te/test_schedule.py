@@ -1,4 +1,4 @@
-"""Legacy schedules: loops as TVM made them, and the numbers that the tensors say."""
+"""Legacy schedules: the loops of TVM, and the results of the tensor expressions."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from stepwell.frontends.te import TeError
 
 
 def structure(sch: stepwell.Schedule) -> str:
-    """The loops and blocks of a program, without what is in the blocks."""
+    """The loops and blocks of a program, without the bodies of the blocks."""
     kept: list[str] = []
     inside: int | None = None
     for line in sch.mod.script().split('# with T.block("root"):')[1].splitlines()[1:]:
@@ -30,7 +30,7 @@ def structure(sch: stepwell.Schedule) -> str:
 
 
 def run(sch: stepwell.Schedule, *inputs: np.ndarray, shape: Sequence[int], target: str = "llvm") -> np.ndarray:
-    """What a scheduled function of inputs and one output gives."""
+    """The output of a scheduled function of inputs and one output."""
     result = np.full(shape, np.nan, inputs[0].dtype)
     stepwell.build(sch.mod, target=target)(*inputs, result)
     return result
@@ -245,7 +245,7 @@ def test_a_convolution_in_the_loops_of_what_reads_it(is_inlined: bool) -> None:
     args, pad, conv, relu = convolution()
     s = te.create_schedule(relu.op)
     f, y, _ = relu.op.axis
-    s[conv].compute_at(s[relu], f)  # said before there is the loop that it ends up in
+    s[conv].compute_at(s[relu], f)  # applied before the creation of the final enclosing loop
     y_o, _ = s[relu].split(y, factor=4)
     s[conv].compute_at(s[relu], y_o)
     if is_inlined:
@@ -555,7 +555,7 @@ UNRELATED = te.compute((8, 8), lambda i, j: A[i, j] * 2.0, name="E")
 
 
 def said(*steps: Callable[[Any], object]) -> Callable[[], object]:
-    """What happens when things are said to a schedule of D."""
+    """A function that applies steps to a schedule of D."""
 
     def function() -> object:
         s = te.create_schedule(D.op)
@@ -736,7 +736,7 @@ def test_several_tensors_that_are_computed_at_once_are_inlined_and_kept_elsewher
 
 
 def products() -> tuple[list[Any], list[Any], Any]:
-    """Arguments of a function, the tensors in between (the second a reduction), and what it gives for arrays."""
+    """The arguments of a function, its intermediate tensors (the second a reduction), and its numpy reference."""
     a, b = te.placeholder((6, 10), name="A"), te.placeholder((10, 7), name="B")
     k = te.reduce_axis((0, 10), "k")
     scaled = te.compute((6, 10), lambda i, j: a[i, j] * 2.0, name="S")
@@ -746,7 +746,7 @@ def products() -> tuple[list[Any], list[Any], Any]:
 
 
 def windows() -> tuple[list[Any], list[Any], Any]:
-    """The same of maxima over windows."""
+    """As `products`, for maxima over windows."""
     a, b = te.placeholder((5, 12), name="A"), te.placeholder((4,), name="B")
     k = te.reduce_axis((1, 5), "k")
     padded = te.compute((5, 14), lambda i, j: te.if_then_else(te.all(j > 0, j < 13), a[i, j - 1], 0.0), name="S")
@@ -761,7 +761,7 @@ def windows() -> tuple[list[Any], list[Any], Any]:
 
 
 def change(draw: st.DrawFn, s: Any, stage: Any) -> None:
-    """Say something about the loops of a stage."""
+    """Applies a random primitive to the loops of a stage."""
     leaves = stage.leaf_iter_vars
     axis = draw(st.sampled_from(leaves))
     match draw(st.sampled_from(["split", "nparts", "fuse", "reorder", "unroll", "vectorize", "parallel"])):

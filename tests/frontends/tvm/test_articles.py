@@ -1,5 +1,5 @@
-"""Programs of tutorials for TVM, with only their import lines changed: they run and print what they print there, in
-today's spelling."""
+"""Programs of TVM tutorials, with only the import lines changed: they run and print the output of the tutorial in
+current syntax."""
 
 import runpy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The vectorizing pass of examples/, in TVM's shape and as a rewrite pattern, makes one program."""
+"""The vectorizing pass of examples/ produces the same program in TVM's form and as a rewrite pattern."""
 
 import runpy
 from pathlib import Path

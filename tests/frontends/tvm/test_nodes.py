@@ -29,7 +29,7 @@ def functions(mod: Any) -> list[PrimFunc]:
 
 
 def statements(func: PrimFunc) -> list[str]:
-    """What the operations with bodies are, in their order; a shared expression may be written twice."""
+    """The names of the operations with regions, in order; expressions, which may be duplicated, are excluded."""
     return [op.name for op in func.op.walk() if op.regions and not op.results]
 
 

@@ -1,4 +1,4 @@
-"""Programs written for `tvm.relay`: graphs are built, run, timed and rewritten as TVM does it."""
+"""Programs written for `tvm.relay`: graphs are built, run, timed and rewritten as in TVM."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from stepwell.frontends.tvm.relay import testing
 
 
 def simple_net(batch_size: int = 1, out_channels: int = 16, size: int = 224) -> relay.Function:
-    """The network of TVM's tutorial on external libraries, as it stands there."""
+    """The network of TVM's tutorial on external libraries, unchanged."""
     data = relay.var("data", relay.TensorType((batch_size, 3, size, size), "float32"))
     weight = relay.var("weight")
     bn_gamma = relay.var("bn_gamma")
@@ -32,7 +32,7 @@ def simple_net(batch_size: int = 1, out_channels: int = 16, size: int = 224) -> 
 
 
 def expected(data: np.ndarray, params: Any) -> np.ndarray:
-    """What the network computes, by numpy."""
+    """The numpy reference of the network."""
     weight, gamma, beta, mean, var = (
         params[name].numpy()[..., *[None] * (2 if name != "weight" else 0)]
         for name in ("weight", "bn_gamma", "bn_beta", "bn_mean", "bn_var")
@@ -107,7 +107,7 @@ def test_a_target_is_said_in_many_ways(target: Any) -> None:
     assert (module.get_output(0).numpy() == 1).all()
 
 
-# The parts of what is built
+# The parts of a build
 
 
 def test_the_graph_as_json_says_nodes_shapes_and_places() -> None:

@@ -1,4 +1,4 @@
-"""The networks of relay.testing are compiled, and compute what numpy computes operator by operator."""
+"""The networks of relay.testing, compiled and compared with numpy operator by operator."""
 
 from collections.abc import Callable
 from math import prod, sqrt
@@ -32,11 +32,11 @@ NETS: dict[str, Callable[[], Any]] = {
     "dcgan": lambda: testing.dcgan.get_net(2, ngf=8),
 }
 LARGE = ("resnet of 50 layers", "vgg", "mobilenet in NHWC")
-"""What has layers like others, but more or larger ones: `make slow` runs them."""
+"""Networks that differ from others only in the number or the size of their layers; run by `make slow`."""
 
 
 def lively(name: str, values: np.ndarray, random: np.random.Generator) -> None:
-    """Fill a parameter so that what goes through many layers neither vanishes nor grows."""
+    """Fills a parameter so that activations neither vanish nor explode in many layers."""
     if name.endswith(("gamma", "var")):
         values[...] = random.uniform(0.5, 1.5, values.shape)
     elif values.ndim < 2:
@@ -70,7 +70,7 @@ def test_a_network_computes_what_numpy_computes(name: str, target: str) -> None:
 @pytest.mark.parametrize(
     ("net", "count"),
     [
-        # The first four as torchvision counts its own.
+        # The first four are torchvision's counts.
         (testing.mobilenet_v2.get_net(), 3_504_872),
         (testing.squeezenet.get_net(1), 1_248_424),
         (testing.squeezenet.get_net(1, version="1.1"), 1_235_496),

@@ -1,4 +1,4 @@
-"""`tvm.topi`: names and arguments of TVM's v0.16."""
+"""`tvm.topi`: names and arguments of TVM v0.16."""
 
 from typing import Any
 
@@ -81,7 +81,7 @@ def test_layouts_and_pools() -> None:
     image = te.placeholder((1, 5, 5, 2), name="image"), np.arange(50, dtype="float32").reshape(1, 5, 5, 2)
     whole = run(topi.nn.global_pool(image[0], "avg", "NHWC"), image)
     np.testing.assert_allclose(whole, image[1].mean((1, 2), keepdims=True))
-    # what torch.nn.functional.avg_pool2d gives: the last windows hold what is left, and padding counts as 0
+    # the result of torch.nn.functional.avg_pool2d: the last windows are truncated, and padding counts as 0
     parts = run(topi.nn.pool2d(image[0], 2, 2, 1, 0, "avg", True, "NHWC"), image)
     assert parts.shape == (1, 3, 3, 2)
     assert parts[0, 2, 2].tolist() == [48, 49]

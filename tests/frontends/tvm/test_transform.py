@@ -1,4 +1,4 @@
-"""Passes in TVM's shape, contexts, and the way down with users' passes on it."""
+"""Passes in TVM's form, pass contexts, and the lowering with passes of the user."""
 
 import re
 from typing import Any
@@ -34,7 +34,7 @@ def tagged(mod: IRModule, ctx: PassContext) -> IRModule:
 
 
 class Seen(PassInstrument):
-    """Remembers what it was shown; leaves out passes of some names."""
+    """Records the passes it is shown; skips passes of some names."""
 
     def __init__(self, *left_out: str):
         self.events: list[str] = []

@@ -1,4 +1,4 @@
-"""TVM's Python API: arrays, modules, building."""
+"""TVM's Python API: arrays, modules, builds."""
 
 from pathlib import Path
 from typing import Any

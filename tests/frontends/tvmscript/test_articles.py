@@ -1,4 +1,4 @@
-"""The programs of the introductions that people learn TVMScript from, in the syntax of their time."""
+"""The programs of introductions to TVMScript, in the syntax of their time."""
 
 import numpy as np
 import pytest
@@ -93,7 +93,7 @@ def test_what_was_printed_is_what_was_written() -> None:
 
 
 def printed(schedule: stepwell.Schedule) -> str:
-    """The program as text; the names that the texts above have for the module apart."""
+    """The text of a program, without the name of the module."""
     return schedule.mod["main"].script()
 
 

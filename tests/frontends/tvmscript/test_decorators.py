@@ -1,4 +1,4 @@
-"""Python functions and classes as programs, with the names around them."""
+"""Python functions and classes as programs, with the names of their enclosing scopes."""
 
 # Annotations are TVMScript here, not types.
 # pyright: reportInvalidTypeForm=false, reportUndefinedVariable=false, reportGeneralTypeIssues=false

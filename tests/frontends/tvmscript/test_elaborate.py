@@ -1,4 +1,5 @@
-"""What statements and expressions mean: types, lets, blocks, frames, buffers, calls, in the spellings of all eras."""
+"""The meaning of statements and expressions: types, lets, blocks, frames, buffers, calls, in the syntax of all
+versions."""
 
 import textwrap
 from typing import TypeVar
@@ -27,7 +28,7 @@ def function(
 
 
 def printed(body: str, params: str = PARAMS, **extra: object) -> list[str]:
-    """The statements of a function with this body, each without its indentation, after a round trip."""
+    """The statements of a function with the given body, without indentation, after a round trip."""
     text = function(body, params, extra=extra).script()
     assert parse_tvmscript(text).script() == text
     lines = [line.strip() for line in text.splitlines()]
@@ -35,7 +36,7 @@ def printed(body: str, params: str = PARAMS, **extra: object) -> list[str]:
 
 
 def says(line: str, expected: str | None = None, params: str = PARAMS, **extra: object) -> None:
-    """A single statement is printed so."""
+    """Asserts that a single statement prints as expected."""
     assert printed(line, params, **extra)[-1] == (line if expected is None else expected)
 
 

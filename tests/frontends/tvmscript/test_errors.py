@@ -1,6 +1,6 @@
-"""Programs that mean nothing: each is refused at the place that is wrong, in words that say why.
+"""Invalid programs: each is refused at the location of the error, with the reason.
 
-In the texts below `# error: message` stands on the line that the message must be about.
+In the texts below the comment `# error: message` marks the line of the error.
 """
 
 # ruff: noqa: E501  (a message stands on its line)
@@ -17,7 +17,7 @@ _EXPECTED = re.compile(r"\s*# error: (.*)$")
 
 
 def assert_refused(text: str) -> None:
-    """The text is refused on its marked line, with the message of the mark."""
+    """Asserts that a text is refused at its marked line, with the message of the mark."""
     lines = textwrap.dedent(text).strip("\n").split("\n")
     (number, message) = next((i + 1, m[1]) for i, line in enumerate(lines) if (m := _EXPECTED.search(line)))
     source = "\n".join(_EXPECTED.sub("", line) for line in lines)

@@ -1,4 +1,4 @@
-"""Mutated and random text ends in a program or in a diagnostic, never in anything else."""
+"""Mutated and random text yields a program or a diagnostic, and no other outcome."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_a_seed_makes_the_same_input_again() -> None:
 
 
 def test_some_inputs_are_programs() -> None:
-    """Otherwise the printing half is not tested."""
+    """Without valid programs the printer would not be tested."""
     from stepwell.core.errors import ParseError
     from stepwell.frontends.tvmscript import parse_tvmscript
 

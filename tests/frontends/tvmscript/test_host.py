@@ -1,4 +1,4 @@
-"""Functions of the caller build expressions, with the vocabulary, buffers and operators."""
+"""Functions of the caller that build expressions, with TVMScript's namespace, buffers and operators."""
 
 # Annotations are TVMScript here, not types.
 # pyright: reportInvalidTypeForm=false, reportUndefinedVariable=false, reportGeneralTypeIssues=false

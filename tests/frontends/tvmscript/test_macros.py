@@ -1,4 +1,4 @@
-"""Macros and lambdas: which names they see, how arguments reach them, what errors in them say, and where they end."""
+"""Macros and lambdas: visible names, arguments, errors, and the end of their source."""
 
 # Annotations are TVMScript here, not types.
 # pyright: reportInvalidTypeForm=false, reportUndefinedVariable=false, reportGeneralTypeIssues=false
@@ -16,7 +16,7 @@ from stepwell.frontends.tvmscript.decorators import I, T
 
 N = 3
 ONE = T.float32(1)
-"""Names that macros of this module see."""
+"""A name of this module, visible to its macros."""
 
 
 @T.macro
@@ -62,7 +62,7 @@ def statements(module: Module) -> list[str]:
 
 
 def body(text: str) -> list[str]:
-    """The statements of the function in a text."""
+    """The statements of the function of a text."""
     return statements(parse_tvmscript(textwrap.dedent(text), "f.py"))
 
 

@@ -1,4 +1,4 @@
-"""Whole programs: those in tests/data always, the corpus where it is."""
+"""Whole programs: the programs of tests/data, and the corpus if present."""
 
 import json
 import re
@@ -15,7 +15,7 @@ STYLES = ("classic", "0.27")
 
 
 def assert_round_trip(text: str, name: str) -> str:
-    """The program prints, verifies, and its print reads back as itself in every style that can say it."""
+    """Asserts that a program verifies, and round-trips in every style that can express it."""
     module = parse_tvmscript(text, name)
     module.verify()
     printed = module.script()
@@ -26,7 +26,7 @@ def assert_round_trip(text: str, name: str) -> str:
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.py")), ids=lambda path: path.name)
 def test_a_program_of_each_era_round_trips(path: Path) -> None:
-    if path.name == "everything.classic.py":  # it has a constant array, which today's spelling lacks
+    if path.name == "everything.classic.py":  # constant arrays are missing in the current syntax
         printed = parse_tvmscript(path.read_text(), path.name).script()
         assert parse_tvmscript(printed, "printed").script() == printed
         return
@@ -41,7 +41,7 @@ def test_both_spellings_of_a_program_print_identically(name: str) -> None:
 
 
 def in_v09(text: str) -> str:
-    """The program as v0.9 spelled it: T.Buffer with brackets, T.serial, a module of tvm.script."""
+    """The program in the syntax of v0.9: T.Buffer with brackets, T.serial, a module of tvm.script."""
     text = re.sub(r"T\.Buffer\((\([^()]*\)), (\"[^\"]*\")\)", r"T.Buffer[\1, \2]", text)
     text = re.sub(r"\brange\(", "T.serial(", text)
     text = re.sub(
@@ -101,7 +101,7 @@ def test_every_schedule_of_the_corpus_round_trips() -> None:
 
 
 def test_inferred_accesses_are_those_the_corpus_names() -> None:
-    """Where TVM prints what it inferred; regions whose bounds are minima and maxima may be spelled otherwise."""
+    """Compared where TVM prints inferred accesses; regions with minima and maxima as bounds may have another form."""
     different: list[str] = []
     for path in sorted((_corpus() / "tvmscript").glob("*.classic.py")):
         text = path.read_text()

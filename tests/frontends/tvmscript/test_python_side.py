@@ -1,4 +1,4 @@
-"""Programs that are computed by what TVMScript takes from Python are the ones that TVM 0.27 reads."""
+"""Programs computed with TVMScript's Python features are the programs that TVM 0.27 parses."""
 
 import importlib.util
 from pathlib import Path
@@ -19,7 +19,7 @@ PYTHON_ONLY = {
     "macro_factory",
     "method",
 }
-"""They use functions and classes of Python's, which text alone does not have."""
+"""Cases that use Python functions and classes, which are not available to text alone."""
 
 
 def expected(name: str) -> str:

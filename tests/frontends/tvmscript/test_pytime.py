@@ -1,4 +1,4 @@
-"""What is Python's own in a program: methods, sums, comprehensions and text."""
+"""Python's own features in a program: methods, sums, comprehensions and strings."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def statements(module: Module) -> list[str]:
 
 
 def message(expression: str) -> str:
-    """The assertion's message that an expression gives."""
+    """The message of an assertion, given as an expression."""
     text = f"@T.prim_func\ndef f({PARAMS}):\n    for i in range(4):\n        assert n > 0, {expression}\n"
     line = statements(parse_tvmscript(text, extra_vars={"k": 7, "names": ["a", "b"]}))[1]
     return line.removeprefix('assert n > 0, "').removesuffix('"')

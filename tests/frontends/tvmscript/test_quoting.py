@@ -1,4 +1,4 @@
-"""Names of Python's stand for expressions, which are computed at each use and nowhere else."""
+"""Python names denote expressions, which are computed at each use and nowhere else."""
 
 import textwrap
 

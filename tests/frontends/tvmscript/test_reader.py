@@ -1,4 +1,4 @@
-"""The grammar: what Python spells reaches the syntax tree as Python means it, and what it does not is a diagnostic."""
+"""The grammar: Python syntax yields the syntax tree with Python's meaning, and other text yields a diagnostic."""
 
 import ast
 import re
@@ -28,7 +28,7 @@ def expr(text: str) -> Any:
 
 
 def show(node: Any) -> Any:
-    """A node as nested tuples, without places."""
+    """A node as nested tuples, without source locations."""
     if isinstance(node, syntax.Node):
         names = [name for name in type(node).__dataclass_fields__ if "span" not in name]
         return (type(node).__name__, *(show(getattr(node, name)) for name in names))
@@ -36,7 +36,7 @@ def show(node: Any) -> Any:
 
 
 def python(node: Any) -> Any:
-    """Python's own tree in the same form as `show`, for the expressions that both have."""
+    """Python's own syntax tree in the form of `show`, for the common expressions."""
     match node:
         case ast.Expression():
             return python(node.body)

@@ -1,4 +1,4 @@
-"""Types of at most a byte in TVMScript: read, printed, read again; as MLIR text as well."""
+"""Types of at most a byte: round trips through TVMScript and MLIR text."""
 
 import pytest
 

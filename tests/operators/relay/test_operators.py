@@ -1,4 +1,4 @@
-"""Every operator is an operation: it is read as it is printed, and its results have the types that numpy gives."""
+"""Every operator is an operation: it round-trips through text, and its results have the types of numpy's results."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ from stepwell.tools.testing.operators import SAMPLES, Sample
 
 
 def function_of(name: str, sample: Sample) -> Module:
-    """A function that computes an operator of its parameters."""
+    """A function that applies an operator to its parameters."""
     types = [tensor_type(array.shape, dtype_of_numpy(array.dtype)) for array in sample.operands]
     func = FuncOp("main", [(f"x{n}", type) for n, type in enumerate(types)])
     builder = RelayBuilder(func.body.block)

@@ -1,4 +1,4 @@
-"""Programs on the emulated GPU with their default schedules, against the oracle."""
+"""Fixtures that run programs with default schedules on the emulated GPU, and compare them with the oracle."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def scheduled_and_run(module: Any, *arguments: Any) -> GpuSchedules:
 
 @pytest.fixture(scope="session")
 def run() -> Callable[..., GpuSchedules]:
-    """Schedules a module, and compares what its function computes emulated with what the oracle computes."""
+    """Schedules a module, and compares the results of its function on the emulated GPU with the oracle's."""
     return scheduled_and_run
 
 
 @pytest.fixture(scope="session")
 def rules() -> Callable[[GpuSchedules], dict[str, str]]:
-    """Which rule each block was scheduled by."""
+    """The rule applied to each block, by name."""
     return lambda schedules: {each.block: each.rule for each in schedules.applied}

@@ -1,4 +1,4 @@
-"""Products of matrices in tiles: what they compute, and how a warp reads shared memory."""
+"""Tiled matrix products: their results, and the reads of shared memory by a warp."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def matmul(
     then: Callable[[Any], Any] | None = None,
     first: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """C = A B of shape ([batch,] rows, columns, depth), with operands that may lie transposed.
+    """C = A B of shape ([batch,] rows, columns, depth), with operands that may be transposed.
 
-    then: of an element, what follows the sum.  first: of an element of A, in a block of its own.
+    then: an elementwise operation after the sum.  first: an elementwise operation on A in a block of its own.
     """
     *batch, m, n, k = shape
     a = te.placeholder((*batch, k, m) if turned[0] else (*batch, m, k), dtype, name="A")
@@ -50,7 +50,7 @@ def matmul(
 
 
 def large_tiles(module: Any) -> GpuSchedules:
-    """The default schedule with tiles of up to 128 x 128, which are for results of many of them."""
+    """The default schedule with tiles of up to 128 x 128, usually reserved for results of many tiles."""
     with mock.patch(BLOCKS, 1):
         return schedule_gpu(module)
 
@@ -59,7 +59,8 @@ def large_tiles(module: Any) -> GpuSchedules:
 
 
 def check(shape: tuple[int, ...], turned: tuple[bool, bool], dtype: str = "float32", **parts: Any) -> GpuSchedules:
-    """Schedules with large tiles, and compares the emulated GPU with the oracle; numbers are small integers."""
+    """Schedules a module with large tiles, and compares the emulated GPU with the oracle; elements are small
+    integers."""
     module = matmul(shape, turned, dtype, **parts)
     schedules = large_tiles(module)
     *batch, m, n, k = shape
@@ -124,7 +125,7 @@ def test_a_trace_of_padded_tiles_replays() -> None:
     assert again.mod.script() == schedules.mod.script()
 
 
-# How it reads
+# Reads of shared memory
 
 
 def test_tiles_that_are_not_whole_are_guarded_where_they_are_copied() -> None:
@@ -135,7 +136,7 @@ def test_tiles_that_are_not_whole_are_guarded_where_they_are_copied() -> None:
 
 
 def test_what_is_no_product_is_guarded_where_it_is_summed() -> None:
-    """`pad_einsum` cannot know what is 0."""
+    """`pad_einsum` cannot determine a padding that contributes 0."""
     a, b = (te.placeholder((130, 17), "float32", name=name) for name in "AB")
     k = te.reduce_axis((0, 17), "k")
     c = te.compute((130, 130), lambda i, j: te.sum(te.abs(a[i, k] - b[j, k]), axis=k), name="C")
@@ -155,7 +156,7 @@ def test_a_warp_reads_shared_memory_without_conflicts(
     bytes = np.dtype(dtype).itemsize
     for buffer in ("A_shared", "B_shared"):
         reads = [*reads_of_a_step(source, buffer, bytes)]
-        assert len(reads) == size // 16 * bytes // 16  # as few as there can be, of 16 bytes
+        assert len(reads) == size // 16 * bytes // 16  # the minimum for reads of 16 bytes
         assert [conflicts(each) for each in reads] == [1] * len(reads)
 
 
@@ -167,8 +168,8 @@ def test_what_conflicts_are() -> None:
 
 
 def conflicts(addresses: list[int]) -> int:
-    """How often a bank is asked for different words at once, at most, by a warp in which each thread reads 16 bytes:
-    a quarter of it at a time, from 32 banks of 4 bytes."""
+    """The maximum number of distinct words requested from a bank at once by a warp whose threads read 16 bytes each: a
+    quarter warp at a time, from 32 banks of 4 bytes."""
     worst = 0
     for first in range(0, 32, 8):
         words = {address // 4 + n for address in addresses[first : first + 8] for n in range(4)}
@@ -177,8 +178,8 @@ def conflicts(addresses: list[int]) -> int:
 
 
 def reads_of_a_step(source: str, buffer: str, bytes: int) -> Iterator[list[int]]:
-    """Where the threads of the first warp read a buffer in the first step of a sum, as addresses of 16 bytes each, one
-    list for each read. AssertionError if what a thread reads is not made of 16 bytes that lie next to each other."""
+    """The addresses of 16 bytes at which the threads of the first warp read a buffer in the first step of a sum, one
+    list for each read. Raises AssertionError if the reads of a thread do not form contiguous groups of 16 bytes."""
     steps = source[source.index("// C_update") :]
     index = re.search(rf"{buffer}\[(.*?)\]", steps)
     assert index is not None

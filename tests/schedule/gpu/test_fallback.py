@@ -1,4 +1,4 @@
-"""What no rule is for runs all the same."""
+"""Programs without an applicable rule run as well."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def test_sizes_that_are_not_known() -> None:
 
 
 def test_a_product_of_sizes_that_are_not_known() -> None:
-    """Two loops are bound that cannot be one: its indices would be quotients by a size."""
+    """Two loops are bound that cannot be fused, because the indices would be quotients by a symbolic size."""
     n, m, steps = te.var("n"), te.var("m"), te.var("k")
     a, b = te.placeholder((n, steps), "float32", "A"), te.placeholder((steps, m), "float32", "B")
     k = te.reduce_axis((0, steps), "k")

@@ -1,4 +1,4 @@
-"""Each rule on its program: that it applies, what it does, and when it declines."""
+"""Each rule on its program: applicability, effect, and reasons to decline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def numbers(*shape: int) -> np.ndarray:
 
 
 def function(*shapes: tuple[int, ...], computes: Callable[..., Any]) -> tuple[Any, list[np.ndarray]]:
-    """A function of inputs of some shapes, and arrays for all its parameters."""
+    """A function of inputs of the given shapes, and arrays for all its parameters."""
     inputs = [te.placeholder(shape, "float32", name=f"A{n}") for n, shape in enumerate(shapes)]
     output = computes(*inputs)
     arrays = [*(numbers(*shape) for shape in shapes), np.zeros([int(n) for n in output.shape], np.float32)]
@@ -44,12 +44,12 @@ def row_sum(a: Any) -> Any:
 
 
 def reasons(schedules: GpuSchedules) -> dict[str, str]:
-    """Why each rule declined, for programs of one block."""
+    """The reason of each rule that declined, for programs of one block."""
     return {each.rule: each.reason for each in schedules.declined}
 
 
 def threads_of(schedules: GpuSchedules) -> tuple[Any, ...]:
-    """How many threads a block has, by axis, in a program of one kernel."""
+    """The number of threads of a thread block, by axis, in a program of one kernel."""
     bound: dict[str, set[Any]] = {}
     for op in schedules.mod.op.walk():
         if isinstance(op, ForOp) and op.thread is not None and op.thread.data.startswith("threadIdx"):
@@ -57,7 +57,7 @@ def threads_of(schedules: GpuSchedules) -> tuple[Any, ...]:
     return tuple(*zip(*(bound[axis] for axis in sorted(bound)), strict=True))
 
 
-# What each rule does
+# Effects of rules
 
 
 def test_a_chain_of_elementwise_blocks_is_one_kernel(run: Any, rules: Any) -> None:
@@ -325,7 +325,7 @@ def test_a_softmax_is_one_kernel(
     assert len(schedules.applied[0].with_blocks) == 2
 
 
-# When rules decline
+# Declined rules
 
 
 def test_rules_say_why_they_decline() -> None:
@@ -390,7 +390,7 @@ def test_a_depthwise_convolution_is_no_product(run: Any, rules: Any) -> None:
 
 
 def test_a_product_that_another_one_reads_is_not_moved(run: Any) -> None:
-    """The epilogue writes what the product reads, and other tiles still have to read it."""
+    """The epilogue overwrites elements that other tiles of the product have yet to read."""
     module = parse_tvmscript("""
 @T.prim_func
 def main(A: T.Buffer((40, 40), "float32"), B: T.Buffer((40, 40), "float32")):
@@ -410,7 +410,7 @@ def main(A: T.Buffer((40, 40), "float32"), B: T.Buffer((40, 40), "float32")):
     assert [str(each) for each in schedules.applied] == ["C: gemm", "A: elementwise"]
 
 
-# The whole
+# Whole programs
 
 
 def test_a_trace_replays_to_the_same_program() -> None:

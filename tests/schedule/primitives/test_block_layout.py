@@ -1,4 +1,4 @@
-"""transform_block_layout: the programs it makes, and when it refuses."""
+"""transform_block_layout: resulting programs and refusals."""
 
 import pytest
 

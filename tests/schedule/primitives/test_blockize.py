@@ -1,4 +1,4 @@
-"""blockize, and what other primitives do inside of the scope that it makes."""
+"""blockize, and other primitives inside the new scope."""
 
 import numpy as np
 import pytest
@@ -283,7 +283,7 @@ def test_an_init_that_would_come_too_early_is_refused_with_instances() -> None:
     assert "block C" in str(error)
 
 
-# Inside of the new scope
+# Inside the new scope
 
 
 @pytest.mark.parametrize(

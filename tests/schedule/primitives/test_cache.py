@@ -1,4 +1,4 @@
-"""cache_read, cache_write: the programs they make, and when they refuse."""
+"""cache_read and cache_write: resulting programs and refusals."""
 
 import pytest
 

@@ -48,7 +48,7 @@ def chain(
     scope: str = "global",
     out: int | str | None = None,
 ) -> str:
-    """Two blocks over one axis each: B of A, and D of B."""
+    """Two blocks over one axis each: B computed from A, and D from B."""
     symbolic = isinstance(size, str)
     parameters = "a: T.handle, d: T.handle" if symbolic else f"A: T.Buffer(({size},)), D: T.Buffer(({out or size},))"
     head = (
@@ -67,12 +67,12 @@ def chain(
 
 
 def moved(text: str, steps: str) -> str:
-    """The body of a function behind steps of a schedule `sch`, which computes the same."""
+    """The body of a function after the steps of a schedule `sch`, checked to preserve results."""
     return body_of(scheduled(text, steps))
 
 
 def below(text: str, line: str) -> str:
-    """What is inside of the first line of a program that starts like this, dedented, without regions."""
+    """The lines nested in the first line of a program that starts with `line`, dedented, without regions."""
     lines = text.splitlines()
     start = next(n for n, found in enumerate(lines) if found.lstrip().startswith(line))
     depth = len(lines[start]) - len(lines[start].lstrip())
@@ -449,7 +449,7 @@ def test_a_predicate_that_is_no_comparison_of_axes_is_refused() -> None:
     )
 
 
-# Outputs, and what is overwritten
+# Outputs and overwritten buffers
 
 
 def test_an_output_is_still_all_written() -> None:

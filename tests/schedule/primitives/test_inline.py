@@ -1,4 +1,4 @@
-"""compute_inline: what blocks become, which blocks it takes, and what would change a value."""
+"""compute_inline: resulting programs, accepted blocks, and changes of values that it refuses."""
 
 from textwrap import dedent
 
@@ -37,7 +37,7 @@ for i in range(16):
 
 
 def inlined(text: str, block: str = "B") -> Schedule:
-    """The schedule behind it, which computes the same."""
+    """The schedule after the primitive, checked to preserve results."""
     mod = stepwell.parse_tvmscript(text)
     sch = Schedule(mod, debug_mask="all")
     sch.compute_inline(block)
@@ -46,7 +46,7 @@ def inlined(text: str, block: str = "B") -> Schedule:
 
 
 def refused(text: str, block: str = "B") -> str:
-    """Why it is refused, with the program as it was."""
+    """The reason for the refusal, which leaves the program unchanged."""
     sch = Schedule(stepwell.parse_tvmscript(text))
     before = str(sch.mod)
     with pytest.raises(stepwell.ScheduleError) as error:

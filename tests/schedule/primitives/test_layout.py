@@ -1,4 +1,4 @@
-"""transform_layout: the programs it makes, and when it refuses."""
+"""transform_layout: resulting programs and refusals."""
 
 import pytest
 
@@ -285,7 +285,7 @@ def test_the_trace_replays() -> None:
 
 
 def test_a_layout_of_unknown_sizes_is_laid_out_anew() -> None:
-    """Sizes of the first layout are parts of several of the second."""
+    """Extents of the first layout are factors of several extents of the second layout."""
     mod = parse_tvmscript("""
 @T.prim_func
 def main(a: T.handle, b: T.handle):

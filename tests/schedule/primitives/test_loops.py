@@ -10,7 +10,7 @@ from stepwell.tools.testing.scheduling import body_of, refused, scheduled
 
 
 def program(loops: str, body: str = "B[vi] = A[vi] + T.float32(1)", axes: str = "vi = T.axis.spatial(13, i)") -> str:
-    """One block called B in some loops; a body or axes may be several lines."""
+    """A block B in a loop nest; the body and the axes may have several lines."""
     nest, indent = "", "    "
     for line in loops.strip().splitlines():
         nest += f"{indent}{line.strip()}\n"

@@ -1,4 +1,4 @@
-"""pad_einsum: the copies around a block, and which blocks compute the same with padding."""
+"""pad_einsum: the copies around a block, and the blocks whose results padding preserves."""
 
 from textwrap import dedent
 
@@ -38,7 +38,7 @@ def main(A: T.Buffer((5, 6), "{dtype}"), X: T.Buffer((6,), "{dtype}"), C: T.Buff
 
 
 def padded(text: str, padding: list[int]) -> str:
-    """The statements behind it, which compute the same."""
+    """The statements after the primitive, checked to preserve results."""
     mod = stepwell.parse_tvmscript(text)
     sch = Schedule(mod, debug_mask="all")
     sch.pad_einsum("C", padding)
@@ -47,7 +47,7 @@ def padded(text: str, padding: list[int]) -> str:
 
 
 def refused(text: str, padding: list[int], block: str = "C") -> str:
-    """Why it is refused, with the program as it was."""
+    """The reason for the refusal, which leaves the program unchanged."""
     sch = Schedule(stepwell.parse_tvmscript(text))
     before = str(sch.mod)
     with pytest.raises(stepwell.ScheduleError) as error:

@@ -1,4 +1,4 @@
-"""decompose_padding: what is filled and what is copied, and what would change a value."""
+"""decompose_padding: the filled and the copied elements, and changes of values that it refuses."""
 
 from textwrap import dedent
 
@@ -38,7 +38,7 @@ for i, j in T.grid(6, 6):
 
 
 def decomposed(text: str, loop: int = 0, *, split: bool = False) -> str:
-    """The statements behind it, which compute the same."""
+    """The statements after the primitive, checked to preserve results."""
     mod = stepwell.parse_tvmscript(text)
     sch = Schedule(mod, debug_mask="all")
     if split:
@@ -50,7 +50,7 @@ def decomposed(text: str, loop: int = 0, *, split: bool = False) -> str:
 
 
 def refused(text: str, loop: str = "B", block: str = "B") -> str:
-    """Why it is refused, with the program as it was."""
+    """The reason for the refusal, which leaves the program unchanged."""
     sch = Schedule(stepwell.parse_tvmscript(text))
     around = sch.get_loops(loop)[0]
     before = str(sch.mod)

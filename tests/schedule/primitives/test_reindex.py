@@ -1,4 +1,4 @@
-"""reindex: the programs it makes, and when it refuses."""
+"""reindex: resulting programs and refusals."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def main(A: T.Buffer((8,), "float32"), C: T.Buffer((10,), "float32")):
 
 
 def with_body(body: str) -> str:
-    """A block over ten elements, of which `body` computes one."""
+    """A block over ten elements; `body` computes one element."""
     return PADDED.replace("C[vi] = T.if_then_else(1 <= vi and vi < 9, A[vi - 1], T.float32(0))", body)
 
 

@@ -1,4 +1,4 @@
-"""reverse_compute_inline: what blocks become, when the producer runs, and what would change a value."""
+"""reverse_compute_inline: resulting programs, predicates of the producer, and changes of values that it refuses."""
 
 from textwrap import dedent
 
@@ -28,7 +28,7 @@ def chain(consumer: str, between: str = "", producer: str = PRODUCER, params: st
 
 
 def inlined(text: str, name: str = "D") -> str:
-    """The statements behind it, which compute the same."""
+    """The statements after the primitive, checked to preserve results."""
     mod = stepwell.parse_tvmscript(text)
     sch = Schedule(mod, debug_mask="all")
     sch.reverse_compute_inline(name)
@@ -37,7 +37,7 @@ def inlined(text: str, name: str = "D") -> str:
 
 
 def refused(text: str, name: str = "D") -> str:
-    """Why it is refused, with the program as it was."""
+    """The reason for the refusal, which leaves the program unchanged."""
     sch = Schedule(stepwell.parse_tvmscript(text))
     before = str(sch.mod)
     with pytest.raises(stepwell.ScheduleError) as error:

@@ -1,4 +1,4 @@
-"""Choices: their distribution, their decisions, what is refused."""
+"""Sampling primitives: distributions, decisions and refusals."""
 
 from collections import Counter
 from math import prod

@@ -1,4 +1,4 @@
-"""Pages that show the files of packages, and run commands with these installed."""
+"""Pages that show the files of packages, and run commands with the packages installed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Pages whose code runs: what is printed stands behind it."""
+"""Pages with executable code, each followed by its output."""
 
 import pytest
 

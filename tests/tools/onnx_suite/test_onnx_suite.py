@@ -1,4 +1,4 @@
-"""The harness tells how cases end, whatever they do, and counts them right."""
+"""The harness reports the outcome of every case, whatever its behaviour, and counts outcomes correctly."""
 
 import os
 import time
@@ -85,7 +85,7 @@ def test_the_reference_passes(cases: dict[str, Case], change: Any) -> None:
 
 
 def misbehave(at_once: Any = None, later: Any = None) -> Any:
-    """A `prepare` that does one thing or the other, and a `run` that gives its first input."""
+    """A `prepare` that calls `at_once`, and a `run` that returns its first input or the result of `later`."""
 
     def prepare(data: bytes) -> Any:
         if at_once is not None:

@@ -1,4 +1,4 @@
-"""What counts as the same result."""
+"""Equality of results."""
 
 import ml_dtypes
 import numpy as np

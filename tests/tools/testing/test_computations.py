@@ -11,7 +11,7 @@ SEEDS = range(60)
 
 
 class Least:
-    """Always the first option."""
+    """Decisions for the first option."""
 
     def integer(self, low: int, high: int) -> int:
         return low
@@ -37,7 +37,7 @@ def test_the_simplest_program_is_one_pointwise_block() -> None:
 
 
 def test_programs_have_all_that_schedules_must_cope_with() -> None:
-    """Otherwise the property tests are of less than they seem to be of."""
+    """Guards against property tests that cover less than intended."""
     found: set[str] = set()
     for seed in range(150):
         mod = random_computation(Seeded(seed))

@@ -1,4 +1,4 @@
-"""Programs that are the same up to names and index forms, and the first place where others differ."""
+"""Programs equal up to names and index forms, and the first differences of other programs."""
 
 import pytest
 
@@ -38,7 +38,8 @@ def main(A: T.Buffer((16, 20), "float32"), B: T.Buffer((16, 20), "float32")):
 
 
 def _difference(*edits: tuple[str, str], block_names: bool = False) -> str | None:
-    """The difference of the program to itself after text in it was replaced, each at its first place."""
+    """The difference between the program and a copy with replaced text; each replacement applies to the first
+    occurrence."""
     text = PROGRAM
     for old, new in edits:
         assert old in text, old

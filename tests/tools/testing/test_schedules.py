@@ -1,4 +1,4 @@
-"""The harness that runs recorded schedules."""
+"""The harness for recorded schedules."""
 
 import re
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(corpus() is None, reason="the corpus is not ther
 
 
 class _Schedule(SimpleNamespace):
-    """Changes its `mod`, and refuses, as it is told."""
+    """A fake schedule that changes its `mod`, or refuses, on command."""
 
     mod: Any
 

@@ -1,4 +1,4 @@
-"""Checks of what schedules compute: they must be able to fail, and follow parameters that are laid out anew."""
+"""The checks of scheduled programs: they detect errors, and track changed layouts of parameters."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def main(a: T.handle, b: T.handle):
 
 
 def laid_out_by(text: str, **steps: Any) -> tuple[Any, Schedule]:
-    """A module, and a schedule that lays out what its block reads, or writes."""
+    """A module, and a schedule that changes the layout of the buffers that its block reads or writes."""
     mod = parse_tvmscript(text)
     schedule = Schedule(mod)
     for side, arguments in steps.items():

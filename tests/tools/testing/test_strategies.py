@@ -1,4 +1,4 @@
-"""Random programs verify, do nothing excluded, contain everything, and shrink to little."""
+"""Random programs verify, have no undefined behaviour, cover all features, and shrink to small programs."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""Random traces, and the checks of them, which must be able to fail."""
+"""Random traces, and their checks, which must detect errors."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ UNTRIED = {
     *("enter_postproc", "get_block", "get_child_blocks", "get_consumers", "get_loops", "get_output_blocks"),
     *("get_producers", "sample_categorical", "unannotate", "unsafe_hide_buffer_access"),
 }
-"""Queries and the like: they are part of others' steps, or have nothing to go wrong."""
+"""Primitives without a step, such as queries: steps of other primitives use them, or they cannot fail."""
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_every_primitive_is_tried() -> None:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_every_primitive_is_done_on_some_programs(name: str) -> None:
-    """Not refused each time: what is never done is never checked."""
+    """Every primitive succeeds on some programs; a primitive that is always refused is not tested."""
     done = 0
     for seed in range(MOST_SEEDS):
         choices = Seeded(seed)
@@ -107,7 +107,7 @@ def test_what_was_tried_last_is_shown_behind_the_trace(sum_of_rows: Watched) -> 
 
 
 def replaced(schedule: Watched, old: str, new: str) -> None:
-    """Break the program behind the schedule's back."""
+    """Replaces text in the program of a schedule, bypassing the schedule."""
     text = str(schedule.mod)
     assert old in text
     schedule._state.module = parse_mlir(text.replace(old, new)).op
@@ -136,7 +136,7 @@ def test_a_trace_that_gives_another_program_is_found(sum_of_rows: Watched) -> No
 
 
 def attempt_with(monkeypatch: pytest.MonkeyPatch, step: Any) -> AssertionError:
-    """What trying a broken primitive raises."""
+    """The error raised by an attempt of a broken primitive."""
     mod = parse_tvmscript(SUM)
     monkeypatch.setitem(STEPS, "split", step)
     with pytest.raises(AssertionError) as caught:

@@ -1,6 +1,6 @@
-"""The way down: what it leaves alone, what it leaves behind, what it shows."""
+"""The lowering: untouched operations, promised results, printed intermediate modules."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import pytest
@@ -15,8 +15,10 @@ from stepwell.core.errors import PassError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.tools.testing.corpus import Program, scheduled_programs, script_programs
-from stepwell.transforms import pipelines
-from stepwell.transforms.pipelines import check_resolved, check_upstream, lower, resolve_tir, run_pipeline
+from stepwell.transforms.pipelines import lower, lower_launches, run_pipeline, spec
+from stepwell.transforms.pipelines.checks import check_module, no_blocks, only_upstream
+from stepwell.transforms.pipelines.landings import BLOCKS, CUDA, GRAPHS, LLVM, LOOPS, TIR, Landing
+from stepwell.transforms.pipelines.lowering import go_down, passes_of
 
 TEXT = """
 tir.func @main("A" %A: memref<8xf16>, "B" %B: memref<8xf16>) {
@@ -52,7 +54,7 @@ def test_the_way_down_is_shown_pass_by_pass() -> None:
 def test_the_way_down_can_be_entered_at_any_landing() -> None:
     lowered = lower(parse_mlir(TEXT))
     assert str(lower(lowered)) == str(lowered)
-    resolved = run_pipeline(parse_mlir(TEXT), resolve_tir())
+    resolved = go_down(parse_mlir(TEXT), [BLOCKS, LOOPS])
     assert str(lower(resolved)) == str(lowered)
 
 
@@ -73,19 +75,76 @@ def test_functions_of_several_landings_go_down_together() -> None:
 
 
 class _Nothing(ModulePass):
-    """A pass that does not keep its promise."""
+    """A pass that breaks its promise."""
 
     name = "nothing"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Leave everything."""
+        """Changes nothing."""
 
 
-def test_a_landing_is_not_left_with_anything_of_it_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    idle = [pipelines.Landing(landing.name, lambda: [_Nothing()], landing.check) for landing in pipelines.LANDINGS]
-    monkeypatch.setattr(pipelines, "LANDINGS", idle)
-    with pytest.raises(PassError, match=r"tir\.block is left behind the passes that resolve blocks"):
-        lower(parse_mlir(TEXT))
+@pytest.mark.parametrize(
+    ("landings", "landing", "kept"),
+    [
+        (LLVM, "loops", r"tir\.block"),
+        (LLVM, "upstream", r"tir\.func"),
+        (LLVM, "legal upstream", r"arith\.addf on small floats"),
+        (CUDA, "loops", r"tir\.block"),
+        (CUDA, "launches", r"tir\.for bound to threadIdx\.x"),
+        (CUDA, "upstream", r"tir\.func"),
+        (CUDA, "functions of the device", r"gpu\.launch"),
+        (CUDA, "legal upstream", r"arith\.addf on small floats"),
+    ],
+)
+def test_each_landing_refuses_what_its_passes_must_remove(
+    landings: tuple[Landing, ...], landing: str, kept: str
+) -> None:
+    idle = [replace(each, passes=lambda _: [_Nothing()]) if each.name == landing else each for each in landings]
+    bound = TEXT.replace("for serial", "for thread_binding").replace("8] {", '8] thread "threadIdx.x" {')
+    module = parse_mlir(bound if landings is CUDA else TEXT)
+    with pytest.raises(PassError, match=rf"{kept} is left after the landing '{landing}'"):
+        go_down(module, idle)
+
+
+GRAPH = """
+relay.func @main("x" %x: tensor<4xf32>) {
+  %y = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  relay.return %y : tensor<4xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("landing", "kept"),
+    [("calls of kernels", r"relay\.exp"), ("tensors", r"relay\.exp"), ("loops of graphs", r"te\.func")],
+)
+def test_each_landing_of_graphs_refuses_what_its_passes_must_remove(landing: str, kept: str) -> None:
+    idle = [replace(each, passes=lambda _: [_Nothing()]) if each.name == landing else each for each in (*GRAPHS, *TIR)]
+    with pytest.raises(PassError, match=rf"{kept} is left after the landing '{landing}'"):
+        go_down(parse_mlir(GRAPH), idle)
+
+
+def test_functions_on_tensors_do_not_pass_the_landing_of_loops() -> None:
+    idle = [replace(each, passes=lambda _: [_Nothing()]) if each is BLOCKS else each for each in LLVM]
+    text = """
+    te.func @main {
+      %A = te.placeholder "A" [4] : tensor<4xf32>
+      te.params %A : tensor<4xf32>
+    }"""
+    with pytest.raises(PassError, match=r"te\.func is left after the landing 'loops and blocks'"):
+        go_down(parse_mlir(text), idle)
+
+
+def test_integers_of_4_bits_do_not_reach_the_cuda_emitter() -> None:
+    idle = [replace(each, passes=lambda _: [_Nothing()]) if each is CUDA[-1] else each for each in CUDA]
+    module = parse_mlir(TEXT.replace("f16", "i4").replace("addf", "addi"))
+    with pytest.raises(PassError, match=r"arith\.addi on small integers is left after the landing 'legal upstream'"):
+        go_down(module, idle)
+
+
+def test_both_pipelines_check_each_landing() -> None:
+    for program, way in ((TEXT, lower), (TEXT, lower_launches), (GRAPH, lower), (GRAPH, lower_launches)):
+        dialects = {op.name.partition(".")[0] for op in way(parse_mlir(program)).op.walk()}
+        assert dialects.isdisjoint({"relay", "te", "tir"})
 
 
 @pytest.mark.parametrize("op", ["block", "init", "access", "match_region"])
@@ -103,25 +162,25 @@ def test_nothing_of_a_block_is_left_behind_the_tir_passes(op: str) -> None:
     }"""
     module = parse_mlir(text)
     assert f"tir.{op}" in str(module)
-    assert f"tir.{op}" not in str(run_pipeline(module, resolve_tir()))
+    assert f"tir.{op}" not in str(go_down(module, [BLOCKS, LOOPS]))
     with pytest.raises(PassError):
-        check_resolved(module.op)
+        check_module(module.op, no_blocks, "loops")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("func.func private @f(%p: i32)\n%x = tir.const 3 : ui8", r"tir\.const is left behind convert-tir-to-scf"),
+        ("func.func private @f(%p: i32)\n%x = tir.const 3 : ui8", r"tir\.const is left after the landing"),
         (
             "func.func @f(%x: memref<4xui8>) {\n func.return\n}",
-            r"func\.func with type memref<4xui8> is left behind",
+            r"func\.func with type memref<4xui8> is left after",
         ),
-        ("func.func @f(%x: !tir.handle) {\n func.return\n}", r"func\.func with type !tir\.handle is left behind"),
+        ("func.func @f(%x: !tir.handle) {\n func.return\n}", r"func\.func with type !tir\.handle is left after"),
     ],
 )
 def test_only_upstream_operations_and_types_are_left_at_the_end(text: str, message: str) -> None:
     with pytest.raises(PassError, match=message):
-        check_upstream(parse_mlir(text).op)
+        check_module(parse_mlir(text).op, only_upstream, "upstream")
 
 
 def test_each_pass_is_verified_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +188,7 @@ def test_each_pass_is_verified_when_asked_for(monkeypatch: pytest.MonkeyPatch) -
         name = "breaks"
 
         def apply(self, ctx: Context, op: ModuleOp) -> None:
-            """Erase the loop variable's loop, but not its use."""
+            """Erases a loop, but not the uses of its variable."""
             function = op.body.block.first_op
             assert function is not None
             first = function.regions[0].block.first_op
@@ -155,7 +214,7 @@ def test_each_pass_is_verified_when_asked_for(monkeypatch: pytest.MonkeyPatch) -
 def test_every_tir_pass_preserves_what_programs_compute(program: Program) -> None:
     module = parse_tvmscript(program.text, filename=program.name)
     entry = next(iter(module))
-    for step in resolve_tir():
+    for step in passes_of([BLOCKS, LOOPS]):
         module = run_pipeline(module, [step])
         module.verify()
     arguments = program.problem.arguments()
@@ -219,6 +278,6 @@ def test_a_pass_that_fails_raises_one_of_our_errors(
     monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
 ) -> None:
     monkeypatch.setattr(FailingPass, "error", error, raising=False)
-    monkeypatch.setattr(pipelines, "get_upstream_passes", lambda: {"always-fails": lambda: FailingPass})
+    monkeypatch.setattr(spec, "get_upstream_passes", lambda: {"always-fails": lambda: FailingPass})
     with pytest.raises(stepwell.PassError, match=message):
         stepwell.apply_passes(stepwell.parse_tvmscript(PROGRAM), "always-fails")

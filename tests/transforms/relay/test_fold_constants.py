@@ -1,4 +1,4 @@
-"""Constants that are arrays beside the module."""
+"""Constants stored as arrays of the module."""
 
 from typing import Any
 

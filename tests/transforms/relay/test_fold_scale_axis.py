@@ -1,4 +1,4 @@
-"""Factors that go into the weights of each kind of product, with numbers."""
+"""Folding of scales into the weights of each kind of product, checked on numbers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Types of graphs whose parameters are refined."""
+"""Types of graphs with refined parameters."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What goes to which library, and what libraries must give."""
+"""The assignment of operators to libraries, and the interface of libraries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stepwell.transforms.pipelines import apply_passes
 from stepwell.transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, library_of, wildcard
 from stepwell.transforms.relay.partition import partition
 
-relay: Any = graphs_in_python  # whose functions are made when it is imported
+relay: Any = graphs_in_python  # its functions are created at import
 
 X, W, B = relay.var("x", shape=(3, 8)), relay.var("w", shape=(8, 8)), relay.var("b", shape=(8,))
 DENSE = is_op("nn.dense")(wildcard(), wildcard())
@@ -33,7 +33,7 @@ def library(name: str, *patterns: Any) -> Library:
 
 
 def parts(expr: Any, *libraries: Library) -> list[str]:
-    """What `main` calls and computes, in order, behind the partition of an expression."""
+    """The calls and the operators of `main`, in order, after the partition of an expression."""
     mod = relay.module(relay.Function([X, W, B], expr))
     partition(mod.op, libraries)
     mod.verify()
@@ -96,7 +96,7 @@ UNARY = ("exp", "tanh", "sqrt", "negative")
 
 @st.composite
 def graphs(draw: Any) -> Module:
-    """A graph of a few operators, each of which reads any of those in front."""
+    """A graph of a few operators, each of which reads any previous operators."""
     values: list[Any] = [X]
     for _ in range(draw(st.integers(1, 8))):
         name = draw(st.sampled_from((*UNARY, "add", "multiply")))
@@ -143,7 +143,7 @@ def test_a_partition_computes_each_operator_once_and_prints_the_same_again(mod: 
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, **entries: str) -> None:
-    """Let libraries be installed: `name="module:attribute"`."""
+    """Simulates installed libraries: `name="module:attribute"`."""
     found = {name: [EntryPoint(name, value, plugins.LIBRARIES)] for name, value in entries.items()}
     monkeypatch.setattr(plugins, "_library_entries", lambda: found)
     library_of.cache_clear()

@@ -1,4 +1,4 @@
-"""te-inline leaves what tensor expressions compute."""
+"""te-inline preserves the results of tensor expressions."""
 
 from functools import partial
 
@@ -51,7 +51,7 @@ def test_a_parameter_stays() -> None:
 def test_a_long_chain_of_squares_is_written_once_for_each() -> None:
     A = te.placeholder((4,), name="A")
     made = A
-    for n in range(60):  # 2 ** 60 factors, if each was written for each that reads it
+    for n in range(60):  # 2 ** 60 factors if each expression was duplicated into each reader
         made = te.compute((4,), partial(_square, made), name=f"B{n}")
     mod = apply_passes(te.create_te_func([A, made]), "te-inline")
     assert str(mod).count("arith.mulf") == 60

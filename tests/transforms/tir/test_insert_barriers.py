@@ -1,4 +1,4 @@
-"""Where threads wait: exactly where one of them needs what another has done."""
+"""Barriers are inserted exactly where a thread depends on another thread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PASSES = "tir-resolve-blocks,tir-launch-blocks,tir-distribute-threads,tir-insert
 
 @dataclass(frozen=True)
 class Element:
-    """`a * thread + b * round + c`."""
+    """The index `a * thread + b * round + c`."""
 
     a: int
     b: int
@@ -37,8 +37,8 @@ class Element:
 
 @dataclass(frozen=True)
 class Copy:
-    """Some threads copy an element each from one of two shared buffers to the other. threads: 0 is the first one, in no
-    loop over threads."""
+    """A copy of an element by each thread, from one of two shared buffers to the other. threads: the number of threads;
+    0 for the first thread alone, without a loop over threads."""
 
     target: str
     written: Element
@@ -56,7 +56,7 @@ class Copy:
         return loop + store if self.threads else store
 
     def touched(self, number: int) -> set[tuple[str, int, int, bool]]:
-        """(buffer, element, thread, whether it is written) in a round."""
+        """The accesses of a round: (buffer, element, thread, whether it is written)."""
         threads = range(self.threads or 1)
         return {(self.target, self.written.at(t, number), t, True) for t in threads} | {
             (self.source, self.read.at(t, number), t, False) for t in threads
@@ -68,7 +68,7 @@ COPIES = st.builds(Copy, st.sampled_from("PQ"), ELEMENTS, ELEMENTS, st.sampled_f
 
 
 def program(copies: Sequence[Copy]) -> str:
-    """Copies in each round of a loop, by threads of a block of `THREADS`: what is last says how many there are."""
+    """A loop of copies by the threads of a block of `THREADS`; the last statement determines the number of threads."""
     return f"""
 @T.prim_func
 def main():
@@ -82,8 +82,8 @@ def main():
 
 
 def distance(a: Copy, b: Copy, *, later: bool) -> int:
-    """0 if no two threads meet, 1 if all that do are of one warp, else 2. later: `b` is in a later round, not in the
-    same one."""
+    """The distance of conflicting threads: 0 without a conflict, 1 if all conflicts are within a warp, otherwise 2.
+    later: whether `b` is in a later round instead of the same round."""
     found = 0
     for n in range(ROUNDS):
         for m in range(n + 1, ROUNDS) if later else (n,):
@@ -99,7 +99,7 @@ def farthest(some: Sequence[Copy], then: Sequence[Copy], *, later: bool = False)
 
 
 def expected(copies: Sequence[Copy]) -> list[str]:
-    """The statements of the loop and the barriers between them, each put where the first pair of threads needs it."""
+    """The statements of the loop with their barriers, each at the first position required by a pair of threads."""
     found, last, near, first, waited = list[str](), list[Copy](), list[Copy](), list[Copy](), False
 
     def wait(then: Sequence[Copy], *, later: bool) -> None:
@@ -115,7 +115,7 @@ def expected(copies: Sequence[Copy]) -> list[str]:
         wait([copy], later=False)
         found.append("copy")
         last, near, first = [*last, copy], [*near, copy], first if waited else [*first, copy]
-    found.append("copy")  # what says how many threads there are
+    found.append("copy")  # the statement that determines the number of threads
     wait(first, later=True)
     return found
 

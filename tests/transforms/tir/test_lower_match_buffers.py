@@ -1,4 +1,4 @@
-"""Boxes of buffers: what they compute without their names, and what is refused."""
+"""`match_buffer` regions: results after the lowering, and refusals."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def _lower(text: str) -> Module:
 
 
 def _run_both(text: str, *arguments: Any) -> list[Any]:
-    """The arguments as the lowered program leaves them, which are those the program leaves."""
+    """The arguments after a run of the lowered program, asserted to be equal to those of the original program."""
     outcomes = []
     for module in (parse_mlir(text), _lower(text)):
         given = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]

@@ -1,4 +1,4 @@
-"""Reductions that threads do together: what they compute, in which form, and which are refused."""
+"""Reductions across threads: results, lowered forms and refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from stepwell.module import Module
 from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.thread_reductions import thread_reductions
-from stepwell.transforms.pipelines import launch_tir
+from stepwell.transforms.pipelines import Options
+from stepwell.transforms.pipelines.landings import LAUNCHES
 from stepwell.transforms.tir.lower_thread_reductions import TirLowerThreadReductionsPass
 from stepwell.transforms.tir.resolve_blocks import TirResolveBlocksPass
 
@@ -43,7 +44,7 @@ def test_the_way_to_launches_leaves_what_is_computed(program: tuple[Module, dict
     expected = run(module, arguments)
     module = lowered(module)
     assert all(same(a, b) for a, b in zip(run(module, arguments), expected, strict=True))
-    for step in (TirResolveBlocksPass(), *launch_tir()):
+    for step in (TirResolveBlocksPass(), *LAUNCHES.passes(Options())[:-1]):
         step.apply(Context(), module.op)
         module.verify()
     assert all(same(a, b) for a, b in zip(run(module, arguments), expected, strict=True))
@@ -65,7 +66,7 @@ def main(A: T.Buffer((4, 6, 8), "int32"), B: T.Buffer((4, 6), "int32")):
 
 
 def check(module: Module) -> Module:
-    """What the pass makes of SUM, scheduled; it computes the same."""
+    """The result of the pass on a scheduled SUM, checked to preserve results."""
     after = lowered(module)
     a = np.random.default_rng(0).integers(0, 9, (4, 6, 8)).astype(np.int32)
     expected = a.sum(2, dtype=np.int32) + np.arange(4, dtype=np.int32)[:, None]
@@ -176,7 +177,7 @@ def test_nothing_is_stored_where_nothing_is_reduced(size: int) -> None:
         assert got[0, 0] == (size or -1)
 
 
-# What is refused
+# Refusals
 
 
 def refused(program: str) -> str:

@@ -1,4 +1,4 @@
-"""`tir-simplify` on programs: what they compute stays, and what the pass promises holds."""
+"""`tir-simplify` on programs: it preserves results and keeps its promises."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def simplified(module: Module, *, unit_loops: bool = False) -> Module:
 
 
 class _Programs:
-    """Draws a function `f(A, n)` that writes integers of all kinds into A: loops, branches and blocks nested, bounds
-    and conditions of what is around, every index in range by `% SIZE`."""
+    """Draws a function `f(A, n)` that writes integers of all types into A, with nested loops, branches and blocks,
+    bounds and conditions on enclosing variables, and every index reduced by `% SIZE`."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[int]], int]):
         self.draw = draw
@@ -53,7 +53,7 @@ class _Programs:
         self.statements(2, [n])
 
     def pick(self, choices: Sequence[T]) -> T:
-        """One of some values, by its place: hypothesis must not compare SSA values."""
+        """Draws a value by its position, because hypothesis must not compare SSA values."""
         return choices[self.draw(st.integers(0, len(choices) - 1))]
 
     def statements(self, depth: int, values: list[SSAValue]) -> None:
@@ -72,7 +72,7 @@ class _Programs:
     def loop(self, depth: int, values: list[SSAValue]) -> None:
         low = self.pick([0, 0, 0, 1, -3])
         extent = self.pick([4, 8, 3, 1, 0, None])
-        # A dynamic end is at most 7, so that there are not too many iterations.
+        # A dynamic end is at most 7, which bounds the number of iterations.
         bound = self.b.binary("floormod", self.value(values), 8) if extent is None else extent
         kind = self.pick(["serial", "serial", "unrolled"])
         loop = self.b.insert(ForOp("i", low, bound, i32, kind=kind, step=self.pick([1, 1, 2])))

@@ -1,4 +1,4 @@
-"""Vectorized loops as vectors: what is computed stays, and what cannot be lanes becomes serial loops of its own."""
+"""Vectorized loops: results are preserved, and statements that cannot be vectorized become serial loops."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def _run(module: Module, arguments: list[Any], native: bool) -> list[Any]:
 
 
 def _vectorized(parameters: str, body: str, *arguments: Any, passes: str = PASSES) -> Module:
-    """The program behind the passes, which computes what it computed, in the oracle and as native code."""
+    """The program after the passes, checked to preserve results in the oracle and in native code."""
     module = _module(parameters, body)
     after = apply_passes(module, passes)
     after.verify()
@@ -50,7 +50,7 @@ def _vectorized(parameters: str, body: str, *arguments: Any, passes: str = PASSE
 
 
 def _body(module: Module) -> list[str]:
-    """The statements of the function, as TVMScript."""
+    """The statements of the function in TVMScript."""
     lines = module.script().splitlines()
     start = next(n for n, line in enumerate(lines) if "def main" in line)
     return [line[8:] for line in lines[start + 1 :]]
@@ -61,7 +61,7 @@ def _is_vector(op: LoadOp | StoreOp) -> bool:
 
 
 def _stores(module: Module) -> list[bool]:
-    """Whether each store, in order, writes a vector."""
+    """For each store, in order, whether it writes a vector."""
     return [_is_vector(op) for op in module.op.walk() if isinstance(op, StoreOp)]
 
 

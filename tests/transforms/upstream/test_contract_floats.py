@@ -1,4 +1,4 @@
-"""`contract-floats`: sums of products that round once."""
+"""`contract-floats`: sums of products with a single rounding."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def contracted(module: Module) -> Module:
 
 
 def expanded(module: Module) -> Module:
-    """With each `math.fma` as a product and a sum, which round twice."""
+    """Replaces each `math.fma` by a product and a sum, which round twice."""
     module = module.clone()
     for op in list(module.op.walk()):
         if isinstance(op, math.FmaOp):

@@ -1,4 +1,4 @@
-"""What leaves `convert-tir-to-scf` is plain MLIR: another reader takes it."""
+"""The output of `convert-tir-to-scf` is plain MLIR, accepted by another parser."""
 
 import re
 import subprocess
@@ -11,20 +11,21 @@ from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
 from stepwell.tools.testing.corpus import scheduled_programs, script_programs
-from stepwell.transforms.pipelines import lower, run_pipeline, tir_to_upstream
+from stepwell.transforms.pipelines import Options, lower, run_pipeline
+from stepwell.transforms.pipelines.landings import UPSTREAM
 
 FILECHECK = Path(__file__).parents[1] / "filecheck/transforms/convert-tir-to-scf.mlir"
 
 
 def _generic(module: Module) -> str:
-    """The module in generic syntax: MLIR no longer reads `memref.alloc() {alignment = 128}` as xDSL prints it."""
+    """The module in generic syntax, because MLIR no longer parses xDSL's `memref.alloc() {alignment = 128}`."""
     text = StringIO()
     Printer(text, print_generic_format=True).print_op(module.op)
     return text.getvalue()
 
 
 def _objections(iree_opt: Path, texts: dict[str, str]) -> dict[str, str]:
-    """What `iree-opt` says of the modules that it refuses, all of them read in one run."""
+    """The errors of `iree-opt` for the modules that it refuses, from a single run for all modules."""
     joined = "\n// -----\n".join(texts.values())
     command = [iree_opt, "--split-input-file", "--allow-unregistered-dialect", "-o", "/dev/null", "-"]
     done = subprocess.run(command, input=joined, capture_output=True, text=True)
@@ -50,7 +51,7 @@ def test_iree_reads_every_lowered_program_of_the_corpus(iree_opt: Path) -> None:
 
 
 def test_iree_reads_what_every_operation_becomes(iree_opt: Path) -> None:
-    module = run_pipeline(parse_mlir(FILECHECK.read_text()), tir_to_upstream())
+    module = run_pipeline(parse_mlir(FILECHECK.read_text()), UPSTREAM.passes(Options()))
     assert _objections(iree_opt, {"all": _generic(module)}) == {}
 
 

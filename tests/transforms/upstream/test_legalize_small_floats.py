@@ -1,4 +1,4 @@
-"""What the pass keeps and leaves, for every operation."""
+"""The effect of the pass on every operation."""
 
 import pytest
 from xdsl.context import Context

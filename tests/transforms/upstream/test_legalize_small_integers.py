@@ -1,4 +1,4 @@
-"""What the pass refuses, and that it does its work once."""
+"""Refusals of the pass, and its idempotence."""
 
 import pytest
 from xdsl.context import Context

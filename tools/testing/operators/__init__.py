@@ -52,9 +52,9 @@ _FAMILIES = (
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     name: samples for module in _FAMILIES for name, samples in module.SAMPLES.items()
 }
-"""What to try each operator with."""
+"""A strategy for the operands and attributes of each operator."""
 
 
 def missing() -> set[str]:
-    """Operators that are not tried."""
+    """The operators without a strategy."""
     return set(OPERATORS) - set(SAMPLES)

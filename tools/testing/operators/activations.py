@@ -1,4 +1,4 @@
-"""Activations."""
+"""Samples of activations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .sampling import ALL, FLOATS, NUMBERS, SHAPES, Draw, Sample, any_axis, infi
 
 @st.composite
 def activated(draw: Draw, **attributes: st.SearchStrategy[object]) -> Sample:
-    """Floats of any shape, some of them large, and some infinite or NaN. attributes: strategies by name."""
+    """A tensor of floats of any shape, large, infinite and NaN among them. attributes: strategies by name."""
     bound = draw(st.sampled_from((0.5, 8, 100)))
     data = numbers(draw, draw(SHAPES), draw(st.sampled_from(FLOATS)), -bound, bound)
     if draw(st.booleans()):
@@ -21,7 +21,7 @@ def activated(draw: Draw, **attributes: st.SearchStrategy[object]) -> Sample:
 
 
 def _not_steep(sample: Sample) -> Sample:
-    """Where `1 + erf(x)` loses no digits, or is 0."""
+    """Restricts elements to those for which `1 + erf(x)` loses no digits, or is 0."""
     x = sample.operands[0]
     return Sample([np.where((x > -100) & (x < -1.5), np.asarray(-100, x.dtype), x)], sample.attributes)
 

@@ -1,4 +1,4 @@
-"""Convolutions and transposed convolutions of images."""
+"""Samples of convolutions and transposed convolutions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .sampling import Draw, Sample, any_layout, any_padding, arranged, numbers
 
 @st.composite
 def convolutions(draw: Draw, rank: int, transposed: bool = False) -> Sample:
-    """An image, and weights for windows that go into it."""
+    """An image, and weights whose window fits into it."""
     image, dtype = "DHW"[3 - rank :], draw(st.sampled_from(("float32", "float64", "int8")))
     groups, inner, outer = draw(st.sampled_from((1, 1, 2, 3))), draw(st.integers(1, 2)), draw(st.integers(1, 2))
     sizes, strides = ([draw(st.integers(1, 3)) for _ in range(rank)] for _ in range(2))
@@ -22,14 +22,14 @@ def convolutions(draw: Draw, rank: int, transposed: bool = False) -> Sample:
     data = numbers(draw, (draw(st.integers(0, 2)), groups * inner, *extents), dtype, -4, 4)
     features = (outer, groups * inner) if transposed else (groups * outer, inner)
     weight = numbers(draw, (*features, *sizes), dtype, -4, 4)
-    said = {"strides": draw(st.sampled_from((strides, strides[0]))), "padding": any_padding(draw, rank, 2)}
-    said |= {"dilation": far, "groups": groups, "out_dtype": "int32" if dtype == "int8" else ""}
-    said |= {"data_layout": layout, "kernel_layout": kernel, "out_layout": out}
+    attributes = {"strides": draw(st.sampled_from((strides, strides[0]))), "padding": any_padding(draw, rank, 2)}
+    attributes |= {"dilation": far, "groups": groups, "out_dtype": "int32" if dtype == "int8" else ""}
+    attributes |= {"data_layout": layout, "kernel_layout": kernel, "out_layout": out}
     if transposed:
-        said["output_padding"] = draw(st.integers(0, 2))
+        attributes["output_padding"] = draw(st.integers(0, 2))
     if draw(st.booleans()):
-        said |= {"channels": groups * outer, "kernel_size": sizes}
-    return Sample([arranged(data, f"NC{image}", layout), arranged(weight, f"OI{image}", kernel)], said)
+        attributes |= {"channels": groups * outer, "kernel_size": sizes}
+    return Sample([arranged(data, f"NC{image}", layout), arranged(weight, f"OI{image}", kernel)], attributes)
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {

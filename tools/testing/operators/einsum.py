@@ -1,4 +1,4 @@
-"""Sums of products over named axes."""
+"""Samples of `einsum`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .sampling import Draw, Sample, numbers
 
 @st.composite
 def equations(draw: Draw) -> Sample:
-    """Some tensors whose axes have letters, some of them twice in one, and some behind an ellipsis."""
+    """Tensors with letters for axes, letters repeated within a tensor, and ellipses."""
     extents = {letter: draw(st.sampled_from((0, 1, 2, 3, 5))) for letter in "ijkB"}
     wide = draw(st.lists(st.sampled_from((1, 2, 3)), max_size=2))
     dtype = draw(st.sampled_from(("float32", "float64", "int32", "uint8")))
@@ -18,10 +18,10 @@ def equations(draw: Draw) -> Sample:
         letters = draw(st.lists(st.sampled_from("ijkB"), max_size=3))
         shape = [extents[letter] for letter in letters]
         if draw(st.booleans()):
-            has_wide, place = True, draw(st.integers(0, len(letters)))
+            has_wide, position = True, draw(st.integers(0, len(letters)))
             own = [1 if draw(st.booleans()) else n for n in wide[draw(st.integers(0, len(wide))) :]]
-            letters.insert(place, "...")
-            shape[place:place] = own
+            letters.insert(position, "...")
+            shape[position:position] = own
         terms.append("".join(letters))
         operands.append(numbers(draw, shape, dtype, -2, 2))
     space = draw(st.sampled_from(("", " ")))

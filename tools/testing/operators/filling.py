@@ -1,4 +1,4 @@
-"""Operators that make tensors of shapes and numbers."""
+"""Samples of operators that create tensors from shapes and numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .sampling import ALL, FLOATS, NUMBERS, SHAPES, SIGNED, Draw, Sample, infini
 
 
 def _value(draw: Draw, dtype: str) -> Any:
-    """A number of a data type; of bool 0 or 1."""
+    """A random number of a data type; 0 or 1 for bool."""
     return numbers(draw, (), dtype).item() + 0
 
 
@@ -26,17 +26,17 @@ def ranges(draw: Draw) -> Sample:
     dtype = draw(st.sampled_from((*FLOATS, *SIGNED)))
     low, high = (_value(draw, dtype) for _ in range(2))
     step = draw(st.sampled_from((1, 2, 3, -1, -2, *((0.5, -0.25, 0.1) if dtype in FLOATS else ()))))
-    said = draw(
+    attributes = draw(
         st.sampled_from(({"start": low}, {"start": low, "stop": high}, {"start": low, "stop": high, "step": step}))
     )
-    return Sample([], {**said, "dtype": dtype})
+    return Sample([], {**attributes, "dtype": dtype})
 
 
 @st.composite
 def diagonals(draw: Draw) -> Sample:
     size = st.integers(0, 5)
-    said = {"rows": draw(size), "columns": draw(st.one_of(st.none(), size)), "k": draw(st.integers(-6, 6))}
-    return Sample([], {**said, "dtype": draw(st.sampled_from(ALL))})
+    attributes = {"rows": draw(size), "columns": draw(st.one_of(st.none(), size)), "k": draw(st.integers(-6, 6))}
+    return Sample([], {**attributes, "dtype": draw(st.sampled_from(ALL))})
 
 
 @st.composite

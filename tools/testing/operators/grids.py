@@ -1,4 +1,4 @@
-"""Images at places that another tensor has, and such places."""
+"""Samples of operators that read images at the coordinates of a grid, and of operators that compute grids."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from .sampling import FLOATS, Draw, Sample, any_layout, arranged, numbers
 
 @st.composite
 def grid_samples(draw: Draw) -> Sample:
-    """An image or a volume, and places in it, at its sides and outside."""
+    """An image or a volume, and coordinates inside, at the border and outside."""
     rank = draw(st.integers(2, 3))
     image, dtype = "DHW"[3 - rank :], draw(st.sampled_from(FLOATS))
     batch, extents = draw(st.integers(0, 2)), [draw(st.integers(1, 4)) for _ in range(rank)]
     layout = any_layout(draw, f"NC{image}")
     data = numbers(draw, (batch, draw(st.integers(1, 2)), *extents), dtype)
     grid = numbers(draw, (batch, rank, *(draw(st.integers(1, 4)) for _ in range(rank))), dtype, -2, 2)
-    said = {"layout": layout, "padding_mode": draw(st.sampled_from(("zeros", "border", "reflection")))}
-    said["method"] = draw(st.sampled_from(("nearest", "bilinear", "bicubic")[: 3 if rank == 2 else 2]))
-    said["align_corners"] = draw(st.booleans())
-    return Sample([arranged(data, f"NC{image}", layout), grid], said)
+    attributes = {"layout": layout, "padding_mode": draw(st.sampled_from(("zeros", "border", "reflection")))}
+    attributes["method"] = draw(st.sampled_from(("nearest", "bilinear", "bicubic")[: 3 if rank == 2 else 2]))
+    attributes["align_corners"] = draw(st.booleans())
+    return Sample([arranged(data, f"NC{image}", layout), grid], attributes)
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""Operators that give images other sizes."""
+"""Samples of operators that resize images."""
 
 from __future__ import annotations
 
@@ -21,58 +21,60 @@ MODES = (
 
 @st.composite
 def resizes(draw: Draw, rank: int) -> Sample:
-    """An image, and any way to make it larger or smaller."""
+    """An image, and a random resize of it."""
     image, method = "DHW"[3 - rank :], draw(st.sampled_from(("nearest_neighbor", "linear", "cubic")))
-    # What lies between integers may lie half way between two of them, where any error of floats decides.
+    # An interpolated value may lie half way between two integers, where a rounding error decides the result.
     dtype = draw(st.sampled_from(ALL if method == "nearest_neighbor" else FLOATS))
     extents, sizes = ([draw(st.integers(1, 7)) for _ in range(rank)] for _ in range(2))
     layout, mode = any_layout(draw, f"NC{image}"), draw(st.sampled_from(MODES))
     data = numbers(draw, (draw(st.integers(0, 2)), draw(st.integers(1, 2)), *extents), dtype)
-    said: dict[str, Any] = {"size": sizes, "layout": layout, "method": method}
-    said["coordinate_transformation_mode"] = mode
-    said["rounding_method"] = draw(
+    attributes: dict[str, Any] = {"size": sizes, "layout": layout, "method": method}
+    attributes["coordinate_transformation_mode"] = mode
+    attributes["rounding_method"] = draw(
         st.sampled_from(("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_ceil"))
     )
     if method == "cubic":
-        said |= {"cubic_alpha": draw(st.sampled_from((-0.75, -0.5))), "cubic_exclude": draw(st.integers(0, 1))}
+        attributes |= {"cubic_alpha": draw(st.sampled_from((-0.75, -0.5))), "cubic_exclude": draw(st.integers(0, 1))}
     if mode == "tf_crop_and_resize":
         ends = st.sampled_from((-0.25, 0.0, 0.125, 0.5, 1.0, 1.5))
-        said["roi"] = draw(st.lists(ends, min_size=2 * rank, max_size=2 * rank))
-        said["extrapolation_value"] = draw(st.sampled_from((0.0, 1.0)))
+        attributes["roi"] = draw(st.lists(ends, min_size=2 * rank, max_size=2 * rank))
+        attributes["extrapolation_value"] = draw(st.sampled_from((0.0, 1.0)))
     elif draw(st.booleans()):
         scale = st.sampled_from((0.5, 0.75, 1.0, 1.25, 2.0, 2.75))
-        said["scales"] = draw(st.lists(scale, min_size=rank, max_size=rank))
-    return Sample([arranged(data, f"NC{image}", layout)], said)
+        attributes["scales"] = draw(st.lists(scale, min_size=rank, max_size=rank))
+    return Sample([arranged(data, f"NC{image}", layout)], attributes)
 
 
 @st.composite
 def upsamplings(draw: Draw, rank: int) -> Sample:
-    """An image, and how many times as large it shall be."""
+    """An image, and the scale of each dimension."""
     image, methods = "DHW"[3 - rank :], ("nearest_neighbor", "bilinear", "bicubic")
     method = draw(st.sampled_from(methods if rank == 2 else ("nearest_neighbor", "trilinear")))
     layout = any_layout(draw, f"NC{image}")
     shape = [draw(st.integers(0, 2)), draw(st.integers(1, 2)), *(draw(st.integers(1, 5)) for _ in image)]
     data = numbers(draw, shape, draw(st.sampled_from((*FLOATS, "uint8") if method == "nearest_neighbor" else FLOATS)))
     scales = st.sampled_from(draw(st.sampled_from(((1, 2, 3), (1, 2, 1.5, 2.25, 0.5)))))
-    said: dict[str, Any] = {f"scale_{letter.lower()}": draw(scales) for letter in image}
-    said |= {"layout": layout, "method": method}
+    attributes: dict[str, Any] = {f"scale_{letter.lower()}": draw(scales) for letter in image}
+    attributes |= {"layout": layout, "method": method}
     if rank == 2:
-        said["align_corners"] = draw(st.booleans())
+        attributes["align_corners"] = draw(st.booleans())
     else:
-        said["coordinate_transformation_mode"] = draw(st.sampled_from(("half_pixel", "align_corners", "asymmetric")))
-    return Sample([arranged(data, f"NC{image}", layout)], said)
+        attributes["coordinate_transformation_mode"] = draw(
+            st.sampled_from(("half_pixel", "align_corners", "asymmetric"))
+        )
+    return Sample([arranged(data, f"NC{image}", layout)], attributes)
 
 
 @st.composite
 def blocks(draw: Draw, deep: bool) -> Sample:
-    """An image with channels, or with elements, for blocks."""
+    """An image whose channels (`deep`) or whose extents are divisible by the block size."""
     size, layout = draw(st.integers(1, 3)), any_layout(draw, "NCHW")
     n, c, h, w = (draw(st.sampled_from((0, 1, 2, 3))) for _ in range(4))
     shape = (n, c * size**2, h, w) if deep else (n, c, h * size, w * size)
-    said = {"block_size": size, "layout": layout}
+    attributes = {"block_size": size, "layout": layout}
     if deep:
-        said["mode"] = draw(st.sampled_from(("DCR", "CRD")))
-    return Sample([arranged(numbers(draw, shape, draw(st.sampled_from(ALL))), "NCHW", layout)], said)
+        attributes["mode"] = draw(st.sampled_from(("DCR", "CRD")))
+    return Sample([arranged(numbers(draw, shape, draw(st.sampled_from(ALL))), "NCHW", layout)], attributes)
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {

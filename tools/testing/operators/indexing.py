@@ -1,4 +1,4 @@
-"""Operators that read where numbers in tensors say, or write there."""
+"""Samples of operators that read or write at the indices in a tensor."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .sampling import ALL, FLOATS, INTEGERS, NUMBERS, SHAPES, Array, Draw, Sampl
 
 
 def _indices(draw: Draw, shape: Sequence[int], many: int = 9) -> Array:
-    """Numbers of places, some of them negative, and some outside."""
+    """Random indices, negative and out-of-range indices among them."""
     far = draw(st.sampled_from((2, 9)))
     return numbers(draw, shape, draw(st.sampled_from(INTEGERS)), -far, far)
 
 
 def _part(draw: Draw, shape: Sequence[int], axis: int, longest: int) -> list[int]:
-    """A shape that is not longer, but for an axis."""
+    """A shape bounded by `shape`, except along `axis`."""
     kept = [n if draw(st.booleans()) else draw(st.integers(0, n)) for n in shape]
     kept[axis] = draw(st.sampled_from((0, 1, 3, 5, longest)))
     return kept
@@ -38,7 +38,7 @@ def gathered_nd(draw: Draw) -> Sample:
 
 
 def _mode(draw: Draw, *more: str) -> tuple[str, str]:
-    """How to combine elements and updates, and a data type."""
+    """A mode of combining elements and updates, and a data type."""
     mode = draw(st.sampled_from(("update", "add", "mul", "min", "max", *more)))
     return mode, draw(st.sampled_from(ALL if mode == "update" else FLOATS if mode == "mean" else NUMBERS))
 

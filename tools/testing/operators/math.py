@@ -1,4 +1,4 @@
-"""Operators on each element of one tensor, or of several."""
+"""Samples of elementwise operators on one or two tensors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WITHIN: dict[str, tuple[float, float]] = {
     "sqrt": (0, 8),
     "tan": (-1, 1),
 }
-"""Where functions are defined, and not too steep."""
+"""The interval in which a function is defined and not too steep."""
 
 _TYPES: dict[str, Sequence[str]] = {
     "abs": (*FLOATS, *SIGNED),
@@ -49,7 +49,7 @@ _TYPES: dict[str, Sequence[str]] = {
     "negative": (*FLOATS, *SIGNED),
     "sign": NUMBERS,
 }
-"""The data types of those that take others than floats."""
+"""The data types of functions that accept other types than floats."""
 
 _FUNCTIONS = """
     abs acos acosh asin asinh atan atanh bitwise_not ceil copy cos cosh erf exp exp2 floor isfinite isinf isnan log

@@ -1,4 +1,4 @@
-"""Operators of neural networks."""
+"""Samples of operators of neural networks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .sampling import EXTENTS, NUMBERS, SHAPES, Draw, Sample, any_axis, moved_fl
 
 @st.composite
 def products(draw: Draw, batched: int) -> Sample:
-    """Two matrices, given as they are or as transposes; batched: behind how many axes."""
+    """Two matrices, each plain or transposed. batched: the number of batch axes."""
     m, k, n = (draw(st.sampled_from((0, 1, 2, 5, 7))) for _ in range(3))
     transpose_a, transpose_b = draw(st.booleans()), draw(st.booleans())
     dtype = draw(st.sampled_from(("float32", "float64", "int32", "int8")))
@@ -28,8 +28,8 @@ def products(draw: Draw, batched: int) -> Sample:
 def dense_layers(draw: Draw) -> Sample:
     front, k, n = draw(SHAPES)[:2], draw(EXTENTS), draw(st.integers(1, 5))
     dtype = draw(st.sampled_from(("float32", "float64", "int8")))
-    said = {"units": draw(st.sampled_from((None, n))), "out_dtype": "int32" if dtype == "int8" else ""}
-    return Sample([numbers(draw, (*front, k), dtype), numbers(draw, (n, k), dtype)], said)
+    attributes = {"units": draw(st.sampled_from((None, n))), "out_dtype": "int32" if dtype == "int8" else ""}
+    return Sample([numbers(draw, (*front, k), dtype), numbers(draw, (n, k), dtype)], attributes)
 
 
 @st.composite

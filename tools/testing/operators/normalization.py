@@ -1,4 +1,4 @@
-"""Operators that bring elements to a mean of 0 and a variance of 1, or to a norm of 1."""
+"""Samples of operators that normalize elements to mean 0 and variance 1, or to norm 1."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _vector(draw: Draw, data: Array, axes: Sequence[int], low: float = -2, high:
 
 
 def _factors(draw: Draw, data: Array, *axes: int) -> list[Array]:
-    """What elements are multiplied by, and what is added: so much that they do not cancel."""
+    """The scale and the bias of a normalization, with biases large enough to exclude cancellation."""
     return [_vector(draw, data, axes), _vector(draw, data, axes, 8, 16)]
 
 
@@ -30,14 +30,14 @@ def _data(draw: Draw, shapes: st.SearchStrategy[tuple[int, ...]]) -> Array:
 
 
 def _some_axes(draw: Draw, rank: int) -> Any:
-    """One axis, or some, at least one of them."""
+    """An axis, or a nonempty list of axes."""
     several = st.permutations(range(-rank, 0)).flatmap(lambda order: st.integers(1, rank).map(lambda n: order[:n]))
     return draw(st.one_of(st.integers(-rank, rank - 1), several))
 
 
 @st.composite
 def batches(draw: Draw) -> Sample:
-    """Elements that are not less than their mean, so that what is added to them does not cancel."""
+    """Operands of a batch norm with elements not less than the mean, so that the bias does not cancel."""
     data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(FLOATS)), 2, 8)
     axis = any_axis(draw, data.ndim)
     vectors = [_vector(draw, data, [axis], *bounds) for bounds in ((0, 2), (0, 2), (-2, 2), (0, 4))]
@@ -67,8 +67,8 @@ def groups(draw: Draw) -> Sample:
     shape.insert(axis, count * size)
     data = _data(draw, st.just(tuple(shape)))
     axis -= data.ndim if draw(st.booleans()) else 0
-    said = {"num_groups": count, "axis": axis, **_flags(draw)}
-    return Sample([data, *_factors(draw, data, axis)], said)
+    attributes = {"num_groups": count, "axis": axis, **_flags(draw)}
+    return Sample([data, *_factors(draw, data, axis)], attributes)
 
 
 @st.composite
@@ -85,9 +85,9 @@ def _norm(draw: Draw, data: Array) -> dict[str, Any]:
 
 
 def _neighbours(draw: Draw, data: Array) -> dict[str, Any]:
-    said: dict[str, Any] = {"size": draw(st.integers(1, 6)), "axis": any_axis(draw, data.ndim)}
+    attributes: dict[str, Any] = {"size": draw(st.integers(1, 6)), "axis": any_axis(draw, data.ndim)}
     bias, alpha, beta = (draw(st.sampled_from(each)) for each in ((1, 2, 0.5), (1e-5, 0.5, 1), (0.75, 0.5, 1)))
-    return said | {"bias": bias, "alpha": alpha, "beta": beta}
+    return attributes | {"bias": bias, "alpha": alpha, "beta": beta}
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {

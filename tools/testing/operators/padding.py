@@ -1,4 +1,4 @@
-"""Operators that put elements around a tensor."""
+"""Samples of operators that pad tensors."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from .sampling import ALL, SHAPES, Array, Draw, Sample, infinities, numbers
 
 
 def _widths(draw: Draw, data: Array, repeats: bool, least: int = 0) -> list[tuple[int, int]]:
-    """Numbers for each dimension. repeats: whether elements are needed where there is a new one."""
-    found: list[tuple[int, int]] = []
+    """The widths before and after each dimension. repeats: whether the padding copies elements, so that an empty
+    dimension cannot be padded."""
+    widths: list[tuple[int, int]] = []
     for extent in data.shape:
-        front = draw(st.integers(max(least, -extent), 4))
-        behind = draw(st.integers(max(least, -(extent + min(0, front))), 4))
-        is_empty = extent + min(0, front) + min(0, behind) == 0
-        found.append((min(0, front), min(0, behind)) if repeats and is_empty else (front, behind))
-    return found
+        before = draw(st.integers(max(least, -extent), 4))
+        after = draw(st.integers(max(least, -(extent + min(0, before))), 4))
+        is_empty = extent + min(0, before) + min(0, after) == 0
+        widths.append((min(0, before), min(0, after)) if repeats and is_empty else (before, after))
+    return widths
 
 
 @st.composite
@@ -26,9 +27,9 @@ def paddings(draw: Draw) -> Sample:
     if draw(st.booleans()):
         data = infinities(draw, data)
     mode = draw(st.sampled_from(("constant", "edge", "reflect", "wrap")))
-    said: dict[str, Any] = {"pad_width": _widths(draw, data, mode != "constant", -3), "pad_mode": mode}
+    attributes: dict[str, Any] = {"pad_width": _widths(draw, data, mode != "constant", -3), "pad_mode": mode}
     values = (0, 1, 0.5, -1, float("-inf")) if data.dtype.kind == "f" else (0, 1)
-    return Sample([data], said | {"pad_value": draw(st.sampled_from(values))})
+    return Sample([data], attributes | {"pad_value": draw(st.sampled_from(values))})
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""Pools of images."""
+"""Samples of pools."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ def pools(draw: Draw, rank: int, mean: bool) -> Sample:
     layout = any_layout(draw, f"NC{image}")
     data = numbers(draw, (draw(st.integers(1, 2)), draw(st.integers(1, 2)), *extents), dtype)
     strides = draw(st.one_of(st.integers(1, 3), st.lists(st.integers(1, 3), min_size=rank, max_size=rank)))
-    said = {
+    attributes = {
         "pool_size": sizes,
         "strides": strides,
         "dilation": far,
         "padding": any_padding(draw, rank, min(sizes) // 2),
     }
-    said |= {"layout": layout, "ceil_mode": draw(st.booleans())}
+    attributes |= {"layout": layout, "ceil_mode": draw(st.booleans())}
     if mean:
-        said["count_include_pad"] = draw(st.booleans())
+        attributes["count_include_pad"] = draw(st.booleans())
     elif draw(st.booleans()):
         data = infinities(draw, data)
-    return Sample([arranged(data, f"NC{image}", layout)], said)
+    return Sample([arranged(data, f"NC{image}", layout)], attributes)
 
 
 @st.composite
 def adaptive_pools(draw: Draw, rank: int) -> Sample:
-    """An image, and how many windows there are."""
+    """An image, and the number of windows of each dimension."""
     image, dtype = "DHW"[3 - rank :], draw(st.sampled_from((*FLOATS, "int32", "uint8")))
     extents = [draw(st.integers(1, 7)) for _ in range(rank)]
     layout = any_layout(draw, f"NC{image}")
     data = numbers(draw, (draw(st.integers(0, 2)), draw(st.integers(1, 2)), *extents), dtype)
     several = st.lists(st.integers(1, 8), min_size=rank, max_size=rank)
-    said = {"output_size": draw(st.one_of(st.none(), st.integers(1, 8), several)), "layout": layout}
-    return Sample([arranged(data, f"NC{image}", layout)], said)
+    attributes = {"output_size": draw(st.one_of(st.none(), st.integers(1, 8), several)), "layout": layout}
+    return Sample([arranged(data, f"NC{image}", layout)], attributes)
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {

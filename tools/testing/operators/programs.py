@@ -1,4 +1,4 @@
-"""Operators as functions that can be built and called."""
+"""Functions that compute a single operator."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .sampling import Array, Sample
 
 
 def program_of(name: str, sample: Sample) -> tuple[Module, list[Array]]:
-    """A function of operands and results that computes an operator, and new arrays of zeros for the results."""
+    """A module whose function computes an operator from operands to results, and zero arrays for the results."""
     inputs = [
         te.placeholder(array.shape, dtype_of_numpy(array.dtype).name, name=f"in{n}")
         for n, array in enumerate(sample.operands)
     ]
-    made = OPERATORS[name].formula(*inputs, **sample.attributes)
-    tensors = list(made) if isinstance(made, list | tuple) else [made]
+    outputs = OPERATORS[name].formula(*inputs, **sample.attributes)
+    tensors = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
     results: list[Array] = [
         np.zeros([int(n) for n in tensor.shape], te.placeholder((), tensor.dtype).data_type.name) for tensor in tensors
     ]

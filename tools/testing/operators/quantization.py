@@ -1,4 +1,4 @@
-"""Operators between numbers and integers that stand for them."""
+"""Samples of quantization and dequantization."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INTEGERS = ("int4", "uint4", "int8", "uint8", "int16", "uint16", "int32")
 
 
 def _parameters(draw: Draw, data: Array, axis: int, dtype: str, zero: str) -> list[Array]:
-    """Scales that are powers of two, and zero points."""
+    """Scales, which are powers of two, and zero points."""
     shapes = [data.shape[axis : axis + 1 or None] if draw(st.booleans()) and data.ndim else () for _ in range(2)]
     exponents = numbers(draw, shapes[0], "int32", -6, 6)
     return [np.asarray(2.0**exponents, dtype), numbers(draw, shapes[1], zero, -20, 20)]
@@ -35,8 +35,8 @@ def dequantized(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES), draw(st.sampled_from(INTEGERS)), -(2**31), 2**31)
     axis = any_axis(draw, data.ndim) if data.ndim else -1
     zero = draw(st.sampled_from(("int32", data.dtype.name)))
-    said = {"axis": axis, "out_dtype": draw(st.sampled_from(("float32", "float64")))}
-    return Sample([data, *_parameters(draw, data, axis, "float32", zero)], said)
+    attributes = {"axis": axis, "out_dtype": draw(st.sampled_from(("float32", "float64")))}
+    return Sample([data, *_parameters(draw, data, axis, "float32", zero)], attributes)
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {"qnn.quantize": quantized(), "qnn.dequantize": dequantized()}

@@ -1,4 +1,4 @@
-"""Operators that reduce along axes."""
+"""Samples of reductions along axes."""
 
 from __future__ import annotations
 

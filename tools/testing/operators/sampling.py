@@ -1,4 +1,4 @@
-"""Random tensors, and what operators of many kinds are tried with."""
+"""Random tensors, and samples common to many kinds of operators."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ FILLED = st.lists(st.sampled_from((1, 2, 3, 5, 7)), max_size=3).map(tuple)
 
 @dataclass(frozen=True)
 class Sample:
-    """operands: the tensors.  attributes: by name."""
+    """The operands and the attributes of a call of an operator."""
 
     operands: list[Array]
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 def numbers(draw: Draw, shape: Sequence[int], dtype: str, low: float = -8, high: float = 8) -> Array:
-    """Numbers with few digits between bounds, so that sums and products of some of them are exact in any order."""
+    """An array of random numbers with few digits between bounds, so that their sums and products are exact in any
+    order."""
     choose = np.random.default_rng(draw(st.integers(0, 2**16)))
     kind, target = parse_dtype(dtype), numpy_dtype(dtype)
     if kind.is_bool:
@@ -51,7 +52,7 @@ def numbers(draw: Draw, shape: Sequence[int], dtype: str, low: float = -8, high:
 
 @st.composite
 def of_one(draw: Draw, dtypes: Sequence[str] = FLOATS, low: float = -8, high: float = 8) -> Sample:
-    """One tensor of any shape."""
+    """A tensor of any shape."""
     return Sample([numbers(draw, draw(SHAPES), draw(st.sampled_from(dtypes)), low, high)])
 
 
@@ -63,7 +64,7 @@ def of_two(
     right: tuple[float, float] = (-8, 8),
     nonzero: bool = False,
 ) -> Sample:
-    """Two tensors of one type whose shapes go together. nonzero: no element of the second one is 0."""
+    """Two tensors of one type with broadcastable shapes. nonzero: no element of the second tensor is 0."""
     whole = draw(SHAPES)
     shapes: list[tuple[int, ...]] = []
     for _ in range(2):
@@ -75,7 +76,7 @@ def of_two(
 
 
 def infinities(draw: Draw, data: Array) -> Array:
-    """Some floats, or all of them, infinite: of both signs, or of one."""
+    """Replaces some or all floats by infinities of one or both signs."""
     signs = draw(st.sampled_from(((-np.inf, np.inf), (-np.inf,), (np.inf,))))
     if data.dtype.kind != "f":
         return data
@@ -88,15 +89,15 @@ def infinities(draw: Draw, data: Array) -> Array:
 def along_axes(
     draw: Draw, dtypes: Sequence[str] = NUMBERS, bound: float = 8, infinite: bool = False, **more: Any
 ) -> Sample:
-    """One tensor, and axes to reduce along. infinite: with such numbers.  more: strategies for other attributes."""
+    """A tensor, and the axes of a reduction. infinite: with infinities.  more: strategies for other attributes."""
     data = numbers(draw, draw(FILLED), draw(st.sampled_from(dtypes)), -bound, bound)
     data = infinities(draw, data) if infinite else data
     axes = st.permutations(range(data.ndim)).flatmap(lambda order: st.integers(0, data.ndim).map(lambda n: order[:n]))
     axis: Any = draw(st.one_of(st.none(), axes.map(tuple)))
     if axis and draw(st.booleans()):
         axis = axis[0] - (data.ndim if draw(st.booleans()) else 0)
-    said = {"axis": axis, "keepdims": draw(st.booleans()), "exclude": axis is not None and draw(st.booleans())}
-    return Sample([data], said | {name: draw(each) for name, each in more.items()})
+    attributes = {"axis": axis, "keepdims": draw(st.booleans()), "exclude": axis is not None and draw(st.booleans())}
+    return Sample([data], attributes | {name: draw(each) for name, each in more.items()})
 
 
 @st.composite
@@ -107,7 +108,7 @@ def moved(
     rank: int = 0,
     dtypes: Sequence[str] = (*ALL, *SMALL),
 ) -> Sample:
-    """One tensor, and what `said` says about it. rank: how many dimensions it has at least."""
+    """A tensor, and the attributes that `said` chooses for it. rank: the minimum rank."""
     data = numbers(draw, draw(shapes.filter(lambda shape: len(shape) >= rank)), draw(st.sampled_from(dtypes)))
     return Sample([data], said(draw, data))
 
@@ -117,7 +118,7 @@ def any_axis(draw: Draw, rank: int) -> int:
 
 
 def moved_floats(said: Callable[[Draw, Array], dict[str, Any]], rank: int = 0) -> st.SearchStrategy[Sample]:
-    """One tensor of floats that has elements, and what `said` says about it."""
+    """A nonempty tensor of floats, and the attributes that `said` chooses for it."""
     return moved(said, FILLED, rank, FLOATS)
 
 
@@ -126,7 +127,7 @@ def any_layout(draw: Draw, letters: str) -> str:
 
 
 def arranged(array: Array, usual: str, layout: str) -> Array:
-    """An array whose axes are in the usual order, in the order of a layout."""
+    """Permutes the axes of an array from the layout `usual` to `layout`."""
     return np.ascontiguousarray(array.transpose([usual.index(letter) for letter in layout]))
 
 

@@ -1,4 +1,4 @@
-"""Operators that give what is reached so far along an axis."""
+"""Samples of cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def cumulative(draw: Draw, bound: float) -> Sample:
     dtype = draw(st.sampled_from(NUMBERS if data.dtype.kind == "b" else ("", "float64", "int32", "uint8")))
     if data.dtype.kind == "f" and dtype.startswith("uint"):
         data = np.abs(data, out=data)
-    said = {
+    attributes = {
         "axis": any_axis(draw, data.ndim) if data.ndim and draw(st.booleans()) else None,
         "exclusive": draw(st.booleans()),
         "reverse": draw(st.booleans()),
     }
-    return Sample([data], said | {"dtype": dtype})
+    return Sample([data], attributes | {"dtype": dtype})
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {"cumsum": cumulative(8), "cumprod": cumulative(2)}

@@ -1,4 +1,4 @@
-"""Operators that put elements in order."""
+"""Samples of operators that sort elements."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ PLACES = st.sampled_from((*SIGNED, "float32"))
 
 @st.composite
 def unordered(draw: Draw, *more: str) -> Sample:
-    """A tensor with equal elements, infinities and NaN, and how to put it in order. more: names of other attributes."""
+    """A tensor with equal elements, infinities and NaN, and the attributes of a sort. more: names of other
+    attributes."""
     data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(NUMBERS)), -2, 2)
     if data.dtype.kind == "f" and draw(st.booleans()):
         data = infinities(draw, data)
         data = np.where(np.abs(data) < draw(st.integers(0, 2)), np.nan, data).astype(data.dtype)
     axis = any_axis(draw, data.ndim)
-    said: dict[str, Any] = {"axis": axis, "is_ascend": draw(st.booleans())}
+    attributes: dict[str, Any] = {"axis": axis, "is_ascend": draw(st.booleans())}
     choices: dict[str, st.SearchStrategy[Any]] = {
         "dtype": PLACES,
         "k": st.integers(0, data.shape[axis]),
         "ret_type": st.sampled_from(("both", "values", "indices")),
     }
-    return Sample([data], said | {name: draw(choices[name]) for name in more})
+    return Sample([data], attributes | {name: draw(choices[name]) for name in more})
 
 
 @st.composite
 def searches(draw: Draw) -> Sample:
-    """Sequences in order, and values that are in them and between."""
+    """Sorted sequences, and values equal to their elements and between them."""
     dtype = draw(st.sampled_from((*INTEGERS, "float32", "float16")))
     values = numbers(draw, draw(SHAPES), dtype, -4, 4)
     rows = values.shape[:-1] if values.ndim and draw(st.booleans()) else ()

@@ -1,4 +1,4 @@
-"""Operators that move elements."""
+"""Samples of operators that move elements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .sampling import (
 
 
 def _newshape(draw: Draw, data: Array) -> dict[str, Any]:
-    """A shape in any of the ways to say it."""
+    """The attribute `newshape`, with each of its codes."""
     kind = draw(st.sampled_from(("flat", "same", "rest", "merged", "cut", "ones")))
     if kind == "same":
         return {"newshape": [0] * data.ndim}
@@ -66,7 +66,7 @@ def _broadcast_shape(draw: Draw, data: Array) -> dict[str, Any]:
 
 @st.composite
 def several(draw: Draw, stacked: bool) -> Sample:
-    """Tensors of one type, and of one shape but for the axis along which they are put together."""
+    """Tensors of one type, with equal shapes except along the axis of their concatenation."""
     shape, dtype = draw(SHAPES.filter(lambda shape: stacked or bool(shape))), draw(st.sampled_from(ALL))
     axis = any_axis(draw, len(shape) + stacked)
     shapes: list[list[int]] = []
@@ -79,7 +79,7 @@ def several(draw: Draw, stacked: bool) -> Sample:
 
 @st.composite
 def choices(draw: Draw) -> Sample:
-    """A condition and two tensors whose shapes go together."""
+    """A condition and two tensors with broadcastable shapes."""
     pair, whole = draw(of_two(ALL)), draw(st.booleans())
     shape = np.broadcast_shapes(*(each.shape for each in pair.operands)) if whole else ()
     return Sample([numbers(draw, shape, "bool"), *pair.operands])
@@ -103,13 +103,13 @@ def taken(draw: Draw) -> Sample:
 @st.composite
 def hot(draw: Draw) -> Sample:
     indices = numbers(draw, draw(SHAPES), draw(st.sampled_from(INTEGERS)), -2, 8)
-    said = {
+    attributes = {
         "on_value": draw(st.integers(1, 3)),
         "off_value": draw(st.integers(-1, 0)),
         "depth": draw(st.integers(1, 7)),
     }
     dtype = draw(st.sampled_from((*FLOATS, *SIGNED)))
-    return Sample([indices], said | {"axis": any_axis(draw, indices.ndim + 1), "dtype": dtype})
+    return Sample([indices], attributes | {"axis": any_axis(draw, indices.ndim + 1), "dtype": dtype})
 
 
 # Neural networks

@@ -1,7 +1,7 @@
-"""Tensor expressions that TVM 0.27 and we must agree on.
+"""Tensor expressions on which TVM 0.27 and Stepwell must agree.
 
-A case says its tensors with the functions of a namespace that it is given, and what numpy makes of the inputs. This
-package needs nothing but numpy, so that the Python of another compiler can import it too.
+A case builds its tensors with the functions of a namespace argument, and has a numpy reference. This package requires
+only numpy, so that the Python of another compiler can import it too.
 """
 
 from . import elementwise, indexing, naming, operators, reductions, shapes, tensors

@@ -1,4 +1,4 @@
-"""What a case of the corpus of tensor expressions is."""
+"""Cases of the corpus of tensor expressions."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ Build: TypeAlias = Callable[[Any], list[Any]]
 
 
 class Sized:
-    """A namespace like the one it is made from in which symbols are the numbers that `sizes` gives to their names."""
+    """A view of a namespace in which `var` and `size_var` return the numbers of `sizes`."""
 
     def __init__(self, te: Any, sizes: Mapping[str, float]) -> None:
         self._te = te
@@ -27,44 +27,44 @@ class Sized:
 
 @dataclass(frozen=True)
 class Case:
-    """Tensors written with the functions of a namespace `te`, TVM's or ours, and what numpy computes for them."""
+    """Tensors built with the functions of a namespace `te`, TVM's or Stepwell's, and their numpy reference."""
 
     name: str
     build: Build
-    """From the namespace to the arguments of `create_prim_func`: inputs first and then outputs, but see `outputs`."""
+    """Maps the namespace to the arguments of `create_prim_func`: inputs, then outputs, unless `outputs` differs."""
     reference: Callable[..., Array | Sequence[Array]]
-    """From the inputs, in order, to the output or the outputs, in order."""
+    """Maps the inputs, in order, to the output or the outputs, in order."""
     sizes: Mapping[str, float] = field(default_factory=dict[str, float])
-    """A number for each symbol. Any others from 2 on will do too, unless the case is `fixed`."""
+    """A number for each symbol. Any other numbers from 2 on are valid too, unless the case is `fixed`."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
-    """The least and the largest value of the inputs of a name, if not all values that `draw` takes will do."""
+    """The minimum and the maximum of an input, by name; by default the range of `draw`."""
     outputs: tuple[int, ...] = (-1,)
-    """Where the outputs are among the arguments."""
+    """The positions of the outputs among the arguments."""
     rtol: float = 1e-5
-    """How much of the largest value floats may be off; integers may not."""
+    """The tolerance of floats, relative to the largest value; integers are exact."""
     index_dtype: str | None = None
     """The `index_dtype_override` of `create_prim_func`."""
     fixed: bool = False
-    """The sizes are part of the case, or depend on each other."""
+    """Whether the sizes are part of the case, or depend on each other."""
     runs: bool = True
-    """False where the tensors are too large to be allocated."""
+    """Whether the case can be run; False if the tensors are too large to allocate."""
     tvm_refuses: str = ""
-    """Why TVM 0.27 raises an error instead of making a function."""
+    """The reason why TVM 0.27 raises an error instead of building a function."""
     tvm_differs: str = ""
-    """Why what TVM 0.27 makes does not compute what was asked for; the reference is right."""
+    """The reason why the function built by TVM 0.27 differs from the reference, which is correct."""
     tvm_fails: str = ""
-    """Why what TVM 0.27 makes, though it is right, cannot be compiled or called."""
+    """The reason why the function built by TVM 0.27, though correct, cannot be compiled or called."""
 
     def sized(self, te: Any) -> list[Any]:
-        """The arguments with numbers for symbols; an argument that is a symbol is its number."""
+        """The arguments with numbers for symbols, symbolic arguments included."""
         return self.build(Sized(te, self.sizes))
 
     def inputs(self, te: Any, seed: int = 0) -> list[Any]:
-        """Values for the inputs, in order: arrays, and a number for a symbol."""
+        """Random inputs, in order: arrays, and numbers for symbols."""
         choose = np.random.default_rng(seed)
         tensors = self.sized(te)
-        outputs = {place % len(tensors) for place in self.outputs}
-        return [self._value(tensor, choose) for place, tensor in enumerate(tensors) if place not in outputs]
+        outputs = {position % len(tensors) for position in self.outputs}
+        return [self._value(tensor, choose) for position, tensor in enumerate(tensors) if position not in outputs]
 
     def _value(self, tensor: Any, choose: np.random.Generator) -> Any:
         if isinstance(tensor, int | float):
@@ -73,20 +73,24 @@ class Case:
         return draw(shape, str(tensor.dtype), self.ranges.get(str(tensor.name)), choose)
 
     def expected(self, inputs: Sequence[Any]) -> list[Array]:
-        """What the outputs are for these inputs, in order."""
+        """The reference outputs for inputs, in order."""
         with np.errstate(all="ignore"):
-            made = self.reference(*inputs)
-        return [np.asarray(made)] if isinstance(made, np.ndarray | np.generic) else [np.asarray(each) for each in made]
+            outputs = self.reference(*inputs)
+        return (
+            [np.asarray(outputs)]
+            if isinstance(outputs, np.ndarray | np.generic)
+            else [np.asarray(each) for each in outputs]
+        )
 
     def arguments(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
-        """Both in the order of the arguments."""
+        """The inputs and outputs in the order of the arguments."""
         count = len(inputs) + len(outputs)
-        made = {place % count: output for place, output in zip(self.outputs, outputs, strict=True)}
+        by_position = {position % count: output for position, output in zip(self.outputs, outputs, strict=True)}
         rest = iter(inputs)
-        return [made[place] if place in made else next(rest) for place in range(count)]
+        return [by_position[position] if position in by_position else next(rest) for position in range(count)]
 
     def differs(self, got: Array, expected: Array) -> bool:
-        """Whether an output is not what is expected: its dtype, its shape, or a value by more than `rtol` allows."""
+        """Whether an output differs from the expected output in dtype, in shape, or in a value by more than `rtol`."""
         if got.dtype != expected.dtype or got.shape != expected.shape:
             return True
         if got.dtype.kind != "f":
@@ -97,8 +101,8 @@ class Case:
 
 
 def draw(shape: tuple[int, ...], dtype: str, bounds: tuple[float, float] | None, choose: np.random.Generator) -> Array:
-    """Random values between the bounds. Without bounds they are small numbers with few digits, whose sums and products
-    are exact in any order.
+    """Random values between bounds; without bounds small numbers with few digits, whose sums and products are exact in
+    any order.
     """
     if dtype == "bool":
         return choose.integers(0, 2, shape).astype(np.bool_)
@@ -111,17 +115,17 @@ def draw(shape: tuple[int, ...], dtype: str, bounds: tuple[float, float] | None,
 
 
 class Table:
-    """Cases in the order they are written in."""
+    """Cases in source order."""
 
     def __init__(self) -> None:
         self.cases: list[Case] = []
 
     def add(self, name: str, build: Build, reference: Callable[..., Array | Sequence[Array]], **rest: Any) -> None:
-        """One more case; `rest` has the other fields of it."""
+        """Adds a case. rest: its other fields."""
         self.cases.append(Case(name, build, reference, **rest))
 
     def case(self, reference: Callable[..., Array | Sequence[Array]], **rest: Any) -> Callable[[Build], Build]:
-        """Decorates the function that builds the case, whose name it takes."""
+        """Registers a case with the decorated function as its builder and namesake."""
 
         def register(build: Build) -> Build:
             self.add(getattr(build, "__name__"), build, reference, **rest)

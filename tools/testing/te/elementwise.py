@@ -1,4 +1,4 @@
-"""Every element from the same element of the inputs: dtypes, promotion, functions and operators, broadcasting."""
+"""Elementwise cases: dtypes, promotion, functions and operators, broadcasting."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +13,7 @@ TABLE = Table()
 FLOATS = ("float16", "float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
-# The dtype of a sum of the two.
+# The dtype of a sum of two dtypes.
 PROMOTIONS = {
     ("int8", "int32"): "int32",
     ("uint8", "int32"): "int32",
@@ -33,7 +33,7 @@ PROMOTIONS = {
     ("int32", "uint32"): "uint32",
 }
 
-# The function of numpy, and bounds of its argument, None where quarters, halves among them, tell more.
+# The numpy function, and the bounds of its argument; None for multiples of 1/4, which include the ties of rounding.
 UNARY: dict[str, tuple[Callable[[Array], Array], tuple[float, float] | None]] = {
     "exp": (np.exp, (-4, 4)),
     "log": (np.log, (0.1, 9)),

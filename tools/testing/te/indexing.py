@@ -1,4 +1,4 @@
-"""Elements from elsewhere: permutations, windows, padding, data-dependent indices, indices as values."""
+"""Cases of indexing: permutations, windows, padding, data-dependent indices, indices as values."""
 
 from typing import Any
 
@@ -74,8 +74,8 @@ def reshape(te: Any) -> list[Any]:
     A = te.placeholder((4, 6), name="A")
 
     def element(i: Any, j: Any) -> Any:
-        place = i * 8 + j
-        return A[te.floordiv(place, 6), te.floormod(place, 6)]
+        position = i * 8 + j
+        return A[te.floordiv(position, 6), te.floormod(position, 6)]
 
     return [A, te.compute((3, 8), element, name="B")]
 

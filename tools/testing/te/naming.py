@@ -1,4 +1,4 @@
-"""Names, attributes and the order of arguments: what is the same computation but prints differently."""
+"""Cases of names, attributes and the order of arguments: equal computations that print differently."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Operators of several stages: products of matrices, convolutions, pooling, normalisation, chains."""
+"""Cases of several stages: matrix products, convolutions, pooling, normalisation, chains."""
 
 from typing import Any
 
@@ -96,13 +96,13 @@ def conv1d(te: Any) -> list[Any]:
 
 
 def _conv2d(x: Array, w: Array, stride: int = 1, dilation: int = 1, groups: int = 1) -> Array:
-    """`x` has the layout NCHW and `w` OIHW."""
+    """The convolution of `x` in layout NCHW with `w` in layout OIHW."""
     filters, channels, height, width = w.shape
     rows, columns = (
         (size - (kernel - 1) * dilation - 1) // stride + 1
         for size, kernel in zip(x.shape[2:], (height, width), strict=True)
     )
-    made = np.zeros((x.shape[0], filters, rows, columns), x.dtype)
+    result = np.zeros((x.shape[0], filters, rows, columns), x.dtype)
     each = filters // groups
     for group in range(groups):
         of = slice(group * channels, (group + 1) * channels)
@@ -112,8 +112,8 @@ def _conv2d(x: Array, w: Array, stride: int = 1, dilation: int = 1, groups: int 
                 part = x[:, of, top : top + rows * stride : stride, left : left + columns * stride : stride]
                 part = part[:, :, :rows, :columns]
                 kernel = w[group * each : (group + 1) * each, :, p, q]
-                made[:, group * each : (group + 1) * each] += np.einsum("nchw,oc->nohw", part, kernel)
-    return made
+                result[:, group * each : (group + 1) * each] += np.einsum("nchw,oc->nohw", part, kernel)
+    return result
 
 
 def _window(te: Any, channels: int, height: int, width: int) -> tuple[Any, Any, Any]:
@@ -189,14 +189,14 @@ def grouped_conv2d(te: Any) -> list[Any]:
     return [X, W, Y]
 
 
-def _transposed(x: Array, w: Array) -> Array:
-    """Stride 2; `w` has the layout IOHW."""
+def _conv2d_transpose(x: Array, w: Array) -> Array:
+    """The transposed convolution of stride 2, with `w` in layout IOHW."""
     spread = np.zeros((x.shape[0], x.shape[1], x.shape[2] * 2 - 1, x.shape[3] * 2 - 1), x.dtype)
     spread[:, :, ::2, ::2] = x
     return _conv2d(np.pad(spread, ((0, 0), (0, 0), (2, 2), (2, 2))), w.transpose(1, 0, 2, 3)[:, :, ::-1, ::-1])
 
 
-@TABLE.case(_transposed)
+@TABLE.case(_conv2d_transpose)
 def transposed_conv2d(te: Any) -> list[Any]:
     X, W = te.placeholder((1, 3, 4, 4), name="X"), te.placeholder((3, 2, 3, 3), name="W")
     rc, ry, rx = _window(te, 3, 3, 3)
@@ -336,7 +336,7 @@ def gelu(te: Any) -> list[Any]:
     return [A, te.compute((4, 5), element, name="gelu")]
 
 
-def _repeated(a: Array, length: int) -> Array:
+def _repeat_steps(a: Array, length: int) -> Array:
     for count in range(length):
         a = a * np.float32(0.5) + np.float32(count)
     return a
@@ -353,14 +353,14 @@ def _chain(length: int) -> None:
             last = _step(te, last, count)
         return [A, last]
 
-    TABLE.add(f"chain_of_{length}", build, lambda a: _repeated(a, length))
+    TABLE.add(f"chain_of_{length}", build, lambda a: _repeat_steps(a, length))
 
 
 _chain(10)
 _chain(40)
 
 
-def _turned(a: Array, times: int) -> Array:
+def _turn_repeatedly(a: Array, times: int) -> Array:
     for _ in range(times):
         a = a.T[::-1] * np.float32(0.5)
     return a
@@ -370,7 +370,7 @@ def _turn(te: Any, T: Any) -> Any:
     return te.compute((4, 4), lambda i, j: T[j, 3 - i] * 0.5)
 
 
-@TABLE.case(lambda a: _turned(a, 11))
+@TABLE.case(lambda a: _turn_repeatedly(a, 11))
 def chain_of_11_unnamed_turns(te: Any) -> list[Any]:
     A = last = te.placeholder((4, 4), name="A")
     for _ in range(11):

@@ -1,4 +1,4 @@
-"""Reductions: every combiner, the dtypes, the axes, several values at once."""
+"""Cases of reductions: all combiners, dtypes, axes, several values at once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ def _reducer(name: str, dtype: str, function: Callable[[Array], Array]) -> None:
         B = te.compute((4,), lambda i: getattr(te, name)(A[i, k], axis=k), name="B")
         return [A, B]
 
-    # The product of seven numbers of four bits is exact in float32.
+    # The product of six numbers of four bits is exact in float32.
     TABLE.add(f"{name}_{dtype}", build, function, rtol=2e-2 if dtype == "float16" else 1e-5)
 
 
@@ -111,8 +111,8 @@ def argmax_with_indices_from_a_tensor(te: Any) -> list[Any]:
 def argmax_whose_value_nobody_wants(te: Any) -> list[Any]:
     A = te.placeholder((4, 9), name="A")
     k = te.reduce_axis((0, 9), name="k")
-    place, _ = te.compute((4,), lambda i: _argmax(te)((k, A[i, k]), axis=k), name="B")
-    return [A, te.compute((4,), lambda i: place[i].astype("float32"), name="C")]
+    index, _ = te.compute((4,), lambda i: _argmax(te)((k, A[i, k]), axis=k), name="B")
+    return [A, te.compute((4,), lambda i: index[i].astype("float32"), name="C")]
 
 
 @TABLE.case(lambda a: np.bitwise_xor.reduce(a, axis=0))
@@ -204,7 +204,7 @@ def sum_over_two_axes_the_inner_first(te: Any) -> list[Any]:
 @TABLE.case(lambda a: a.max(axis=(0, 1, 2)))
 def max_over_all_axes(te: Any) -> list[Any]:
     A = te.placeholder((4, 5, 6), name="A")
-    axes = [te.reduce_axis((0, size), name=f"r{place}") for place, size in enumerate((4, 5, 6))]
+    axes = [te.reduce_axis((0, size), name=f"r{n}") for n, size in enumerate((4, 5, 6))]
     return [A, te.compute((), lambda: te.max(A[tuple(axes)], axis=axes), name="B")]
 
 

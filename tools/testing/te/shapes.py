@@ -1,4 +1,4 @@
-"""Shapes: symbolic, scalar, empty, of one element, beyond 32 bits; dtypes of indices."""
+"""Cases of shapes: symbolic, scalar, empty, of one element, beyond 32 bits; dtypes of indices."""
 
 from typing import Any
 

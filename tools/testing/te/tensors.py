@@ -1,4 +1,4 @@
-"""Operators on whole tensors, scalar arguments, and other ways to say what the other topics say."""
+"""Cases of operators on whole tensors, scalar arguments, and alternative forms of the other topics."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Run by test_cuda_driver.py beside a libcuda that is not one: programs for a GPU, launched by the real bindings."""
+"""GPU programs launched by the real bindings on a fake libcuda. test_cuda_driver.py runs this file."""
 
 import gc
 import threading
@@ -87,7 +87,7 @@ assert lib["main"].time_evaluator(number=2, repeat=3)(a, b).results == (0.001,) 
 event = stream.record()
 device.current_stream.wait(event)
 
-# Branches on what is on the device
+# Branches on values in device memory
 branch, counts = stepwell.build(parse_tvmscript(BRANCH), target="cuda"), nd.array(np.array([0, 2], "int32"), device)
 for start, expected in ((values, values + 4), (-values, -values)):
     a.copyfrom(start)
@@ -124,7 +124,7 @@ said = message(DeviceError, lambda: add(target="cuda -arch=compute_80")(a, b))
 assert "cuda(0), Fake of sm_90, does not load main_kernel, which is made for compute_80" in said, said
 assert "CUDA_ERROR_NO_BINARY_FOR_GPU" in said
 
-# Memory is given back, in whichever thread that happens
+# Memory is freed, in any thread
 del big, many
 kept = [a, b]
 del a, b
@@ -136,7 +136,7 @@ gc.collect()
 free, whole = device.memory()
 assert whole == free, whole - free
 
-# A kernel that fails says so later, to whoever waits: here a function that branches
+# A failing kernel raises its error at the next synchronization: here in a function that branches
 a, b = nd.array(values, device), nd.empty((8,), "float32", device)
 counts = nd.array(np.array([0, 2], "int32"), device)
 branch = stepwell.build(parse_tvmscript(BRANCH), target="cuda")

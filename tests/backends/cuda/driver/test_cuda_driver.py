@@ -1,4 +1,4 @@
-"""The driver of GPUs where there is none: a libcuda that is not one stands in for it, and the rest is real."""
+"""The driver of GPUs on a machine without a GPU: a fake libcuda, with the real bindings."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module")
 def fake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the libcuda of fake_driver.c."""
+    """A folder with the fake libcuda of fake_driver.c."""
     pytest.importorskip("cuda.bindings")
     pytest.importorskip("nvidia.cu13")
     if shutil.which("gcc") is None:

@@ -1,4 +1,4 @@
-"""MLIR text to CUDA C++, that compiled for the host by g++ and called, and by NVRTC for what a GPU reads."""
+"""Fixtures that emit CUDA C++ for MLIR text, and compile it for the host with g++ and for GPUs with NVRTC."""
 
 import ctypes
 import shutil
@@ -20,7 +20,7 @@ from stepwell.transforms.upstream.legalize_small_floats import LegalizeSmallFloa
 from stepwell.transforms.upstream.legalize_small_integers import LegalizeSmallIntegersPass
 
 HOST = Path(__file__).with_name("host.h")
-# `-Wall` warns of parentheses that mislead, variables that are not set, numbers that do not fit.
+# `-Wall` warns of misleading parentheses, uninitialized variables and constants out of range.
 FLAGS = (
     "-O1", "-std=c++17", "-shared", "-fPIC", "-ffp-contract=off", "-fno-strict-aliasing", "-Wall", "-Werror",
     "-Wno-unused-function", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-unknown-pragmas",
@@ -28,8 +28,8 @@ FLAGS = (
 
 
 def _on_device(module: ModuleOp) -> gpu.ModuleOp:
-    """The functions of a module as functions of a `gpu.module`: public ones that none calls are kernels, whose result
-    is stored through a last argument."""
+    """Moves the functions of a module into a `gpu.module`. Public functions without callers become kernels, which store
+    their result through a last argument."""
     block = module.body.block
     new = gpu.ModuleOp.create(properties={"sym_name": StringAttr("device")}, regions=[module.regions[0].clone()])
     block = new.body.block
@@ -45,7 +45,7 @@ def _on_device(module: ModuleOp) -> gpu.ModuleOp:
 
 
 def _heap_to_stack(module: gpu.ModuleOp) -> None:
-    """A thread has no heap: what is allocated there becomes an array of the function."""
+    """Replaces heap allocations by arrays of the function, because a thread has no heap."""
     for op in list(module.walk()):
         if isinstance(op, memref.AllocOp):
             sizes = [[], []] if not op.dynamic_sizes else [list(op.dynamic_sizes), []]
@@ -87,7 +87,7 @@ def _device_function(op: func.FuncOp, kernel: bool) -> gpu.FuncOp:
 
 
 class HostKernel:
-    """A kernel as a function of arrays and numbers."""
+    """A kernel compiled for the host, callable with arrays and numbers."""
 
     def __init__(self, kernel: EmittedKernel, library: ctypes.CDLL, source: str) -> None:
         self.kernel, self.source = kernel, source
@@ -102,14 +102,14 @@ class HostKernel:
 
     @property
     def trapped(self) -> bool:
-        """Whether an assertion failed since this was last asked."""
+        """Whether an assertion failed since the previous query."""
         flag = ctypes.c_int.in_dll(self._library, "trapped")
         failed, flag.value = bool(flag.value), 0
         return failed
 
 
 class Half(ctypes.Structure):
-    """A half float as host.h declares it."""
+    """A half float, as declared in host.h."""
 
     _fields_ = (("bits", ctypes.c_ushort),)
 
@@ -122,7 +122,7 @@ def _c_type(parameter: KernelParameter) -> Any:
     assert parameter.dtype is not None
     if parameter.dtype in ("float16", "bfloat16"):
         return Half
-    if parameter.ctype == "unsigned char":  # the bits of what C has no type for
+    if parameter.ctype == "unsigned char":  # the bits of types that C lacks
         return ctypes.c_ubyte
     return np.ctypeslib.as_ctypes_type(numpy_dtype(parameter.dtype))
 
@@ -158,13 +158,13 @@ def _emit(module: ModuleOp | str, parse: Callable[[str], ModuleOp]) -> EmittedCu
 
 @pytest.fixture(scope="session")
 def emit_text(parse_upstream) -> Callable[..., EmittedCuda]:
-    """A module, or its text, as CUDA C++. Functions that are not in a `gpu.module` become kernels."""
+    """Emits CUDA C++ for a module or its text. Functions outside a `gpu.module` become kernels."""
     return lambda module: _emit(module, parse_upstream)
 
 
 @pytest.fixture(scope="session")
 def on_host(emit_text, tmp_path_factory) -> Callable[..., dict[str, HostKernel]]:
-    """`on_host(module)`: the kernels of a module (or of its text) as functions, by name."""
+    """`on_host(module)`: the kernels of a module or of its text, compiled for the host, by name."""
     if shutil.which("g++") is None:
         pytest.skip("no g++ to compile with")
     folder = tmp_path_factory.mktemp("cuda")
@@ -185,7 +185,7 @@ def on_host(emit_text, tmp_path_factory) -> Callable[..., dict[str, HostKernel]]
 
 @pytest.fixture(scope="session")
 def nvrtc() -> Callable[..., None]:
-    """`nvrtc(source)`: compile CUDA C++ for two generations of GPUs, without a warning."""
+    """`nvrtc(source)`: compiles CUDA C++ for two generations of GPUs; fails on a warning."""
     binding = pytest.importorskip("cuda.bindings.nvrtc")
     runtime = pytest.importorskip("nvidia.cu13")
     include = next(

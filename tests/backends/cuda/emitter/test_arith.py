@@ -1,6 +1,6 @@
-"""Every operation on scalars and lanes computes what the LLVM back end's code computes, on pairs of edge values.
+"""Every operation on scalars and lanes computes the same values as with the LLVM back end, on pairs of edge values.
 
-All functions are one module, so that each side is compiled once.
+All functions form one module, so that each side is compiled once.
 """
 
 import itertools
@@ -27,7 +27,8 @@ SIGNED = tuple(known.type.name for known in FLOAT_FORMATS.values() if known.bits
 
 @dataclass(frozen=True)
 class Case:
-    """`%r` of `%x0`, `%x1`, ...; `inexact`: up to rounding, because a library computes it."""
+    """An operation that computes `%r` from `%x0`, `%x1`, .... `inexact`: equal only up to rounding, because a library
+    computes it."""
 
     name: str
     body: str
@@ -80,7 +81,7 @@ def convert(op: str, source: str, target: str, lanes: int = 1) -> Case:
 
 INTEGER = ("addi", "subi", "muli", "andi", "ori", "xori", "minsi", "maxsi", "minui", "maxui", "divsi", "remsi",
            "floordivsi", "ceildivsi", "divui", "remui", "ceildivui", "shli", "shrui", "shrsi")  # fmt: skip
-NOT_ON_BOOLS = ("floordivsi", "ceildivsi", "ceildivui")  # the text that the LLVM back end writes is not valid
+NOT_ON_BOOLS = ("floordivsi", "ceildivsi", "ceildivui")  # the LLVM back end emits invalid text
 ICMP = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 FCMP = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno",
         "true")  # fmt: skip
@@ -158,7 +159,7 @@ CASES = [
       for kind in DTYPES),
     *(Case(f"select_lanes_{kind}", f"%r = arith.select %x2, %x0, %x1 : vector<8xi1>, vector<8x{kind}>",
            (kind, kind, "i1"), kind, 8) for kind in ("i32", "bf16")),
-    # types of less than a byte, and floats of one
+    # types of less than a byte, and floats of a byte
     *(binary(f"arith.{op}", "i4") for op in INTEGER),
     *(binary(f"arith.{op}", "i2") for op in ("muli", "divsi", "shrui")),
     *(binary(f"arith.{op}", "i4", 4) for op in ("addi", "divsi", "shrsi", "maxui")),
@@ -218,7 +219,7 @@ def edges(kind: str) -> np.ndarray:
 
 
 def arguments(case: Case) -> list[np.ndarray]:
-    """Every pair of edge values (a third operand goes through its own), as many as are a multiple of the lanes."""
+    """All pairs of edge values, padded to a multiple of the lanes; a third operand cycles through its edge values."""
     columns = [edges(kind) for kind in case.inputs[:2]]
     grid = [np.ascontiguousarray(part.reshape(-1)) for part in np.meshgrid(*columns, indexing="ij")]
     grid += [np.resize(edges(kind), len(grid[0])) for kind in case.inputs[2:]]

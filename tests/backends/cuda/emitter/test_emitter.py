@@ -1,4 +1,4 @@
-"""Kernels as text and as numbers: names, parameters, shared memory, barriers, and what is refused."""
+"""The text and the results of kernels: names, parameters, shared memory, barriers, and unsupported kernels."""
 
 import numpy as np
 import pytest

@@ -30,7 +30,7 @@ def copy(kind: str, lanes: int, size: str, start: int = 0) -> str:
 
 
 def aligned(values: np.ndarray, dtype) -> np.ndarray:
-    """An array at a multiple of 16 bytes."""
+    """A copy of an array at an address that is a multiple of 16."""
     size = np.dtype(dtype).itemsize * len(values)
     room = np.zeros(size + 16, np.uint8)
     start = -room.ctypes.data % 16

@@ -1,4 +1,4 @@
-"""Random programs, lowered as for native code: as CUDA C++ in one thread they compute what the oracle computes."""
+"""Random programs, lowered as for native code and emitted as single-threaded CUDA C++, compared with the oracle."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import programs
 from stepwell.transforms.pipelines import apply_passes, lower
 
-# A failure is not made smaller: each attempt is a run of g++.
+# Failures are not shrunk: each attempt runs g++.
 OPTIONS = settings(
     max_examples=15,
     deadline=None,
@@ -35,7 +35,7 @@ def check(on_host, module: Module, lowered: Module, arguments: dict[str, Any]) -
     try:
         kernel = on_host(lowered.op)["main"]
     except UnsupportedError as error:
-        # Memory of a size that the arguments say, and floats of less than 16 bits.
+        # Allocations whose size depends on arguments, and floats of less than 16 bits.
         assume("static shape" not in str(error) and "has no CUDA equivalent" not in str(error))
         raise
     if result is not None:

@@ -1,4 +1,4 @@
-"""Vectors as lanes: against what the LLVM back end's code computes."""
+"""Vectors as lanes, compared with the LLVM back end."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def both(compile_text, on_host):
 
 
 def aligned(values, dtype) -> np.ndarray:
-    """An array at a multiple of 16 bytes."""
+    """A copy of an array at an address that is a multiple of 16."""
     size = np.dtype(dtype).itemsize * len(values)
     room = np.zeros(size + 16, np.uint8)
     start = -room.ctypes.data % 16

@@ -1,4 +1,4 @@
-"""Right kernels, as a compiler or a person writes them, give what numpy gives."""
+"""Correct kernels, as written by a compiler or by hand, compute the same results as numpy."""
 
 from typing import Any
 

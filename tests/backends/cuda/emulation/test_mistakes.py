@@ -1,6 +1,6 @@
-"""Wrong kernels, which the emulation must find, each beside its right twin, which must run.
+"""Incorrect kernels, which the emulation must detect, each paired with a correct kernel, which must run.
 
-The twins differ in what stands at `@`.
+The two kernels differ only in the text at `@`.
 """
 
 import re
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(compiler() is None, reason="g++ is not installed
 
 @dataclass
 class Mistake:
-    """A kernel `k(float* out, const float* in, int n)` by its body. found: what the error says, a pattern of text."""
+    """A kernel `k(float* out, const float* in, int n)`, by its body. found: a pattern that matches the error."""
 
     body: str
     wrong: str
@@ -490,7 +490,7 @@ MISTAKES = {
         "n == 60 ? nullptr : out",
         "out of bounds: .* null pointer",
     ),
-    # The rest
+    # Other mistakes
     "uninitialized shared memory": Mistake(
         """\
   __shared__ float s[65];

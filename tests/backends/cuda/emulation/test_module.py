@@ -1,4 +1,4 @@
-"""Launches, their arguments and limits, and the functions that host code calls."""
+"""Launches, their arguments and limits, and the functions called by host code."""
 
 import ctypes
 import gc
@@ -312,7 +312,7 @@ def test_host_code_asks_for_much_shared_memory_by_an_attribute() -> None:
 
 
 def test_fibres_of_the_general_kind_do_the_same() -> None:
-    """On processors that have no switch of their own, fibres are those of the C library."""
+    """On processors without a context switch of the emulation, the fibres of the C library are used."""
     script = """
 import numpy as np
 from stepwell.backends.cuda.emulation import EmulationError, compile, compile_emulated

@@ -1,4 +1,4 @@
-"""Small floats, bits and functions of CUDA, against numpy and ml_dtypes."""
+"""CUDA's small floats, bit operations and math functions, compared with numpy and ml_dtypes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -65,13 +65,14 @@ def _each(module: EmulatedModule, kernel: str, given: Array, result: Any) -> Arr
 
 
 def _all(dtype: Any) -> Array:
-    """Every number of a type of 8 or 16 bits."""
+    """All values of a type of 8 or 16 bits."""
     bits = np.dtype(f"u{np.dtype(dtype).itemsize}")
     return np.arange(1 << 8 * bits.itemsize).astype(bits).view(dtype)
 
 
 def _rounded(dtype: Any) -> Array:
-    """Floats around every number of a small type: it, the middle to the next one, and what is beside that."""
+    """Floats around every value of a small type: the value, the midpoint to the next value, and the neighbours of the
+    midpoint."""
     numbers = np.unique(np.abs(_all(dtype).astype(np.float32)))
     numbers = numbers[np.isfinite(numbers)]
     last = 2 * numbers[-1].astype(np.float64) - numbers[-2]
@@ -82,7 +83,7 @@ def _rounded(dtype: Any) -> Array:
 
 
 def _same(got: Array, expected: Array) -> None:
-    """Equal bits, or both NaN."""
+    """Whether two values have equal bits, or are both NaN."""
     is_nan = np.isnan(expected.astype(np.float32))
     np.testing.assert_array_equal(np.isnan(got.astype(np.float32)), is_nan)
     bits = f"u{expected.dtype.itemsize}"
@@ -127,7 +128,7 @@ def test_floats_of_8_bits_saturate_only_if_asked(small: EmulatedModule) -> None:
 
 
 def test_a_double_is_rounded_once_to_a_half(small: EmulatedModule) -> None:
-    # 1 + 2**-11 is the middle of two halves; a bit beyond the last of a float says to which it goes.
+    # 1 + 2**-11 is the midpoint of two half floats; a bit beyond the last bit of a float decides the rounding.
     middle, bit, tiny = 1 + 2**-11, 2**-40, 2.0**-25
     numbers = np.array([middle, middle + bit, 1 + 3 * 2**-11 - bit, tiny, tiny * (1 + bit), 1e-60])
     numbers = np.concatenate([numbers, -numbers])

@@ -1,4 +1,5 @@
-"""A race is found in a random program if and only if two accesses that conflict are not ordered, by the definition."""
+"""The emulation detects a race in a random program if and only if two conflicting accesses are unordered by
+definition."""
 
 from dataclasses import dataclass
 
@@ -14,11 +15,11 @@ pytestmark = pytest.mark.skipif(compiler() is None, reason="g++ is not installed
 BLOCKS = 2
 THREADS = 34
 ACTIVE = (0, 1, 2, 3, 32, 33)
-"""Threads that touch memory: four of a warp and two of the next."""
+"""The threads that access memory: four of a warp and two of the next warp."""
 MASKS = (0b11, 0b110, 0b1100, 0b1111, 0b1011)
 SIZES = {"unsigned char": 1, "unsigned short": 2, "unsigned": 4, "unsigned long long": 8}
 
-# Each thread follows a table: at each step it touches memory, or meets others. A value is its step's and thread's own.
+# Each thread follows a table: each step accesses memory or synchronizes. Values are unique to the step and the thread.
 _CASES = "".join(
     f"      case {10 + i}: sum += unsigned(*({type_}*)at); break;\n"
     f"      case {20 + i}: *({type_}*)at = ({type_})(own * 0x0101010101010101ull); break;\n"
@@ -55,7 +56,7 @@ extern "C" __global__ void in_shared(const int* table, unsigned* sums, int steps
 
 @dataclass(frozen=True)
 class Touch:
-    """An access of a thread. kind: `read`, `write` or `atomic`."""
+    """A memory access of a thread. kind: `read`, `write` or `atomic`."""
 
     block: int
     step: int
@@ -76,8 +77,8 @@ class Touch:
 
 @dataclass(frozen=True)
 class Program:
-    """meetings: what the threads of a block do together at each step: None (each may touch memory), 0 (the barrier of
-    the block) or the mask of a barrier of warp 0.
+    """A random program. meetings: the synchronization of the threads of a block at each step: None (each may access
+    memory), 0 (the barrier of the block) or the mask of a barrier of warp 0.
     """
 
     meetings: tuple[int | None, ...]
@@ -96,7 +97,8 @@ class Program:
         return table
 
     def is_ordered(self, first: Touch, second: Touch) -> bool:
-        """Whether what was done at the later step is behind the other: whom the first thread's knowledge reaches."""
+        """Whether two accesses are ordered: whether synchronization propagates from the thread of the earlier access to
+        the thread of the later access."""
         first, second = sorted((first, second), key=lambda touch: touch.step)
         reached = {first.thread}
         for meeting in self.meetings[first.step : second.step]:

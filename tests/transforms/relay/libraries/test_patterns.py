@@ -1,4 +1,4 @@
-"""Patterns of operators: what matches, in which order, and with what."""
+"""Patterns of operators: matches, their order and their bindings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stepwell.operators import UnknownOperatorError
 from stepwell.transforms.relay.libraries import Pattern, is_constant, is_op, is_var, wildcard
 from stepwell.transforms.relay.libraries.patterns import operators_in
 
-relay: Any = graphs_in_python  # whose functions are made when it is imported
+relay: Any = graphs_in_python  # its functions are created at import
 
 X, W, B = relay.var("x", shape=("n", 8)), relay.var("w", shape=(4, 8)), relay.var("b", shape=(4,))
 DENSE = is_op("nn.dense")(wildcard(), wildcard())
@@ -27,7 +27,7 @@ def value_of(expr: Any) -> SSAValue:
 
 
 def matched(pattern: Pattern, expr: Any) -> list[list[str]]:
-    """The operators of each way in which the result of an expression matches."""
+    """The operators of each match at the result of an expression."""
     return [sorted(op.operator.name for op in operators_in(found)) for found in pattern.matches(value_of(expr))]
 
 

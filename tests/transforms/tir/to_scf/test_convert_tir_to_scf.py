@@ -1,4 +1,4 @@
-"""What `convert-tir-to-scf` writes computes what the oracle says, and says what it cannot do."""
+"""The output of `convert-tir-to-scf` agrees with the oracle, and unsupported programs are refused."""
 
 from typing import Any
 
@@ -23,14 +23,14 @@ def _copies(arguments: tuple[Any, ...]) -> list[Any]:
 
 
 def _assert_same(a: Any, b: Any) -> None:
-    """Equal, NaN where NaN is; numpy does not see the NaN of the types that ml_dtypes adds."""
+    """Asserts equality, NaN equal to NaN; numpy does not recognize the NaN of ml_dtypes' types."""
     if isinstance(a, np.ndarray) and a.dtype.isbuiltin == 2:
         a, b = a.astype("float64"), b.astype("float64")
     np.testing.assert_array_equal(a, b)
 
 
 def run(text: str, *arguments: Any) -> tuple[Any, list[Any]]:
-    """The result of @main, and the arguments as it leaves them, in native code; the same as the oracle's."""
+    """The result of @main and its arguments after the call in native code, asserted to be equal to the oracle's."""
     module = parse_mlir(text)
     module.verify()
     lowered = lower(module)
@@ -45,7 +45,7 @@ def run(text: str, *arguments: Any) -> tuple[Any, list[Any]]:
 
 
 def refuse(text: str) -> str:
-    """The message with which a program is refused."""
+    """The message of the refusal of a program."""
     module = parse_mlir(text, "program.mlir")
     module.verify()
     with pytest.raises(UnsupportedError) as error:
@@ -57,7 +57,7 @@ def refuse(text: str) -> str:
 
 
 def _interesting(dtype: str) -> np.ndarray[Any, Any]:
-    """Zeros, ones, limits, and what no integer type holds."""
+    """Zeros, ones, limits, and values out of the range of integer types."""
     kind = parse_dtype(dtype)
     if kind.is_bool:
         return np.array([False, True] * 8)
@@ -410,9 +410,10 @@ def test_every_heap_allocation_is_freed_in_the_region_it_is_in() -> None:
       %e = tir.alloc_buffer "e" dims [%n] : memref<?xf32>
       tir.return %n : i32
     }"""
-    from stepwell.transforms.pipelines import run_pipeline, tir_to_upstream
+    from stepwell.transforms.pipelines import Options, run_pipeline
+    from stepwell.transforms.pipelines.landings import UPSTREAM
 
-    module = run_pipeline(parse_mlir(text), tir_to_upstream())
+    module = run_pipeline(parse_mlir(text), UPSTREAM.passes(Options()))
     module.verify()
     for op in module.op.walk():
         if op.name == "memref.alloc":

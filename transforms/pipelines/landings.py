@@ -1,0 +1,261 @@
+"""The landings of the lowering as data: for each, its passes and the operations that may remain after them.
+
+A pass leaves functions below its landing unchanged, so each list of landings accepts a module at any of them. Passes of
+graphs and default schedules are imported where they run: with the operators and primitives that they use, they are half
+of the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.passes import ModulePass
+
+from ...dialects.attributes import KERNEL
+from ..te.to_tir import ConvertTeToTirPass
+from ..tir.interleave_vthreads import TirInterleaveVthreadsPass
+from ..tir.lower_match_buffers import TirLowerMatchBuffersPass
+from ..tir.plan_allocations import TirPlanAllocationsPass
+from ..tir.resolve_blocks import TirResolveBlocksPass
+from ..tir.simplify import TirSimplifyPass
+from ..tir.to_scf import ConvertTirToScfPass
+from ..tir.unroll_loops import TirUnrollLoopsPass
+from ..tir.vectorize_loops import TirVectorizeLoopsPass
+from ..upstream.contract_floats import ContractFloatsPass
+from ..upstream.legalize_small_floats import LegalizeSmallFloatsPass
+from ..upstream.legalize_small_integers import LegalizeSmallIntegersPass
+from . import checks
+from .checks import Check, every
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a lowering.
+
+    arch: the GPU architecture whose limits apply.  contract: whether a sum of a product may round once.
+    opt_level: of graphs; 0 for a kernel for each operator without optimization, 1 for fusion besides, 2 for all.
+    libraries: the libraries that compute operators of graphs, by name.
+    """
+
+    arch: str = "sm_90"
+    contract: bool = False
+    opt_level: int = 2
+    libraries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Landing:
+    """A level of the lowering.
+
+    passes: the passes that lead to it.  leaves: the check of the operations that may remain after them.
+    needed: whether a module needs the passes.
+    """
+
+    name: str
+    passes: Callable[[Options], list[ModulePass]]
+    leaves: Check
+    needed: Callable[[ModuleOp], bool] = lambda _: True
+
+
+def has_graphs(module: ModuleOp) -> bool:
+    """Whether a module contains graphs."""
+    return any(op.name == "relay.func" for op in module.body.block.ops)
+
+
+def has_kernels(module: ModuleOp) -> bool:
+    """Whether a module contains kernels generated from graphs."""
+    attributes = (op.properties.get("func_attrs") for op in module.body.block.ops)
+    return any(isinstance(each, DictionaryAttr) and KERNEL in each.data for each in attributes)
+
+
+# Passes of graphs
+
+
+def _optimize_graphs(options: Options) -> list[ModulePass]:
+    from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
+
+    from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
+    from ..relay.fold_constants import RelayFoldConstantsPass
+    from ..relay.fold_scale_axis import RelayFoldScaleAxisPass
+    from ..relay.simplify import RelaySimplifyPass
+    from ..relay.simplify_inference import RelaySimplifyInferencePass
+
+    if options.opt_level < 2:
+        return []
+    return [
+        RelaySimplifyInferencePass(),
+        RelayFoldConstantsPass(),
+        RelaySimplifyPass(),
+        RelayFoldScaleAxisPass(),
+        RelayFoldConstantsPass(),
+        CommonSubexpressionElimination(),
+        RelayEliminateDeadCodePass(),
+    ]
+
+
+def _partition_graphs(options: Options) -> list[ModulePass]:
+    from ..relay.partition import RelayPartitionPass
+
+    return [RelayPartitionPass(options.libraries)] if options.libraries else []
+
+
+def _call_kernels(options: Options) -> list[ModulePass]:
+    from ..relay.copy_results import RelayCopyResultsPass
+    from ..relay.fuse_operators import RelayFuseOperatorsPass
+    from ..relay.plan_memory import RelayPlanMemoryPass
+
+    return [
+        RelayCopyResultsPass(),
+        RelayFuseOperatorsPass(level=2 if options.opt_level else 0),
+        RelayPlanMemoryPass(),
+    ]
+
+
+def _graphs_to_tensors(options: Options) -> list[ModulePass]:
+    from ..relay.to_te import ConvertRelayToTePass
+
+    return [*_call_kernels(options), ConvertRelayToTePass()]
+
+
+def _graphs_to_loops(options: Options) -> list[ModulePass]:
+    from ..relay.to_tir import ConvertRelayToTirPass
+
+    return [ConvertTeToTirPass(), ConvertRelayToTirPass()]
+
+
+# Passes of loops
+
+
+def _schedule_kernels(options: Options) -> list[ModulePass]:
+    from ..tir.schedule_kernels import TirScheduleKernelsPass
+
+    return [TirScheduleKernelsPass()]
+
+
+def _schedule_gpu(options: Options) -> list[ModulePass]:
+    from ..tir.lower_thread_reductions import TirLowerThreadReductionsPass
+    from ..tir.schedule_gpu import TirScheduleGpuPass
+
+    return [TirScheduleGpuPass(), TirLowerThreadReductionsPass()]
+
+
+def _resolve(launches: bool) -> list[ModulePass]:
+    return [
+        TirResolveBlocksPass(),
+        TirLowerMatchBuffersPass(),
+        TirUnrollLoopsPass(),
+        TirSimplifyPass(unit_loops=True),
+        TirVectorizeLoopsPass(),
+        TirPlanAllocationsPass(launches=launches),
+    ]
+
+
+def _launch(options: Options) -> list[ModulePass]:
+    from ..tir.check_launches import TirCheckLaunchesPass
+    from ..tir.compact_buffers import TirCompactBuffersPass
+    from ..tir.distribute_threads import TirDistributeThreadsPass
+    from ..tir.insert_barriers import TirInsertBarriersPass
+    from ..tir.launch_blocks import TirLaunchBlocksPass
+    from ..tir.launch_threads import TirLaunchThreadsPass
+    from ..tir.pad_buffers import TirPadBuffersPass
+
+    return [
+        TirLaunchBlocksPass(),
+        TirCompactBuffersPass(scopes=("local",)),
+        TirInterleaveVthreadsPass(),
+        TirDistributeThreadsPass(),
+        TirCompactBuffersPass(scopes=("shared", "shared.dyn")),
+        TirPadBuffersPass(),
+        TirInsertBarriersPass(),
+        TirLaunchThreadsPass(),
+        TirSimplifyPass(unit_loops=True),
+        TirCheckLaunchesPass(),
+    ]
+
+
+def _outline(options: Options) -> list[ModulePass]:
+    from ..gpu.merge_shared_memory import GpuMergeSharedMemoryPass
+    from ..gpu.outline_kernels import GpuOutlineKernelsPass
+
+    return [GpuMergeSharedMemoryPass(arch=options.arch), GpuOutlineKernelsPass()]
+
+
+def _contract(options: Options) -> list[ModulePass]:
+    return [ContractFloatsPass()] if options.contract else []
+
+
+# Landings
+
+OPTIMIZED = Landing("optimized graphs", _optimize_graphs, checks.any_operation)
+"""Graphs of fewer and cheaper operators."""
+
+PARTITIONED = Landing("partitioned graphs", _partition_graphs, checks.any_operation)
+"""Graphs whose operators that a library computes are in functions for that library."""
+
+CALLS = Landing("calls of kernels", _call_kernels, checks.only_calls)
+"""Graphs that call a function for each kernel, with the offset of each tensor in the workspace."""
+
+TENSORS = Landing("tensors", _graphs_to_tensors, checks.no_operators, has_graphs)
+"""Functions on tensors for the kernels of graphs."""
+
+KERNELS = Landing("loops of graphs", _graphs_to_loops, checks.no_tensors, has_graphs)
+"""Functions on buffers for graphs and their kernels."""
+
+BLOCKS = Landing("loops and blocks", lambda _: [ConvertTeToTirPass()], checks.no_tensors)
+"""Functions on buffers, with loops and blocks."""
+
+SCHEDULED = Landing("scheduled kernels", _schedule_kernels, checks.no_tensors, has_kernels)
+"""Kernels of graphs with default schedules for a processor."""
+
+SCHEDULED_GPU = Landing("default schedules", _schedule_gpu, checks.no_tensors)
+"""Functions with loops bound to the axes of a grid; reductions across threads are trees."""
+
+LOOPS = Landing(
+    "loops",
+    lambda _: [*_resolve(launches=False), TirInterleaveVthreadsPass(serial=True)],
+    every(checks.no_tensors, checks.no_blocks),
+)
+"""Loops, branches and accesses of buffers, with a place for each allocation."""
+
+LOOPS_GPU = Landing("loops", lambda _: _resolve(launches=True), every(checks.no_tensors, checks.no_blocks))
+"""The same for a GPU, whose blocks and threads have memory of their own."""
+
+LAUNCHES = Landing("launches", _launch, every(checks.no_tensors, checks.no_blocks, checks.no_bound_loops))
+"""Launches of blocks and threads, with barriers, within the limits of every GPU."""
+
+UPSTREAM = Landing("upstream", lambda _: [ConvertTirToScfPass()], checks.only_upstream)
+"""Plain MLIR."""
+
+UPSTREAM_GPU = Landing("upstream", lambda _: [ConvertTirToScfPass(launches=True)], checks.only_device)
+"""Plain MLIR with launches."""
+
+DEVICE = Landing("functions of the device", _outline, every(checks.only_device, checks.no_launch_regions))
+"""A function of the device for each launch, and the host's calls of them."""
+
+LEGAL = Landing(
+    "legal upstream",
+    lambda options: [LegalizeSmallFloatsPass(), *_contract(options)],
+    every(checks.only_upstream, checks.no_small_floats),
+)
+"""The operations that the LLVM emitter accepts."""
+
+LEGAL_GPU = Landing(
+    "legal upstream",
+    lambda options: [LegalizeSmallFloatsPass(), LegalizeSmallIntegersPass(), *_contract(options)],
+    every(checks.only_device, checks.no_launch_regions, checks.no_small_floats, checks.no_small_integers),
+)
+"""The operations that the CUDA emitter accepts."""
+
+GRAPHS = (OPTIMIZED, PARTITIONED, CALLS)
+"""From graphs of operators to graphs of calls."""
+
+TIR = (TENSORS, KERNELS, BLOCKS)
+"""From any landing above to loops and blocks."""
+
+LLVM = (*TIR, SCHEDULED, LOOPS, UPSTREAM, LEGAL)
+"""From any landing to the input of the LLVM emitter."""
+
+CUDA = (*TIR, SCHEDULED_GPU, LOOPS_GPU, LAUNCHES, UPSTREAM_GPU, DEVICE, LEGAL_GPU)
+"""From any landing to the input of the CUDA emitter."""

@@ -1,0 +1,68 @@
+"""The lowering: one list of landings after another, with the check of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.passes import ModulePass
+
+from ...module import Module
+from .checks import check_module
+from .landings import CUDA, GRAPHS, LLVM, TIR, Landing, Options
+from .run import AfterPass, run_in_place
+
+_DEFAULTS = Options()
+
+
+def go_down(
+    mod: Module, landings: Iterable[Landing], options: Options = _DEFAULTS, after: AfterPass | None = None
+) -> Module:
+    """Applies the passes of `landings` to a copy of `mod`, and checks the module after each landing.
+
+    after: called with the module after each pass.
+    Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that fails or leaves an operation that
+    its landing excludes.
+    """
+    mod = mod.clone()
+    for landing in landings:
+        if landing.needed(mod.op):
+            run_in_place(mod, landing.passes(options), after)
+        check_module(mod.op, landing.leaves, landing.name)
+    return mod
+
+
+def lower(mod: Module, after: AfterPass | None = None, contract: bool = False) -> Module:
+    """Lowers a copy of `mod`, at any landing, to the plain MLIR that the LLVM emitter accepts.
+
+    after: called with the module after each pass.  contract: whether sums of products may be rounded once.
+    Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that left ops it is specified to remove.
+    """
+    return go_down(mod, LLVM, Options(contract=contract), after)
+
+
+def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_90", contract: bool = False) -> Module:
+    """Lowers a copy of `mod`, at any landing, to plain MLIR with functions of a GPU and their launches.
+
+    arch: the architecture whose limits apply.  after, contract, errors: as of `lower`.
+    """
+    return go_down(mod, CUDA, Options(arch=arch, contract=contract), after)
+
+
+def lower_to_tir(mod: Module) -> Module:
+    """Lowers a copy of `mod`, at any landing above, to functions with loops and blocks. Errors: as of `lower`."""
+    return go_down(mod, TIR)
+
+
+def lower_graph(
+    mod: Module, opt_level: int = 2, libraries: tuple[str, ...] = (), after: AfterPass | None = None
+) -> Module:
+    """Lowers the graphs in a copy of `mod` to calls of kernels with planned memory.
+
+    opt_level, libraries: as of `Options`.  after, errors: as of `lower`.
+    """
+    return go_down(mod, GRAPHS, Options(opt_level=opt_level, libraries=libraries), after)
+
+
+def passes_of(landings: Sequence[Landing], options: Options = _DEFAULTS) -> list[ModulePass]:
+    """The passes of `landings`, in order, those of graphs and kernels included."""
+    return [each for landing in landings for each in landing.passes(options)]
