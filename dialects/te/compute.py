@@ -120,7 +120,7 @@ class ComputeOp(TirOp):
         (C2) kinds are spatial or reduce, spatial axes first, and spatial axes start at 0.
         (C3) combine and init are present exactly if the op has reduction axes.
         (C4) body, combine and init yield one value for each result, of its element type; only the body of a reduction
-        has a condition.
+        may have a condition.
         (C5) results have the extents of the spatial axes.
         (C6) combine takes the values of two elements; init takes the spatial axes.
 
