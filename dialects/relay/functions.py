@@ -324,7 +324,7 @@ def _text(signature: tuple[Sequence[Attribute], Sequence[Attribute]]) -> str:
 
 @irdl_op_definition
 class CallOp(TirOp):
-    """Call a function of the module: a `relay.func`, or the function that it was lowered to.
+    """Calls a function of the module: a `relay.func`, or the function that it was lowered to.
 
     Constraints
         (C1) the module has a function of this name.
