@@ -65,9 +65,9 @@ class Span:
 
     def error(self, message: str) -> ParseError:
         """A `ParseError` with `message` at this range."""
-        return ParseError(self.render(message), self._in_xdsl())
+        return ParseError(self.render(message), self._to_xdsl())
 
-    def _in_xdsl(self) -> XdslSpan[str]:
+    def _to_xdsl(self) -> XdslSpan[str]:
         source = self.source
         starts = [0, *(i + 1 for i, c in enumerate(source.text) if c == "\n")]
 

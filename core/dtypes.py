@@ -121,22 +121,22 @@ class FloatFormat:
         )
 
 
-def _small(type: Any) -> FloatFormat:
+def _format_of(type: Any) -> FloatFormat:
     return FloatFormat(type, type.SEMANTICS)
 
 
 FLOAT_FORMATS: dict[str, FloatFormat] = {
-    "float4_e2m1fn": _small(Float4E2M1FNType),
-    "float6_e2m3fn": _small(Float6E2M3FNType),
-    "float6_e3m2fn": _small(Float6E3M2FNType),
-    "float8_e3m4": _small(Float8E3M4Type),
-    "float8_e4m3": _small(Float8E4M3Type),
-    "float8_e4m3b11fnuz": _small(Float8E4M3B11FNUZType),
-    "float8_e4m3fn": _small(Float8E4M3FNType),
-    "float8_e4m3fnuz": _small(Float8E4M3FNUZType),
-    "float8_e5m2": _small(Float8E5M2Type),
-    "float8_e5m2fnuz": _small(Float8E5M2FNUZType),
-    "float8_e8m0fnu": _small(Float8E8M0FNUType),
+    "float4_e2m1fn": _format_of(Float4E2M1FNType),
+    "float6_e2m3fn": _format_of(Float6E2M3FNType),
+    "float6_e3m2fn": _format_of(Float6E3M2FNType),
+    "float8_e3m4": _format_of(Float8E3M4Type),
+    "float8_e4m3": _format_of(Float8E4M3Type),
+    "float8_e4m3b11fnuz": _format_of(Float8E4M3B11FNUZType),
+    "float8_e4m3fn": _format_of(Float8E4M3FNType),
+    "float8_e4m3fnuz": _format_of(Float8E4M3FNUZType),
+    "float8_e5m2": _format_of(Float8E5M2Type),
+    "float8_e5m2fnuz": _format_of(Float8E5M2FNUZType),
+    "float8_e8m0fnu": _format_of(Float8E8M0FNUType),
     "float16": FloatFormat(Float16Type, FloatSemantics(5, 10, 15)),
     "bfloat16": FloatFormat(BFloat16Type, FloatSemantics(8, 7, 127)),
     "float32": FloatFormat(Float32Type, FloatSemantics(8, 23, 127)),

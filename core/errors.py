@@ -65,7 +65,7 @@ class ScheduleError(PassError):
 
 
 class UnsupportedError(PassError):
-    """A valid program that is unsupported, in general or for the target."""
+    """A valid but unsupported program, or a program unsupported by the target."""
 
 
 class ArgumentError(StepwellError, ValueError):

@@ -48,7 +48,7 @@ def hint(value: SSAValue, name: str) -> None:
 # No issue is open; https://github.com/xdslproject/xdsl/pull/5387 made the same change to the llvm dialect.
 
 
-def _bool_like(type: Attribute) -> Attribute:
+def _comparison_type(type: Attribute) -> Attribute:
     """The result type of a comparison of two values of a type: i1, or a vector of i1 with the same lanes."""
     return VectorType(i1, type.get_shape()) if isinstance(type, VectorType) else i1
 
@@ -59,10 +59,10 @@ def _compare_lane_by_lane(cls: type[arith.CmpiOp | arith.CmpfOp]) -> None:
     def init(self: Any, operand1: SSAValue | Operation, *args: Any, **kwargs: Any) -> None:
         scalar(self, operand1, *args, **kwargs)
         if isinstance(type := SSAValue.get(operand1).type, VectorType):
-            self.results = [OpResult(_bool_like(type), self, 0)]
+            self.results = [OpResult(_comparison_type(type), self, 0)]
 
     def verify(self: Any) -> None:
-        expected = _bool_like(self.lhs.type)
+        expected = _comparison_type(self.lhs.type)
         if self.result.type != expected:
             raise VerifyException(f"comparing {self.lhs.type} gives {expected}, got {self.result.type}")
 

@@ -21,7 +21,7 @@ class Range:
 class IterVar(ExprConvertible, Operators):
     """An axis: a variable and its domain. kind: spatial, reduce, or thread.
 
-    In expressions, an axis converts to its variable; `axis == 2` is such an expression.
+    In expressions, including `axis == 2`, an axis converts to its variable.
     """
 
     __slots__ = ("dom", "kind", "thread_tag", "var")

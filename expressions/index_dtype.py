@@ -24,13 +24,13 @@ def with_index_dtype(args: Sequence[Tensor | Var], dtype: str) -> list[Tensor | 
     """
     if dtype not in INDEX_DTYPES:
         raise TeError(f"index_dtype_override {dtype!r}, expected {' or '.join(INDEX_DTYPES)}")
-    changed = _Change(dtype)
+    changed = _IndexDtypeRewriting(dtype)
     for op in ordered([arg for arg in args if isinstance(arg, Tensor)]):
         changed.add(op)
     return [changed.tensors[arg] if isinstance(arg, Tensor) else changed.variable(arg) for arg in args]
 
 
-class _Change(Rewriting):
+class _IndexDtypeRewriting(Rewriting):
     """Rewrites variables, expressions, tensors and operations to another index type."""
 
     def __init__(self, dtype: str):

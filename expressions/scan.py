@@ -165,9 +165,9 @@ def _check_times(name: str, inits: Sequence[Tensor], states: Sequence[Tensor]) -
 
 
 class _Steps:
-    """Builds, from the computes between the states and the updates, computes of one row each.
+    """Builds the computes of one time step, of one row each, from the computes between the states and the updates.
 
-    made: the compute of each stage (an operation and its offset from the current time).
+    made: the new compute for each operation and offset from the current time.
     """
 
     def __init__(
@@ -239,7 +239,7 @@ class _Steps:
         """A compute for one row: the time at `offset` replaces the first axis."""
         variable = op.axis[0].var
         time = binary("add" if offset > 0 else "sub", self.time, abs(offset))
-        change = _AtTime(self, offset, variable, cast(variable.dtype, time))
+        change = _TimeSubstitution(self, offset, variable, cast(variable.dtype, time))
         return replace(op, shape=op.shape[1:], axis=op.axis[1:], body=change.body(op.body))
 
 
@@ -278,7 +278,7 @@ def _steps(index: PrimExpr, time: Var | None) -> int | None:
     return steps if index is time else None
 
 
-class _AtTime(Rewriting):
+class _TimeSubstitution(Rewriting):
     """Rewrites expressions for one time: replaces the time variable by its value, and loads of stages by loads of
     rows."""
 

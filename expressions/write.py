@@ -68,7 +68,7 @@ class Writer:
             if top in self.known:
                 todo.pop()
                 continue
-            missing = [child for child in _eager(top) if child not in self.known]
+            missing = [child for child in _eager_operands(top) if child not in self.known]
             if missing:  # operands first: no recursion, whose depth would grow with the expression
                 todo += reversed(missing)
                 continue
@@ -79,7 +79,7 @@ class Writer:
         """A size or bound: a number if it is constant, else its value."""
         return expr.value if isinstance(expr, IntImm) else self.write(expr)
 
-    def _lazily(self, expr: PrimExpr) -> SSAValue:
+    def _write_lazily(self, expr: PrimExpr) -> SSAValue:
         """The value of an expression, emitted at the insertion point and not reused by later expressions."""
         saved, self.known = self.known, dict(self.known)
         try:
@@ -100,7 +100,7 @@ class Writer:
                 return build.binary(expr.operator, known[expr.a], known[expr.b])
             case And():
                 name = "or" if isinstance(expr, Or) else "and"
-                return build.logical(name, known[expr.a], lambda: self._lazily(expr.b))
+                return build.logical(name, known[expr.a], lambda: self._write_lazily(expr.b))
             case Not():
                 return build.logical_not(known[expr.a])
             case Select():
@@ -109,8 +109,8 @@ class Writer:
                 return build.if_then_else(
                     known[expr.condition],
                     type_of(expr.data_type),
-                    lambda: self._lazily(expr.true_value),
-                    lambda: self._lazily(expr.false_value),
+                    lambda: self._write_lazily(expr.true_value),
+                    lambda: self._write_lazily(expr.false_value),
                 )
             case Call():
                 return self._call(expr, [known[arg] for arg in expr.args])
@@ -138,7 +138,7 @@ class Writer:
         return self.builder.binary(expr.op, *args)
 
 
-def _eager(expr: PrimExpr) -> Iterable[PrimExpr]:
+def _eager_operands(expr: PrimExpr) -> Iterable[PrimExpr]:
     """The operands of an expression that are computed unconditionally."""
     match expr:
         case IfThenElse():

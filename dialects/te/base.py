@@ -46,7 +46,7 @@ def tensor_type(element: Attribute, shape: Sequence[Mixed]) -> TensorType[Attrib
 
 
 def tensor_type_of(value: SSAValue) -> TensorType[Attribute]:
-    """The type of `value`, which is a tensor by the constraint of its op."""
+    """The type of `value` as a tensor type, which the constraints of the ops guarantee."""
     return cast("TensorType[Attribute]", value.type)
 
 

@@ -458,7 +458,7 @@ class Expressions:
         return combine(f"{self[op.buffer].text}.vload({self.predicated(op)})", ATOM, (element, self[op.predicate]))
 
     def is_conditional(self, op: LoadOp | StoreOp) -> bool:
-        """Whether a vector access has a predicate that may be false in some lane; only such a predicate is printed."""
+        """Whether a vector access has a predicate other than the constant true, which is not printed."""
         return op.predicate is not None and self.known(op.predicate) != 1
 
     def predicated(self, op: Any, *values: str) -> str:

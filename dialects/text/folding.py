@@ -112,7 +112,7 @@ class Numbers:
     def _float_of_bits(self, op: ReinterpretOp) -> float | None:
         """The float64 of constant bits if it is finite and outside the range of float32, else None.
 
-        A style without large literals prints such a number as the reinterpretation of its bits.
+        A style without large literals prints a number outside this range as a reinterpretation of its bits.
         """
         bits = self[op.value]
         if not isinstance(bits, int) or op.result.type != f64:

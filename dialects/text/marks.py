@@ -40,7 +40,7 @@ def print_marked(
         ^^^^^^^^^^^^^^^^^^^^ this loop
             for j, k in T.grid(128, 128):
     """
-    labels = _by_source(marks if isinstance(marks, Mapping) else dict.fromkeys(marks, ""))
+    labels = _labels_by_source(marks if isinstance(marks, Mapping) else dict.fromkeys(marks, ""))
     try:
         lines = _script(op, style_named(style), labels)
     except UnsupportedError:
@@ -50,7 +50,7 @@ def print_marked(
     return "\n".join(_text(lines, underlines, set(kept)))
 
 
-def _by_source(marks: Mapping[Printed, str]) -> dict[Printed, str]:
+def _labels_by_source(marks: Mapping[Printed, str]) -> dict[Printed, str]:
     """The labels of the marks by the op to underline, or by the block argument of a block axis."""
     labels: dict[Printed, str] = {}
     for marked, text in marks.items():

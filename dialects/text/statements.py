@@ -421,7 +421,7 @@ class Statements:
     def _allocate_const(self, op: AllocateConstOp) -> None:
         if not self.style.has_allocate:
             raise UnsupportedError(f"TVMScript of TVM {self.style.name} has no constant arrays (tir.allocate_const)")
-        values = ", ".join(_plain(v, op.value.get_element_type()) for v in op.value.get_values())
+        values = ", ".join(_element_text(v, op.value.get_element_type()) for v in op.value.get_values())
         arguments = [f"[{values}]", dtype_name(op.value.get_element_type()), str(list(op.value.get_shape()))]
         if op.annotations is not None:
             arguments.append(f"annotations={self._dictionary(op.annotations)}")
@@ -439,8 +439,8 @@ class Statements:
 
     @_prints(AttrOp)
     def _attr(self, op: AttrOp) -> None:
-        node = self._either(op.node, op.node_attr)
-        value = self._either(op.value, op.value_attr)
+        node = self._node_or_value(op.node, op.node_attr)
+        value = self._node_or_value(op.value, op.value_attr)
         frame = f"T.attr({node}, {quoted(self.style.key(op.key.data))}, {value})"
         if _is_last(op):
             self.emit(frame, op)
@@ -450,7 +450,7 @@ class Statements:
         with self.suite():
             self.block(op.body.block)
 
-    def _either(self, value: SSAValue | None, attr: Attribute | None) -> str:
+    def _node_or_value(self, value: SSAValue | None, attr: Attribute | None) -> str:
         if value is not None:
             return self.expressions.argument(value).text
         assert attr is not None
@@ -554,7 +554,7 @@ def _is_function_body(op: Operation) -> bool:
     return parent is not None and parent.name == "tir.func"
 
 
-def _plain(value: Any, type: Attribute) -> str:
+def _element_text(value: Any, type: Attribute) -> str:
     """The text of an element of a constant array."""
     dtype = dtype_of(type)
     return repr(float(value)) if dtype.is_float else str(int(value) % 2 if dtype.is_bool else int(value))

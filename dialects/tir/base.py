@@ -137,7 +137,7 @@ class TirOp(IRDLOperation, ABC):
 
 
 def memref_type(value: SSAValue) -> MemRefType[Attribute]:
-    """The type of `value`, which is a buffer by the constraint of its op."""
+    """The type of `value` as a memref type, which the constraints of the ops guarantee."""
     return cast("MemRefType[Attribute]", value.type)
 
 
@@ -202,7 +202,7 @@ def print_indices(printer: Printer, values: Iterable[Mixed]) -> None:
 
 
 def print_bound(printer: Printer, bound: Mixed) -> None:
-    """Print a bound without its type, which is the type of the bounded variable."""
+    """Print a bound without its type, the type of the bounded variable."""
     if isinstance(bound, int):
         printer.print_string(str(bound))
     else:

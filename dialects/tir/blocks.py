@@ -288,8 +288,8 @@ class AccessOp(TirOp):
     extents = var_operand_def(IntegerType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    # With a free effect, dead-code elimination keeps the op, which it would not with a read effect, and CSE of loads may
-    # cross the op, which it may not with a write effect.
+    # A free effect: dead-code elimination keeps the op (it deletes ops with read effects only), and CSE merges loads
+    # across the op (it does not across a write effect).
     traits = traits_def(MemoryFreeEffect(), Canonicalizes())
 
     def __init__(self, kind: str, buffer: SSAValue, region: Sequence[tuple[Mixed, Mixed]]):
