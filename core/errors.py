@@ -85,7 +85,7 @@ class LoadError(StepwellError):
 
 
 class PluginError(StepwellError):
-    """An unusable additional package: a broken plug-in, or an optional dependency that is not installed."""
+    """An unusable package: a broken plug-in, or an optional dependency that is not installed."""
 
 
 class ExecutionError(StepwellError, RuntimeError):
@@ -104,5 +104,5 @@ class DeviceError(ExecutionError):
 
 
 class UndefinedBehaviorError(ExecutionError):
-    """Undefined behaviour (docs/semantics.md) detected by the oracle: an out-of-bounds access, an uninitialised read,
+    """Undefined behaviour (docs/semantics.md) found by the oracle: an out-of-bounds access, an uninitialised read,
     ..."""

@@ -163,7 +163,7 @@ _build_in_threads()
 
 
 class ShuffleMode(StrEnum):
-    """The addressing mode of a shuffle: the source lane by its index, or relative to the index of the reading lane."""
+    """The addressing mode of a shuffle: the source lane is an index, or relative to the index of the reading lane."""
 
     Xor = auto()
     Up = auto()

@@ -163,7 +163,7 @@ class FunctionWriter:
         self.writer = Writer(self.builder, {}, self.tensors)
 
     def write(self) -> te.FuncOp:
-        """The function. TeError if a result cannot be computed from the parameters."""
+        """The emitted function. TeError if a result cannot be computed from the parameters."""
         tensors = [arg for arg in self.args if isinstance(arg, Tensor)]
         operations = ordered(tensors)
         for arg in self.args:

@@ -69,7 +69,7 @@ CLASSIC = Style(
     has_vector_clz=True,
     always_scope=False,
 )
-"""TVM v0.12-0.23."""
+"""The style of TVM v0.12-0.23."""
 
 TODAY = Style(
     name="0.27",
@@ -96,7 +96,7 @@ TODAY = Style(
     has_vector_clz=False,
     always_scope=True,
 )
-"""TVM v0.25-0.27."""
+"""The style of TVM v0.25-0.27."""
 
 STYLES = {style.name: style for style in (CLASSIC, TODAY)}
 

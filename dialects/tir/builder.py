@@ -448,8 +448,8 @@ _PURE = (ConstOp, CastOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxO
 
 
 def is_speculatable(op: Operation) -> bool:
-    """Whether speculative execution of `op` is unobservable: no memory access, no call, no division or shift whose
-    second operand is not a non-zero constant."""
+    """Whether speculative execution of `op` is unobservable: no memory access, no call, and no division or shift unless
+    its second operand is a non-zero constant."""
     if isinstance(op, (*DIVISIONS, *SHIFTS)):
         return bool(constant_value(op.operands[1]))
     if isinstance(op, IfThenElseOp):
