@@ -104,5 +104,4 @@ class DeviceError(ExecutionError):
 
 
 class UndefinedBehaviorError(ExecutionError):
-    """Undefined behaviour (docs/semantics.md) found by the oracle, as an out-of-bounds access or an uninitialised
-    read."""
+    """Undefined behaviour (docs/semantics.md) found by the oracle: an out-of-bounds access, an uninitialised read."""
