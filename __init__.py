@@ -1,6 +1,6 @@
-"""Stepwell: a tensor compiler that walks down landing by landing, from TVMScript to native code.
+"""Stepwell: a tensor compiler that lowers programs landing by landing, from TVMScript to native code.
 
-Names are imported when they are first used: every xDSL tool imports this package to find our dialects and passes.
+Public names are imported on first use, because every xDSL tool imports this package to find our dialects and passes.
 """
 
 from __future__ import annotations

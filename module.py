@@ -1,4 +1,4 @@
-"""`Module`: a program at any landing, as users hold it."""
+"""`Module`: a program at any landing, as the API exposes it."""
 
 from __future__ import annotations
 
@@ -18,49 +18,53 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-_BESIDE: WeakKeyDictionary[ModuleOp, dict[str, np.ndarray[Any, Any]]] = WeakKeyDictionary()
-"""The arrays beside each xDSL module, for as long as it lives."""
+_CONSTANTS: WeakKeyDictionary[ModuleOp, dict[str, np.ndarray[Any, Any]]] = WeakKeyDictionary()
+"""The constant arrays of each xDSL module, kept as long as the module is alive."""
 
 
 def constants_of(op: ModuleOp) -> dict[str, np.ndarray[Any, Any]]:
-    """The arrays that an xDSL module refers to by name, to be changed in place: passes, which see no `Module`, ask.
+    """The arrays that an xDSL module refers to by name, as a dictionary to change in place.
 
-    They are not part of the text, and a clone of the op has none: `Module.clone` takes them along.
+    Passes, which have no `Module`, use this function. The arrays are not part of the text of the module, and a clone of
+    the op has no arrays: `Module.clone` copies the dictionary.
     """
-    return _BESIDE.setdefault(op, {})
+    return _CONSTANTS.setdefault(op, {})
 
 
 class Module:
-    """A program: an xDSL module, and constants by name.
+    """A program: an xDSL module, and constant arrays by name.
 
-    `str(mod)` is MLIR text, `mod.script()` TVMScript, `mod["main"]` one of its functions as a module of its own.
-    Whoever takes a module (`build`, passes applied through the API) leaves it as it is.
+    `str(mod)` is MLIR text, `mod.script()` TVMScript, `mod["main"]` a module that contains only the function `main`.
+    Functions of the API that take a module (`build`, `apply_passes`) do not modify it.
 
-    op: the xDSL module; to change it in place is the caller's business.  constants: arrays the program refers to by
-    name; they are not part of the text. Those that stand beside `op` already stay if none are given.
+    op: the xDSL module; callers may change it in place.  constants: the arrays that the program refers to by name,
+    which are not part of the text. If missing, the arrays already registered for `op` are kept.
     """
 
     def __init__(self, op: ModuleOp, constants: Mapping[str, np.ndarray[Any, Any]] | None = None):
         self.op = op
         if constants is not None:
-            given, beside = dict(constants), constants_of(op)
-            beside.clear()
-            beside.update(given)
+            initial, arrays = dict(constants), constants_of(op)
+            arrays.clear()
+            arrays.update(initial)
 
     @property
     def constants(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The arrays by name: `constants_of` the op, so passes see and change the same ones."""
+        """The arrays by name: `constants_of` the op, the same dictionary that passes read and change."""
         return constants_of(self.op)
 
     @property
     def functions(self) -> dict[str, Any]:
-        """The functions by name, ops of any landing, in the order they are written in."""
-        found = ((op.get_trait(SymbolOpInterface), op) for op in self.op.body.block.ops)
-        named = ((symbol.get_sym_attr_name(op), op) for symbol, op in found if symbol is not None)
+        """The functions by name, ops of any landing, in program order."""
+        symbols = ((op.get_trait(SymbolOpInterface), op) for op in self.op.body.block.ops)
+        named = ((symbol.get_sym_attr_name(op), op) for symbol, op in symbols if symbol is not None)
         return {name.data: op for name, op in named if name is not None}
 
     def __getitem__(self, name: str) -> Module:
-        """The function called `name`, as a module that holds a copy of it alone; KeyError-like if there is none."""
+        """A module that contains only a copy of the function called `name`.
+
+        FunctionNotFoundError, a KeyError, if the module has no such function.
+        """
         functions = self.functions
         if name not in functions:
             known = ", ".join(functions) or "none"
@@ -74,11 +78,11 @@ class Module:
         return name in self.functions
 
     def clone(self) -> Module:
-        """A copy that shares nothing but the constants' arrays."""
+        """A copy of the module that shares only the constant arrays with it."""
         return Module(self.op.clone(), self.constants)
 
     def verify(self) -> None:
-        """Raise `VerifyError` unless every op keeps its constraints and every value is defined before it is used."""
+        """Raise `VerifyError` unless every op satisfies its constraints and every value is defined before its uses."""
         from .core.dominance import check_dominance
 
         try:
@@ -90,9 +94,10 @@ class Module:
         check_dominance(self.op)
 
     def script(self, style: str = "classic") -> str:
-        """The program as TVMScript: `classic` as TVM v0.12-0.23 prints it, `0.27` as today's TVM reads it.
+        """The program as TVMScript: `classic` as TVM v0.12-0.23 prints it, `0.27` as TVM 0.27 parses it.
 
-        Raises `UnsupportedError` if the module holds ops of another landing than `tir`, `OptionError` on another style.
+        Raises `UnsupportedError` if the module contains ops of a landing other than `tir`, and `OptionError` for an
+        unknown style.
         """
         return print_tvmscript(self.op, style=style)
 
@@ -108,7 +113,7 @@ class Module:
 
 
 class FunctionNotFoundError(StepwellError, KeyError):
-    """A module has no function of the name asked for."""
+    """The error raised if a module has no function of the requested name."""
 
     def __str__(self) -> str:  # KeyError would show the repr
         return str(self.args[0])

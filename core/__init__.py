@@ -1,1 +1,1 @@
-"""What every layer uses and no layer owns: errors, source locations, data types, xDSL workarounds."""
+"""Utilities shared by every layer: errors, source locations, data types, xDSL workarounds."""

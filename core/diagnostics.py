@@ -1,4 +1,4 @@
-"""Source files, positions in them, and how a message about one looks."""
+"""Source files, source ranges, and the text of diagnostics."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from xdsl.utils.lexer import Span as XdslSpan
 
 from .errors import ParseError, UnsupportedError
 
-_LINE_END = re.compile(r"\r\n?|\n")  # Python's line ends; str.splitlines knows more
+_LINE_END = re.compile(r"\r\n?|\n")  # the line ends of Python; str.splitlines splits at further characters
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """The text a program was read from. `first_line`, `indent`: where the text starts in its file, for a decorated
-    function (lines above it, columns removed from each line)."""
+    """The source text of a program.
+
+    `first_line`, `indent`: for a decorated function, the line of the file where the text starts (1-based) and the
+    number of columns removed from each line.
+    """
 
     name: str
     text: str = field(repr=False)
@@ -28,18 +31,18 @@ class SourceFile:
     indent: int = 0
 
     def has(self, file_line: int) -> bool:
-        """Whether this text holds a line of its file, by its number there."""
+        """Whether this text contains line `file_line` (1-based) of the file."""
         return self.first_line <= file_line < self.first_line + len(_LINE_END.split(self.text))
 
     def line(self, number: int) -> str:
-        """The line with number `number` (1-based, in `text`), without its end."""
+        """Line `number` (1-based) of `text` without its line end; "" if `text` has no such line."""
         lines = _LINE_END.split(self.text)
         return lines[number - 1] if 1 <= number <= len(lines) else ""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of a source file: 1-based line and column in the text, and where it ends."""
+    """A range of a source file: 1-based line and column in the text, and the line and column of its end."""
 
     source: SourceFile
     line: int
@@ -56,17 +59,17 @@ class Span:
         return self.column + self.source.indent
 
     def render(self, message: str, level: str = "error") -> str:
-        """`file.py:3:24: error: message`, the line, a caret line."""
+        """The diagnostic `file.py:3:24: error: message`, followed by the source line and a caret line."""
         text = self.source.line(self.line).expandtabs(1)
         width = self.end_column - self.column if self.end_line == self.line else len(text) - self.column + 1
         caret = " " * (self.column - 1) + "^" + "~" * (max(1, min(width, len(text) - self.column + 1)) - 1)
         return f"{self.source.name}:{self.file_line}:{self.file_column}: {level}: {message}\n    {text}\n    {caret}"
 
     def error(self, message: str) -> ParseError:
-        """The `ParseError` that shows `message` here."""
-        return ParseError(self.render(message), self._in_xdsl())
+        """A `ParseError` with `message` at this range."""
+        return ParseError(self.render(message), self._to_xdsl())
 
-    def _in_xdsl(self) -> XdslSpan[str]:
+    def _to_xdsl(self) -> XdslSpan[str]:
         source = self.source
         starts = [0, *(i + 1 for i, c in enumerate(source.text) if c == "\n")]
 
@@ -78,7 +81,7 @@ class Span:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`, did you mean 'x'?` for the nearest known name, or nothing."""
+    """The hint `, did you mean 'x'?` for the nearest known name, or "" if no name is close."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f", did you mean {near[0]!r}?" if near else ""
 

@@ -1,4 +1,4 @@
-"""The check that xDSL's verifier leaves out: every value is defined before its uses."""
+"""Dominance check, which xDSL's verifier lacks: every value is defined before its uses."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from .errors import VerifyError
 
 
 def check_dominance(root: Operation) -> None:
-    """Raise `VerifyError` if an operand inside `root` is not defined in front of its use, in the same or an enclosing
-    block. For structured IR: each region is one block.
+    """Raise `VerifyError` unless the definition of every operand inside `root` precedes its use, in the same or an
+    enclosing block. For structured IR, where each region is one block.
 
-    Waits for https://github.com/xdslproject/xdsl/issues/1033.
+    Obsolete once https://github.com/xdslproject/xdsl/issues/1033 is resolved.
     """
     for region in root.regions:
         for block in region.blocks:

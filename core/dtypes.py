@@ -1,7 +1,7 @@
 """Data types: names as TVM and numpy write them, their MLIR types, promotion and literal typing.
 
-The one place that knows which dtype a literal takes and what two operands become; the parser, the printer, the
-oracle, the runtime and every DSL ask here.
+The parser, the printer, the oracle, the runtime and every DSL take the data type of a literal and the common type of
+two operands from this module.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ from xdsl.ir import Attribute
 
 @dataclass(frozen=True)
 class FloatFormat:
-    """How a float type writes numbers.
+    """The binary encoding of a float type.
 
-    type: its MLIR type.  semantics: bits of exponent and mantissa, bias, and what stands for infinities, NaN and -0.
+    type: the MLIR type.  semantics: the bits of exponent and mantissa, the bias, and the encoding of infinities, NaN
+    and -0.
     """
 
     type: type[Attribute]
@@ -66,14 +67,14 @@ class FloatFormat:
 
     @property
     def has_negative_zero(self) -> bool:
-        """Whether the sign is a bit of its own, apart from all others."""
+        """Whether the type has a -0 distinct from 0: a sign bit, and no NaN encoded as -0."""
         return self.semantics.has_sign and not (
             self.has_nan and self.semantics.nan_encoding is FloatNanEncoding.NEGATIVE_ZERO
         )
 
     @property
     def largest(self) -> int:
-        """The bits of the largest finite value."""
+        """The bit pattern of the largest finite value."""
         top = 2 ** (self.semantics.exponent_bits + self.semantics.mantissa_bits)
         if self.has_infinity:
             return top - 2**self.semantics.mantissa_bits - 1
@@ -88,12 +89,15 @@ class FloatFormat:
 
     @property
     def min(self) -> float:
-        """The most negative finite value; without a sign the least."""
+        """The most negative finite value; for an unsigned type, the smallest value."""
         return -self.max if self.semantics.has_sign else math.ldexp(1, -self.semantics.exponent_bias)
 
     @property
     def nan(self) -> int:
-        """The bits of the quiet NaN that has no sign; those of -0 where there is no NaN, for which it then stands."""
+        """The bit pattern of the quiet NaN with a clear sign bit.
+
+        The bit pattern of -0 for a type that encodes NaN as -0, and for a type without NaN, where NaN converts to -0.
+        """
         semantics = self.semantics
         if not self.has_nan or semantics.nan_encoding is FloatNanEncoding.NEGATIVE_ZERO:
             return 2**semantics.sign_shift
@@ -102,7 +106,7 @@ class FloatFormat:
         return self.largest + 1 + 2 ** (semantics.mantissa_bits - 1)
 
     def holds(self, other: FloatFormat) -> bool:
-        """Whether this type has every value of another one."""
+        """Whether this type represents every value of `other` exactly."""
         mine, its = self.semantics, other.semantics
         return (
             mine.mantissa_bits >= its.mantissa_bits
@@ -117,43 +121,43 @@ class FloatFormat:
         )
 
 
-def _small(type: Any) -> FloatFormat:
+def _format_of(type: Any) -> FloatFormat:
     return FloatFormat(type, type.SEMANTICS)
 
 
 FLOAT_FORMATS: dict[str, FloatFormat] = {
-    "float4_e2m1fn": _small(Float4E2M1FNType),
-    "float6_e2m3fn": _small(Float6E2M3FNType),
-    "float6_e3m2fn": _small(Float6E3M2FNType),
-    "float8_e3m4": _small(Float8E3M4Type),
-    "float8_e4m3": _small(Float8E4M3Type),
-    "float8_e4m3b11fnuz": _small(Float8E4M3B11FNUZType),
-    "float8_e4m3fn": _small(Float8E4M3FNType),
-    "float8_e4m3fnuz": _small(Float8E4M3FNUZType),
-    "float8_e5m2": _small(Float8E5M2Type),
-    "float8_e5m2fnuz": _small(Float8E5M2FNUZType),
-    "float8_e8m0fnu": _small(Float8E8M0FNUType),
+    "float4_e2m1fn": _format_of(Float4E2M1FNType),
+    "float6_e2m3fn": _format_of(Float6E2M3FNType),
+    "float6_e3m2fn": _format_of(Float6E3M2FNType),
+    "float8_e3m4": _format_of(Float8E3M4Type),
+    "float8_e4m3": _format_of(Float8E4M3Type),
+    "float8_e4m3b11fnuz": _format_of(Float8E4M3B11FNUZType),
+    "float8_e4m3fn": _format_of(Float8E4M3FNType),
+    "float8_e4m3fnuz": _format_of(Float8E4M3FNUZType),
+    "float8_e5m2": _format_of(Float8E5M2Type),
+    "float8_e5m2fnuz": _format_of(Float8E5M2FNUZType),
+    "float8_e8m0fnu": _format_of(Float8E8M0FNUType),
     "float16": FloatFormat(Float16Type, FloatSemantics(5, 10, 15)),
     "bfloat16": FloatFormat(BFloat16Type, FloatSemantics(8, 7, 127)),
     "float32": FloatFormat(Float32Type, FloatSemantics(8, 23, 127)),
     "float64": FloatFormat(Float64Type, FloatSemantics(11, 52, 1023)),
 }
-"""Every float type, in promotion order. Those of less than a byte take one in memory."""
+"""Every float type, in promotion order. A type of less than 8 bits occupies one byte in memory."""
 
 SMALL_FLOATS: tuple[str, ...] = tuple(name for name, known in FLOAT_FORMATS.items() if known.bits < 16)
-"""The float types that only ml_dtypes gives to numpy, bfloat16 apart. Their kind is their name."""
+"""The float types of less than 16 bits, which numpy has through ml_dtypes only. Their kind is their name."""
 
 _FLOAT_OF_TYPE = {known.type: name for name, known in FLOAT_FORMATS.items()}
 
 
 def float_format(type: Attribute) -> FloatFormat | None:
-    """How an MLIR float type, or vector of such, writes numbers. None for types of anything else."""
+    """The encoding of an MLIR float type or vector of floats, or None for any other type."""
     element: Attribute = type.element_type if isinstance(type, VectorType) else type
     return FLOAT_FORMATS.get(_FLOAT_OF_TYPE.get(element.__class__, ""))
 
 
 def is_small_float(type: Attribute) -> bool:
-    """Whether an MLIR type is a float of at most 16 bits, or a vector of such."""
+    """Whether an MLIR type is a float type of at most 16 bits, or a vector of such floats."""
     known = float_format(type)
     return known is not None and known.bits <= 16
 
@@ -178,8 +182,10 @@ _FLOAT_KINDS = frozenset({"float", "bfloat", *SMALL_FLOATS})
 
 @dataclass(frozen=True)
 class DType:
-    """A scalar or vector data type: `kind` one of bool, int, uint, float, bfloat and the names of `SMALL_FLOATS`;
-    `bits` per lane; `lanes`."""
+    """A scalar or vector data type.
+
+    kind: bool, int, uint, float, bfloat or a name of `SMALL_FLOATS`.  bits: per lane.  lanes: 1 for a scalar.
+    """
 
     kind: str
     bits: int
@@ -187,7 +193,7 @@ class DType:
 
     @property
     def name(self) -> str:
-        """The name as TVM and numpy write it: `float32`, `int8x4`, `bool`."""
+        """The name in the spelling of TVM and numpy: `float32`, `int8x4`, `bool`."""
         scalar = self.kind if self.kind in _NAMES_WITHOUT_BITS else f"{self.kind}{self.bits}"
         return scalar if self.lanes == 1 else f"{scalar}x{self.lanes}"
 
@@ -197,7 +203,7 @@ class DType:
 
     @property
     def bytes(self) -> int:
-        """Bytes in memory of one lane: what has less than one takes one."""
+        """The size of one lane in memory in bytes, at least 1."""
         return (self.bits + 7) // 8
 
     @property
@@ -206,17 +212,17 @@ class DType:
 
     @property
     def is_small_float(self) -> bool:
-        """A float of at most 16 bits, which is computed with in float32."""
+        """Whether this is a float type of at most 16 bits, whose arithmetic is done in float32."""
         return self.is_float and self.bits <= 16
 
     @property
     def format(self) -> FloatFormat:
-        """How a float type writes numbers."""
+        """The encoding of a float type. KeyError for other types."""
         return FLOAT_FORMATS[self.scalar.name]
 
     @property
     def is_int(self) -> bool:
-        """Signed or unsigned integer; bool is neither."""
+        """Whether this is a signed or unsigned integer type; bool is neither."""
         return self.kind in ("int", "uint")
 
     @property
@@ -232,7 +238,8 @@ class DType:
 
 @cache
 def parse_dtype(name: str) -> DType:
-    """The data type called `name`; ValueError if there is none. Old spellings are read: `boolean`, `e4m3_float8`."""
+    """The data type called `name`; ValueError for an unknown name. Old spellings are accepted: `boolean`,
+    `e4m3_float8`."""
     match = _NAME.fullmatch(name)
     scalar = "" if match is None else _OLD_NAMES.get(match[1], match[1])
     lanes = int(match[2] or 1) if match is not None else 1
@@ -281,7 +288,7 @@ def dtype_of(type: Attribute) -> DType:
 
 @cache
 def numpy_dtype(dtype: DType | str) -> np.dtype[Any]:
-    """The numpy dtype of one lane (what numpy does not have through ml_dtypes)."""
+    """The numpy dtype of one lane, from ml_dtypes where numpy has no such type."""
     if isinstance(dtype, str):
         dtype = parse_dtype(dtype)
     name = dtype.scalar.name
@@ -289,22 +296,25 @@ def numpy_dtype(dtype: DType | str) -> np.dtype[Any]:
 
 
 def carrier_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A numpy dtype of as many bytes that numpy itself has: unsigned integers for one of ml_dtypes, which numpy cannot
-    always make from its type string (that of float8_e5m2 is that of no type)."""
+    """A built-in numpy dtype of the same size: an unsigned integer type for a dtype of ml_dtypes, else `dtype` itself.
+
+    numpy cannot create every dtype of ml_dtypes from its type string: the type string of float8_e5m2 denotes no type.
+    """
     return np.dtype(f"u{dtype.itemsize}") if dtype.isbuiltin == 2 else dtype
 
 
 def dtype_of_numpy(dtype: np.dtype[Any]) -> DType:
-    """The data type of a numpy dtype; ValueError if compiled code knows none."""
+    """The data type of a numpy dtype; ValueError for an unsupported dtype."""
     return parse_dtype(dtype.name)
 
 
 def promote(lhs: DType, rhs: DType) -> DType:
-    """The common type of two operands, as TVM's BinaryOpMatchTypes finds it.
+    """The common type of two operands, as computed by TVM's BinaryOpMatchTypes.
 
-    A scalar takes the other's lanes. Float beats integer, integer beats bool, wider beats narrower; of int and uint
-    of one width it is uint, of float16 and bfloat16 it is float16. ValueError if the lanes differ and neither is 1, and
-    for two floats of 8 bits, or of 6, neither of which is more than the other.
+    A scalar takes the lanes of the other operand. A float type takes precedence over an integer type, an integer type
+    over bool, a wider type over a narrower type; int and uint of the same width promote to uint, float16 and bfloat16
+    to float16. ValueError if the lanes differ and neither is 1, and for two different float types of the same width
+    below 16 bits.
     """
     if lhs.lanes != rhs.lanes and 1 not in (lhs.lanes, rhs.lanes):
         raise ValueError(f"cannot combine {lhs} and {rhs}: {lhs.lanes} lanes against {rhs.lanes}")
@@ -330,14 +340,14 @@ def promote(lhs: DType, rhs: DType) -> DType:
 
 
 def literal_dtype(value: bool | int | float, other: DType | None = None, *, bitwise: bool = False) -> DType:
-    """The data type of a Python literal, beside an operand of type `other` if there is one.
+    """The data type of a Python literal, alone or as the operand of an operator whose other operand has type `other`.
 
-    Alone: bool, int32 (int64 when it does not fit), float32. Beside another operand it is what the two become, so that
-    nothing is lost by converting it later: `2` is an int8 beside no int8, for both become int32, but a float16 beside a
-    float16; `0.1` is a float64 beside a float64.
+    Alone: bool, int32 (int64 if the value does not fit), float32. With another operand: the common type of both, so
+    that a later conversion loses no precision. `2` with an int8 is an int32, the common type of both, `2` with a
+    float16 is a float16, and `0.1` with a float64 is a float64.
 
-    bitwise: the operator is one of `& | ^ << >>`, where an int takes the type of the integer or bool beside it, if it
-    fits.
+    bitwise: whether the operator is one of `& | ^ << >>`, where an int that fits takes the type of the other integer or
+    bool operand.
     """
     if isinstance(value, bool):
         alone = DType("bool", 1)
@@ -365,7 +375,7 @@ def int_fits(value: int, dtype: DType) -> bool:
 
 
 def holds_int(dtype: DType, number: int) -> bool:
-    """Whether casting an integer to a type leaves the number, and all that are nearer to zero, as they are."""
+    """Whether casts to `dtype` preserve `number` and every integer of smaller magnitude."""
     if dtype.is_float:
         known = dtype.format.semantics
         return known.has_zero and abs(number) <= min(2 ** (known.mantissa_bits + 1), dtype.format.max)
@@ -373,13 +383,13 @@ def holds_int(dtype: DType, number: int) -> bool:
 
 
 def wrap_int(value: int, dtype: DType) -> int:
-    """`value` modulo 2**bits, in the range of `dtype`."""
+    """The number in the range of `dtype` that is congruent to `value` modulo 2**bits."""
     lo, _ = int_range(dtype)
     return (value - lo) % 2**dtype.bits + lo
 
 
 def min_value(dtype: DType) -> int | float:
-    """The most negative finite value of a scalar type; of one without a sign the least."""
+    """The most negative finite value of a scalar type; for an unsigned type, the smallest value."""
     return dtype.format.min if dtype.is_float else int_range(dtype)[0]
 
 
@@ -389,11 +399,11 @@ def max_value(dtype: DType) -> int | float:
 
 
 def nearest_float(value: float, dtype: DType) -> float | None:
-    """The number of a float type that `value` is rounded to. None where it would be something else: an infinity or NaN
-    for a finite number, a NaN for an infinity, anything but 0 for 0."""
+    """`value` rounded to a float type, or None if rounding changes the class of the number: a finite number to an
+    infinity or NaN, an infinity to NaN, 0 to another number."""
     try:
         attr = FloatAttr(value, dtype.format.type())  # pyright: ignore[reportArgumentType, reportCallIssue]
-    except (OverflowError, ValueError):  # of a negative number without a sign
+    except (OverflowError, ValueError):  # a negative number in an unsigned type
         return None
     number = attr.value.data
     is_kept = (math.isfinite(number), math.isnan(number)) == (math.isfinite(value), math.isnan(value))
@@ -401,7 +411,7 @@ def nearest_float(value: float, dtype: DType) -> float | None:
 
 
 def extremes(dtype: DType) -> tuple[int | float, int | float]:
-    """What no number of a scalar type is less than, and greater than: the infinities where there are some."""
+    """The lower and upper bound of the values of a scalar type: the infinities if the type has infinities."""
     if dtype.is_float and dtype.format.has_infinity:
         return -math.inf, math.inf
     return min_value(dtype), max_value(dtype)

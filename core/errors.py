@@ -1,7 +1,7 @@
-"""The error families: everything a user can cause derives from `StepwellError`.
+"""The error classes: every error that a user can cause derives from `StepwellError`.
 
-One family per stage. A family that has a twin in xDSL subclasses it too, so that xDSL's own tools treat it as a
-diagnostic (`--verify-diagnostics`) and code written against xDSL still catches it.
+Each stage has one class. A class with a counterpart in xDSL also derives from that counterpart, so that xDSL's own
+tools treat the error as a diagnostic (`--verify-diagnostics`) and code written against xDSL still catches it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,13 +14,13 @@ from xdsl.utils.lexer import Input, Span
 
 
 class StepwellError(Exception):
-    """Base of every error that a user's program, schedule or call can cause."""
+    """The base class of every error that a user's program, schedule or call can cause."""
 
 
 class ParseError(StepwellError, XdslParseError):
-    """Text that is not a program. The message starts with `file:line:column: error:` and shows the line.
+    """A syntax or semantic error in source text. The message starts with `file:line:column: error:` and shows the line.
 
-    `span` is where, for xDSL's tools; text of the message is complete without it.
+    `span` is the source range for xDSL's tools; the text of the message is complete without it.
     """
 
     def __init__(self, message: str, span: Span[str] | None = None):
@@ -32,24 +32,24 @@ class ParseError(StepwellError, XdslParseError):
         return self.msg
 
     def with_notes(self, notes: Iterable[str]) -> "ParseError":
-        """The same error, with lines behind its message that say how it came to it."""
+        """A copy of the error with `notes` appended to its message, one per line."""
         return ParseError("\n".join([self.msg, *notes]), cast("Span[str]", self.span))
 
 
 class VerifyError(StepwellError, VerifyException):
-    """A module that breaks a constraint of its dialect."""
+    """The violation of a constraint of an op or module."""
 
 
 class PassError(StepwellError, PassFailedException):
-    """A pass that cannot do its work on this module."""
+    """The failure of a pass on a module."""
 
 
 class ScheduleError(PassError):
-    """A transformation that must not be done here: it would change what the program computes, or asks for something
-    that is not there. The program is as it was.
+    """An illegal or inapplicable transformation: the primitive would change the results of the program, or refers to a
+    block, loop or buffer that does not exist. The program is unchanged.
 
-    reason: why, in words.  marks: the ops it is about, each with a word on it (or "").  primitive: which one was
-    refused.  program: the text of the program with the lines of the marked ops underlined.
+    reason: the explanation.  marks: the ops that the error is about, each with a label (or "").  primitive: the name of
+    the refused primitive.  program: the text of the program with the lines of the marked ops underlined.
     """
 
     def __init__(self, reason: str, marks: Mapping[Operation, str] | Iterable[Operation] = ()):
@@ -65,37 +65,37 @@ class ScheduleError(PassError):
 
 
 class UnsupportedError(PassError):
-    """A valid program that Stepwell cannot compile (yet), or not for this target."""
+    """A valid but unsupported program, or a program unsupported by the target."""
 
 
 class ArgumentError(StepwellError, ValueError):
-    """An argument of a compiled function that it must not be called with: count, dtype, shape, strides, overlap."""
+    """An invalid argument of a compiled function: wrong count, dtype, shape or strides, or overlapping memory."""
 
 
 class OptionError(StepwellError, ValueError):
-    """A name given to the API that names nothing: a target, a style, a source."""
+    """An unknown name passed to the API: of a target, a style, a source."""
 
 
 class LinkError(StepwellError):
-    """An external symbol or packed function that nobody provides."""
+    """An undefined external symbol or packed function."""
 
 
 class LoadError(StepwellError):
-    """A saved program that cannot be used: broken, of another version of Stepwell, or made for another processor."""
+    """An unusable saved program: corrupt, written by another version of Stepwell, or compiled for another processor."""
 
 
 class PluginError(StepwellError):
-    """A package beside Stepwell that cannot be used: one that adds passes is broken, or an extra is not installed."""
+    """An unusable package: a broken plug-in, or an optional dependency that is not installed."""
 
 
 class ExecutionError(StepwellError, RuntimeError):
-    """A failure while a compiled function runs: a failed `assert`, an exception inside a packed function."""
+    """A failure during the execution of a compiled function: a failed `assert`, an exception in a packed function."""
 
 
 class DeviceError(ExecutionError):
-    """What the driver of a GPU says: there is none, it has no memory left, a kernel failed.
+    """An error of a GPU or its driver: no device, out of memory, a failed kernel.
 
-    status: the driver's name of it, `CUDA_ERROR_ILLEGAL_ADDRESS`, "" if it has said nothing.
+    status: the driver's name of the error, `CUDA_ERROR_ILLEGAL_ADDRESS`; "" if the driver reported no error.
     """
 
     def __init__(self, message: str, status: str = ""):
@@ -104,4 +104,4 @@ class DeviceError(ExecutionError):
 
 
 class UndefinedBehaviorError(ExecutionError):
-    """The oracle found what docs/semantics.md excludes: an out-of-bounds access, an uninitialised read, ..."""
+    """Undefined behaviour (docs/semantics.md) found by the oracle: an out-of-bounds access, an uninitialised read."""

@@ -1,4 +1,4 @@
-"""What NVIDIA's GPUs can launch, by architecture (CUDA C++ Programming Guide, "Technical Specifications per Compute
+"""Launch limits of NVIDIA GPUs, by architecture (CUDA C++ Programming Guide, "Technical Specifications per Compute
 Capability")."""
 
 from __future__ import annotations
@@ -7,14 +7,14 @@ from .diagnostics import did_you_mean
 from .errors import OptionError
 
 MOST_BLOCKS = {"x": 2**31 - 1, "y": 65535, "z": 65535}
-"""How many blocks of threads a grid has at most, by axis."""
+"""The maximum number of thread blocks of a grid, by axis."""
 MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
-"""How many threads a block has at most, by axis."""
+"""The maximum number of threads of a thread block, by axis."""
 MOST_THREADS_IN_ALL = 1024
 WARP = 32
-"""How many threads a warp has."""
+"""The number of threads of a warp."""
 WARP_PARTS = tuple(2**n for n in range(WARP.bit_length()))
-"""How many lanes a part of a warp may have in which lanes exchange values."""
+"""The legal widths of a warp shuffle: numbers of lanes that exchange values among themselves."""
 C_FUNCTIONS = frozenset(
     f"{name}{suffix}"
     for name in (
@@ -23,9 +23,9 @@ C_FUNCTIONS = frozenset(
     ).split()
     for suffix in ("", "f")
 )
-"""The functions of C's `math.h` that code for a device can call by their names (CUDA Math API)."""
+"""The functions of C's `math.h` that device code can call (CUDA Math API)."""
 STATIC_SHARED_BYTES = 48 * 1024
-"""How much shared memory a block of threads has at most whose size is known when a kernel is compiled."""
+"""The maximum size of the statically allocated shared memory of a thread block."""
 
 _SHARED_KIB = {
     "sm_50": 48,
@@ -49,10 +49,9 @@ _SHARED_KIB = {
 
 
 def shared_bytes(arch: str) -> int:
-    """How much shared memory a block of threads has at most, static and dynamic. `sm_90a` is `sm_90`, and so is
-    `compute_90`.
+    """The maximum size of the shared memory of a thread block in bytes, static and dynamic.
 
-    OptionError for an architecture that is not known.
+    `sm_90a` and `compute_90` count as `sm_90`. OptionError for an unknown architecture.
     """
     name = arch.replace("compute_", "sm_").rstrip("af")
     if name not in _SHARED_KIB:

@@ -1,4 +1,4 @@
-"""What other packages add: dialects, passes and targets under the entry point group `xdsl.universe`, libraries of
+"""Plug-ins of other packages: dialects, passes and targets under the entry point group `xdsl.universe`, libraries of
 functions under `stepwell.libraries`."""
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ LIBRARIES = "stepwell.libraries"
 
 @cache
 def installed_universe() -> Universe:
-    """All that is installed, xDSL's own and ours included; looked up once per process.
+    """The universe of all installed dialects, passes and targets, xDSL's own and ours included, cached per process.
 
-    Raises `PluginError` for a package that cannot be imported, has no universe at the place it names, or gives a name
-    that another one gives too. xDSL's tools stop at any of these as well.
+    Raises `PluginError` for a package that cannot be imported, has no universe at its entry point, or defines a name
+    that another package defines too. xDSL's tools fail in each of these cases as well.
     """
     from xdsl.universe import Universe
 
@@ -34,33 +34,33 @@ def installed_universe() -> Universe:
 
 
 def library_names() -> list[str]:
-    """The names of the libraries that are installed, ours included. None is loaded."""
+    """The sorted names of the installed libraries, ours included. Loads no library."""
     return sorted(_library_entries())
 
 
 def library_entry(name: str) -> EntryPoint | None:
-    """Where the library of a name is. PluginError if two packages give it."""
-    found = _library_entries().get(name, [])
-    if len({entry.value for entry in found}) > 1:
-        places = " and ".join(sorted(entry.value for entry in found))
+    """The entry point of a library, or None if it is not installed. PluginError if two packages define the library."""
+    entries = _library_entries().get(name, [])
+    if len({entry.value for entry in entries}) > 1:
+        places = " and ".join(sorted(entry.value for entry in entries))
         raise PluginError(f"two packages of the group {LIBRARIES} give the name {name!r}: {places}")
-    return found[0] if found else None
+    return entries[0] if entries else None
 
 
 @cache
 def _library_entries() -> dict[str, list[EntryPoint]]:
-    found: dict[str, list[EntryPoint]] = {}
+    entries: dict[str, list[EntryPoint]] = {}
     for entry in entry_points(group=LIBRARIES):
-        found.setdefault(entry.name, []).append(entry)
-    return found
+        entries.setdefault(entry.name, []).append(entry)
+    return entries
 
 
 def load_entry(entry: EntryPoint, kind: type[Any]) -> Any:
-    """What an entry point names. PluginError if it cannot be imported, or is of another type."""
+    """The object that an entry point refers to. PluginError if it cannot be imported or is no instance of `kind`."""
     package = f"entry point {entry.name} = {entry.value!r} of the group {entry.group}"
     try:
         value = entry.load()
-    except Exception as error:  # whatever a module raises while it is imported
+    except Exception as error:  # importing a module may raise any exception
         raise PluginError(f"{package} cannot be loaded: {type(error).__name__}: {error}") from error
     if not isinstance(value, kind):
         raise PluginError(f"{package} is of type {type(value).__name__}, expected a {kind.__name__}")

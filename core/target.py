@@ -1,4 +1,4 @@
-"""What programs are compiled for, as TVM writes it: `llvm -mcpu=skylake-avx512 -libs=cblas`."""
+"""Compilation targets in TVM's syntax: `llvm -mcpu=skylake-avx512 -libs=cblas`."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ _OPTIONS = {
     },
     "cuda-emulated": {"fast-math-contract": "contract"},
 }
-"""What may be said of each kind, in the order in which it is written, and the field of it."""
+"""The options of each target kind in printing order, each with the field of `Target` that holds its value."""
 _WORD = re.compile(r"[\w.+-]+")
 
 
 @dataclass(frozen=True)
 class Target:
-    """What programs are compiled for.
+    """The processor or GPU that programs are compiled for, and options of the compilation.
 
-    kind: `llvm`, a processor, `cuda`, a GPU, or `cuda-emulated`.  mcpu, mattr: LLVM's name of the processor and of
-    features (`+avx2`); this machine's if nothing is said.  num_cores: on how many cores a library may compute.  arch:
-    of a GPU, `sm_90`.  max_num_threads: of a block of a GPU.  contract: whether sums of products may be rounded once,
-    in one instruction (`-fast-math-contract=1`).  libs: libraries that compute what they can, those in front first.
+    kind: `llvm`, a processor, `cuda`, a GPU, or `cuda-emulated`.  mcpu, mattr: LLVM's names of the processor and of its
+    features (`+avx2`); by default those of this machine.  num_cores: the number of cores that a library may use.  arch:
+    the architecture of the GPU, `sm_90`.  max_num_threads: the maximum number of threads of a thread block.  contract:
+    whether a multiplication and an addition may be contracted into one instruction with a single rounding
+    (`-fast-math-contract=1`).  libs: the libraries to offload operations to, by descending priority.
 
-    OptionError for what is none of these.
+    OptionError for an invalid value and for an option that the kind does not have.
     """
 
     kind: str = "llvm"
@@ -56,10 +57,10 @@ class Target:
     def __post_init__(self) -> None:
         _check_name("kind", self.kind, _OPTIONS)
         allowed = _OPTIONS[self.kind]
-        said = [name for name in _OF_A_KIND if getattr(self, name) != _DEFAULTS[name] and name not in allowed]
-        if said:
+        options = [name for name in _KIND_SPECIFIC if getattr(self, name) != _DEFAULTS[name] and name not in allowed]
+        if options:
             raise OptionError(
-                f"target {self.kind} has no option {said[0]!r} (there are {', '.join(allowed) or 'none'})"
+                f"target {self.kind} has no option {options[0]!r} (there are {', '.join(allowed) or 'none'})"
             )
         if self.num_cores < 1:
             raise OptionError(f"num-cores {self.num_cores}, expected a positive number")
@@ -73,7 +74,7 @@ class Target:
 
     @staticmethod
     def of(value: Target | str | Mapping[str, Any]) -> Target:
-        """A target as it is, as text, as a dictionary (`{"kind": "llvm", "libs": ["cblas"]}`), or as JSON of one."""
+        """The target denoted by a `Target`, text, a dictionary (`{"kind": "llvm", "libs": ["cblas"]}`) or its JSON."""
         if isinstance(value, Target):
             return value
         if not isinstance(value, str):
@@ -82,19 +83,19 @@ class Target:
 
     @property
     def options(self) -> dict[str, str | int | tuple[str, ...]]:
-        """What is said besides the kind, by TVM's names."""
+        """The options with non-default values, by TVM's names."""
         fields = _OPTIONS[self.kind].items()
         return {name: getattr(self, field) for name, field in fields if getattr(self, field) != _DEFAULTS[field]}
 
     def __str__(self) -> str:
-        said = (
+        options = (
             f"-{name}={','.join(value) if isinstance(value, tuple) else int(value) if value is True else value}"
             for name, value in self.options.items()
         )
-        return " ".join([self.kind, *said])
+        return " ".join([self.kind, *options])
 
 
-_OF_A_KIND = ("mcpu", "mattr", "arch", "max_num_threads", "libs")
+_KIND_SPECIFIC = ("mcpu", "mattr", "arch", "max_num_threads", "libs")
 _DEFAULTS = {name: field.default for name, field in Target.__dataclass_fields__.items()}
 
 
@@ -108,31 +109,31 @@ def _check_name(what: str, name: str, known: Iterable[str]) -> None:
 
 def _from_text(text: str) -> Target:
     kind, *words = text.split() or [""]
-    said: dict[str, str] = {}
+    options: dict[str, str] = {}
     for word in words:
         name, equals, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or not equals or not value:
             raise OptionError(f"target {text!r}: {word!r}, expected -name=value")
-        if name in said:
+        if name in options:
             raise OptionError(f"target {text!r}: {name} is said twice")
-        said[name] = value
-    return _from_mapping({"kind": kind, **said})
+        options[name] = value
+    return _from_mapping({"kind": kind, **options})
 
 
 def _read_json(text: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(text)
+        config = json.loads(text)
     except json.JSONDecodeError as error:
         raise OptionError(f"target {text!r} is no JSON: {error}") from None
-    return found
+    return config
 
 
-def _from_mapping(given: Mapping[str, Any]) -> Target:
-    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"target {given!r}, expected text, a dictionary or a Target")
-    kind = given.get("kind", "")
+def _from_mapping(mapping: Mapping[str, Any]) -> Target:
+    if not isinstance(mapping, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"target {mapping!r}, expected text, a dictionary or a Target")
+    kind = mapping.get("kind", "")
     _check_name("kind", str(kind), _OPTIONS)
-    fields = {name: value for name, value in given.items() if name != "kind"}
+    fields = {name: value for name, value in mapping.items() if name != "kind"}
     for name in fields:
         _check_name(f"option of {kind}", str(name), _OPTIONS[kind])
     read: dict[str, Any] = {_OPTIONS[kind][name]: _READERS[name](name, value) for name, value in fields.items()}

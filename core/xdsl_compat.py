@@ -1,4 +1,4 @@
-"""Everything that works around xDSL 0.74.0, with the upstream issue each piece waits for."""
+"""Workarounds for xDSL 0.74.0, each with the upstream issue that makes it obsolete."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_$.-]")
 
 
 def hint(value: SSAValue, name: str) -> None:
-    """Set the name hint of `value` so that printed text parses again.
+    """Set the name hint of `value` to a name that round-trips through printing and parsing.
 
     xDSL strips one trailing `_<digits>` from a hint and numbers collisions itself, so hints `i` and `i_1_0` print as
-    two values called `%i_1` (https://github.com/xdslproject/xdsl/issues/571): strip every such suffix.
+    two values called `%i_1` (https://github.com/xdslproject/xdsl/issues/571). This function strips every such suffix.
     """
     name = _SUFFIXES.sub("", _ILLEGAL.sub("_", name))
     value.name_hint = name if name and not name[0].isdigit() else None
 
 
-# arith on vectors: xDSL 0.74 has casts, comparisons and select on scalars only, MLIR has them lane by lane. No issue
-# is open for it; the like was done for the llvm dialect in https://github.com/xdslproject/xdsl/pull/5387.
+# arith on vectors: xDSL 0.74 supports casts, comparisons and select on scalars only, MLIR also lane by lane on vectors.
+# No issue is open; https://github.com/xdslproject/xdsl/pull/5387 made the same change to the llvm dialect.
 
 
-def _bool_like(type: Attribute) -> Attribute:
-    """What comparing two values of a type gives: a bool, or one for each lane."""
+def _comparison_type(type: Attribute) -> Attribute:
+    """The result type of a comparison of two values of a type: i1, or a vector of i1 with the same lanes."""
     return VectorType(i1, type.get_shape()) if isinstance(type, VectorType) else i1
 
 
@@ -59,10 +59,10 @@ def _compare_lane_by_lane(cls: type[arith.CmpiOp | arith.CmpfOp]) -> None:
     def init(self: Any, operand1: SSAValue | Operation, *args: Any, **kwargs: Any) -> None:
         scalar(self, operand1, *args, **kwargs)
         if isinstance(type := SSAValue.get(operand1).type, VectorType):
-            self.results = [OpResult(_bool_like(type), self, 0)]
+            self.results = [OpResult(_comparison_type(type), self, 0)]
 
     def verify(self: Any) -> None:
-        expected = _bool_like(self.lhs.type)
+        expected = _comparison_type(self.lhs.type)
         if self.result.type != expected:
             raise VerifyException(f"comparing {self.lhs.type} gives {expected}, got {self.result.type}")
 
@@ -133,7 +133,7 @@ def _allow_vectors() -> None:
     for cls in (arith.CmpiOp, arith.CmpfOp):
         cls.get_irdl_definition().results[0][1].constr = single_range_constr_coercion(bools)
         _compare_lane_by_lane(cls)
-    # On `tir`, unsigned integers too, as in arith.
+    # The `tir` landing also uses these ops on unsigned integers, as it does those of arith.
     any_sign = VarConstraint("T", container_of(BaseAttr(IntegerType) | BaseAttr(IndexType)))
     for cls in (math.AbsIOp, math.CtPopOp, math.CountLeadingZerosOp, math.CountTrailingZerosOp):
         definition = cls.get_irdl_definition()
@@ -147,8 +147,8 @@ def _allow_vectors() -> None:
 _allow_vectors()
 
 
-# ImplicitBuilder: it makes `Operation.__post_init__` another function while it is used, for all threads. Two at a time
-# insert each op twice; parsing `scf.for` uses one. So it is that function from the start.
+# ImplicitBuilder replaces `Operation.__post_init__`, for all threads, while a builder is active. Two active builders in
+# two threads insert each op twice, and parsing `scf.for` uses a builder. So we install the replacement once, on import.
 
 
 def _build_in_threads() -> None:
@@ -159,11 +159,11 @@ def _build_in_threads() -> None:
 _build_in_threads()
 
 
-# gpu.shuffle: xDSL 0.74 does not have it. No issue is open for it.
+# gpu.shuffle is missing in xDSL 0.74. No issue is open.
 
 
 class ShuffleMode(StrEnum):
-    """How a lane says whose value it gets: by its number, or by the distance to it."""
+    """The addressing mode of a shuffle: the source lane is an index, or relative to the index of the reading lane."""
 
     Xor = auto()
     Up = auto()
@@ -180,10 +180,11 @@ class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
 
 @irdl_op_definition
 class ShuffleOp(IRDLOperation):
-    """The lanes of a subgroup exchange values (MLIR's `gpu.shuffle`).
+    """An exchange of values between the lanes of a subgroup (MLIR's `gpu.shuffle`).
 
-    value: what each lane brings.  offset: the number of the lane whose value it gets, or the distance to it.  width: so
-    many lanes exchange values among themselves.  shuffled: the value that a lane gets.  valid: whether one brought it.
+    value: the value that the lane provides.  offset: the index of the source lane, or the distance or mask relative to
+    the index of this lane.  width: the number of lanes that exchange values among themselves.  shuffled: the value of
+    the source lane.  valid: whether the source lane is active and within the width.
 
     Example
         %1, %2 = gpu.shuffle down %0, %offset, %width : f32

@@ -17,20 +17,20 @@ DIALECTS = {
     "te": ".te:Te",
     "tir": ".tir:Tir",
 }
-"""Every dialect of Stepwell: its name, and the module that defines it with the name of its `Dialect` value.
+"""{ name of a dialect -> the module that defines it, and the name of its `Dialect` value there }.
 
-`relay` lies with the operators, of which its operations are made."""
+The module of `relay` is above this folder, because its operations are built from the operators."""
 
 
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
-    """A loader for every dialect, by name; nothing is imported before one is called."""
+    """The loaders of our dialects, by name; a dialect is imported when its loader is called."""
     return {name: partial(_load, name) for name in DIALECTS}
 
 
 def mlir_context() -> Context:
-    """A context that knows the dialects of xDSL, ours and those of other packages (`xdsl.universe`).
+    """A context with the dialects of xDSL, of Stepwell and of other packages (`xdsl.universe`).
 
-    Each is loaded when it is first used. Raises `PluginError` if one of these packages is broken.
+    Each dialect is loaded on first use. Raises `PluginError` if a package is broken.
     """
     from xdsl.context import Context
     from xdsl.dialects import get_all_dialects as get_upstream_dialects

@@ -1,5 +1,5 @@
-"""Tensor expressions in Python: immutable nodes, and their form in IR.
+"""Tensor expressions in Python: immutable nodes, and their translation to IR.
 
-Users find all of it in `stepwell.te` (`frontends/te`), which adds functions and schedules; operators of graphs are
-written in it.
+Users access this package through `stepwell.te` (`frontends/te`), which adds functions and schedules. The operators of
+graphs are defined as tensor expressions.
 """

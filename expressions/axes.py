@@ -1,4 +1,4 @@
-"""Axes: variables with the numbers they take."""
+"""Axes: variables with their domains."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .expr import ExprConvertible, ExprLike, IntImm, Operators, PrimExpr, Var, a
 
 @dataclass(frozen=True)
 class Range:
-    """The integers from `min` on, `extent` of them."""
+    """The interval `[min, min + extent)` of integers."""
 
     min: PrimExpr
     extent: PrimExpr
 
 
 class IterVar(ExprConvertible, Operators):
-    """An axis: a variable with the numbers it takes. kind: spatial, reduce, or thread.
+    """An axis: a variable and its domain. kind: spatial, reduce, or thread.
 
-    It stands for its variable in expressions, `axis == 2` among them.
+    In expressions, including `axis == 2`, an axis converts to its variable.
     """
 
     __slots__ = ("dom", "kind", "thread_tag", "var")
@@ -49,7 +49,7 @@ class IterVar(ExprConvertible, Operators):
 
 
 def as_index(value: Any, what: str) -> PrimExpr:
-    """A size, bound or index: an integer."""
+    """A size, bound or index as an integer expression. TeError for a value of another type; `what` describes it."""
     if isinstance(value, float) or (isinstance(value, PrimExpr | ExprConvertible) and not _is_integer(value)):
         raise TeError(f"{what}: {value!r}, expected an integer")
     expr = as_expr(value)
@@ -64,7 +64,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def reduce_axis(dom: Sequence[ExprLike] | Range, name: str = "rv", thread_tag: str = "", span: None = None) -> IterVar:
-    """An axis to reduce over. dom: its first number and the one behind its last."""
+    """A reduction axis. dom: its lower bound and its exclusive upper bound, or a `Range`."""
     if not isinstance(dom, Range):
         if len(dom) != 2:
             raise TeError(f"reduce_axis {name}: a domain of {len(dom)} numbers, expected the first and the end")
@@ -76,7 +76,7 @@ def reduce_axis(dom: Sequence[ExprLike] | Range, name: str = "rv", thread_tag: s
 
 
 def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: None = None) -> IterVar:
-    """An axis of threads of a GPU, or of a virtual thread."""
+    """An axis of the threads or thread blocks of a GPU, or of virtual threads."""
     if isinstance(dom, str):
         dom, tag = None, dom
     if not tag:

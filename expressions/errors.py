@@ -1,4 +1,4 @@
-"""Errors about tensor expressions, at the line of the user who wrote them."""
+"""Errors about tensor expressions, reported at a line of the user's program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PACKAGE = __name__.split(".", maxsplit=1)[0]
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame that is not Stepwell's: the line that the user wrote. None if there is none."""
+    """The innermost stack frame outside of Stepwell, in the user's program, or None."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_globals.get("__name__", "").split(".", maxsplit=1)[0] == _PACKAGE:
         frame = frame.f_back
@@ -19,14 +19,14 @@ def user_frame() -> FrameType | None:
 
 
 class TeError(StepwellError, ValueError):
-    """A tensor expression that means nothing: ranks, data types or axes that do not go together. The message starts
-    with the line of the user's program that it is about.
+    """An invalid tensor expression: mismatched ranks, data types or axes. The message starts with the line of the
+    user's program that caused the error.
 
     what: the message without the line.
     """
 
     def __init__(self, message: str, where: str | None = None):
-        """where: the line, as file and number; that which is being run if missing."""
+        """where: the source line as `file:line`; by default the line that the user's program is executing."""
         self.what = message
         if where is None:
             frame = user_frame()

@@ -1,7 +1,7 @@
-"""Scalar expressions as users write them in Python: immutable nodes with overloaded operators.
+"""Scalar expressions in Python: immutable nodes with overloaded operators.
 
-A node knows its data type when it is made, so a mistake is an error at the line that makes it. Types follow the rules
-of `core.dtypes`, as in TVM; integers that are known are folded. `write.py` writes nodes as IR.
+The data type of a node is computed on construction, so a type error is reported at the line that builds the node. Types
+follow the rules of `core.dtypes`, as in TVM; integer constants are folded. `write.py` translates nodes to IR.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ from .errors import TeError
 
 Number: TypeAlias = bool | int | float
 ExprLike: TypeAlias = "PrimExpr | Number | ExprConvertible"
-"""What may stand where an expression is expected."""
+"""A value accepted where an expression is expected."""
 
 BOOL, INT32, FLOAT32 = DType("bool", 1), DType("int", 32), DType("float", 32)
 
 
 class ExprConvertible:
-    """Something that is not an expression, and stands for one: an axis, a tensor without dimensions."""
+    """An object that converts to an expression: an axis, a tensor without dimensions."""
 
     __slots__ = ()
 
     def asexpr(self) -> PrimExpr:
-        """The expression it stands for. TeError if it stands for none."""
+        """The object as an expression. TeError if the object cannot be converted."""
         raise NotImplementedError
 
     def operator(self, name: str, a: Any, b: Any) -> Any:
-        """What an operator on operands of which it is one gives, if that is no expression; else None."""
+        """The result of `a name b`, one of which is `self`, if it is not a scalar expression (a tensor, say), else
+        None."""
         return None
 
 
 class Operators:
-    """The operators of expressions, for expressions and for what stands for one."""
+    """Mix-in with the overloaded operators of expressions, for expressions and objects that convert to expressions."""
 
     __slots__ = ()
 
@@ -77,8 +78,8 @@ class Operators:
         return binary("floormod", other, self)
 
     def __neg__(self) -> PrimExpr:
-        if isinstance(self, ExprConvertible) and (made := self.operator("mul", self, -1)) is not None:
-            return made
+        if isinstance(self, ExprConvertible) and (override := self.operator("mul", self, -1)) is not None:
+            return override
         value = as_expr(self)
         if value.data_type.kind == "uint":
             raise TeError(f"-x of an unsigned {value.dtype}, expected a signed integer or a float")
@@ -133,11 +134,11 @@ class Operators:
         return binary("ge", self, other)
 
     def equal(self, other: ExprLike) -> PrimExpr:
-        """Whether two numbers are equal, when the program runs."""
+        """The comparison `self == other`, evaluated at run time."""
         return binary("eq", self, other)
 
     def astype(self, dtype: str) -> PrimExpr:
-        """The number converted to another data type."""
+        """The value converted to another data type."""
         return cast(dtype, self)
 
     def __bool__(self) -> bool:
@@ -148,10 +149,10 @@ class Operators:
 
 
 class PrimExpr(Operators):
-    """A scalar expression. Immutable; two are the same if they are one object, and hash so.
+    """A scalar expression. Immutable, and hashed by identity.
 
-    `a == b` and `a != b` are expressions too; as a condition of Python they say whether `a` and `b` are one object, so
-    that expressions may be keys of dictionaries.
+    `a == b` and `a != b` are expressions too; their truth value in Python compares `a` and `b` by identity, so that
+    expressions may be keys of dictionaries.
     """
 
     __slots__ = ("data_type",)
@@ -160,20 +161,20 @@ class PrimExpr(Operators):
 
     @property
     def dtype(self) -> str:
-        """The name of its data type."""
+        """The name of the data type."""
         return self.data_type.name
 
     @property
     def children(self) -> tuple[PrimExpr, ...]:
-        """The expressions that it is computed from."""
+        """The operands of the expression."""
         return ()
 
     def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
-        """The same expression of other operands."""
+        """A copy of the expression with other operands."""
         return type(self)(*children) if children else self
 
     def same_as(self, other: object) -> bool:
-        """Whether both are one object."""
+        """Whether `other` is this object."""
         return self is other
 
     def __eq__(self, other: object) -> Any:
@@ -206,13 +207,13 @@ class Var(PrimExpr):
 
 
 class SizeVar(Var):
-    """A variable that is not negative."""
+    """A non-negative variable."""
 
     __slots__ = ()
 
 
 class IntImm(PrimExpr):
-    """An integer or bool that is known."""
+    """An integer or bool constant."""
 
     __slots__ = ("value",)
 
@@ -233,7 +234,7 @@ class IntImm(PrimExpr):
 
 
 class FloatImm(PrimExpr):
-    """A float that is known."""
+    """A float constant."""
 
     __slots__ = ("value",)
 
@@ -243,7 +244,7 @@ class FloatImm(PrimExpr):
 
 
 class StringImm(PrimExpr):
-    """A string, as an argument of a call."""
+    """A string constant, as an argument of a call."""
 
     __slots__ = ("value",)
 
@@ -253,7 +254,7 @@ class StringImm(PrimExpr):
 
 
 class Cast(PrimExpr):
-    """A number converted to another data type."""
+    """The conversion of a value to another data type."""
 
     __slots__ = ("value",)
 
@@ -270,7 +271,7 @@ class Cast(PrimExpr):
 
 
 class BinaryOp(PrimExpr):
-    """An operator on two operands of one type. operator: what `TirBuilder.binary` calls it."""
+    """A binary operator on operands of the same type. operator: its name in `TirBuilder.binary`."""
 
     __slots__ = ("a", "b")
 
@@ -313,7 +314,7 @@ class Mul(BinaryOp):
 
 
 class Div(BinaryOp):
-    """`a / b` of floats, and of integers rounded towards zero."""
+    """`a / b`; the quotient of integers is rounded towards zero."""
 
     __slots__ = ()
 
@@ -323,7 +324,7 @@ class Div(BinaryOp):
 
 
 class Mod(BinaryOp):
-    """The remainder of a division that rounds towards zero."""
+    """The remainder of the division that rounds towards zero."""
 
     __slots__ = ()
     operator = "truncmod"
@@ -337,28 +338,28 @@ class FloorDiv(BinaryOp):
 
 
 class FloorMod(BinaryOp):
-    """The remainder of a division that rounds down."""
+    """The remainder of the division that rounds down."""
 
     __slots__ = ()
     operator = "floormod"
 
 
 class Min(BinaryOp):
-    """The lesser number."""
+    """The minimum of two numbers."""
 
     __slots__ = ()
     operator = "min"
 
 
 class Max(BinaryOp):
-    """The greater number."""
+    """The maximum of two numbers."""
 
     __slots__ = ()
     operator = "max"
 
 
 class CmpOp(BinaryOp):
-    """A comparison."""
+    """Base class of the comparison operators."""
 
     __slots__ = ()
 
@@ -412,7 +413,7 @@ class GE(CmpOp):
 
 
 class And(PrimExpr):
-    """Whether both hold; the second is computed only if the first holds."""
+    """The conjunction of two conditions; `b` is computed only if `a` holds."""
 
     __slots__ = ("a", "b")
 
@@ -426,13 +427,13 @@ class And(PrimExpr):
 
 
 class Or(And):
-    """Whether one holds at least; the second is computed only if the first does not hold."""
+    """The disjunction of two conditions; `b` is computed only if `a` does not hold."""
 
     __slots__ = ()
 
 
 class Not(PrimExpr):
-    """Whether something does not hold."""
+    """The negation of a condition."""
 
     __slots__ = ("a",)
 
@@ -446,7 +447,7 @@ class Not(PrimExpr):
 
 
 class Select(PrimExpr):
-    """One of two values, both of which are computed."""
+    """`true_value` if the condition holds, else `false_value`; both values are computed."""
 
     __slots__ = ("condition", "false_value", "true_value")
 
@@ -461,7 +462,7 @@ class Select(PrimExpr):
 
 
 class IfThenElse(PrimExpr):
-    """One of two values, of which only that one is computed."""
+    """`true_value` if the condition holds, else `false_value`; only the selected value is computed."""
 
     __slots__ = ("condition", "false_value", "true_value")
 
@@ -476,7 +477,7 @@ class IfThenElse(PrimExpr):
 
 
 class Call(PrimExpr):
-    """A function of numbers. op: what `TirBuilder.binary`, `.unary` or `.intrinsic` calls it."""
+    """The call of a function on numbers. op: its name in `TirBuilder.binary`, `.unary` or `.intrinsic`."""
 
     __slots__ = ("args", "op")
 
@@ -498,14 +499,14 @@ OPERATORS: dict[str, type[BinaryOp]] = {
     "div": Div,
     "truncdiv": Div,
 }
-"""The operators that have a node of their own, by what `TirBuilder.binary` calls them; others are calls."""
+"""The operators with a node class of their own, by their names in `TirBuilder.binary`; others are `Call` nodes."""
 
 
-# Making expressions
+# Construction of expressions
 
 
 def const(value: Number, dtype: str | None = None) -> PrimExpr:
-    """A number as an expression; without a type it is a bool, an int32 (int64 if it does not fit), or a float32."""
+    """A constant; its default type is bool, int32 (int64 if the value does not fit) or float32."""
     if not isinstance(value, bool | int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TeError(f"const of {value!r}, expected a number")
     return _const(value, dtypes.literal_dtype(value) if dtype is None else as_dtype(dtype))
@@ -522,7 +523,7 @@ def _const(value: Number, dtype: DType) -> PrimExpr:
 
 
 def as_dtype(name: str) -> DType:
-    """A data type by its name. TeError if there is none."""
+    """The data type called `name`. TeError for an unknown name."""
     try:
         return parse_dtype(name)
     except ValueError as error:
@@ -530,34 +531,34 @@ def as_dtype(name: str) -> DType:
 
 
 def as_expr(value: Any, other: DType | None = None, *, bitwise: bool = False) -> PrimExpr:
-    """A value as an expression; a Python number takes its type from `other`, the operand beside it."""
+    """A value as an expression; the type of a Python number depends on `other`, the type of the other operand."""
     if isinstance(value, PrimExpr):
         return value
     if isinstance(value, bool | int | float):
         dtype = dtypes.literal_dtype(value, other, bitwise=bitwise)
         if isinstance(value, int) and not dtype.is_float and not dtypes.int_fits(int(value), dtype):
-            return cast(dtype.name, const(value))  # -1 beside an unsigned number wraps
+            return cast(dtype.name, const(value))  # -1 as an operand with an unsigned number wraps
         return _const(value, dtype)
     if isinstance(value, ExprConvertible):
         return value.asexpr()
-    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a number of numpy
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a numpy scalar
         return const(value.item(), str(value.dtype))
     raise TeError(f"{value!r} of type {type(value).__name__}, expected an expression or a number")
 
 
 def as_condition(value: Any) -> PrimExpr:
-    """A value as a bool, of as many lanes."""
+    """A value converted to bool, with the same number of lanes."""
     expr = as_expr(value)
     return cast(BOOL.with_lanes(expr.data_type.lanes).name, expr)
 
 
 def as_operand_dtype(value: Any) -> DType:
-    """The data type of a value by itself."""
+    """The data type of a value without regard to other operands."""
     return as_expr(value).data_type
 
 
 def match(a: Any, b: Any, *, bitwise: bool = False) -> tuple[PrimExpr, PrimExpr]:
-    """Both operands as expressions of their common type. TeError if they have none."""
+    """The two operands as expressions of their common type. TeError if they have no common type."""
     a, b = (value.asexpr() if isinstance(value, ExprConvertible) else value for value in (a, b))
     left, right = (value.data_type if isinstance(value, PrimExpr) else None for value in (a, b))
     if left is None and right is None:
@@ -571,7 +572,7 @@ def match(a: Any, b: Any, *, bitwise: bool = False) -> tuple[PrimExpr, PrimExpr]
 
 
 def cast(dtype: str, value: Any) -> PrimExpr:
-    """A value converted to a data type; a number that is known is converted at once."""
+    """A value converted to a data type; an integer constant is folded."""
     wanted, expr = as_dtype(dtype), as_expr(value)
     if expr.data_type == wanted:
         return expr
@@ -581,11 +582,11 @@ def cast(dtype: str, value: Any) -> PrimExpr:
 
 
 def binary(name: str, a: Any, b: Any) -> Any:
-    """An operator that `TirBuilder.binary` knows on two operands. TeError if it does not go with their types."""
+    """The result of a binary operator of `TirBuilder.binary`. TeError if the operator does not support the types."""
     for value in (a, b):
-        made = value.operator(name, a, b) if isinstance(value, ExprConvertible) else None
-        if made is not None:
-            return made
+        override = value.operator(name, a, b) if isinstance(value, ExprConvertible) else None
+        if override is not None:
+            return override
     kind = OPERATORS.get(name)
     if kind is None:
         lhs, rhs = match(a, b, bitwise=name in BITWISE)
@@ -593,15 +594,15 @@ def binary(name: str, a: Any, b: Any) -> Any:
             result = binary_dtype(name, lhs.data_type)
         except ValueError as error:
             raise TeError(str(error)) from None
-        folded = _folded(name, lhs, rhs)
+        folded = _fold(name, lhs, rhs)
         return Call(result.name, name, (lhs, rhs)) if folded is None else folded
     op = kind(a, b)
-    folded = None if isinstance(op, CmpOp) else _folded(op.operator, op.a, op.b)
+    folded = None if isinstance(op, CmpOp) else _fold(op.operator, op.a, op.b)
     return op if folded is None else folded
 
 
-def _folded(name: str, a: PrimExpr, b: PrimExpr) -> PrimExpr | None:
-    """What an operator on integers is where that is known without running: a number, or one of the operands."""
+def _fold(name: str, a: PrimExpr, b: PrimExpr) -> PrimExpr | None:
+    """The folded result of an operator on integers, a constant or one of the operands, or None."""
     if a.data_type.is_float or a.data_type.is_bool:
         return None
     if isinstance(a, IntImm) and isinstance(b, IntImm):
@@ -613,15 +614,15 @@ def _folded(name: str, a: PrimExpr, b: PrimExpr) -> PrimExpr | None:
 
 
 _NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1, "truncdiv": 1}
-"""The integer on the right that leaves the left operand as it is."""
+"""The right identity element of each operator."""
 
 
 def true_divide(a: Any, b: Any) -> Any:
-    """`a / b`. TeError on two integers: which way it is rounded must be said."""
+    """The quotient `a / b`. TeError for two integers, whose division needs an explicit rounding direction."""
     for value in (a, b):
-        made = value.operator("div", a, b) if isinstance(value, ExprConvertible) else None
-        if made is not None:
-            return made
+        override = value.operator("div", a, b) if isinstance(value, ExprConvertible) else None
+        if override is not None:
+            return override
     if not any(as_operand_dtype(value).is_float for value in (a, b)):
         raise TeError("a / b of integers: say a // b (rounds down) or te.truncdiv(a, b), or convert one to a float")
     return binary("div", a, b)

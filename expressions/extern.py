@@ -1,4 +1,4 @@
-"""Tensors that calls of functions outside of the program compute."""
+"""Tensors computed by calls of external functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tensor import Operation, Tensor, is_same_extent, loads, location_of_user, 
 
 @dataclass(frozen=True, eq=False)
 class Buffer:
-    """The memory of a tensor, as `te.extern` shows it: row-major and compact."""
+    """The row-major and compact memory of a tensor, as `te.extern` passes it to `fcompute`."""
 
     name: str
     shape: tuple[PrimExpr, ...]
@@ -26,14 +26,14 @@ class Buffer:
 
     @property
     def data(self) -> BufferPointer:
-        """Where its elements begin, for `te.call_extern`."""
+        """The address of the first element, for `te.call_extern`."""
         return BufferPointer(self)
 
     def access_ptr(self, access_mask: str | int, offset: int = 0) -> BufferPointer:
-        """Where its elements begin, for `te.call_extern`.
+        """The address of the first element, for `te.call_extern`.
 
-        access_mask: what the call does there, "r", "w" or "rw", 1, 2 or 3: what is read and written follows from which
-        tensor it is.  offset: 0. TeError for others.
+        access_mask: the kind of access, "r", "w" or "rw", 1, 2 or 3; ignored, since inputs are read and results are
+        written.  offset: 0. TeError for other values.
         """
         if access_mask not in ("r", "w", "rw", "wr", 1, 2, 3):
             raise TeError(f"access_ptr of {self.name}: access_mask {access_mask!r}, expected 'r', 'w' or 'rw'")
@@ -42,7 +42,7 @@ class Buffer:
         return BufferPointer(self)
 
     def address_of(self, *indices: Any) -> BufferPointer:
-        """Where an element is, for `te.call_extern`. TeError unless there is one index for each dimension."""
+        """The address of an element, for `te.call_extern`. TeError unless there is one index for each dimension."""
         if len(indices) != len(self.shape):
             raise TeError(f"address_of {self.name}: {len(indices)} indices for {len(self.shape)} dimensions")
         return BufferPointer(self, tuple(as_expr(index) for index in indices))
@@ -50,7 +50,7 @@ class Buffer:
 
 @dataclass(frozen=True, eq=False)
 class BufferPointer:
-    """The address of an element of a buffer, by default the first one."""
+    """The address of an element of a buffer, by default of the first element."""
 
     buffer: Buffer
     indices: tuple[PrimExpr, ...] = ()
@@ -61,8 +61,11 @@ Argument: TypeAlias = "Buffer | BufferPointer | PrimExpr"
 
 @dataclass(frozen=True, eq=False)
 class ExternCall:
-    """A call of a function outside of the program. args: buffers, addresses and numbers. dtype: of the result of a C
-    function, "" for none; None for a registered function of Python."""
+    """A call of an external function.
+
+    args: buffers, addresses and numbers.  dtype: the result type of a C function, "" for no result; None for a
+    registered Python function.
+    """
 
     name: str
     args: tuple[Argument, ...]
@@ -70,14 +73,14 @@ class ExternCall:
 
     @property
     def buffers(self) -> list[Buffer]:
-        """The buffers that it is given."""
-        given = [arg.buffer if isinstance(arg, BufferPointer) else arg for arg in self.args]
-        return [arg for arg in given if isinstance(arg, Buffer)]
+        """The buffers among the arguments, and the buffers that address arguments point into."""
+        args = [arg.buffer if isinstance(arg, BufferPointer) else arg for arg in self.args]
+        return [arg for arg in args if isinstance(arg, Buffer)]
 
 
 @dataclass(frozen=True, eq=False)
 class ExternLoop:
-    """A call for each value of a variable from 0 on."""
+    """A loop over `[0, extent)` around a call."""
 
     variable: Var
     extent: PrimExpr
@@ -86,10 +89,11 @@ class ExternLoop:
 
 @dataclass(frozen=True, eq=False)
 class ExternOp(Operation):
-    """Tensors that calls write.
+    """Tensors written by calls of external functions.
 
-    shapes: of each tensor.  inputs: what the calls read.  buffers: the inputs and then the results, as the calls see
-    them.  body: the calls, in order.  tag, attrs: what operator it is, for later.
+    shapes: of each tensor.  inputs: the tensors that the calls read.  buffers: the buffers of the inputs, then of the
+    results, as used in the calls.  body: the calls, in order.  tag, attrs: the kind of operator and annotations for
+    later passes.
     """
 
     shapes: tuple[tuple[PrimExpr, ...], ...]
@@ -108,11 +112,12 @@ class ExternOp(Operation):
 
 
 def call_packed(name: str, *args: Any) -> ExternCall:
-    """A call of the function that `stepwell.register_func` knows by a name; what it returns is dropped.
+    """A call of the function registered with `stepwell.register_func` as `name`; the return value is discarded.
 
-    args: buffers that `te.extern` gives, which arrive as arrays over the same memory, and numbers.
+    args: numbers, and buffers that `te.extern` passes to `fcompute`; the function receives a buffer as an array over
+    the same memory.
     """
-    where = _call("call_packed", name)
+    where = _describe_call("call_packed", name)
     for arg in args:
         if isinstance(arg, BufferPointer):
             raise TeError(f"{where}: an address in {arg.buffer.name}, expected the buffer")
@@ -120,25 +125,25 @@ def call_packed(name: str, *args: Any) -> ExternCall:
 
 
 def for_each(extent: Any, call: Callable[[Var], ExternCall], name: str = "i") -> ExternLoop:
-    """A call for each number from 0 to an extent, which it is made of. name: of that number."""
+    """A loop over `[0, extent)` around a call. call: builds the call from the loop variable.  name: of the variable."""
     last = as_expr(extent)
     variable = Var(name, last.dtype)
     return ExternLoop(variable, last, call(variable))
 
 
-_NO_NUMBERS = {"": "", "void": "", "handle": "handle"}
+_OTHER_RESULTS = {"": "", "void": "", "handle": "handle"}
 
 
 def call_extern(dtype: str, name: str, *args: Any) -> ExternCall:
-    """A call of the C function of a name, which the process or a library that it has loaded provides.
+    """A call of the C function `name`, a symbol of the process or of a library that the process has loaded.
 
-    dtype: what it returns, which is dropped; "handle" for an address, "void" for nothing.  args:
-    `buffer.access_ptr("r")` or `buffer.data` for buffers that `te.extern` gives, and numbers. TeError for others, and
-    for what is no data type.
+    dtype: the result type, "handle" for an address, "void" for no result; the result is discarded.  args: numbers, and
+    `buffer.access_ptr("r")` or `buffer.data` for buffers that `te.extern` passes to `fcompute`. TeError for other
+    arguments and for an unknown data type.
     """
-    where = _call("call_extern", name)
+    where = _describe_call("call_extern", name)
     try:
-        result = _NO_NUMBERS[dtype] if dtype in _NO_NUMBERS else parse_dtype(dtype).name
+        result = _OTHER_RESULTS[dtype] if dtype in _OTHER_RESULTS else parse_dtype(dtype).name
     except ValueError as error:
         raise TeError(f"{where}: {error}") from None
     for arg in args:
@@ -147,8 +152,8 @@ def call_extern(dtype: str, name: str, *args: Any) -> ExternCall:
     return ExternCall(name, tuple(_argument(arg, where) for arg in args), result)
 
 
-def _call(what: str, name: Any) -> str:
-    """What errors about a call begin with."""
+def _describe_call(what: str, name: Any) -> str:
+    """The prefix of error messages about a call. TeError unless `name` is a non-empty string."""
     if not isinstance(name, str) or not name:
         raise TeError(f"{what} of {name!r}, expected the name of a function")
     return f"{what} {name}"
@@ -178,18 +183,18 @@ def decl_buffer(
 ) -> Buffer:
     """A buffer for `in_buffers` and `out_buffers` of `te.extern`.
 
-    shape, dtype, name: of the buffer, as the tensor has them.  data, strides, elem_offset, scope: nothing but what
-    they are by default, since the memory of a tensor is row-major, compact and global.  data_alignment, offset_factor:
-    more than that is promised by every tensor's memory. TeError for others.
+    shape, dtype, name: of the buffer, equal to those of the tensor.  data, strides, elem_offset, scope: only the
+    defaults are supported, since the memory of a tensor is row-major, compact and global.  data_alignment,
+    offset_factor: ignored; the memory of every tensor has a larger alignment. TeError for other values.
     """
-    for what, given, usual in (
+    for what, value, defaults in (
         ("data", data, (None,)),
         ("strides", strides or None, (None,)),
         ("elem_offset", elem_offset, (None, 0)),
         ("scope", scope, ("", "global")),
     ):
-        if not any(given is value or (isinstance(given, int | str) and given == value) for value in usual):
-            raise TeError(f"decl_buffer {name}: {what} {given!r}, expected a row-major, compact and global buffer")
+        if not any(value is default or (isinstance(value, int | str) and value == default) for default in defaults):
+            raise TeError(f"decl_buffer {name}: {what} {value!r}, expected a row-major, compact and global buffer")
     try:
         return Buffer(name, shape_as_extents(shape, name), parse_dtype(dtype))
     except ValueError as error:
@@ -207,31 +212,32 @@ def extern(
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """A tensor that a call writes; a list of tensors if there are several shapes.
+    """A tensor written by a call of an external function; a list of tensors if there are several shapes.
 
-    shape: of the tensor, or a list of shapes.  inputs: what the call reads.  fcompute: takes the buffers of the inputs
-    and those of the results, gives a call (`te.call_packed`, `te.call_extern`), or several in order. The calls write
-    all elements.  name: of the block.  dtype: of the tensor, or one for each; if missing, that of the out_buffers, or
-    that which all inputs have.  in_buffers, out_buffers: what stands for the inputs and the results in `fcompute`, as
-    `te.decl_buffer` gives them.  tag: what operator it is.  attrs: said about the block.
+    shape: of the tensor, or a list of shapes.  inputs: the tensors that the call reads.  fcompute: takes the buffers of
+    the inputs and of the results, returns a call (`te.call_packed`, `te.call_extern`) or a list of calls in order. The
+    calls write all elements of the results.  name: of the block.  dtype: of the tensor, or of each tensor; by default
+    the data type of the out_buffers, or the common data type of all inputs.  in_buffers, out_buffers: the buffers of
+    the inputs and results to pass to `fcompute`, declared by `te.decl_buffer`.  tag: the kind of operator.  attrs:
+    annotations of the block.
 
-    TeError for shapes and data types that are none, and for what is no call.
+    TeError for invalid shapes and data types, and unless `fcompute` returns calls.
     """
     for value in inputs:
         if not isinstance(value, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TeError(f"extern {name}: input {value!r}, expected a tensor")
-    given = shape if isinstance(shape, list | tuple) else (shape,)  # pyright: ignore[reportUnknownVariableType]
-    several = bool(given) and all(isinstance(each, list | tuple) for each in given)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    shapes = tuple(shape_as_extents(each, name) for each in (given if several else (given,)))  # pyright: ignore[reportUnknownVariableType]
-    declared = None if out_buffers is None else _declared(out_buffers)
+    dims = shape if isinstance(shape, list | tuple) else (shape,)  # pyright: ignore[reportUnknownVariableType]
+    several = bool(dims) and all(isinstance(each, list | tuple) for each in dims)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    shapes = tuple(shape_as_extents(each, name) for each in (dims if several else (dims,)))  # pyright: ignore[reportUnknownVariableType]
+    declared = None if out_buffers is None else _as_list(out_buffers)
     if dtype is None and declared is not None:
         dtype = [buffer.dtype for buffer in declared]
     kinds = _data_types(dtype, inputs, len(shapes), name)
     ins = [Buffer(tensor.name, tensor.shape, tensor.data_type) for tensor in inputs]
     names = [name] if len(shapes) == 1 else [f"{name}_v{n}" for n in range(len(shapes))]
     outs = [Buffer(*each) for each in zip(names, shapes, kinds, strict=True)]
-    ins = _as_declared(f"extern {name}: in_buffers", ins, None if in_buffers is None else _declared(in_buffers))
-    outs = _as_declared(f"extern {name}: out_buffers", outs, declared)
+    ins = _choose_buffers(f"extern {name}: in_buffers", ins, None if in_buffers is None else _as_list(in_buffers))
+    outs = _choose_buffers(f"extern {name}: out_buffers", outs, declared)
     body = _calls(fcompute(list(ins), list(outs)), {*ins, *outs}, name)
     op = ExternOp(
         name, shapes[0], kinds, location_of_user(), shapes, tuple(inputs), (*ins, *outs), body, tag, dict(attrs or {})
@@ -239,12 +245,13 @@ def extern(
     return op.output(0) if len(shapes) == 1 else [op.output(n) for n in range(len(shapes))]
 
 
-def _declared(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, list | tuple) else [given]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
-def _as_declared(where: str, buffers: list[Buffer], declared: list[Any] | None) -> list[Buffer]:
-    """The buffers that the caller declared in place of those that tensors have. TeError if they are others."""
+def _choose_buffers(where: str, buffers: list[Buffer], declared: list[Any] | None) -> list[Buffer]:
+    """The buffers declared by the caller, or the default `buffers` if `declared` is None. TeError unless the declared
+    buffers match the default buffers in number, shape and data type."""
     if declared is None:
         return buffers
     if len(declared) != len(buffers):
@@ -265,10 +272,10 @@ def _data_types(
     dtype: str | Sequence[str] | None, inputs: Sequence[Tensor], count: int, name: str
 ) -> tuple[DType, ...]:
     if dtype is None:
-        found = list(dict.fromkeys(tensor.dtype for tensor in inputs))
-        if len(found) != 1:
-            raise TeError(f"extern {name}: inputs of {len(found)} data types, expected dtype to say that of the result")
-        dtype = found[0]
+        kinds = list(dict.fromkeys(tensor.dtype for tensor in inputs))
+        if len(kinds) != 1:
+            raise TeError(f"extern {name}: inputs of {len(kinds)} data types, expected dtype to say that of the result")
+        dtype = kinds[0]
     names = [dtype] * count if isinstance(dtype, str) else list(dtype)
     if len(names) != count:
         raise TeError(f"extern {name}: {len(names)} data types for {count} shapes")
@@ -278,8 +285,8 @@ def _data_types(
         raise TeError(f"extern {name}: {error}") from None
 
 
-def _calls(given: Any, buffers: set[Buffer], name: str) -> tuple[ExternCall | ExternLoop, ...]:
-    calls: list[Any] = list(given) if isinstance(given, list | tuple) else [given]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+def _calls(result: Any, buffers: set[Buffer], name: str) -> tuple[ExternCall | ExternLoop, ...]:
+    calls: list[Any] = list(result) if isinstance(result, list | tuple) else [result]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if not calls:
         raise TeError(f"extern {name}: no call")
     for each in calls:

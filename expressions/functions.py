@@ -1,4 +1,4 @@
-"""Functions of expressions, by TVM's names."""
+"""Mathematical functions on expressions, by TVM's names."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _classify(name: str) -> Callable[[Any], PrimExpr]:
     return function
 
 
-def _of_two_floats(name: str) -> Callable[[Any, Any], PrimExpr]:
+def _float_binary(name: str) -> Callable[[Any, Any], PrimExpr]:
     def function(x: Any, y: Any, span: None = None) -> PrimExpr:
         a, b = match(x, y)
         if not a.data_type.is_float:
@@ -118,16 +118,17 @@ sigmoid = _float_intrinsic("sigmoid")
 isfinite = _classify("isfinite")
 isinf = _classify("isinf")
 isnan = _classify("isnan")
-power = _of_two_floats("pow")
-fmod = _of_two_floats("fmod")
-hypot = _of_two_floats("hypot")
-atan2 = _of_two_floats("atan2")
-copysign = _of_two_floats("copysign")
-nextafter = _of_two_floats("nextafter")
+power = _float_binary("pow")
+fmod = _float_binary("fmod")
+hypot = _float_binary("hypot")
+atan2 = _float_binary("atan2")
+copysign = _float_binary("copysign")
+nextafter = _float_binary("nextafter")
 
 
 def reinterpret(dtype: str, value: Any, span: None = None) -> PrimExpr:
-    """The bits of a number as one of another data type of as many. TeError for one of others, and for bools."""
+    """The bits of a number reinterpreted as another data type. TeError unless both types have the same number of bits
+    and lanes, and for bools."""
     expr, wanted = as_expr(value), as_dtype(dtype)
     have = expr.data_type
     if have.is_bool or wanted.is_bool or (have.bits, have.lanes) != (wanted.bits, wanted.lanes):
@@ -136,7 +137,7 @@ def reinterpret(dtype: str, value: Any, span: None = None) -> PrimExpr:
 
 
 def div(a: Any, b: Any) -> PrimExpr:
-    """`a / b` of floats; of integers it rounds towards zero."""
+    """The quotient of `a` and `b`; the quotient of integers is rounded towards zero."""
     lhs, rhs = match(a, b)
     return binary("div" if lhs.data_type.is_float else "truncdiv", lhs, rhs)
 
@@ -147,17 +148,17 @@ def truncdiv(a: Any, b: Any) -> PrimExpr:
 
 
 def truncmod(a: Any, b: Any) -> PrimExpr:
-    """What `truncdiv` leaves."""
+    """The remainder of `truncdiv`."""
     return binary("truncmod", a, b)
 
 
 def floordiv(a: Any, b: Any) -> PrimExpr:
-    """The quotient, rounded down."""
+    """The quotient of `a` and `b`, rounded down."""
     return binary("floordiv", a, b)
 
 
 def floormod(a: Any, b: Any) -> PrimExpr:
-    """What `floordiv` leaves."""
+    """The remainder of `floordiv`."""
     return binary("floormod", a, b)
 
 
@@ -165,25 +166,25 @@ indexdiv, indexmod = floordiv, floormod
 
 
 def if_then_else(cond: Any, t: Any, f: Any, span: None = None) -> PrimExpr:
-    """One of two values; only that one is computed."""
+    """`t` if `cond` holds, else `f`; only the selected value is computed."""
     return IfThenElse(cond, t, f)
 
 
 def all(*args: Any, axis: Any = None, where: Any = None, init: Any = None, span: None = None) -> PrimExpr:
-    """Whether all conditions hold; with an axis, whether a condition holds all along it."""
+    """Whether all conditions hold; with `axis`, whether a condition holds at every point of the reduction axes."""
     if axis is not None:
         return _all_along(*args, axis=axis, where=where, init=init)
-    return _joined("all", And, args)
+    return _join("all", And, args)
 
 
 def any(*args: Any, axis: Any = None, where: Any = None, init: Any = None, span: None = None) -> PrimExpr:
-    """Whether one condition holds at least; with an axis, whether a condition holds somewhere along it."""
+    """Whether any condition holds; with `axis`, whether a condition holds at any point of the reduction axes."""
     if axis is not None:
         return _any_along(*args, axis=axis, where=where, init=init)
-    return _joined("any", Or, args)
+    return _join("any", Or, args)
 
 
-def _joined(name: str, kind: type[And], conditions: tuple[Any, ...]) -> PrimExpr:
+def _join(name: str, kind: type[And], conditions: tuple[Any, ...]) -> PrimExpr:
     if not conditions:
         raise TeError(f"{name}() takes at least one condition")
     result = as_condition(conditions[0])
@@ -193,12 +194,12 @@ def _joined(name: str, kind: type[And], conditions: tuple[Any, ...]) -> PrimExpr
 
 
 def min_value(dtype: str) -> PrimExpr:
-    """The least finite number of a data type."""
+    """The smallest finite value of a data type."""
     return _limit(dtypes.min_value, dtype)
 
 
 def max_value(dtype: str) -> PrimExpr:
-    """The greatest finite number of a data type."""
+    """The largest finite value of a data type."""
     return _limit(dtypes.max_value, dtype)
 
 

@@ -1,4 +1,4 @@
-"""The same tensors with sizes and axes of another integer type."""
+"""Conversion of the sizes and axes of tensors to another integer type."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ INDEX_DTYPES = ("int32", "int64")
 
 
 def with_index_dtype(args: Sequence[Tensor | Var], dtype: str) -> list[Tensor | Var]:
-    """Arguments whose sizes and axes are of a type, and all that they are computed from. What tensors hold stays.
+    """Copies of the arguments, and of the operations that compute them, with sizes and axes of type `dtype`.
 
-    TeError if the type is none of an index.
+    The element types of tensors do not change. TeError unless `dtype` is in `INDEX_DTYPES`.
     """
     if dtype not in INDEX_DTYPES:
         raise TeError(f"index_dtype_override {dtype!r}, expected {' or '.join(INDEX_DTYPES)}")
-    changed = _Change(dtype)
+    changed = _IndexDtypeRewriting(dtype)
     for op in ordered([arg for arg in args if isinstance(arg, Tensor)]):
         changed.add(op)
     return [changed.tensors[arg] if isinstance(arg, Tensor) else changed.variable(arg) for arg in args]
 
 
-class _Change(Rewriting):
-    """What has been changed: variables, expressions, tensors."""
+class _IndexDtypeRewriting(Rewriting):
+    """Rewrites variables, expressions, tensors and operations to another index type."""
 
     def __init__(self, dtype: str):
         super().__init__({})
@@ -71,7 +71,7 @@ class _Change(Rewriting):
             self.tensors[op.output(n)] = new.output(n)
 
     def statement(self, each: ExternCall | ExternLoop, buffers: Mapping[Buffer, Buffer]) -> ExternCall | ExternLoop:
-        """A call with other buffers, or a loop with that."""
+        """Rewrites a call, or a loop around a call, to use other buffers."""
         if isinstance(each, ExternLoop):
             variable, call = self.variable(each.variable), self.statement(each.call, buffers)
             assert isinstance(call, ExternCall)
@@ -79,7 +79,7 @@ class _Change(Rewriting):
         return replace(each, args=tuple(self.argument(arg, buffers) for arg in each.args))
 
     def argument(self, arg: Argument, buffers: Mapping[Buffer, Buffer]) -> Argument:
-        """An argument of a call, of the type that it had."""
+        """Rewrites an argument of a call, which keeps its data type."""
         match arg:
             case Buffer():
                 return buffers[arg]
@@ -89,7 +89,7 @@ class _Change(Rewriting):
                 return cast(arg.dtype, self.expr(arg))
 
     def exprs(self, exprs: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
-        """Several expressions, of the types that they had."""
+        """Rewrites several expressions, which keep their data types."""
         return tuple(cast(value.dtype, self.expr(value)) for value in exprs)
 
     def axis(self, axis: IterVar) -> IterVar:
@@ -102,9 +102,9 @@ class _Change(Rewriting):
         if variable.dtype not in INDEX_DTYPES:
             return variable
         kind = SizeVar if isinstance(variable, SizeVar) else Var
-        made = self.known.setdefault(variable, kind(variable.name, self.dtype))
-        assert isinstance(made, Var)
-        return made
+        replacement = self.known.setdefault(variable, kind(variable.name, self.dtype))
+        assert isinstance(replacement, Var)
+        return replacement
 
     def index(self, expr: PrimExpr) -> PrimExpr:
         return cast(self.dtype, self.expr(expr))

@@ -1,4 +1,4 @@
-"""Expressions as text, for messages and for people who debug."""
+"""Expressions as text, for messages and debugging."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SYMBOLS = {
 
 
 def render(expr: PrimExpr) -> str:
-    """An expression as Python would write it, with the data type where it is converted."""
+    """The text of an expression in Python syntax; conversions are printed as calls of the data type."""
     match expr:
         case Var():
             return expr.name

@@ -1,4 +1,4 @@
-"""Expressions written anew, from their leaves."""
+"""Bottom-up rewriting of expressions."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ TensorMap = Callable[[Tensor], Tensor]
 
 
 class Rewriting:
-    """Expressions written anew. `known` says what has become of which; a subclass says what becomes of the others."""
+    """Rewrites expressions from the leaves up, each node once.
+
+    known: the replacement of each node rewritten so far; subclasses define the other replacements in `made`.
+    """
 
     def __init__(self, known: Mapping[Any, PrimExpr]):
         self.known: dict[PrimExpr, PrimExpr] = {**known}
 
     def expr(self, expr: PrimExpr) -> PrimExpr:
-        """One expression."""
+        """Rewrites an expression."""
         todo = [expr]
         while todo:
             top = todo[-1]
             missing = [child for child in top.children if child not in self.known]
-            if top not in self.known and missing:  # first, so that recursion does not grow with the expression
+            if top not in self.known and missing:  # children first: no recursion, whose depth would grow with the tree
                 todo += missing
                 continue
             todo.pop()
@@ -33,11 +36,11 @@ class Rewriting:
         return self.known[expr]
 
     def exprs(self, exprs: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
-        """Several expressions."""
+        """Rewrites several expressions."""
         return tuple(map(self.expr, exprs))
 
     def body(self, body: Sequence[PrimExpr], axes: Sequence[IterVar] | None = None) -> tuple[PrimExpr, ...]:
-        """What an operation computes, by the combiner that it had and along `axes`, else along those that it had."""
+        """Rewrites the body of an operation; a reduction keeps its combiner and reduces `axes`, by default its own."""
         first = body[0]
         if not isinstance(first, Reduce):
             return self.exprs(body)
@@ -47,14 +50,14 @@ class Rewriting:
         )
 
     def made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
-        """An expression of other operands. What stays the same stays the same object."""
+        """The replacement of `expr`: a copy with other operands, or `expr` itself if all operands are unchanged."""
         if all(a is b for a, b in zip(expr.children, children, strict=True)):
             return expr
         return expr.with_children(children)
 
 
 class Substitution(Rewriting):
-    """Expressions with other values for variables, and other tensors to read from."""
+    """Substitutes expressions for variables, and replaces the tensors that expressions load from."""
 
     def __init__(self, variables: Mapping[Var, PrimExpr], tensors: TensorMap = lambda tensor: tensor):
         super().__init__(variables)

@@ -1,4 +1,4 @@
-"""Tensors that are computed row by row, each row from those before."""
+"""Scans: tensors computed row by row, each row from earlier rows."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .tensor import (
 
 @dataclass(frozen=True, eq=False)
 class ScanOp(Operation):
-    """Tensors whose first rows are given and whose later ones are computed from earlier ones.
+    """Tensors with initial first rows, whose later rows are computed from earlier rows.
 
-    time: the number of the row that is computed.  init: the first rows.  state: what stands for the tensors where rows
-    of them are read.  steps: what is computed for each time, without its time axis, in order.  rows: the new row of
-    each tensor, among what the steps compute.  tag, attrs: what operator it is, for later.
+    time: the index of the row being computed.  init: the first rows.  state: the placeholders that denote the tensors
+    in loads of earlier rows.  steps: the computes of one time step, without the time axis, in order.  rows: the new row
+    of each tensor, results of the steps.  tag, attrs: the kind of operator, and annotations for later passes.
     """
 
     time: Var
@@ -59,25 +59,26 @@ def scan(
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """A tensor whose first rows are those of `init` and whose row `t` behind them is row `t` of `update`, one row after
-    the other; a list of tensors for lists of them. The first axis is time.
+    """A tensor whose first rows are `init` and whose later rows `t` are rows `t` of `update`, computed in order of `t`;
+    a list of tensors for lists of arguments. The first axis is time.
 
-    state_placeholder: a `te.placeholder` of the shape of the result, which stands for it: `update`, and stages between
-    them, read rows of it that are before `t`.  update: a `te.compute` of that shape. It reads stages that are computed
-    from the state at its own time, or at one that is a fixed number of steps away.  inputs: the other tensors that are
-    read; they are found without being named.  name: of the result.  tag: what operator it is.  attrs: said about the
-    loop over time.
+    state_placeholder: a `te.placeholder` of the shape of the result, which denotes the result: `update`, and stages
+    between the placeholder and `update`, read rows of it that precede `t`.  update: a `te.compute` of the same shape.
+    It reads stages computed from the state at its own time, or at a time a constant number of steps away.  inputs: the
+    other tensors to read; they may be omitted.  name: of the result.  tag: the kind of operator.  attrs: annotations of
+    the loop over time.
 
         state = te.placeholder((m, n))
         init = te.compute((1, n), lambda _, i: X[0, i])
         update = te.compute((m, n), lambda t, i: state[t - 1, i] + X[t, i])
         sums = te.scan(init, update, state, inputs=[X])
 
-    TeError for shapes and data types that do not go together, and for a time that is not before `t`.
+    TeError for shapes and data types that do not match, and for a load of the state at a time that does not precede
+    `t`.
     """
     lists = [
-        _tensors(given, f"scan {name}: {what}")
-        for what, given in (("init", init), ("update", update), ("state_placeholder", state_placeholder))
+        _tensors(argument, f"scan {name}: {what}")
+        for what, argument in (("init", init), ("update", update), ("state_placeholder", state_placeholder))
     ]
     _tensors(inputs or [], f"scan {name}: inputs")
     inits, updates, states = lists
@@ -108,15 +109,15 @@ def scan(
     return op.output(0) if len(states) == 1 else [op.output(n) for n in range(len(states))]
 
 
-# What goes together
+# Checks of the arguments
 
 
-def _tensors(given: Any, what: str) -> list[Tensor]:
-    found: list[Any] = list(given) if isinstance(given, list | tuple) else [given]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    for value in found:
+def _tensors(argument: Any, what: str) -> list[Tensor]:
+    tensors: list[Any] = list(argument) if isinstance(argument, list | tuple) else [argument]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    for value in tensors:
         if not isinstance(value, Tensor):
             raise TeError(f"{what} is {value!r}, expected a tensor")
-    return found
+    return tensors
 
 
 def _check_kinds(name: str, inits: Sequence[Tensor], updates: Sequence[Tensor], states: Sequence[Tensor]) -> None:
@@ -160,11 +161,14 @@ def _check_times(name: str, inits: Sequence[Tensor], states: Sequence[Tensor]) -
         raise TeError(f"scan {name}: init of {rows.value} rows, expected 1 to {end}")
 
 
-# What is done for each time
+# The computes of one time step
 
 
 class _Steps:
-    """Makes, of the computes between the states and the updates, those of one row each."""
+    """Builds the computes of one time step, of one row each, from the computes between the states and the updates.
+
+    made: the new compute for each operation and offset from the current time.
+    """
 
     def __init__(
         self, name: str, inits: Sequence[Tensor], updates: Sequence[Tensor], states: Sequence[Tensor], time: Var
@@ -182,7 +186,7 @@ class _Steps:
                 self.made[op, offset] = self._row(op, offset)
 
     def _stages(self, updates: Sequence[Tensor]) -> dict[Operation, ComputeOp]:
-        """The updates, and what they read that is computed from the states, each behind what it reads itself."""
+        """The stages: the updates and the computes between states and updates, producers before consumers."""
         stages: dict[Operation, ComputeOp] = {}
         last = {update.op for update in updates}
         for op in ordered(updates):
@@ -193,7 +197,7 @@ class _Steps:
         return stages
 
     def _rows(self, stages: Mapping[Operation, ComputeOp], updates: Sequence[Tensor]) -> dict[ComputeOp, set[int]]:
-        """How far behind the time the rows are that each stage is needed at."""
+        """The offsets from the current time of the rows of each stage that one time step requires."""
         rows: dict[ComputeOp, set[int]] = {op: set() for op in stages.values()}
         for update in updates:
             rows[stages[update.op]].add(0)
@@ -218,7 +222,7 @@ class _Steps:
             raise TeError(f"scan {self.name}: {op.name} reads {load!r}, before the {rows} rows of init")
 
     def _offset(self, op: ComputeOp, load: ProducerLoad, offset: int) -> int:
-        """How far from the time the row of a stage is that a stage reads."""
+        """The offset from the current time of the row of a stage that `load` reads. TeError for an invalid index."""
         where = f"scan {self.name}: {op.name} reads {load!r}"
         steps = _steps(load.indices[0], op.axis[0].var if op.axis else None) if load.indices else None
         if steps is None:
@@ -232,22 +236,22 @@ class _Steps:
         return steps
 
     def _row(self, op: ComputeOp, offset: int) -> ComputeOp:
-        """A compute at one time: without its first axis, whose variable is the time."""
+        """A compute for one row: the time at `offset` replaces the first axis."""
         variable = op.axis[0].var
         time = binary("add" if offset > 0 else "sub", self.time, abs(offset))
-        change = _AtTime(self, offset, variable, cast(variable.dtype, time))
+        change = _TimeSubstitution(self, offset, variable, cast(variable.dtype, time))
         return replace(op, shape=op.shape[1:], axis=op.axis[1:], body=change.body(op.body))
 
 
 def _certain_loads(body: Sequence[PrimExpr]) -> set[PrimExpr]:
-    """The elements that are read whatever conditions say."""
-    found: set[PrimExpr] = set()
+    """The loads that are executed regardless of the values of conditions."""
+    seen: set[PrimExpr] = set()
     todo = list(body)
     while todo:
         top = todo.pop()
-        if top in found:
+        if top in seen:
             continue
-        found.add(top)
+        seen.add(top)
         match top:
             case IfThenElse():
                 todo.append(top.condition)
@@ -257,11 +261,11 @@ def _certain_loads(body: Sequence[PrimExpr]) -> set[PrimExpr]:
                 todo += (top.condition, *top.init)
             case _:
                 todo += top.children
-    return {expr for expr in found if isinstance(expr, ProducerLoad)}
+    return {expr for expr in seen if isinstance(expr, ProducerLoad)}
 
 
 def _steps(index: PrimExpr, time: Var | None) -> int | None:
-    """`c` if an index is `time + c`."""
+    """The constant `c` if `index` is `time + c`, else None."""
     steps = 0
     while isinstance(index, BinaryOp) and index.operator in ("add", "sub"):
         a, b = index.a, index.b
@@ -274,8 +278,9 @@ def _steps(index: PrimExpr, time: Var | None) -> int | None:
     return steps if index is time else None
 
 
-class _AtTime(Rewriting):
-    """Writes expressions at a time, with rows in place of stages."""
+class _TimeSubstitution(Rewriting):
+    """Rewrites expressions for one time: replaces the time variable by its value, and loads of stages by loads of
+    rows."""
 
     def __init__(self, steps: _Steps, offset: int, time: Var, value: PrimExpr):
         super().__init__({time: value})

@@ -1,7 +1,7 @@
-"""Sizes that are not known as polynomials, so that the same size written in two ways is seen to be the same.
+"""Symbolic sizes as polynomials, a normal form that identifies equal sizes written in different ways.
 
-A size is a sum of products of atoms: variables, and quotients, remainders, least and greatest of other sizes. All of
-them are integers from 0 on that do not overflow. Written as text, a size is a Python expression of names.
+A size is a sum of products of atoms: variables, and quotients, remainders, minima and maxima of other sizes. All sizes
+are non-negative integers that do not overflow. The text of a size is a Python expression of names.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from .errors import TeError
 from .expr import Add, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, Sub, Var, binary
 
 Sum: TypeAlias = "frozenset[tuple[Product, int]]"
-"""Products with how often each is taken."""
+"""A polynomial: products, each with its integer coefficient."""
 Product: TypeAlias = "tuple[Atom, ...]"
-"""Atoms in the order of their text."""
+"""A product of atoms, sorted by their text."""
 Atom: TypeAlias = "PrimExpr | tuple[str, Sum, Sum]"
-"""A variable, or another expression as it is; or an operator and two sizes."""
+"""An indivisible factor: a variable or opaque expression, or an operator with its two operands."""
 
 _OPERATORS = {"floordiv": " // ", "floormod": " % "}
 _SYNTAX: dict[type[ast.operator], str] = {
@@ -31,7 +31,7 @@ _SYNTAX: dict[type[ast.operator], str] = {
 
 
 def normal_form(size: PrimExpr) -> Sum:
-    """A size as a sum: equal for sizes that are the same by the rules of arithmetic that are known here."""
+    """The normal form of a size, identical for sizes that are equal by the arithmetic rules of this module."""
     match size:
         case IntImm():
             return _sum({(): size.value})
@@ -41,14 +41,14 @@ def normal_form(size: PrimExpr) -> Sum:
                 total[product] = total.get(product, 0) + (count if isinstance(size, Add) else -count)
             return _sum(total)
         case Mul():
-            return _times(normal_form(size.a), normal_form(size.b))
+            return _multiply(normal_form(size.a), normal_form(size.b))
         case FloorDiv():
             return _quotient(normal_form(size.a), normal_form(size.b))
         case FloorMod():
             return _remainder(normal_form(size.a), normal_form(size.b))
         case Min() | Max():
             a, b = sorted((normal_form(size.a), normal_form(size.b)), key=_text)
-            known = [number for form in (a, b) if (number := _number(form)) is not None]
+            known = [number for form in (a, b) if (number := _constant(form)) is not None]
             if len(known) == 2:
                 return _sum({(): min(known) if isinstance(size, Min) else max(known)})
             return a if a == b else _atom((size.operator, a, b))
@@ -57,14 +57,14 @@ def normal_form(size: PrimExpr) -> Sum:
 
 
 def size_text(size: PrimExpr) -> int | str:
-    """A size that is known as a number, another as text. TeError for one that no text says: an element of a tensor."""
+    """A constant size as a number, a symbolic size as text. TeError for a size that depends on elements of tensors."""
     form = normal_form(size)
-    known = _number(form)
+    known = _constant(form)
     return _text(form) if known is None else known
 
 
 def size_of(text: str, variable: Callable[[str], Var]) -> PrimExpr:
-    """The size that a text says. variable: by its name. ValueError for what is no size."""
+    """The size denoted by `text`. variable: maps a name to its variable. ValueError if the text denotes no size."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
@@ -73,9 +73,9 @@ def size_of(text: str, variable: Callable[[str], Var]) -> PrimExpr:
 
 
 def evaluate_size(text: str, numbers: Mapping[str, int]) -> int:
-    """The number that a size is. numbers: of its variables."""
+    """The value of a size. numbers: the values of its variables."""
     size = size_of(text, lambda name: IntImm("int64", numbers[name]))  # pyright: ignore[reportArgumentType]
-    assert isinstance(size, IntImm)  # operators fold numbers
+    assert isinstance(size, IntImm)  # operators fold constants
     return size.value
 
 
@@ -106,15 +106,15 @@ def _atom(atom: Atom) -> Sum:
     return _sum({(atom,): 1})
 
 
-def _number(form: Sum) -> int | None:
-    """What a sum is if it is a number."""
+def _constant(form: Sum) -> int | None:
+    """The value of a constant sum, or None."""
     if not form:
         return 0
     (product, count), *rest = form
     return None if product or rest else count
 
 
-def _times(a: Sum, b: Sum) -> Sum:
+def _multiply(a: Sum, b: Sum) -> Sum:
     total: dict[Product, int] = {}
     for left, m in a:
         for right, n in b:
@@ -124,31 +124,31 @@ def _times(a: Sum, b: Sum) -> Sum:
 
 
 def _quotient(a: Sum, b: Sum) -> Sum:
-    """The quotient, rounded down: what divides without a remainder stands outside."""
-    whole, rest = _divided(a, b)
+    """The quotient of `a` and `b`, rounded down: the exact quotients of divisible products, plus a `floordiv` atom."""
+    whole, rest = _divide(a, b)
     if not rest:
         return whole
-    divisor, left = _number(b), _number(rest)
+    divisor, left = _constant(b), _constant(rest)
     if divisor and left is not None:
-        return _added(whole, _sum({(): left // divisor}))
+        return _add(whole, _sum({(): left // divisor}))
     if divisor and divisor > 0 and len(rest) == 1:
         ((product, count),) = rest
         inner = product[0] if len(product) == 1 and count == 1 else None
-        if isinstance(inner, tuple) and inner[0] == "floordiv" and (_number(inner[2]) or 0) > 0:
-            return _added(whole, _quotient(inner[1], _times(inner[2], b)))
-    return _added(whole, _atom(("floordiv", rest, b)))
+        if isinstance(inner, tuple) and inner[0] == "floordiv" and (_constant(inner[2]) or 0) > 0:
+            return _add(whole, _quotient(inner[1], _multiply(inner[2], b)))
+    return _add(whole, _atom(("floordiv", rest, b)))
 
 
 def _remainder(a: Sum, b: Sum) -> Sum:
-    rest = _divided(a, b)[1]
-    divisor, left = _number(b), _number(rest)
+    rest = _divide(a, b)[1]
+    divisor, left = _constant(b), _constant(rest)
     if divisor and left is not None:
         return _sum({(): left % divisor})
     return _atom(("floormod", rest, b)) if rest else rest
 
 
-def _divided(a: Sum, b: Sum) -> tuple[Sum, Sum]:
-    """The quotients of those products that b divides, and the other products."""
+def _divide(a: Sum, b: Sum) -> tuple[Sum, Sum]:
+    """The (quotient, rest) of `a`: the quotients of the products that are divisible by `b`, and the other products."""
     if len(b) != 1:
         return (_sum({(): 1}), frozenset()) if a == b else (frozenset(), a)
     ((atoms, divisor),) = b
@@ -168,7 +168,7 @@ def _divided(a: Sum, b: Sum) -> tuple[Sum, Sum]:
     return _sum(whole), _sum(rest)
 
 
-def _added(a: Sum, b: Sum) -> Sum:
+def _add(a: Sum, b: Sum) -> Sum:
     total = dict(a)
     for product, count in b:
         total[product] = total.get(product, 0) + count
@@ -179,7 +179,7 @@ def _added(a: Sum, b: Sum) -> Sum:
 
 
 def _text(form: Sum) -> str:
-    """`2 * n + m - 1`: longer products first, numbers last."""
+    """The text of a sum, `2 * n + m - 1`: longer products first, the constant last."""
     parts = sorted(form, key=lambda part: (-len(part[0]), list(map(_atom_text, part[0]))))
     text = ""
     for product, count in parts:
@@ -203,11 +203,11 @@ def _atom_text(atom: Atom) -> str:
 
 
 def _factor(atom: Atom) -> str:
-    """An atom as it stands in a product."""
+    """The text of an atom as a factor of a product, in parentheses if necessary."""
     return f"({_atom_text(atom)})" if isinstance(atom, tuple) and atom[0] in _OPERATORS else _atom_text(atom)
 
 
 def _operand(form: Sum) -> str:
-    """A sum as an operand of a quotient."""
+    """The text of a sum as an operand of `//` or `%`, in parentheses if necessary."""
     is_name = len(form) == 1 and all(count == 1 and len(p) == 1 and isinstance(p[0], Var) for p, count in form)
-    return _text(form) if is_name or _number(form) is not None else f"({_text(form)})"
+    return _text(form) if is_name or _constant(form) is not None else f"({_text(form)})"

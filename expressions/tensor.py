@@ -1,4 +1,4 @@
-"""Tensors: given ones, computed ones, and reductions over axes."""
+"""Tensors: placeholders, computed tensors, and reductions over axes."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ from .sizes import normal_form
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """Where tensors come from.
+    """The producer of one or more tensors.
 
-    shape: of each of its tensors, or of the first.  dtypes: the data type of each.  location: the line that made it.
+    shape: the shape of its tensors, or of the first tensor if shapes differ.  dtypes: the data type of each tensor.
+    location: the source location of the statement that created the operation.
     """
 
     name: str
@@ -51,31 +52,32 @@ class Operation:
         return len(self.dtypes)
 
     def shape_of(self, index: int) -> tuple[PrimExpr, ...]:
-        """The shape of one of its tensors."""
+        """The shape of tensor `index`."""
         return self.shape
 
     def output(self, index: int) -> Tensor:
-        """One of its tensors."""
+        """Tensor `index` of the operation. TeError for an index out of range."""
         if not 0 <= index < len(self.dtypes):
             raise TeError(f"{self.name} has {len(self.dtypes)} outputs, there is no number {index}")
         return Tensor(self, index)
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        """The tensors that it reads, each once, in the order in which they are first read."""
+        """The tensors that the operation reads, without duplicates, in the order of their first load."""
         return []
 
 
 @dataclass(frozen=True, eq=False)
 class PlaceholderOp(Operation):
-    """A tensor that the caller gives."""
+    """An input tensor, provided by the caller."""
 
 
 @dataclass(frozen=True, eq=False)
 class ComputeOp(Operation):
-    """Tensors by what their elements are: one expression each, or one reduction each, all by one combiner.
+    """Tensors defined element by element, by one expression each or by the values of one reduction.
 
-    axis: of the elements.  reduce_axis: what is reduced over.  tag, attrs: what operator it is, for later.
+    axis: the spatial axes.  reduce_axis: the reduction axes.  tag, attrs: the kind of operator, and annotations for
+    later passes.
     """
 
     axis: tuple[IterVar, ...]
@@ -90,41 +92,41 @@ class ComputeOp(Operation):
 
 
 def loads(body: Iterable[PrimExpr]) -> list[ProducerLoad]:
-    """The elements that expressions read, each behind those that its indices read."""
-    found: list[ProducerLoad] = []
+    """The distinct loads in expressions, inner before outer: a load follows the loads in its indices."""
+    elements: list[ProducerLoad] = []
     seen: set[PrimExpr] = set()
     todo = [(expr, False) for expr in reversed(list(body))]
     while todo:
-        expr, is_behind = todo.pop()
-        if is_behind and isinstance(expr, ProducerLoad):
-            found.append(expr)
+        expr, is_expanded = todo.pop()
+        if is_expanded and isinstance(expr, ProducerLoad):
+            elements.append(expr)
         elif expr not in seen:
             seen.add(expr)
             todo.append((expr, True))
             todo += [(child, False) for child in reversed(expr.children)]
-    return found
+    return elements
 
 
 def ordered(outputs: Iterable[Tensor]) -> list[Operation]:
-    """The operations that some tensors are computed by, each behind those that it reads."""
-    found: dict[Operation, None] = {}
+    """The operations that `outputs` depend on, in topological order: producers before consumers."""
+    operations: dict[Operation, None] = {}
     todo: list[tuple[Operation, bool]] = [(tensor.op, False) for tensor in reversed(list(outputs))]
     while todo:
         op, is_ready = todo.pop()
-        if op in found:
+        if op in operations:
             continue
         if is_ready:
-            found[op] = None
+            operations[op] = None
         else:
             todo.append((op, True))
             todo += [(tensor.op, False) for tensor in reversed(op.input_tensors)]
-    return list(found)
+    return list(operations)
 
 
 class Tensor(ExprConvertible, Operators):
-    """One of the tensors of an operation. Two are equal if they are the same tensor of the same operation.
+    """A tensor: result `value_index` of an operation. Tensors are equal if operation and index are the same.
 
-    `A[i, j]` and `A(i, j)` are its elements, `A[i][j]` too; a tensor without dimensions stands for its element.
+    `A[i, j]`, `A(i, j)` and `A[i][j]` denote an element; a tensor without dimensions converts to its only element.
     """
 
     __slots__ = ("op", "value_index")
@@ -151,29 +153,29 @@ class Tensor(ExprConvertible, Operators):
 
     @property
     def name(self) -> str:
-        """The name of its operation, with its number if that has several tensors: `B.v0`."""
+        """The name of the operation, followed by the index of the tensor if the operation has several: `B.v0`."""
         return self.op.name if self.op.num_outputs == 1 else f"{self.op.name}.v{self.value_index}"
 
     def __call__(self, *indices: ExprLike) -> PrimExpr:
         if len(indices) != self.ndim:
             raise TeError(f"{len(indices)} indices into tensor {self.name} of {self.ndim} dimensions")
-        found = [as_index(index, f"index into tensor {self.name}") for index in indices]
-        for n, (index, extent) in enumerate(zip(found, self.shape, strict=True)):
+        subscripts = [as_index(index, f"index into tensor {self.name}") for index in indices]
+        for n, (index, extent) in enumerate(zip(subscripts, self.shape, strict=True)):
             size = extent.value if isinstance(extent, IntImm) else None
             if isinstance(index, IntImm) and (index.value < 0 or (size is not None and index.value >= size)):
                 limit = "" if size is None else f", expected one from 0 to {size - 1}"
                 raise TeError(f"index {index.value} into dimension {n} of tensor {self.name}{limit}")
-        return ProducerLoad(self, found)
+        return ProducerLoad(self, subscripts)
 
     def __getitem__(self, indices: Any) -> Any:
         return TensorSlice(self, ())[indices]
 
     def astype(self, dtype: str) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Its elements converted to another data type, as a tensor."""
+        """A tensor of the elements converted to another data type."""
         return compute(self.shape, lambda *i: cast(dtype, self(*i)), tag="elemwise")
 
     def operator(self, name: str, a: Any, b: Any) -> Any:
-        """`+ - * /` of whole tensors and numbers, element by element: a tensor."""
+        """The elementwise `+ - * /` of tensors and numbers, a tensor. TeError for other operators and operands."""
         others = [value for value in (a, b) if not isinstance(value, Tensor | bool | int | float)]
         if others and not self.ndim:
             return None
@@ -201,19 +203,21 @@ class Tensor(ExprConvertible, Operators):
 
 
 _TENSOR_OPERATORS = {"add": "T_add", "sub": "T_subtract", "mul": "T_multiply", "div": "T_divide"}
-"""The operators on whole tensors, and what the tensors they give are called."""
+"""The operators on whole tensors, with the names of the resulting tensors."""
 
 
 def elementwise(combine: Callable[..., Any], operands: Sequence[Any], name: str) -> Tensor:
-    """A function of elements, of tensors whose shapes go together (at least one) and of numbers. TeError if they do
-    not."""
+    """The tensor of `combine` applied element by element to numbers and at least one tensor, with broadcasting.
+
+    TeError if the shapes do not match.
+    """
     shape = _broadcast([tensor.shape for tensor in operands if isinstance(tensor, Tensor)])
 
     def element(value: Any, axes: Sequence[PrimExpr]) -> Any:
         if not isinstance(value, Tensor):
             return value
-        behind = len(axes) - value.ndim
-        dims = zip(axes[behind:], value.shape, shape[behind:], strict=True)
+        leading = len(axes) - value.ndim
+        dims = zip(axes[leading:], value.shape, shape[leading:], strict=True)
         return value(*(0 if _is_one(own) and not _is_one(whole) else axis for axis, own, whole in dims))
 
     tag = "broadcast" if sum(isinstance(operand, Tensor) for operand in operands) > 1 else "elemwise"
@@ -228,11 +232,11 @@ def _is_one(extent: PrimExpr) -> bool:
 
 
 def is_same_extent(a: PrimExpr, b: PrimExpr) -> bool:
-    """Whether two extents are the same: written in the same way, or equal by arithmetic."""
-    return a is b or _is_written_alike(a, b) or normal_form(a) == normal_form(b)
+    """Whether two extents are equal, structurally or in normal form."""
+    return a is b or _is_structurally_equal(a, b) or normal_form(a) == normal_form(b)
 
 
-def _is_written_alike(a: PrimExpr, b: PrimExpr) -> bool:
+def _is_structurally_equal(a: PrimExpr, b: PrimExpr) -> bool:
     if isinstance(a, IntImm) and isinstance(b, IntImm):
         return a.value == b.value
     if isinstance(a, Var) or type(a) is not type(b) or a.dtype != b.dtype or not a.children:
@@ -245,7 +249,7 @@ def _is_written_alike(a: PrimExpr, b: PrimExpr) -> bool:
 
 
 def _broadcast(shapes: Sequence[Sequence[PrimExpr]]) -> list[PrimExpr]:
-    """The shape of the result of an operator on tensors: dimensions from the last one on are the same, or 1."""
+    """The broadcast shape of tensors: from the last dimension on, extents are equal or 1. TeError for a mismatch."""
     result: list[PrimExpr] = []
     for n in range(1, max(map(len, shapes)) + 1):
         extents = [shape[-n] for shape in shapes if n <= len(shape)]
@@ -257,7 +261,7 @@ def _broadcast(shapes: Sequence[Sequence[PrimExpr]]) -> list[PrimExpr]:
 
 
 class TensorSlice(ExprConvertible, Operators):
-    """A tensor with its first indices given."""
+    """A tensor with its leading indices fixed."""
 
     __slots__ = ("indices", "tensor")
 
@@ -267,10 +271,10 @@ class TensorSlice(ExprConvertible, Operators):
 
     def __getitem__(self, indices: Any) -> Any:
         more = indices if isinstance(indices, tuple) else (indices,)
-        given = (*self.indices, *more)  # pyright: ignore[reportUnknownVariableType]
-        if len(given) < self.tensor.ndim:  # pyright: ignore[reportUnknownArgumentType]
-            return TensorSlice(self.tensor, given)  # pyright: ignore[reportUnknownArgumentType]
-        return self.tensor(*given)
+        leading = (*self.indices, *more)  # pyright: ignore[reportUnknownVariableType]
+        if len(leading) < self.tensor.ndim:  # pyright: ignore[reportUnknownArgumentType]
+            return TensorSlice(self.tensor, leading)  # pyright: ignore[reportUnknownArgumentType]
+        return self.tensor(*leading)
 
     def asexpr(self) -> PrimExpr:
         return self.tensor(*self.indices)
@@ -303,7 +307,8 @@ class ProducerLoad(PrimExpr):
 
 @dataclass(frozen=True, eq=False)
 class CommReducer:
-    """How two sets of values become one: `result` of the variables `lhs` and `rhs`; and what changes nothing."""
+    """A commutative reducer: the expressions `result` that combine the variables `lhs` and `rhs`, and the identity
+    element."""
 
     name: str
     lhs: tuple[Var, ...]
@@ -313,7 +318,7 @@ class CommReducer:
 
 
 class Reduce(PrimExpr):
-    """One of the values that a reduction gives. Only at the top of a `compute`."""
+    """Value `value_index` of a reduction. Legal only at the top level of a `compute`."""
 
     __slots__ = ("axis", "combiner", "condition", "init", "source", "value_index")
 
@@ -339,7 +344,7 @@ class Reduce(PrimExpr):
         return (*self.source, self.condition, *self.init)
 
     def is_of(self, other: Reduce) -> bool:
-        """Whether both are values of one reduction."""
+        """Whether `self` and `other` are values of the same reduction."""
         return self.combiner is other.combiner and self.source == other.source and self.axis == other.axis
 
 
@@ -350,7 +355,7 @@ def reductions(
     condition: PrimExpr,
     init: Sequence[PrimExpr],
 ) -> tuple[Reduce, ...]:
-    """All values of one reduction."""
+    """The values of a reduction, one for each source."""
     return tuple(Reduce(combiner, source, axes, condition, n, init) for n in range(len(source)))
 
 
@@ -359,12 +364,13 @@ Identity: TypeAlias = Callable[..., Any]
 
 
 def comm_reducer(fcombine: Combine, fidentity: Identity, name: str = "reduce") -> Callable[..., Any]:
-    """A function that reduces expressions over axes, for an associative and commutative operation.
+    """A function that reduces expressions over axes with an associative and commutative combiner.
 
-    fcombine: takes two values, or two tuples of values, and gives one.  fidentity: takes the names of data types, and
-    gives the value of each that changes nothing.
-    The function takes an expression or a tuple of them, axis (one or several), where (only the points at which this
-    holds count), init (what to start from in place of the identity); it gives one value for each expression.
+    fcombine: takes two values, or two tuples of values, and returns the combined value or tuple.  fidentity: takes the
+    names of data types and returns the identity element of each.
+    The returned function takes an expression or a tuple of expressions, axis (one or several reduction axes), where (a
+    predicate that selects the points to reduce) and init (the initial values in place of the identity elements). It
+    returns one value for each expression.
     """
 
     def reducer(
@@ -372,7 +378,7 @@ def comm_reducer(fcombine: Combine, fidentity: Identity, name: str = "reduce") -
     ) -> Any:
         if values and axis is None and isinstance(values[0], IterVar | list | tuple):
             axis, where, init = (*values, None, None)[:3]
-        elif values:  # to combine, as in te.max(x, y)
+        elif values:  # operands to combine, as in te.max(x, y)
             result = expr
             for value in values:
                 result = fcombine(result, value)
@@ -388,10 +394,10 @@ def comm_reducer(fcombine: Combine, fidentity: Identity, name: str = "reduce") -
         starts = () if init is None else tuple(init) if isinstance(init, tuple | list) else (init,)  # pyright: ignore[reportUnknownVariableType]
         if starts and len(starts) != len(source):  # pyright: ignore[reportUnknownArgumentType]
             raise TeError(f"{name}: {len(starts)} values to start from, for {len(source)} that are reduced")  # pyright: ignore[reportUnknownArgumentType]
-        given = [cast(value.dtype, start) for value, start in zip(source, starts, strict=False)]
+        inits = [cast(value.dtype, start) for value, start in zip(source, starts, strict=False)]
         condition = IntImm("bool", 1) if where is None else as_condition(where)
-        found = reductions(combiner, source, axes, condition, given)
-        return found if several else found[0]
+        results = reductions(combiner, source, axes, condition, inits)
+        return results if several else results[0]
 
     reducer.__name__ = name
     return reducer
@@ -406,14 +412,14 @@ def _combiner(fcombine: Combine, fidentity: Identity, name: str, kinds: tuple[DT
         result, identity = fcombine(lhs, rhs), fidentity(*(dtype.name for dtype in kinds))
     sides: dict[str, tuple[PrimExpr, ...]] = {}
     for what, values in (("fcombine", result), ("fidentity", identity)):
-        given = tuple(values) if isinstance(values, tuple | list) else (values,)  # pyright: ignore[reportUnknownVariableType]
-        if len(given) != len(kinds):  # pyright: ignore[reportUnknownArgumentType]
-            raise TeError(f"{name}: {what} gives {len(given)} values, expected {len(kinds)}")  # pyright: ignore[reportUnknownArgumentType]
-        sides[what] = tuple(cast(dtype.name, value) for dtype, value in zip(kinds, given, strict=True))
+        items = tuple(values) if isinstance(values, tuple | list) else (values,)  # pyright: ignore[reportUnknownVariableType]
+        if len(items) != len(kinds):  # pyright: ignore[reportUnknownArgumentType]
+            raise TeError(f"{name}: {what} gives {len(items)} values, expected {len(kinds)}")  # pyright: ignore[reportUnknownArgumentType]
+        sides[what] = tuple(cast(dtype.name, value) for dtype, value in zip(kinds, items, strict=True))
     return CommReducer(name, lhs, rhs, sides["fcombine"], sides["fidentity"])
 
 
-# Making tensors
+# Construction of tensors
 
 
 def shape_as_extents(shape: Any, what: str) -> tuple[PrimExpr, ...]:
@@ -434,7 +440,7 @@ def location_of_user() -> LocationAttr:
 
 
 def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> Tensor:
-    """A tensor that the caller gives. shape: sizes, numbers or expressions of variables; dtype: float32 if missing."""
+    """An input tensor. shape: sizes, numbers or expressions of variables; dtype: float32 if missing."""
     try:
         kind = dtypes.parse_dtype("float32" if dtype is None else dtype)
     except ValueError as error:
@@ -450,11 +456,13 @@ def compute(
     attrs: Mapping[str, Any] | None = None,
     varargs_names: Sequence[str] | None = None,
 ) -> Any:
-    """A tensor whose element at `i, j, ...` is `fcompute(i, j, ...)`; a tuple of tensors if that gives several values.
+    """A tensor whose element at `i, j, ...` is `fcompute(i, j, ...)`; a tuple of tensors if `fcompute` returns several
+    values.
 
-    shape: sizes, numbers or expressions.  fcompute: takes a variable for each dimension, gives an expression, or a
-    reduction (`te.sum(...)`), or several of one kind.  name: of the block that computes it.  tag: what operator it is.
-    attrs: said about the block.  varargs_names: names of the variables where fcompute takes `*args`.
+    shape: sizes, numbers or expressions.  fcompute: takes a variable for each dimension, returns an expression, a
+    reduction (`te.sum(...)`), or several expressions or several values of one reduction.  name: of the block that
+    computes the tensor.  tag: the kind of operator.  attrs: annotations of the block.  varargs_names: names of the
+    variables if fcompute takes `*args`.
     """
     extents = shape_as_extents(shape, name)
     names = _axis_names(fcompute, len(extents), name, varargs_names)
@@ -462,9 +470,9 @@ def compute(
         IterVar(Range(IntImm(extent.dtype, 0), extent), Var(n, extent.dtype), "spatial")
         for n, extent in zip(names, extents, strict=True)
     )
-    given = fcompute(*(a.var for a in axis))
-    several = isinstance(given, tuple | list)
-    body = tuple(as_expr(value) for value in (given if several else (given,)))  # pyright: ignore[reportUnknownVariableType]
+    result = fcompute(*(a.var for a in axis))
+    several = isinstance(result, tuple | list)
+    body = tuple(as_expr(value) for value in (result if several else (result,)))  # pyright: ignore[reportUnknownVariableType]
     if not body:
         raise TeError(f"compute {name}: no value")
     reduced = _reduce_axes(body, name)
@@ -476,7 +484,7 @@ def compute(
 def _axis_names(
     fcompute: Callable[..., Any], rank: int, name: str, varargs_names: Sequence[str] | None
 ) -> Sequence[str]:
-    """What the axes are called: as the parameters of the function."""
+    """The names of the axes: the names of the parameters of `fcompute`."""
     parameters = list(inspect.signature(fcompute).parameters.values())
     star = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
     plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -495,7 +503,7 @@ def _axis_names(
 
 
 def _reduce_axes(body: Sequence[PrimExpr], name: str) -> tuple[IterVar, ...]:
-    """The axes that values are reduced over. TeError for reductions that one block cannot do."""
+    """The reduction axes of the values of a compute. TeError for reductions that one block cannot compute."""
     first = body[0]
     for value in body:
         if isinstance(value, Reduce) != isinstance(first, Reduce):
@@ -509,10 +517,10 @@ def _reduce_axes(body: Sequence[PrimExpr], name: str) -> tuple[IterVar, ...]:
             )
     if not isinstance(first, Reduce):
         return ()
-    given = [value.value_index for value in body if isinstance(value, Reduce)]
-    if given != list(range(len(first.source))):
+    indices = [value.value_index for value in body if isinstance(value, Reduce)]
+    if indices != list(range(len(first.source))):
         raise TeError(
-            f"compute {name}: value{'s' * (len(given) > 1)} {', '.join(map(str, given))} of a reduction that gives "
+            f"compute {name}: value{'s' * (len(indices) > 1)} {', '.join(map(str, indices))} of a reduction that gives "
             f"{len(first.source)}, expected all of them in their order"
         )
     return first.axis
@@ -531,10 +539,10 @@ def _has_reduction(expr: PrimExpr) -> bool:
 
 
 def var(name: str = "tindex", dtype: str = "int32", span: None = None) -> Var:
-    """A size that is known when the program runs."""
+    """A variable for a size that is known at run time."""
     return Var(name, dtype)
 
 
 def size_var(name: str = "size", dtype: str = "int32", span: None = None) -> SizeVar:
-    """A size that is known when the program runs, and not negative."""
+    """A variable for a non-negative size that is known at run time."""
     return SizeVar(name, dtype)

@@ -1,4 +1,4 @@
-"""Expressions and tensors written as IR: ops of `te`, `arith`, `math` and `tir`."""
+"""Translation of expressions and tensors to IR: ops of `te`, `arith`, `math` and `tir`."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, T
 
 
 class Writer:
-    """Writes expressions at a builder's point.
+    """Emits expressions at the insertion point of a builder.
 
-    known: the value of each expression that has been written, or is given: axes, sizes.  tensors: those that may be
-    read.
+    known: the value of each expression that was emitted or is available from the start: axes, sizes.  tensors: the
+    values of the tensors that may be read.
     """
 
     def __init__(self, builder: TirBuilder, known: Mapping[PrimExpr, SSAValue], tensors: Mapping[Tensor, SSAValue]):
@@ -61,26 +61,26 @@ class Writer:
         self.tensors = tensors
 
     def write(self, expr: PrimExpr) -> SSAValue:
-        """The value of an expression. TeError for a variable that is none here."""
+        """The value of an expression. TeError for a variable or tensor that is not available here."""
         todo = [expr]
         while todo:
             top = todo[-1]
             if top in self.known:
                 todo.pop()
                 continue
-            missing = [child for child in _eager(top) if child not in self.known]
-            if missing:  # first, so that recursion does not grow with the expression
+            missing = [child for child in _eager_operands(top) if child not in self.known]
+            if missing:  # operands first: no recursion, whose depth would grow with the expression
                 todo += reversed(missing)
                 continue
             self.known[top] = self._emit(top)
         return self.known[expr]
 
     def number(self, expr: PrimExpr) -> Mixed:
-        """A size or bound: a number where it is known."""
+        """A size or bound: a number if it is constant, else its value."""
         return expr.value if isinstance(expr, IntImm) else self.write(expr)
 
-    def _lazily(self, expr: PrimExpr) -> SSAValue:
-        """The value of an expression, where the builder now is and nowhere else."""
+    def _write_lazily(self, expr: PrimExpr) -> SSAValue:
+        """The value of an expression, emitted at the insertion point and not reused by later expressions."""
         saved, self.known = self.known, dict(self.known)
         try:
             return self.write(expr)
@@ -100,7 +100,7 @@ class Writer:
                 return build.binary(expr.operator, known[expr.a], known[expr.b])
             case And():
                 name = "or" if isinstance(expr, Or) else "and"
-                return build.logical(name, known[expr.a], lambda: self._lazily(expr.b))
+                return build.logical(name, known[expr.a], lambda: self._write_lazily(expr.b))
             case Not():
                 return build.logical_not(known[expr.a])
             case Select():
@@ -109,8 +109,8 @@ class Writer:
                 return build.if_then_else(
                     known[expr.condition],
                     type_of(expr.data_type),
-                    lambda: self._lazily(expr.true_value),
-                    lambda: self._lazily(expr.false_value),
+                    lambda: self._write_lazily(expr.true_value),
+                    lambda: self._write_lazily(expr.false_value),
                 )
             case Call():
                 return self._call(expr, [known[arg] for arg in expr.args])
@@ -138,8 +138,8 @@ class Writer:
         return self.builder.binary(expr.op, *args)
 
 
-def _eager(expr: PrimExpr) -> Iterable[PrimExpr]:
-    """The expressions that are computed in any case."""
+def _eager_operands(expr: PrimExpr) -> Iterable[PrimExpr]:
+    """The operands of an expression that are computed unconditionally."""
     match expr:
         case IfThenElse():
             return (expr.condition,)
@@ -153,7 +153,7 @@ def _eager(expr: PrimExpr) -> Iterable[PrimExpr]:
 
 
 class FunctionWriter:
-    """Writes a `te.func`. args: its parameters, in order."""
+    """Emits a `te.func`. args: its parameters, in order."""
 
     def __init__(self, name: str, args: Sequence[Tensor | Var], attrs: Mapping[str, Attribute]):
         self.args = args
@@ -163,7 +163,7 @@ class FunctionWriter:
         self.writer = Writer(self.builder, {}, self.tensors)
 
     def write(self) -> te.FuncOp:
-        """The function; TeError for what cannot be computed from its parameters."""
+        """The emitted function. TeError if a result cannot be computed from the parameters."""
         tensors = [arg for arg in self.args if isinstance(arg, Tensor)]
         operations = ordered(tensors)
         for arg in self.args:
@@ -189,7 +189,7 @@ class FunctionWriter:
         return self.func
 
     def _sizes(self, op: Operation) -> None:
-        """Declare the variables that the shape of a parameter is made of."""
+        """Declare the variables in the shapes of the results of an operation."""
         for n in range(op.num_outputs):
             for extent in op.shape_of(n):
                 for variable in _variables(extent):
@@ -205,11 +205,11 @@ class FunctionWriter:
     def _placeholder(self, op: PlaceholderOp) -> None:
         self.builder.location = op.location
         shape = [self.writer.number(extent) for extent in op.shape]
-        made = self.builder.insert(te.PlaceholderOp(op.name, type_of(op.dtypes[0]), shape))
-        self.tensors[op.output(0)] = made.result
+        placeholder = self.builder.insert(te.PlaceholderOp(op.name, type_of(op.dtypes[0]), shape))
+        self.tensors[op.output(0)] = placeholder.result
 
     def _compute(self, op: ComputeOp, builder: TirBuilder) -> None:
-        """Write a compute at the builder's point; sizes are written where this function's are."""
+        """Emit a compute at the insertion point of `builder`; its sizes are emitted by the builder of the function."""
         self.builder.location = builder.location = op.location
         axes = [self._axis(axis) for axis in (*op.axis, *op.reduce_axis)]
         variables = [axis.var for axis in (*op.axis, *op.reduce_axis)]
@@ -223,7 +223,7 @@ class FunctionWriter:
         else:
             body = self._region(variables, op.body, op.location)
         elements = [type_of(dtype) for dtype in op.dtypes]
-        made = builder.insert(
+        compute = builder.insert(
             te.ComputeOp(
                 op.name,
                 axes,
@@ -235,7 +235,7 @@ class FunctionWriter:
                 annotations=self._annotations(op),
             )
         )
-        for n, result in enumerate(made.tensors):
+        for n, result in enumerate(compute.tensors):
             self.tensors[op.output(n)] = result
 
     def _scan(self, op: ScanOp) -> None:
@@ -244,7 +244,7 @@ class FunctionWriter:
         dims = [extent for shape in shapes for extent in shape if not isinstance(extent, int)]
         types = [te.tensor_type(type_of(state.data_type), shape) for state, shape in zip(op.state, shapes, strict=True)]
         body = Block(arg_types=[type_of(op.time.data_type), *types])
-        outside = {state: self.tensors[state] for state in op.state if state in self.tensors}  # parameters besides
+        outside = {state: self.tensors[state] for state in op.state if state in self.tensors}  # also parameters
         self.writer.known[op.time] = body.args[0]
         for state, argument in zip(op.state, body.args[1:], strict=True):
             hint(argument, state.name)
@@ -281,8 +281,8 @@ class FunctionWriter:
                 _call(writer, memory, each)
         dims = [extent for shape in shapes[len(op.inputs) :] for extent in shape if not isinstance(extent, int)]
         inputs = [self.tensors[tensor] for tensor in op.inputs]
-        made = te.ExternOp(op.name, inputs, dims, Region(body), tag=op.tag, annotations=self._annotations(op))
-        for n, result in enumerate(self.builder.insert(made).tensors):
+        extern = te.ExternOp(op.name, inputs, dims, Region(body), tag=op.tag, annotations=self._annotations(op))
+        for n, result in enumerate(self.builder.insert(extern).tensors):
             self.tensors[op.output(n)] = result
 
     def _annotations(self, op: ComputeOp | ScanOp | ExternOp) -> dict[str, Attribute]:
@@ -326,14 +326,14 @@ def _variables(expr: PrimExpr) -> Iterable[Var]:
 
 
 def _result_type(dtype: str) -> Attribute | None:
-    """What a C function returns."""
+    """The MLIR result type of a C function, or None."""
     if dtype == "handle":
         return HandleType()
     return type_of(parse_dtype(dtype)) if dtype else None
 
 
 def _loop(writer: Writer, memory: Mapping[Buffer, SSAValue], loop: ExternLoop) -> None:
-    """Write a call for each value of a variable."""
+    """Emit a loop around a call."""
     extent = writer.number(loop.extent)
     with writer.builder.loops([loop.variable.name], [extent]) as (value,):
         _call(Writer(writer.builder, {**writer.known, loop.variable: value}, {}), memory, loop.call)
@@ -348,7 +348,7 @@ def _call(writer: Writer, memory: Mapping[Buffer, SSAValue], call: ExternCall) -
 
 
 def _argument(writer: Writer, memory: Mapping[Buffer, SSAValue], arg: Argument) -> SSAValue:
-    """An argument of a call of a function outside."""
+    """The value of an argument of an external call."""
     match arg:
         case Buffer():
             return memory[arg]

@@ -1,4 +1,4 @@
-"""The `te` dialect: tensors said as mathematics, an expression for each element. See docs/design.md."""
+"""The `te` dialect: tensors defined mathematically, by an expression for each element. See docs/design.md."""
 
 from __future__ import annotations
 

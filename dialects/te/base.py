@@ -1,4 +1,4 @@
-"""What the ops of `te` share: tensor types, axes, and pieces of text."""
+"""Tensor types, axes and syntax shared by the ops of `te`."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class Axis:
 
 
 def tensor_type(element: Attribute, shape: Sequence[Mixed]) -> TensorType[Attribute]:
-    """The type of a tensor; values in `shape` become `?`."""
+    """The tensor type of an element type and a shape; values in `shape` become `?`."""
     return TensorType(element, [d if isinstance(d, int) else DYNAMIC for d in shape])
 
 
 def tensor_type_of(value: SSAValue) -> TensorType[Attribute]:
-    """The type of a tensor; the constraint of the op that has it as operand or result says that it is one."""
+    """The type of `value` as a tensor type, which the constraints of the ops guarantee."""
     return cast("TensorType[Attribute]", value.type)
 
 
 def mixed_shapes(tensors: Sequence[SSAValue], dims: Sequence[SSAValue]) -> list[list[Mixed]]:
-    """The extents of tensors. dims: those that their types leave open, in order."""
+    """The extents of each tensor. dims: the dynamic extents of all tensors, in order."""
     rest, shapes = list(dims), list[list[Mixed]]()
     for tensor in tensors:
         static = tensor_type_of(tensor).get_shape()
@@ -62,7 +62,7 @@ def mixed_shapes(tensors: Sequence[SSAValue], dims: Sequence[SSAValue]) -> list[
 
 
 def print_axis(printer: Printer, axis: Axis, variable: SSAValue) -> None:
-    """`spatial "i" %i : i32 in [0 +: 8]`."""
+    """Prints `spatial "i" %i : i32 in [0 +: 8]`."""
     printer.print_string(f"{axis.kind} ")
     printer.print_string_literal(axis.name)
     printer.print_string(" ")
@@ -80,7 +80,7 @@ def parse_axis(parser: Parser) -> tuple[Axis, Parser.Argument]:
 
 
 def print_arguments(printer: Printer, block: Block) -> None:
-    """`(%a : f32, %b : f32)`."""
+    """Prints `(%a : f32, %b : f32)`."""
     printer.print_string("(")
     printer.print_list(block.args, printer.print_block_argument)
     printer.print_string(")")
@@ -91,7 +91,7 @@ def parse_arguments(parser: Parser) -> list[Parser.Argument]:
 
 
 def print_types(printer: Printer, types: Sequence[Attribute]) -> None:
-    """` : tensor<8xf32>, tensor<8xi32>`."""
+    """Prints ` : tensor<8xf32>, tensor<8xi32>`."""
     printer.print_string(" : ")
     printer.print_list(types, printer.print_attribute)
 
@@ -102,7 +102,7 @@ def parse_types(parser: Parser) -> list[Attribute]:
 
 
 def print_marks(printer: Printer, op: Operation, tag: StringAttr | None, annotations: DictionaryAttr | None) -> None:
-    """` tag "elemwise" annotations {...} attributes {...}`, of these what there is."""
+    """Prints ` tag "elemwise" annotations {...} attributes {...}`, without the missing parts."""
     if tag is not None:
         printer.print_string(" tag ")
         printer.print_string_literal(tag.data)
@@ -116,7 +116,7 @@ def parse_marks(parser: Parser) -> tuple[str, DictionaryAttr | None, dict[str, A
 
 
 def print_dims(printer: Printer, dims: Sequence[SSAValue]) -> None:
-    """` dims %n, %m`, the extents that types leave open, if there are some."""
+    """Prints the dynamic extents ` dims [%n, %m]`; prints nothing if `dims` is empty."""
     if dims:
         printer.print_string(" dims ")
         print_indices(printer, dims)
@@ -127,5 +127,5 @@ def parse_dims(parser: Parser) -> list[SSAValue]:
 
 
 def only_block(region: Region) -> Block | None:
-    """The block of a region that may be missing: empty regions have none."""
+    """The single block of a region, or None for an empty region."""
     return region.blocks[0] if region.blocks else None

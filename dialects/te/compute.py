@@ -1,4 +1,4 @@
-"""Tensors that are computed: a scalar expression for each element, reduced over axes if there are such."""
+"""Computed tensors: a scalar expression for each element, optionally reduced over axes."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ from .base import (
 
 @irdl_op_definition
 class YieldOp(TirOp):
-    """The values of a region, one for each tensor that is computed.
+    """Yields the values of a region, one for each computed tensor.
 
-    condition: in the body of a reduction, whether this step of it counts.
+    condition: in the body of a reduction, whether the reduction includes the current point of the reduction axes.
 
     Example
         te.yield %x : f32
@@ -104,25 +104,25 @@ class YieldOp(TirOp):
 
 @irdl_op_definition
 class ComputeOp(TirOp):
-    """Tensors of one shape, by what their elements are.
+    """Tensors of one shape, defined element by element.
 
-    Without reduction axes, an element is what the body yields for its indices, the spatial axes. With them, it is what
-    `combine` makes of the values that `init` yields and of those that the body yields at each point of the reduction
-    axes where its condition holds, in any order: `combine` is associative and commutative.
+    Without reduction axes, an element is the value that the body yields for its indices, the spatial axes. With
+    reduction axes, `combine` reduces the values that `init` yields and the values that the body yields at each point of
+    the reduction axes where its condition holds, in any order: `combine` is associative and commutative.
 
-    op_name: what the block is called that computes it; the tensors of several results are called `op_name.v0`, ...
-    tag: what kind of operator it is.  annotations: said about the block.
-    combine: two sets of values -> one; its arguments are those on the left and then those on the right.
-    init: with the spatial axes as arguments, what a reduction starts from.
+    op_name: the name of the block that computes the tensors; several results are named `op_name.v0`, ...
+    tag: the kind of operator.  annotations: of the block.
+    combine: reduces two tuples of values to one; its arguments are the left values, then the right values.
+    init: yields the initial values of a reduction; its arguments are the spatial axes.
 
     Constraints
-        (C1) one name, kind, domain and argument for each axis; an integer, and dynamic bounds have its type.
+        (C1) one name, kind, domain and argument for each axis; arguments are integers, dynamic bounds have their type.
         (C2) kinds are spatial or reduce, spatial axes first, and spatial axes start at 0.
-        (C3) combine and init are there exactly if there are reduction axes.
+        (C3) combine and init are present exactly if the op has reduction axes.
         (C4) body, combine and init yield one value for each result, of its element type; only the body of a reduction
-        has a condition.
+        may have a condition.
         (C5) results have the extents of the spatial axes.
-        (C6) combine takes the values of two elements; init the spatial axes.
+        (C6) combine takes the values of two elements; init takes the spatial axes.
 
     Example
         %C = te.compute "C" (spatial "i" %i : i32 in [0 +: 8], reduce "k" %k : i32 in [0 +: 4]) : tensor<8xf32> {
@@ -199,12 +199,12 @@ class ComputeOp(TirOp):
 
     @property
     def variables(self) -> Sequence[BlockArgument]:
-        """The axes as the body sees them."""
+        """The block arguments of the body that denote the axes."""
         return self.body.block.args
 
     @property
     def rank(self) -> int:
-        """How many of the axes are spatial."""
+        """The number of spatial axes."""
         return sum(kind.data == "spatial" for kind in self.axis_kinds.data)
 
     @property
@@ -262,8 +262,8 @@ class ComputeOp(TirOp):
             require(got == elements, f"(C4) {what} yields {_list(got)}, expected {_list(elements)}")
             allowed = what == "body" and self.is_reduction
             require(last.condition is None or allowed, f"(C4) a condition in {what}")
-            given = [argument.type for argument in block.args]
-            require(arguments is None or given == arguments, f"(C6) {what} takes {_list(given)}")
+            taken = [argument.type for argument in block.args]
+            require(arguments is None or taken == arguments, f"(C6) {what} takes {_list(taken)}")
         for result in self.tensors:
             type = tensor_type_of(result)
             require(type == tensor_type(type.element_type, self.mixed_shape), f"(C5) result of type {type}")

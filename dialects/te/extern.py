@@ -1,4 +1,4 @@
-"""Tensors that calls of functions outside of the program compute."""
+"""Tensors computed by calls of external functions."""
 
 from __future__ import annotations
 
@@ -48,18 +48,19 @@ from .base import (
 
 @irdl_op_definition
 class ExternOp(TirOp):
-    """Tensors that statements of `tir` write: calls of functions that the program knows by name only.
+    """Tensors written by statements of `tir`: calls of external functions.
 
-    The body sees the inputs and the results as buffers. It may read all of the former and writes all of the latter.
+    The arguments of the body are the buffers of the inputs and of the results. The body may read every element of the
+    inputs, and writes every element of the results.
 
-    op_name: what the block is called.  tag: what kind of operator it is.  annotations: said about the block.
-    inputs: what is read.  dims: the extents that the types of the results leave open (`?`), in order.
+    op_name: the name of the block.  tag: the kind of operator.  annotations: of the block.
+    inputs: the tensors to read.  dims: the dynamic extents (`?`) of the types of the results, in order.
 
     Constraints
         (C1) one or more results; the body takes a buffer for each input, and then for each result.
         (C2) one dim for each `?` in the types of the results.
         (C3) buffers have the shape and the element type of their tensor, and no layout.
-        (C4) no op of te is in the body.
+        (C4) the body contains no op of te.
 
     Example
         %B = te.extern "B" in %A : tensor<8xf32> (%a : memref<8xf32>, %b : memref<8xf32>) {
@@ -92,7 +93,7 @@ class ExternOp(TirOp):
         tag: str = "",
         annotations: DictionaryAttr | dict[str, Attribute] | None = None,
     ):
-        """body: its arguments are buffers of the inputs and of the results."""
+        """body: takes the buffers of the inputs and of the results."""
         types = [cast("MemRefType[Attribute]", argument.type) for argument in body.block.args[len(inputs) :]]
         super().__init__(
             operands=[inputs, dims],
@@ -109,7 +110,7 @@ class ExternOp(TirOp):
 
     @property
     def buffers(self) -> Sequence[BlockArgument]:
-        """The inputs and then the results, as the body sees them."""
+        """The block arguments of the body: the buffers of the inputs, then of the results."""
         return self.body.block.args
 
     @property

@@ -1,4 +1,4 @@
-"""Functions on tensors: what is given, what is computed, and in which order a caller gives both."""
+"""Functions on tensors, and the order of their parameters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ..tir.functions import SymbolOp
 
 
 class Callable(CallableByBody):
-    """A function is called with its parameters, of which it writes those that it computes."""
+    """Callable interface of `te.func`: the arguments are the operands of `te.params`, and a call has no results."""
 
     @classmethod
     def get_argument_types(cls, op: Operation) -> tuple[Attribute, ...]:
@@ -44,9 +44,9 @@ class Callable(CallableByBody):
 
 @irdl_op_definition
 class FuncOp(TirOp):
-    """A function said as tensors: sizes, placeholders and computed tensors, and the parameters at its end.
+    """A function on tensors: sizes, placeholders and computed tensors, followed by the list of parameters.
 
-    func_attrs: attributes of the function it becomes.
+    func_attrs: attributes of the `tir.func` that the function is lowered to.
 
     Constraints
         (C1) the body ends in te.params.
@@ -58,7 +58,7 @@ class FuncOp(TirOp):
           te.params %A : tensor<8xf32>, %B : tensor<8xf32>
         }
 
-    Source: what `te.create_prim_func` is given
+    Source: the tensors passed to `te.create_prim_func`
     """
 
     name = "te.func"
@@ -86,7 +86,7 @@ class FuncOp(TirOp):
 
     @property
     def params(self) -> list[SSAValue]:
-        """The tensors that a caller gives memory for, and the numbers that it gives, in order."""
+        """The parameters in order: tensors, whose memory the caller provides, and numbers."""
         last = self.body.block.last_op
         assert isinstance(last, ParamsOp)
         return list(last.params)
@@ -113,11 +113,11 @@ class FuncOp(TirOp):
 
 @irdl_op_definition
 class ParamsOp(TirOp):
-    """The parameters of a function, in order: the tensors that its caller gives memory for, and numbers.
+    """Lists the parameters of a function in order: tensors, whose memory the caller provides, and numbers.
 
     Constraints
-        (C1) no parameter is given twice.
-        (C2) a parameter is a tensor or what a tir.symbol gives.
+        (C1) parameters are distinct.
+        (C2) a parameter is a tensor or the result of a tir.symbol.
 
     Example
         te.params %n : i32, %A : tensor<?xf32>, %B : tensor<?xf32>
@@ -137,8 +137,8 @@ class ParamsOp(TirOp):
     def verify_(self) -> None:
         require(len(set(self.params)) == len(self.params), "(C1) a parameter is given twice")
         for param in self.params:
-            given = isinstance(param.type, TensorType) or isinstance(param.owner, SymbolOp)
-            require(given, f"(C2) a parameter of type {param.type} that is no tir.symbol")
+            is_legal = isinstance(param.type, TensorType) or isinstance(param.owner, SymbolOp)
+            require(is_legal, f"(C2) a parameter of type {param.type} that is no tir.symbol")
 
     def print(self, printer: Printer) -> None:
         print_typed_list(printer, self.params)

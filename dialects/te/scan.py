@@ -1,4 +1,4 @@
-"""Tensors that are computed row by row, each row from those before."""
+"""Scans: tensors computed row by row, each row from earlier rows."""
 
 from __future__ import annotations
 
@@ -49,24 +49,26 @@ from .compute import ComputeOp, YieldOp
 
 @irdl_op_definition
 class ScanOp(TirOp):
-    """Tensors whose first axis is time: the first rows are those of `inits`; each later one is what the body yields.
+    """Tensors whose first axis is time: the first rows are the rows of `inits`, and the body yields each later row.
 
-    The body is run for each later time in turn. It sees the time and the tensors themselves, of which it may read the
-    rows of earlier times; each `te.compute` in it is computed once for each time. With fewer rows in all than `inits`
-    has, the tensors are the first of those.
+    The body runs for each later time in order. Its arguments are the time and the tensors, whose rows of earlier times
+    it may read; each `te.compute` in the body is computed once per time. If the tensors have fewer rows than `inits`,
+    they consist of the first rows of `inits`.
 
-    op_name: what the loop over time belongs to.  axis_name: the name of that loop.  tag: what kind of operator it is.
-    annotations: said about the loop.  inits: the first rows.  dims: the extents that the types of the results leave
-    open (`?`), in order.
+    op_name: the name of the operation, to which the loop over time belongs.  axis_name: the name of the loop over time.
+    tag: the kind of operator.  annotations: of the loop.  inits: the first rows.  dims: the dynamic extents (`?`) of
+    the types of the results, in order.
 
     Constraints
-        (C1) as many results, inits and yielded values, one or more; the body ends in a te.yield without a condition.
+        (C1) equal numbers of results, inits and yielded values, one or more; the body ends in a te.yield without a
+        condition.
         (C2) the body takes the time, an integer, and a tensor of the type of each result.
         (C3) one dim for each `?` in the types of the results, of the type of the time.
-        (C4) results have a first axis, of the same extent; inits have the same number of rows, from one to that extent.
-        (C5) an init has the type of its result but for the first extent.
-        (C6) the body yields different results of the te.compute ops in it, of the type of a row each.
-        (C7) nothing but te.compute is in the body.
+        (C4) results have a first axis, of the same extent; inits have the same number of rows, at least 1 and at most
+        the extent.
+        (C5) an init has the type of its result except for the first extent.
+        (C6) the body yields distinct results of te.compute ops in the body, each of the type of a row.
+        (C7) the body contains te.compute ops only.
 
     Example
         %S = te.scan "S" time "t" init %I : tensor<1x4xf32> (%t : i32, %s : tensor<8x4xf32>) {
@@ -109,7 +111,7 @@ class ScanOp(TirOp):
         tag: str = "",
         annotations: DictionaryAttr | dict[str, Attribute] | None = None,
     ):
-        """body: its arguments are the time and the tensors, whose types are those of the results."""
+        """body: takes the time and the tensors, whose types are the types of the results."""
         hint(body.block.args[0], axis_name)
         super().__init__(
             operands=[inits, dims],
@@ -127,12 +129,12 @@ class ScanOp(TirOp):
 
     @property
     def time(self) -> BlockArgument:
-        """The number of the row that is computed."""
+        """The block argument that denotes the index of the current row."""
         return self.body.block.args[0]
 
     @property
     def states(self) -> Sequence[BlockArgument]:
-        """The tensors as the body sees them."""
+        """The block arguments of the body that denote the tensors."""
         return self.body.block.args[1:]
 
     @property
@@ -171,9 +173,9 @@ class ScanOp(TirOp):
         ends = [shape[0] for shape in self.mixed_shapes]
         require(all(end == ends[0] for end in ends), "(C4) results have different extents of time")
         for init, type in zip(self.inits, types, strict=True):
-            given, shape = tensor_type_of(init), list(type.get_shape())
-            agrees = given == TensorType(type.element_type, [*given.get_shape()[:1], *shape[1:]])
-            require(agrees and given.get_num_dims() > 0, f"(C5) an init of type {given} for a result of type {type}")
+            start, shape = tensor_type_of(init), list(type.get_shape())
+            agrees = start == TensorType(type.element_type, [*start.get_shape()[:1], *shape[1:]])
+            require(agrees and start.get_num_dims() > 0, f"(C5) an init of type {start} for a result of type {type}")
         rows = [tensor_type_of(init).get_shape()[0] for init in self.inits]
         require(all(n == rows[0] for n in rows), "(C4) inits have different numbers of rows")
         most = ends[0] if isinstance(ends[0], int) else rows[0]

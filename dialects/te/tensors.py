@@ -1,4 +1,4 @@
-"""Tensors that are given, and elements of tensors."""
+"""Input tensors, and loads of elements of tensors."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from .base import tensor_type, tensor_type_of
 
 @irdl_op_definition
 class PlaceholderOp(TirOp):
-    """A tensor that the caller gives.
+    """An input tensor, provided by the caller.
 
-    dims: the extents that the type leaves open (`?`), in order.
+    dims: the dynamic extents (`?`) of the type, in order.
 
     Constraints
         (C1) one dim for each `?` of the type.
@@ -94,7 +94,7 @@ class PlaceholderOp(TirOp):
 
 @irdl_op_definition
 class ReadOp(TirOp):
-    """An element of a tensor.
+    """Reads an element of a tensor.
 
     Constraints
         (C1) one integer index for each dimension.

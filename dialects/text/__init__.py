@@ -1,4 +1,4 @@
-"""TVMScript, the second text form of the `tir` dialect: what prints it, and what messages use to show expressions."""
+"""The printer of TVMScript, the second text form of the `tir` dialect, for programs and for parts of messages."""
 
 from .functions import attribute_text, expression_text, print_function, print_tvmscript
 from .marks import print_marked

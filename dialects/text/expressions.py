@@ -1,4 +1,4 @@
-"""Values as expressions: the trees that SSA took apart, put together again."""
+"""Reconstruction of expression trees from SSA values."""
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ _NEUTRAL: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "floordiv": ((0,), (0, 1)),
     "floormod": ((0,), (0, 1)),
 }
-"""The left and right operands with which TVM does not build the operator that it reads, or refuses to."""
+"""The left and right operands for which TVM folds or rejects the infix operator."""
 
-_ORDERED: dict[str, tuple[str, int]] = {
+_FLOAT_COMPARISONS: dict[str, tuple[str, int]] = {
     "ult": ("not {l} >= {r}", NOT),
     "ule": ("not {l} > {r}", NOT),
     "ugt": ("not {l} <= {r}", NOT),
@@ -111,13 +111,14 @@ _ORDERED: dict[str, tuple[str, int]] = {
     "ord": ("{l} == {l} and {r} == {r}", AND),
     "uno": ("{l} != {l} or {r} != {r}", OR),
 }
-"""Comparisons of floats that TIR does not have, by those it has; operands bind like those of a comparison."""
+"""Float comparisons that TIR lacks, expressed by TIR's comparisons; operands are printed as operands of a
+comparison."""
 
 _TYPED_BUILTINS = ("tvm_struct_get",)
-"""Builtins whose last argument is the type of their result."""
+"""The builtins whose last argument is the result type."""
 
 _C_FUNCTIONS: dict[type[Operation], str] = {math.CbrtOp: "cbrt", math.ExpM1Op: "expm1", math.RoundOp: "round"}
-"""Functions that TIR lacks; its T.round rounds half to even."""
+"""The C functions of ops without a counterpart in TIR, whose T.round rounds half to even."""
 
 
 Builder = Callable[["Expressions", Any], Expression]
@@ -133,7 +134,7 @@ _BUILDERS: dict[type[Operation], Builder] = {
 
 
 def _builds(op: type[Operation]) -> Callable[[BuilderT], BuilderT]:
-    """Register what builds the expression of an op."""
+    """Registers the builder of the expressions of an op."""
 
     def register(builder: BuilderT) -> BuilderT:
         _BUILDERS[op] = builder
@@ -143,9 +144,9 @@ def _builds(op: type[Operation]) -> Callable[[BuilderT], BuilderT]:
 
 
 class Expressions:
-    """The expressions of a function while it is printed, by value.
+    """The expressions of the values of a function during printing.
 
-    callees: the functions it may call.  emit: writes a line in front of the statement that is being printed.
+    callees: the functions of the module.  emit: adds a line before the statement that is being printed.
     """
 
     def __init__(self, style: Style, names: Names, callees: Callees, emit: Callable[[str], None]):
@@ -160,30 +161,30 @@ class Expressions:
     # Values
 
     def __getitem__(self, value: SSAValue) -> Expression:
-        """How `value` is printed where it is used."""
+        """The expression to print at a use of `value`."""
         if value not in self._printed:
             self._resolve(value)
         return self._printed[value]
 
     def bind(self, value: SSAValue, text: str) -> None:
-        """From now on `value` is printed as `text`, a name."""
+        """Binds `value` to `text`, a name: later uses of `value` are printed as `text`."""
         self._printed[value] = Expression(text)
         self._named.add(value)
 
     def define(self, value: SSAValue, hint: str | None = None) -> str:
-        """Give `value` a name, and return it."""
+        """Binds `value` to a new name. Returns the name."""
         name = self.names.define(hint or source_name(value) or value.name_hint or "t")
         self.bind(value, name)
         return name
 
     def add(self, op: Operation) -> Expression:
-        """Build the expression of `op` from those of its operands."""
+        """Builds the expression of `op` from the expressions of its operands."""
         (value,) = op.results
         self._printed[value] = expression = self._build(op)
         return expression
 
     def _resolve(self, value: SSAValue) -> None:
-        """Build what `value` needs, from outside in: only for a value printed on its own."""
+        """Builds the expression of `value` and of its operands, for a value that is printed outside of its function."""
         stack = [value]
         while stack:
             owner, name = stack[-1].owner, source_name(stack[-1])
@@ -215,7 +216,7 @@ class Expressions:
         raise unsupported(op)
 
     def known(self, value: SSAValue) -> int | float | None:
-        """The number that `value` is known to be."""
+        """The constant value of `value`, or None."""
         return self._numbers[value]
 
     # Parts
@@ -225,11 +226,11 @@ class Expressions:
         return Expression(text, UNARY if text.startswith("-") else ATOM)
 
     def mixed(self, value: Mixed, type: Attribute = i32) -> Expression:
-        """A number of type `type`, or a value."""
+        """The expression of a number of type `type`, or of a value."""
         return self.constant(value, dtype_of(type)) if isinstance(value, int) else self[value]
 
     def sum(self, low: Mixed, extent: Mixed, type: Attribute = i32) -> Expression:
-        """`low + extent`, known numbers added."""
+        """The expression `low + extent`, folded if both are constant."""
         a = low if isinstance(low, int) else self.known(low)
         b = extent if isinstance(extent, int) else self.known(extent)
         if isinstance(a, int) and isinstance(b, int):
@@ -240,12 +241,12 @@ class Expressions:
         return combine(f"{left.at(ADD)} + {right.at(ADD + 1)}", ADD, (left, right))
 
     def sequence(self, values: Sequence[Mixed], type: Attribute = i32) -> str:
-        """`(8, n)`, `(8,)`, `()`."""
+        """The text of a tuple: `(8, n)`, `(8,)`, `()`."""
         texts = [self.mixed(v, type).text for v in values]
         return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
     def box(self, buffer: SSAValue, region: Sequence[tuple[Mixed, Mixed]]) -> str:
-        """`A[i, j:j + 3]`: from its minimum, how long."""
+        """The text of a region, a list of (minimum, extent), of a buffer: `A[i, j:j + 3]`."""
         return f"{self[buffer].text}[{', '.join(self._box_dim(*dim) for dim in region) or '()'}]"
 
     def _box_dim(self, low: Mixed, extent: Mixed) -> str:
@@ -256,7 +257,7 @@ class Expressions:
         return f"{start.text}:{self.sum(low, extent, type).text}"
 
     def element(self, buffer: SSAValue, indices: Sequence[SSAValue], slices: bool = True) -> Expression:
-        """`A[i, 0:4]`; without slices `A[i, T.Ramp(0, 1, 4)]`."""
+        """The expression of an element, `A[i, 0:4]`; without slices `A[i, T.Ramp(0, 1, 4)]`."""
         parts = [self._index(index) if slices else self[index] for index in indices]
         return combine(f"{self[buffer].text}[{', '.join(p.text for p in parts) or '()'}]", ATOM, parts)
 
@@ -272,19 +273,19 @@ class Expressions:
         return combine(f"{start.text}:{stop.text}{step}", ATOM, (start, stop))
 
     def argument(self, value: SSAValue) -> Expression:
-        """`value` as the argument of a call: a buffer gives its pointer."""
+        """The expression of `value` as an argument of a call: for a buffer, its data pointer."""
         expression = self[value]
         return Expression(f"{expression.text}.data") if isinstance(value.type, MemRefType) else expression
 
     # Operators
 
     def _infix(self, operator: str, precedence: int, left: Expression, right: Expression) -> Expression:
-        # Comparisons would chain, and bind neither way.
+        # Comparisons are not associative: unparenthesized operands would form a chained comparison.
         low = precedence + 1 if precedence == COMPARE else precedence
         return combine(f"{left.at(low)} {operator} {right.at(precedence + 1)}", precedence, (left, right))
 
     def _operands(self, op: Operation) -> tuple[list[Expression], DType | None]:
-        """The operands of `op`, converted where it needs them to be, and to which type."""
+        """The operands of `op` and the type that they are cast to, None if no cast is required."""
         dtype = operand_dtype(op)
         operands = [self[v] for v in op.operands]
         return ([_cast(o, dtype) for o in operands] if dtype is not None else operands), dtype
@@ -296,7 +297,7 @@ class Expressions:
 
     def _operator(self, op: Operation, name: str, left: Expression, right: Expression) -> Expression:
         dtype = dtype_of(op.results[0].type)
-        if name == "xor" and (inverted := self._inverted(op, dtype)) is not None:
+        if name == "xor" and (inverted := self._inversion(op, dtype)) is not None:
             return inverted
         if self._is_neutral(name, op):
             return call(_CONSTRUCTORS[name], left, right)
@@ -311,8 +312,8 @@ class Expressions:
             return False
         return any(self.known(v) in numbers for v, numbers in zip(op.operands, _NEUTRAL[name], strict=True))
 
-    def _inverted(self, op: Operation, dtype: DType) -> Expression | None:
-        """`not x`, `~x`: an exclusive or with ones."""
+    def _inversion(self, op: Operation, dtype: DType) -> Expression | None:
+        """The expression `not x` or `~x` of an exclusive or with all ones, or None."""
         ones = -1 if dtype.kind == "int" else int_range(dtype)[1]
         if self.known(op.operands[1]) != ones:
             return None
@@ -335,9 +336,9 @@ class Expressions:
         if name is not None:
             return self._infix(_COMPARISONS[name], COMPARE, left, right)
         predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
-        if predicate not in _ORDERED:
+        if predicate not in _FLOAT_COMPARISONS:
             raise unsupported(op)
-        template, precedence = _ORDERED[predicate]
+        template, precedence = _FLOAT_COMPARISONS[predicate]
         text = template.format(l=left.at(COMPARE + 1), r=right.at(COMPARE + 1))
         return combine(text, precedence, (left, right, left, right))
 
@@ -352,7 +353,7 @@ class Expressions:
         return call("T.fabs" if name == "abs" and dtype.is_float else f"T.{name}", self[value])
 
     def _clz(self, value: SSAValue) -> Expression:
-        """The number of leading zeros, an int32."""
+        """The expression of the number of leading zeros, an int32."""
         if dtype_of(value.type).lanes != 1 and not self.style.has_vector_clz:
             raise UnsupportedError(f"TVMScript of TVM {self.style.name} has no T.clz of vectors")
         return call("T.clz", self[value])
@@ -413,7 +414,7 @@ class Expressions:
         return call("T.if_then_else", condition, then, orelse)
 
     def region(self, block: Block) -> Expression:
-        """What a region of expressions yields; what needs a name inside becomes `T.Let`."""
+        """The expression that a region yields; values of the region that must be named are bound by `T.Let`."""
         named = values_to_name(block)
         lets: list[tuple[str, Expression]] = []
         result: Expression | None = None
@@ -457,11 +458,11 @@ class Expressions:
         return combine(f"{self[op.buffer].text}.vload({self.predicated(op)})", ATOM, (element, self[op.predicate]))
 
     def is_conditional(self, op: LoadOp | StoreOp) -> bool:
-        """Whether a vector access may leave out lanes; a predicate that holds in all of them is not written."""
+        """Whether a vector access has a predicate other than the constant true, which is not printed."""
         return op.predicate is not None and self.known(op.predicate) != 1
 
     def predicated(self, op: Any, *values: str) -> str:
-        """The arguments of `vload` and `vstore`."""
+        """The text of the arguments of `vload` and `vstore`: indices, `values`, predicate."""
         if not self.style.has_predicates:
             raise UnsupportedError(
                 f"TVMScript of TVM {self.style.name} has no predicates on vector accesses ({op.name})"
@@ -480,10 +481,10 @@ class Expressions:
             "T.tvm_access_ptr", element, self[op.data], self[op.offset], self[op.extent], str(op.access.value.data)
         )
 
-    # Calls; these may also be statements
+    # Calls, as expressions and as statements
 
     def called(self, op: Operation) -> Expression:
-        """The call that `op` is, with a result or without."""
+        """The expression of a call op, with or without a result."""
         return _BUILDERS[type(op)](self, op)
 
     def _arguments(self, op: CallOp | CallExternOp) -> list[Expression]:

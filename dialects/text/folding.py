@@ -1,5 +1,5 @@
-"""Which values are known numbers: at least those that a reader of the text folds, so that printing it again changes
-nothing."""
+"""Constant folding of printed values: folds at least the expressions that the parser folds, so that printing a parsed
+program reproduces its text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..tir import (
 from .literals import is_exact, is_large_float
 
 Number = int | float | None
-"""A number that is known (bools as 0 and 1), or None."""
+"""The constant value of an expression (bools as 0 and 1), or None."""
 
 _SIGNED = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.MinSIOp, arith.MaxSIOp, arith.ShRSIOp)
 _UNSIGNED = (arith.DivUIOp, arith.RemUIOp, arith.MinUIOp, arith.MaxUIOp, arith.ShRUIOp)
@@ -45,13 +45,13 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 
 
 def unsupported(op: Any) -> UnsupportedError:
-    """The error about an op that has no form in TVMScript."""
+    """The error for an op without a form in TVMScript."""
     return UnsupportedError(f"{op.name} has no form in TVMScript, which exists for the tir landing only")
 
 
 def operand_dtype(op: Operation) -> DType | None:
-    """The type the operands of an integer operator are converted to first, as it looks at their sign in another way
-    than their own type; None if they are not."""
+    """The type that the operands of an integer operator must be cast to if the signedness of the operator differs from
+    the signedness of the operand type; None if both agree."""
     dtype = dtype_of(op.operands[0].type)
     predicate = op.predicate.value.data if isinstance(op, arith.CmpiOp) else None
     if dtype.kind == "int" and (isinstance(op, _UNSIGNED) or predicate in _UNSIGNED_PREDICATES):
@@ -64,7 +64,7 @@ def operand_dtype(op: Operation) -> DType | None:
 
 
 class Numbers:
-    """The numbers that values are known to be, each found once."""
+    """The constant values of expressions, computed once per value."""
 
     def __init__(self):
         self._found: dict[SSAValue, Number] = {}
@@ -75,7 +75,7 @@ class Numbers:
         return self._found[value]
 
     def yielded(self, block: Block) -> Number:
-        """What the region of an expression yields."""
+        """The constant value that the region of an expression yields, or None."""
         last = block.last_op
         return self[last.value] if isinstance(last, YieldOp) else None
 
@@ -110,7 +110,10 @@ class Numbers:
         return int(bool(number)) if want.is_bool else wrap_int(number, want)
 
     def _float_of_bits(self, op: ReinterpretOp) -> float | None:
-        """The float64 that only its bits can write in one of the styles."""
+        """The float64 of constant bits if it is finite and outside the range of float32, else None.
+
+        A style without large literals prints a number outside this range as a reinterpretation of its bits.
+        """
         bits = self[op.value]
         if not isinstance(bits, int) or op.result.type != f64:
             return None
@@ -118,7 +121,7 @@ class Numbers:
         return number if is_large_float(number) else None
 
     def _logic(self, op: IfThenElseOp) -> int | None:
-        """`a and b`, `a or b` of known numbers; not that of other conditional values."""
+        """The constant value of `a and b` or `a or b`; None for other conditional values."""
         if op.result.type != type_of("bool"):
             return None
         condition, then, orelse = self[op.condition], self.yielded(op.then.block), self.yielded(op.orelse.block)

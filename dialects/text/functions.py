@@ -1,4 +1,4 @@
-"""Functions and modules."""
+"""Printing of functions and modules."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MODULE_NAME = "Module"
 
 
 def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
-    """A module of `tir` functions as TVMScript, with a line end at the end of each line but the last.
+    """The TVMScript of a module of `tir` functions, without a line end after the last line.
 
-    style: `classic` (TVM v0.12-0.23) or `0.27`; ValueError for another. Raises `UnsupportedError` for what has no form
-    in TVMScript: ops of other landings.
+    style: `classic` (TVM v0.12-0.23) or `0.27`; `OptionError`, a ValueError, for another style. Raises
+    `UnsupportedError` for ops of other landings, which have no form in TVMScript.
     """
     chosen = style_named(style)
     name = legal_name(op.sym_name.data) if op.sym_name is not None else MODULE_NAME
@@ -44,17 +44,17 @@ def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
 
 
 def print_function(op: FuncOp, style: str = "classic") -> str:
-    """One function as TVMScript that can be read on its own; as `print_tvmscript`."""
+    """The TVMScript of a function, which can be parsed on its own; otherwise as `print_tvmscript`."""
     chosen = style_named(style)
     lines = function_lines(op, chosen, Callees(chosen.module or MODULE_NAME), (MODULE_NAME,))
     return "\n".join([*chosen.header[1:], "", *map(str, lines)])
 
 
 def expression_text(value: SSAValue, style: str = "classic", names: Mapping[SSAValue, str] | None = None) -> str:
-    """A value as the expression it comes from, with the names the program gives: for messages.
+    """The text of the expression that computes `value`, with the names of the program, for messages.
 
-    names: those of values that the program does not name yet. Never fails: what has no form in TVMScript is shown as
-    the name of its op.
+    names: the names of values that the program does not name. Never fails: an op without a form in TVMScript is printed
+    as its name.
     """
     expressions = Expressions(style_named(style), Names(), Callees(MODULE_NAME), lambda _: None)
     for named, name in (names or {}).items():
@@ -66,7 +66,7 @@ def expression_text(value: SSAValue, style: str = "classic", names: Mapping[SSAV
 
 
 def attribute_text(attr: Attribute, style: str = "classic") -> str:
-    """The value of an annotation as TVMScript; `UnsupportedError` for one that it cannot write."""
+    """The TVMScript of an annotation value; `UnsupportedError` for an attribute without a form in TVMScript."""
     return attribute(attr, style_named(style))
 
 
@@ -78,9 +78,10 @@ def function_lines(
     indent: int = 0,
     separate: Collection[Printed] = (),
 ) -> list[Line]:
-    """The lines of a function, `indent` levels deep.
+    """The lines of a function, indented by `indent` levels.
 
-    callees: how it calls others.  reserved: names it must not use.  separate: as in `Statements`.
+    callees: the names of the functions of the module.  reserved: names that the function must not use.  separate: as in
+    `Statements`.
     """
     printer = Statements(style, Names(reserved), callees, indent, separate)
     name = callees.name(op.sym_name.data)
@@ -117,21 +118,21 @@ def _param(printer: Statements, name: str, value: SSAValue) -> str:
 def _buffer_type(printer: Statements, name: str, type: MemRefType[Attribute]) -> list[str]:
     strides, offset = None, 0
     if isinstance(layout := type.layout, StridedLayoutAttr):
-        strides = [_known(name, None if isinstance(s, NoneAttr) else s.data) for s in layout.strides]
-        offset = _known(name, None if isinstance(layout.offset, NoneAttr) else layout.offset.data)
-    shape = [_known(name, None if d == DYNAMIC_INDEX else d) for d in type.get_shape()]
+        strides = [_require_static(name, None if isinstance(s, NoneAttr) else s.data) for s in layout.strides]
+        offset = _require_static(name, None if isinstance(layout.offset, NoneAttr) else layout.offset.data)
+    shape = [_require_static(name, None if d == DYNAMIC_INDEX else d) for d in type.get_shape()]
     arguments = [printer.expressions.sequence(shape), dtype_name(type.element_type)]
     return arguments + printer.layout_arguments(type, strides, offset)
 
 
-def _known(name: str, value: int | None) -> int:
+def _require_static(name: str, value: int | None) -> int:
     if value is None:
         raise UnsupportedError(f"parameter {name}: a size that nothing names, expected a handle and tir.match_buffer")
     return value
 
 
 def _body(op: FuncOp, printer: Statements, style: Style) -> None:
-    """The statements; a comment stands for the block around them, behind what belongs to the parameters."""
+    """Prints the statements; a comment after the parameter declarations represents an implicit root block."""
     ops, named = list(op.body.block.ops), values_to_name(op.body.block)
     signature = max((i + 1 for i, o in enumerate(ops) if isinstance(o, SymbolOp | MatchBufferOp)), default=0)
     printer.ops(ops[:signature], named)
@@ -141,7 +142,7 @@ def _body(op: FuncOp, printer: Statements, style: Style) -> None:
 
 
 def _has_implicit_root(op: FuncOp) -> bool:
-    """Whether a reader of the text puts a block around the function's statements."""
+    """Whether the parser wraps the statements of the function in a root block."""
     statements = [o for o in op.body.block.ops if not is_expression(o) and not isinstance(o, SymbolOp | MatchBufferOp)]
     match statements:
         case [BlockOp() as block]:

@@ -1,4 +1,4 @@
-"""Printed lines that know what they print."""
+"""Printed lines, each with the statements and values it prints."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from xdsl.ir import Operation, SSAValue
 INDENTATION = "    "
 
 Printed: TypeAlias = Operation | SSAValue
-"""What a line prints: a statement, or the value that a part of one declares or uses (a block axis, a predicate)."""
+"""The source of printed text: a statement, or a value that part of a statement declares or uses (a block axis, a
+predicate)."""
 
 
 @dataclass(slots=True)
 class Line:
-    """One line of text.
+    """A line of text.
 
-    text: without its indentation.  indent: how many levels deep it stands.  sources: what it prints, each with the
-    column of `text` where that starts and the one behind its end.
+    text: the line without its indentation.  indent: the indentation level.  sources: the printed statements and values,
+    each with the columns of `text` where it starts (inclusive) and ends (exclusive).
     """
 
     text: str
@@ -30,7 +31,7 @@ class Line:
 
     @staticmethod
     def listing(head: str, parts: list[tuple[str, Printed]], indent: int) -> Line:
-        """`head(part, part)`: each part is printed by its source."""
+        """The line `head(part, part)`, with the source of each part."""
         line = Line(f"{head}(", indent)
         for i, (text, source) in enumerate(parts):
             line.text += ", " if i else ""

@@ -1,4 +1,4 @@
-"""Numbers, strings, types and attributes as TVMScript writes them."""
+"""Printing of numbers, strings, types and attributes in TVMScript."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from ..tir import HandleType, TargetAttr
 from .styles import Style
 
 _DECIMAL_DIGITS = {"float32": 6, "float16": 3, "bfloat16": 2}
-"""Decimal numbers with so many digits survive the way into the type and back (C's FLT_DIG)."""
+"""The number of decimal digits that a conversion to the type and back preserves (C's FLT_DIG)."""
 
 _MAX_FLOAT32 = 3.4028234663852886e38
 _MAX_INT64 = 2**63 - 1
 
 
 def quoted(text: str) -> str:
-    """A string literal."""
+    """The string literal of `text`."""
     return json.dumps(text, ensure_ascii=False)
 
 
-def _as_written(value: float, dtype: DType) -> float:
-    """The short decimal number that was rounded to `value`, if there is one: 1e-05 for 9.99999974737875e-06."""
+def _shortest_decimal(value: float, dtype: DType) -> float:
+    """The shortest decimal number that rounds to `value`, 1e-05 for 9.99999974737875e-06, or `value` itself."""
     if value.is_integer() and dtype.bits <= 16:
         return value
     rounded = numpy_dtype(dtype).type
-    with np.errstate(over="ignore"):  # of the largest values the next decimal number up
+    with np.errstate(over="ignore"):  # the decimal number above one of the largest values may overflow
         for digits in range(1, _DECIMAL_DIGITS.get(dtype.name, 0) + 1):
             short = float(f"{value:.{digits - 1}e}")
             if float(rounded(short)) == value:
@@ -54,15 +54,15 @@ def _as_written(value: float, dtype: DType) -> float:
 
 
 def float_digits(value: float, dtype: DType) -> str:
-    """A finite float as TVM prints it: all digits of an integer, else 17 significant ones."""
-    value = _as_written(value, dtype)
+    """The text of a finite float in TVM's format: all digits of an integer, else 17 significant digits."""
+    value = _shortest_decimal(value, dtype)
     if value.is_integer() and abs(value) <= _MAX_FLOAT32:
         return f"{value:.1f}"
     return f"{value:.17g}"
 
 
 def is_exact(value: int, dtype: DType) -> bool:
-    """Whether a float type has the number `value`."""
+    """Whether a float type represents `value` exactly."""
     with np.errstate(over="ignore"):
         return abs(value) < 2**128 and float(numpy_dtype(dtype).type(float(value))) == value
 
@@ -73,7 +73,7 @@ def is_large_float(value: float) -> bool:
 
 
 def number(value: int | float, dtype: DType, style: Style) -> str:
-    """A constant: an int32 as it is, anything else with its type. Lanes are broadcast."""
+    """The text of a constant: an int32 without its type, other constants with their type, vectors as a broadcast."""
     if dtype.lanes != 1:
         return f"T.Broadcast({number(value, dtype.scalar, style)}, {dtype.lanes})"
     if dtype.is_bool:
@@ -92,14 +92,14 @@ def number(value: int | float, dtype: DType, style: Style) -> str:
 
 
 def dtype_name(type: Attribute | None) -> str:
-    """A type as a string argument: `"float32x4"`, `"handle"`, `"void"` for none."""
+    """The text of a type as a string argument: `"float32x4"`, `"handle"`, `"void"` for None."""
     if type is None:
         return '"void"'
     return quoted("handle" if isinstance(type, HandleType) else dtype_of(type).name)
 
 
 def type_text(type: Attribute, style: Style) -> str:
-    """A type as an annotation: `T.float32`, `T.handle("float32", "shared")`."""
+    """The text of a type as an annotation: `T.float32`, `T.handle("float32", "shared")`."""
     if not isinstance(type, HandleType):
         return f"T.{dtype_of(type).name}"
     if isinstance(type.element, NoneAttr):
@@ -109,7 +109,7 @@ def type_text(type: Attribute, style: Style) -> str:
 
 
 def _float_attribute(attr: FloatAttr[Any], style: Style) -> str:
-    """A float64 is what a plain Python number becomes."""
+    """The text of a float attribute; a finite float64 is a plain Python number."""
     if attr.type == f64 and math.isfinite(attr.value.data):
         return float_digits(attr.value.data, dtype_of(f64))
     return number(attr.value.data, dtype_of(attr.type), style)
@@ -121,7 +121,7 @@ def _integer_attribute(attr: IntegerAttr[Any], style: Style) -> str:
 
 
 def dictionary(items: Mapping[str, Attribute], style: Style) -> str:
-    """`{"a": 1, "b": "x"}`, sorted by key."""
+    """The text of a dictionary, `{"a": 1, "b": "x"}`, sorted by key."""
     pairs = sorted((style.key(key), value) for key, value in items.items())
     return f"{{{', '.join(f'{quoted(key)}: {attribute(value, style)}' for key, value in pairs)}}}"
 
@@ -145,7 +145,7 @@ _ATTRIBUTES: dict[type[Attribute], Callable[[Any, Style], str]] = {
 
 
 def attribute(attr: Attribute, style: Style) -> str:
-    """The value of an annotation; `UnsupportedError` for one that TVMScript cannot write."""
+    """The text of an annotation value; `UnsupportedError` for an attribute without a form in TVMScript."""
     if type(attr) not in _ATTRIBUTES:
         raise UnsupportedError(f"TVMScript has no way to write the attribute {attr}")
     return _ATTRIBUTES[type(attr)](attr, style)

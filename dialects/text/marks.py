@@ -1,4 +1,4 @@
-"""Programs with lines of them underlined: how messages show what they are about."""
+"""Programs with underlined lines, for error messages about parts of a program."""
 
 from __future__ import annotations
 
@@ -26,47 +26,48 @@ def print_marked(
     style: str = "classic",
     context: int | None = None,
 ) -> str:
-    """The function that holds `op` (the module, if `op` is one) as TVMScript, what is marked underlined.
+    """The TVMScript of the function that contains `op` (of the module, if `op` is a module), with underlined marks.
 
     marks: statements, block axes and loop variables (block arguments), `tir.access` ops or expressions, each with the
-    text behind its underline, if any. An expression that has no line is shown by the statement that it is computed for,
-    and anything else without a line by what is around it.  context: how many lines are kept in front of and behind each
-    marked line; of the others only the headers around these, the rest is `...`. None, or no mark, keeps all.
+    text after its underline, if any. For an expression without a line of its own, the statement that uses it is
+    underlined; for another op without a line, the enclosing statement.  context: the number of lines to keep before and
+    after each marked line, besides the headers of the enclosing statements; other lines are elided as `...`. None, or
+    no mark, keeps all lines.
 
-    What has no form in TVMScript is printed as MLIR. OptionError for an unknown style.
+    A program without a form in TVMScript is printed as MLIR. OptionError for an unknown style.
 
         for i in range(128):
         ^^^^^^^^^^^^^^^^^^^^ this loop
             for j, k in T.grid(128, 128):
     """
-    said = _by_source(marks if isinstance(marks, Mapping) else dict.fromkeys(marks, ""))
+    labels = _labels_by_source(marks if isinstance(marks, Mapping) else dict.fromkeys(marks, ""))
     try:
-        lines = _script(op, style_named(style), said)
+        lines = _script(op, style_named(style), labels)
     except UnsupportedError:
         lines = _mlir(op)
-    underlines = _underlines(lines, said)
-    kept = range(len(lines)) if context is None or not underlines else _kept(lines, underlines, context)
+    underlines = _underlines(lines, labels)
+    kept = range(len(lines)) if context is None or not underlines else _select_lines(lines, underlines, context)
     return "\n".join(_text(lines, underlines, set(kept)))
 
 
-def _by_source(marks: Mapping[Printed, str]) -> dict[Printed, str]:
-    """The marks, each at what a line prints: only axes are values of their own."""
-    said: dict[Printed, str] = {}
+def _labels_by_source(marks: Mapping[Printed, str]) -> dict[Printed, str]:
+    """The labels of the marks by the op to underline, or by the block argument of a block axis."""
+    labels: dict[Printed, str] = {}
     for marked, text in marks.items():
         owner = marked if isinstance(marked, Operation) else marked.owner
         if isinstance(marked, BlockArgument):
             parent = marked.block.parent_op()
             owner = marked if parent is None or isinstance(parent, BlockOp) else parent
         source = owner if isinstance(owner, Operation) else marked
-        said[source] = "\n".join(filter(None, (said.get(source), text)))
-    return said
+        labels[source] = "\n".join(filter(None, (labels.get(source), text)))
+    return labels
 
 
 # Lines
 
 
 def _script(op: Operation, style: Style, separate: Mapping[Printed, str]) -> list[Line]:
-    """TVMScript, without comments on top. UnsupportedError where there is none."""
+    """The lines of the TVMScript, without the header. UnsupportedError for a program without a form in TVMScript."""
     root: Operation | None = op
     while root is not None and not isinstance(root, FuncOp | ModuleOp):
         root = root.parent_op()
@@ -87,8 +88,8 @@ def _script(op: Operation, style: Style, separate: Mapping[Printed, str]) -> lis
     return lines if functions else [*lines, Line("pass", 1)]
 
 
-class _Places(Printer):
-    """Prints MLIR into `text`, and notes where each op starts."""
+class _PositionPrinter(Printer):
+    """Prints MLIR into `text`, and records the start position of each op."""
 
     def __init__(self) -> None:
         self.text = StringIO()
@@ -104,7 +105,7 @@ def _mlir(op: Operation) -> list[Line]:
     root = op
     while (parent := root.parent_op()) is not None and not isinstance(root, FuncOp):
         root = parent
-    printer = _Places()
+    printer = _PositionPrinter()
     printer.print_op(root)
     text = printer.text.getvalue()
     lines: list[Line] = []
@@ -120,20 +121,20 @@ def _mlir(op: Operation) -> list[Line]:
 # Underlines
 
 
-def _underlines(lines: Sequence[Line], said: Mapping[Printed, str]) -> dict[int, list[str]]:
-    """The lines below each line that has marks."""
-    places: dict[Printed, tuple[int, int, int]] = {}
+def _underlines(lines: Sequence[Line], labels: Mapping[Printed, str]) -> dict[int, list[str]]:
+    """The underlines and labels to print below each marked line, by line index."""
+    ranges: dict[Printed, tuple[int, int, int]] = {}
     for number, line in enumerate(lines):
         for source, start, end in line.sources:
-            places.setdefault(source, (number, start, end))
-    found: dict[tuple[int, int, int], list[str]] = {}
-    for source, text in said.items():
-        place = next((places[s] for s in _around(source) if s in places), None)
-        if place is None:
+            ranges.setdefault(source, (number, start, end))
+    marked: dict[tuple[int, int, int], list[str]] = {}
+    for source, text in labels.items():
+        location = next((ranges[s] for s in _substitutes(source) if s in ranges), None)
+        if location is None:
             continue
-        found.setdefault(place, []).extend(text.split("\n") if text else ())
+        marked.setdefault(location, []).extend(text.split("\n") if text else ())
     underlines: dict[int, list[str]] = {}
-    for (number, start, end), texts in sorted(found.items()):
+    for (number, start, end), texts in sorted(marked.items()):
         margin = INDENTATION * lines[number].indent + " " * start
         first, *others = texts or [""]
         below = underlines.setdefault(number, [])
@@ -142,8 +143,9 @@ def _underlines(lines: Sequence[Line], said: Mapping[Printed, str]) -> dict[int,
     return underlines
 
 
-def _around(source: Printed) -> Iterator[Printed]:
-    """`source` and what may show it if it has no line of its own, from the nearest on."""
+def _substitutes(source: Printed) -> Iterator[Printed]:
+    """`source`, then the ops and values to underline if it has no line of its own, nearest first: users of an
+    expression, enclosing ops."""
     cursor: Operation | None = source if isinstance(source, Operation) else source.owner.parent_op()
     yield source
     while cursor is not None:
@@ -156,8 +158,8 @@ def _around(source: Printed) -> Iterator[Printed]:
 # Elision
 
 
-def _kept(lines: Sequence[Line], marked: Iterable[int], context: int) -> Iterator[int]:
-    """The lines near marked ones, and the headers around those."""
+def _select_lines(lines: Sequence[Line], marked: Iterable[int], context: int) -> Iterator[int]:
+    """The indices of the lines to keep: lines near marked lines, and the headers of the enclosing statements."""
     for number in marked:
         yield from range(max(0, number - context), min(len(lines), number + context + 1))
         indent = lines[number].indent + 1
@@ -181,7 +183,7 @@ def _text(lines: Sequence[Line], underlines: Mapping[int, Sequence[str]], kept: 
 
 
 def _elision(lines: Sequence[Line]) -> Iterator[str]:
-    """A single line is as short as what would stand for it."""
+    """The replacement of elided lines: `...`, or the line itself if it is the only line."""
     if len(lines) > 1:
         yield f"{INDENTATION * min((line.indent for line in lines if line.text), default=0)}..."
     else:

@@ -1,4 +1,4 @@
-"""Names in printed programs: as the user wrote them, made legal and unique in their scope."""
+"""Names in printed programs: the names of the source program as legal identifiers, unique in their scope."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _NAME_PROPERTIES = ("var_name", "buffer_name")
 
 
 def legal_name(name: str) -> str:
-    """`name` as a Python identifier: anything else than ASCII letters, digits and `_` becomes `_`."""
+    """`name` as a Python identifier: characters other than ASCII letters, digits and `_` become `_`."""
     name = _ILLEGAL.sub("_", name)
     return f"v{name}" if not name or name[0].isdigit() else name
 
 
 def source_name(value: SSAValue) -> str | None:
-    """The name the program gives to a value: that of a variable, axis, parameter or buffer. None for an expression."""
+    """The name of a variable, axis, parameter or buffer in the program; None for the value of an expression."""
     owner = value.owner
     if isinstance(value, BlockArgument):
         match value.block.parent_op():
@@ -42,9 +42,10 @@ def source_name(value: SSAValue) -> str | None:
 
 
 class Callees:
-    """The functions of a module as they are called: `cls.add`, `Module.add`.
+    """The names of the functions of a module in calls: `cls.add`, `Module.add`.
 
-    module: what they call it.  symbols: theirs, in order; each gets a legal name of its own.
+    module: the name by which functions refer to the module.  symbols: the symbol names of the functions, in order; each
+    function gets a unique legal name.
     """
 
     def __init__(self, module: str, symbols: Iterable[str] = ()):
@@ -53,23 +54,23 @@ class Callees:
         self._names = {symbol: names.define(symbol) for symbol in symbols}
 
     def name(self, symbol: str) -> str:
-        """The name that a function of the module is defined under."""
+        """The name in the definition of a function of the module."""
         return self._names.get(symbol) or legal_name(symbol)
 
     def path(self, symbol: str) -> str:
-        """The name that it is called by."""
+        """The qualified name of a function in calls."""
         return f"{self._module}.{self.name(symbol)}"
 
 
 class Names:
-    """The names in use. A name is free again at the end of the scope that defined it."""
+    """The names in use. A name is released at the end of the scope that defines it."""
 
     def __init__(self, reserved: tuple[str, ...] = ()):
         self._used: set[str] = {*_RESERVED, *reserved}
         self._defined: list[str] = []
 
     def define(self, hint: str) -> str:
-        """A name that is not in use: `hint`, or `hint_1`, `hint_2`, ..."""
+        """Reserves an unused name: `hint`, or `hint_1`, `hint_2`, ..."""
         stem = name = legal_name(hint)
         count = 0
         while name in self._used:
@@ -81,7 +82,7 @@ class Names:
 
     @contextmanager
     def scope(self) -> Generator[None]:
-        """Free at the end what is defined inside."""
+        """A scope whose names are released at its end."""
         start = len(self._defined)
         try:
             yield

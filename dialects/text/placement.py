@@ -1,4 +1,5 @@
-"""Which values of a block need a name of their own: those that cannot be computed again, or later, at their uses."""
+"""Selection of the values of a block that must be named: values that cannot be recomputed or computed later, at their
+uses."""
 
 from __future__ import annotations
 
@@ -53,14 +54,14 @@ _UPSTREAM = (arith.Arith.name, math.Math.name, vector.Vector.name)
 
 
 def is_expression(op: Operation) -> bool:
-    """Whether `op` is printed where its result is used, and not as a statement."""
+    """Whether `op` is printed as an expression at the uses of its result, and not as a statement."""
     if op.dialect_name() in _UPSTREAM:
         return len(op.results) == 1
     return isinstance(op, _EXPRESSIONS) and bool(op.results)
 
 
 def acts(op: Operation) -> bool:
-    """Whether `op` is, or holds, a call that does more than compute its result: it must run once, where it stands."""
+    """Whether `op` is or contains a call with side effects, which must run exactly once, at its position."""
     return any(_is_effect(inner) for inner in op.walk()) if isinstance(op, IfThenElseOp) else _is_effect(op)
 
 
@@ -69,33 +70,33 @@ def _is_effect(op: Operation) -> bool:
 
 
 def _clobbers(op: Operation) -> bool:
-    """Whether what a load reads may be different behind `op`."""
+    """Whether `op` may write memory, so that loads must not move across it."""
     return isinstance(op, StoreOp) or acts(op) or (bool(op.regions) and not is_expression(op))
 
 
 def _reads(op: Operation, reading: set[SSAValue]) -> bool:
-    """Whether the tree of expressions that ends in `op` reads memory; `reading`: the values whose trees do."""
+    """Whether the expression tree with root `op` reads memory. reading: the values whose trees read memory."""
     inside = op.walk() if op.regions else (op,)
     return any(isinstance(inner, LoadOp) or not reading.isdisjoint(inner.operands) for inner in inside)
 
 
 class _Positions:
-    """Places in a block that expressions must not be moved across."""
+    """The positions in a block that expressions must not be moved across."""
 
     def __init__(self, ops: list[Operation], is_barrier: list[bool]):
         self._barriers = [i for i, barrier in enumerate(is_barrier) if barrier]
 
     def between(self, start: int, end: int) -> bool:
-        """Whether there is one behind `start` and in front of `end`."""
+        """Whether a barrier lies strictly between positions `start` and `end`."""
         first = bisect_right(self._barriers, start)
         return first < len(self._barriers) and self._barriers[first] < end
 
 
 def values_to_name(block: Block) -> set[SSAValue]:
-    """The results of expressions of `block` (not of the regions inside) that must be printed where they stand.
+    """The results of expressions of `block` (not of nested regions) that must be printed at the position of their op.
 
-    An expression that reads memory must not pass a statement that may write, nor go into one; a call with effects must
-    run once and pass nothing but pure expressions.
+    An expression that reads memory must not move across or into a statement that may write memory. A call with side
+    effects must run once and may move across pure expressions only.
     """
     ops = list(block.ops)
     index = {op: i for i, op in enumerate(ops)}
@@ -122,7 +123,7 @@ def values_to_name(block: Block) -> set[SSAValue]:
             fixed = value in reading and (nested or writes.between(position, end))
         if fixed:
             named.add(value)
-        # A call that is not named passes pure expressions only: it runs where it stands.
+        # An unnamed call moves across pure expressions only, so its effective position does not change.
         printed_at[value] = position if fixed or acts(op) else end
     return named
 
@@ -130,7 +131,7 @@ def values_to_name(block: Block) -> set[SSAValue]:
 def _last_use(
     value: SSAValue, block: Block, index: dict[Operation, int], named: set[SSAValue], printed_at: dict[SSAValue, int]
 ) -> tuple[bool, int]:
-    """Whether a use is inside a statement's region, and the position of the last statement that prints the value."""
+    """Whether a statement uses `value` in a nested region, and the position of the last statement that prints it."""
     nested, end = False, index[value.owner]  # pyright: ignore[reportArgumentType]
     for use in value.uses:
         user = block.find_ancestor_op_in_block(use.operation)

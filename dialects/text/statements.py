@@ -1,4 +1,4 @@
-"""Statements: loops, blocks, stores, declarations and the rest, line by line."""
+"""Printing of statements: loops, blocks, stores, declarations and others, line by line."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _PRINTERS: dict[type[Operation], Printer] = {}
 
 
 def _prints(*ops: type[Operation]) -> Callable[[PrinterT], PrinterT]:
-    """Register what prints some ops."""
+    """Registers the printer of ops."""
 
     def register(printer: PrinterT) -> PrinterT:
         _PRINTERS.update(dict.fromkeys(ops, printer))
@@ -80,7 +80,7 @@ def _prints(*ops: type[Operation]) -> Callable[[PrinterT], PrinterT]:
 
 @dataclass
 class _Accesses:
-    """The `tir.access` ops of a block: what each kind says, and the line they are printed in front of."""
+    """The `tir.access` ops of a block: the regions of each kind with their ops, and the line to insert them before."""
 
     line: int
     indent: int
@@ -91,7 +91,7 @@ class _Accesses:
 class Statements:
     """Prints the statements of one function into `lines`.
 
-    separate: loops and block axes that do not share a line with others.
+    separate: loops and block axes that are printed on a line of their own.
     """
 
     def __init__(
@@ -109,12 +109,12 @@ class Statements:
     # Lines
 
     def emit(self, text: str, *sources: Printed) -> None:
-        """Add a line that prints `sources`."""
+        """Adds a line that prints `sources`."""
         self.lines.append(Line(text, self.indent, [(source, 0, len(text)) for source in sources]))
 
     @contextmanager
     def suite(self) -> Generator[None]:
-        """What is printed inside stands one level deeper, in its own scope of names; `pass` if there is nothing."""
+        """An indented block with its own scope of names; emits `pass` if the block is empty."""
         self.indent += 1
         start = len(self.lines)
         with self.names.scope():
@@ -132,7 +132,7 @@ class Statements:
     # Blocks of ops
 
     def block(self, block: Block) -> None:
-        """Print the ops of a block."""
+        """Prints the ops of a block."""
         self.ops(list(block.ops), values_to_name(block))
 
     def ops(self, ops: Sequence[Operation], named: set[SSAValue]) -> None:
@@ -183,9 +183,10 @@ class Statements:
                 del self._loops[loop.variable]
 
     def _nest(self, op: ForOp) -> tuple[list[ForOp], list[Operation], set[SSAValue]]:
-        """The loops that `T.grid` opens together from `op` inwards, and the statements of the innermost.
+        """The loops from `op` inwards to print as one `T.grid`, the ops of the innermost loop that remain to be
+        printed, and the values to name among them.
 
-        Expressions in front of each inner loop are built on the way.
+        Builds the expressions that precede each inner loop.
         """
         loops: list[ForOp] = []
         while True:
@@ -203,7 +204,7 @@ class Statements:
             op = inner
 
     def _is_apart(self, inner: ForOp, loops: list[ForOp]) -> bool:
-        """Whether `inner` cannot be opened together with `loops`, or is not to be."""
+        """Whether `inner` cannot or must not share a `T.grid` with `loops`."""
         return inner in self.separate or loops[-1] in self.separate or _depends(inner, loops)
 
     def _only_loop(self, op: ForOp, ops: list[Operation]) -> ForOp | None:
@@ -286,16 +287,16 @@ class Statements:
         accesses = self._accesses[-1]
         box = self.expressions.box(op.buffer, op.region)
         (accesses.writes if op.is_write else accesses.reads).append((box, op))
-        if len(self.lines) > accesses.line:  # names that the box may use
+        if len(self.lines) > accesses.line:  # the printed lines may define names that the region uses
             accesses.line, accesses.indent = len(self.lines), self.indent
 
     def _axes(self, op: BlockOp) -> None:
-        """The axes; neighbours bound to loop variables over their whole domains become one `T.axis.remap`."""
+        """Prints the axes; adjacent axes that are bound to loop variables of the same domain share a `T.axis.remap`."""
         bindings = [self.text(axis.binding) for axis in op.axes]
         group: list[int] = []
         for i, axis in enumerate(op.axes):
             if self._is_loop_over(axis) and op.variables[i] not in self.separate:
-                if axis.binding in [op.axes[n].binding for n in group]:  # a remap has each loop once
+                if axis.binding in [op.axes[n].binding for n in group]:  # the loops of a remap are distinct
                     self._remap(op, group, bindings)
                     group = []
                 group.append(i)
@@ -335,7 +336,7 @@ class Statements:
     # Buffers and memory
 
     def buffer_arguments(self, op: BufferOp, data: str | None = None) -> str:
-        """The arguments that describe a declared buffer, from its shape on."""
+        """The text of the arguments of a buffer declaration, from the shape on."""
         type = op.type
         arguments = [self.expressions.sequence(op.mixed_shape)]
         if (dtype := dtype_name(type.element_type)) != '"float32"':
@@ -353,9 +354,9 @@ class Statements:
     def layout_arguments(
         self, type: MemRefType[Attribute], strides: Sequence[Mixed] | None, offset: Mixed, implied: bool = False
     ) -> list[str]:
-        """Strides, offset and scope, as far as they are not what a reader assumes.
+        """The arguments for strides, offset and scope that differ from the defaults of the parser.
 
-        implied: the reader makes the offset.
+        implied: whether the parser creates the offset.
         """
         arguments: list[str] = []
         if strides is not None and not (offset != 0 and _is_row_major(type, strides)):
@@ -420,7 +421,7 @@ class Statements:
     def _allocate_const(self, op: AllocateConstOp) -> None:
         if not self.style.has_allocate:
             raise UnsupportedError(f"TVMScript of TVM {self.style.name} has no constant arrays (tir.allocate_const)")
-        values = ", ".join(_plain(v, op.value.get_element_type()) for v in op.value.get_values())
+        values = ", ".join(_element_text(v, op.value.get_element_type()) for v in op.value.get_values())
         arguments = [f"[{values}]", dtype_name(op.value.get_element_type()), str(list(op.value.get_shape()))]
         if op.annotations is not None:
             arguments.append(f"annotations={self._dictionary(op.annotations)}")
@@ -434,12 +435,12 @@ class Statements:
         else:
             self.emit(f"{self.text(op.buffer)}.vstore({self.expressions.predicated(op, value)})", op)
 
-    # Statements that hold the rest of their block
+    # Statements whose body is the rest of the enclosing block
 
     @_prints(AttrOp)
     def _attr(self, op: AttrOp) -> None:
-        node = self._either(op.node, op.node_attr)
-        value = self._either(op.value, op.value_attr)
+        node = self._node_or_value(op.node, op.node_attr)
+        value = self._node_or_value(op.value, op.value_attr)
         frame = f"T.attr({node}, {quoted(self.style.key(op.key.data))}, {value})"
         if _is_last(op):
             self.emit(frame, op)
@@ -449,7 +450,7 @@ class Statements:
         with self.suite():
             self.block(op.body.block)
 
-    def _either(self, value: SSAValue | None, attr: Attribute | None) -> str:
+    def _node_or_value(self, value: SSAValue | None, attr: Attribute | None) -> str:
         if value is not None:
             return self.expressions.argument(value).text
         assert attr is not None
@@ -467,7 +468,7 @@ class Statements:
             with self.suite():
                 self.block(op.body.block)
 
-    # The rest
+    # Other statements
 
     @_prints(AssertOp)
     def _assert(self, op: AssertOp) -> None:
@@ -504,7 +505,7 @@ def _is_plain(loop: ForOp) -> bool:
 
 
 def _is_implied(value: SSAValue) -> bool:
-    """Whether a reader makes the symbol `value` itself: the offset that one buffer with an offset_factor has."""
+    """Whether the parser creates the symbol `value` itself: the offset of a single buffer with an offset_factor."""
     symbol, use = value.owner, value.first_use
     if not isinstance(symbol, SymbolOp) or use is None or value.has_more_than_one_use() or value.type != i32:
         return False
@@ -516,7 +517,7 @@ def _is_implied(value: SSAValue) -> bool:
 
 
 def _depends(inner: ForOp, loops: list[ForOp]) -> bool:
-    """Whether the extent of `inner` is computed from the variables of `loops`."""
+    """Whether the bounds of `inner` depend on the variables of `loops`."""
     variables = {loop.variable for loop in loops}
     pending: list[SSAValue] = list(inner.bounds)
     seen: set[SSAValue] = set()
@@ -532,7 +533,7 @@ def _depends(inner: ForOp, loops: list[ForOp]) -> bool:
 
 
 def _is_last(op: Operation) -> bool:
-    """Whether nothing behind `op` in its block is printed."""
+    """Whether no op that follows `op` in its block is printed as a statement."""
     following = op.next_op
     while following is not None:
         if not is_expression(following) or acts(following):
@@ -553,7 +554,7 @@ def _is_function_body(op: Operation) -> bool:
     return parent is not None and parent.name == "tir.func"
 
 
-def _plain(value: Any, type: Attribute) -> str:
-    """An element of a constant array."""
+def _element_text(value: Any, type: Attribute) -> str:
+    """The text of an element of a constant array."""
     dtype = dtype_of(type)
     return repr(float(value)) if dtype.is_float else str(int(value) % 2 if dtype.is_bool else int(value))

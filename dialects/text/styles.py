@@ -1,4 +1,4 @@
-"""The spellings of TVMScript: what differs between the releases of TVM that read it."""
+"""The styles of TVMScript: the differences between the TVMScript of releases of TVM."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from ...core.errors import OptionError
 
 @dataclass(frozen=True)
 class Style:
-    """One spelling.
+    """The spelling of TVMScript that a range of TVM releases parses.
 
-    header: comment lines on top.  block, block_attr, alloc_buffer: their names in `T`.  key_prefix: of TIR's own
-    attribute keys.  let: the annotation of a let of a type.  result: how a function returns one.  module: what a
-    function calls its module, if not by its name.  has_s_tir: functions with blocks say so.  has_allocate: `T.allocate`
-    and `T.allocate_const` exist.  message_tuples: an assertion says the kind and the parts of its message.
-    spells_neutral: `x + 0` would be read as `x`, so that the addition is spelled `T.Add(x, 0)`.  has_vector_slices:
-    `A[0:4]` is a value.  has_void_return: a `return` without a value.  has_large_literals: literals beyond int64 and
-    float32.  has_predicates: `vload` and `vstore` take one.  has_vector_clz: `T.clz` takes vectors.  always_scope: a
-    pointer's type says "global" too.
+    header: comment lines at the top.  block, block_attr, alloc_buffer: names in `T`.  key_prefix: the prefix of TIR's
+    own attribute keys.  let: a template for the annotation of a let.  result: a template for a return statement with a
+    value.  module: the name by which a function refers to its module; the name of the module if None.  has_s_tir:
+    functions with blocks are marked `s_tir=True`.  has_allocate: `T.allocate` and `T.allocate_const` exist.
+    message_tuples: an assertion has a tuple of the kind and the parts of its message.  spells_neutral: `x + 0` would
+    be parsed as `x`, so the addition is printed as `T.Add(x, 0)`.  has_vector_slices: `A[0:4]` is a value.
+    has_void_return: a `return` without a value exists.  has_large_literals: literals outside the range of int64 and
+    float32 exist.  has_predicates: `vload` and `vstore` take a predicate.  has_vector_clz: `T.clz` takes vectors.
+    always_scope: the type of a pointer includes the scope "global".
     """
 
     name: str
@@ -43,7 +44,7 @@ class Style:
     always_scope: bool
 
     def key(self, key: str) -> str:
-        """An attribute key: `tir.noalias`, or `tirx.noalias`."""
+        """The spelling of an attribute key: `tir.noalias`, or `tirx.noalias`."""
         return self.key_prefix + key.removeprefix("tir.") if key.startswith("tir.") else key
 
 
@@ -68,7 +69,7 @@ CLASSIC = Style(
     has_vector_clz=True,
     always_scope=False,
 )
-"""TVM v0.12-0.23."""
+"""The style of TVM v0.12-0.23."""
 
 TODAY = Style(
     name="0.27",
@@ -95,13 +96,13 @@ TODAY = Style(
     has_vector_clz=False,
     always_scope=True,
 )
-"""TVM v0.25-0.27."""
+"""The style of TVM v0.25-0.27."""
 
 STYLES = {style.name: style for style in (CLASSIC, TODAY)}
 
 
 def style_named(name: str) -> Style:
-    """The style called `name`; `OptionError` if there is none."""
+    """The style called `name`; `OptionError` for an unknown name."""
     if name not in STYLES:
         raise OptionError(f"unknown style {name!r}{did_you_mean(name, STYLES)} (known: {', '.join(STYLES)})")
     return STYLES[name]

@@ -1,4 +1,4 @@
-"""The `tir` dialect: functions on buffers, with loops and blocks. See docs/design.md for why it looks as it does."""
+"""The `tir` dialect: functions on buffers, with loops and blocks. docs/design.md explains its design."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs say about their functions, blocks and loops: keys and values of annotations."""
+"""Keys and values of the annotations of functions, blocks and loops."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ...core.dtypes import int_fits, literal_dtype, type_of
 
 
 def annotation_key(key: str) -> str:
-    """The key as this compiler knows it: `tirx.noalias` of today's TVM is `tir.noalias`."""
+    """The canonical key of this compiler: `tirx.noalias` of TVM 0.25-0.27 becomes `tir.noalias`."""
     return f"tir.{key.removeprefix('tirx.')}" if key.startswith("tirx.") else key
 
 
 def annotation_value(value: object) -> Attribute:
-    """A bool, number or string, or a list or dictionary of such, as an attribute; an attribute is one already.
+    """The attribute of a bool, number or string, or of a list or dictionary of these; an attribute is returned as is.
 
-    Integers are i32, or i64 where they do not fit; floats are f64. ValueError for any other value, and for an integer
-    that fits neither.
+    Integers become i32, or i64 if they do not fit; floats become f64. ValueError for a value of another type, and for
+    an integer that does not fit i64.
     """
     match value:
         case Attribute():

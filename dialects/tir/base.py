@@ -1,7 +1,7 @@
-"""The base op, the handle type, and the custom-syntax pieces that several `tir` ops share.
+"""The base op, the handle type, and elements of custom syntax shared by several `tir` ops.
 
-Numbers that are known are not SSA: bounds, extents, shapes and domains are MLIR's mixed lists, an `array<i64>` that
-holds `DYNAMIC` where an operand takes the place. In text an index operand without a type is an `i32`.
+Constants are not SSA values: bounds, extents, shapes and domains are mixed static/dynamic lists as in MLIR, an
+`array<i64>` with `DYNAMIC` in place of each operand. In text, an index operand without a type is an `i32`.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from xdsl.pattern_rewriter import RewritePattern
 
 DYNAMIC = DYNAMIC_INDEX
-"""Stands in a static list where an operand gives the number."""
+"""The placeholder of a dynamic value in a static list, whose value is an operand."""
 
 Mixed: TypeAlias = int | SSAValue
-"""A number that is known, or the value that holds it."""
+"""A static number, or an SSA value."""
 
 ScalarType: TypeAlias = IntegerType | Float16Type | BFloat16Type | Float32Type | Float64Type
 
@@ -55,7 +55,7 @@ ScalarType: TypeAlias = IntegerType | Float16Type | BFloat16Type | Float32Type |
 class HandleType(ParametrizedAttribute, TypeAttribute):
     """An untyped or typed pointer: `!tir.handle`, `!tir.handle<f32>`, `!tir.handle<f32, "shared">`.
 
-    element: the type of what it points to, or none.  scope: the memory it points into ("global" by default).
+    element: the pointee type, or none.  scope: the memory scope ("global" by default).
     """
 
     name = "tir.handle"
@@ -95,7 +95,7 @@ class TargetAttr(ParametrizedAttribute):
 
 
 class Canonicalizes(HasCanonicalizationPatternsTrait):
-    """The op has patterns of `canonicalize`, in `transforms.canonicalization.tir`."""
+    """Trait of ops with patterns for `canonicalize`, in `transforms.canonicalization.tir`."""
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
         from .canonicalization import PATTERNS
@@ -110,7 +110,8 @@ class Canonicalizes(HasCanonicalizationPatternsTrait):
 
 
 class CallableByBody(CallableOpInterface):
-    """A function is called with what its body is given. What it returns, subclasses say."""
+    """Callable interface of functions whose arguments are the block arguments of the body. Subclasses define
+    results."""
 
     @classmethod
     def get_callable_region(cls, op: Operation) -> Region:
@@ -122,10 +123,10 @@ class CallableByBody(CallableOpInterface):
 
 
 class TirOp(IRDLOperation, ABC):
-    """Base of every `tir` op: an error about it points to the line it was written on, when that is known."""
+    """Base class of the `tir` ops: errors include the source location of the op if it has one."""
 
     def emit_error(self, message: str, underlying_error: Exception) -> NoReturn:
-        if not isinstance(underlying_error, VerifyException):  # of the interpreter: it has its own place and class
+        if not isinstance(underlying_error, VerifyException):  # an interpreter error has its own location and class
             raise underlying_error
         match self.location:
             case FileLineColLoc(filename=file, line=line, column=column):
@@ -136,17 +137,17 @@ class TirOp(IRDLOperation, ABC):
 
 
 def memref_type(value: SSAValue) -> MemRefType[Attribute]:
-    """The type of a buffer; the constraint of the op that has it as operand says that it is one."""
+    """The type of `value` as a memref type, which the constraints of the ops guarantee."""
     return cast("MemRefType[Attribute]", value.type)
 
 
 def scope_of(type: MemRefType[Attribute]) -> str:
-    """The memory scope of a buffer type; no memory space is "global"."""
+    """The memory scope of a buffer type, "global" without a memory space."""
     return type.memory_space.data if isinstance(type.memory_space, StringAttr) else "global"
 
 
 def memory_space(scope: str) -> Attribute:
-    """The memory space of a scope: "global" is none."""
+    """The memory space attribute of a scope, `NoneAttr` for "global"."""
     return NoneAttr() if scope == "global" else StringAttr(scope)
 
 
@@ -161,30 +162,30 @@ def split_mixed(values: Iterable[Mixed]) -> tuple[DenseArrayBase[IntegerType], l
 
 
 def static_values(static: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
-    """The numbers of a mixed list's `array<i64>`, DYNAMIC for each operand."""
-    return _unpacked(static.data.data)
+    """The numbers of the `array<i64>` of a mixed list, with DYNAMIC in place of each operand."""
+    return _unpack(static.data.data)
 
 
 @lru_cache(maxsize=4096)
-def _unpacked(data: bytes) -> tuple[int, ...]:
+def _unpack(data: bytes) -> tuple[int, ...]:
     return DenseArrayBase(i64, BytesAttr(data)).get_values()
 
 
 def join_mixed(static: DenseArrayBase[IntegerType], operands: Iterable[SSAValue]) -> list[Mixed]:
-    """The inverse of `split_mixed`."""
+    """The mixed list of a static list and its operands: the inverse of `split_mixed`."""
     rest = iter(operands)
     return [next(rest) if v == DYNAMIC else v for v in static_values(static)]
 
 
 def verify_mixed(what: str, static: DenseArrayBase[IntegerType], operands: Sequence[SSAValue]) -> None:
-    """Raise unless there is one operand for each DYNAMIC."""
+    """Raise `VerifyException` unless the number of operands equals the number of DYNAMIC entries."""
     holes = static_values(static).count(DYNAMIC)
     if holes != len(operands):
         raise VerifyException(f"{what}: {holes} dynamic entries, {len(operands)} operands")
 
 
 def print_index(printer: Printer, value: Mixed) -> None:
-    """`128`, `%n`, or `%n : i64` when its type is not i32."""
+    """Print an index: `128`, `%n`, or `%n : i64` if its type is not i32."""
     if isinstance(value, int):
         printer.print_string(str(value))
         return
@@ -201,7 +202,7 @@ def print_indices(printer: Printer, values: Iterable[Mixed]) -> None:
 
 
 def print_bound(printer: Printer, bound: Mixed) -> None:
-    """A bound whose type is that of the variable it bounds."""
+    """Print a bound without its type, the type of the bounded variable."""
     if isinstance(bound, int):
         printer.print_string(str(bound))
     else:
@@ -209,7 +210,7 @@ def print_bound(printer: Printer, bound: Mixed) -> None:
 
 
 def print_range(printer: Printer, low: Mixed, extent: Mixed) -> None:
-    """`[0 +: %n]`."""
+    """Print a range by minimum and extent: `[0 +: %n]`."""
     printer.print_string("[")
     print_bound(printer, low)
     printer.print_string(" +: ")
@@ -252,7 +253,7 @@ def parse_values(parser: Parser) -> list[SSAValue]:
 
 
 def print_typed(printer: Printer, value: SSAValue) -> None:
-    """`%x : f32`."""
+    """Print a value with its type: `%x : f32`."""
     printer.print_ssa_value(value)
     printer.print_string(" : ")
     printer.print_attribute(value.type)
@@ -265,7 +266,7 @@ def parse_typed(parser: Parser) -> SSAValue:
 
 
 def print_params(printer: Printer, params: Sequence[tuple[str, BlockArgument]]) -> None:
-    """`("A" %A: memref<8xf32>, "n" %n: i32)`."""
+    """Print named parameters: `("A" %A: memref<8xf32>, "n" %n: i32)`."""
 
     def print_param(param: tuple[str, BlockArgument]) -> None:
         printer.print_string_literal(param[0])
@@ -283,7 +284,7 @@ def parse_params(parser: Parser) -> list[tuple[str, Parser.Argument]]:
 
 
 def print_typed_list(printer: Printer, values: Sequence[SSAValue]) -> None:
-    """` %x : f32, %n : i32`, or nothing."""
+    """Print ` %x : f32, %n : i32`, or nothing for an empty list."""
     if values:
         printer.print_string(" ")
     printer.print_list(values, lambda value: print_typed(printer, value))
@@ -299,7 +300,7 @@ def parse_typed_list(parser: Parser) -> list[SSAValue]:
     return values
 
 
-# Smaller pieces
+# Other elements of syntax
 
 
 def print_quoted(printer: Printer, text: StringAttr) -> None:
@@ -308,7 +309,7 @@ def print_quoted(printer: Printer, text: StringAttr) -> None:
 
 
 def print_optional_dict(printer: Printer, keyword: str, value: DictionaryAttr | None) -> None:
-    """` keyword {a = 1}` if there is a value."""
+    """Print ` keyword {a = 1}` unless `value` is None or empty."""
     if value is not None and value.data:
         printer.print_string(f" {keyword} ")
         printer.print_attribute(value)
@@ -321,7 +322,7 @@ def parse_optional_dict(parser: Parser, keyword: str) -> DictionaryAttr | None:
 
 
 def print_memory(printer: Printer, memory: StringAttr | None) -> None:
-    """` on stack` if it has been decided where memory is."""
+    """Print ` on stack` or ` on heap`, or nothing if the placement of the memory is undecided."""
     if memory is not None:
         printer.print_string(f" on {memory.data}")
 
@@ -331,7 +332,7 @@ def parse_memory(parser: Parser) -> StringAttr | None:
 
 
 def verify_memory(memory: StringAttr | None, tag: str) -> None:
-    """Raise unless memory is on the stack, on the heap, or not decided on."""
+    """Raise `VerifyException` unless `memory` is stack, heap or None (undecided)."""
     if memory is not None:
         require(memory.data in ("stack", "heap"), f"{tag} memory {memory.data!r}, expected stack or heap")
 
@@ -360,7 +361,7 @@ def parse_discardable(parser: Parser) -> dict[str, Attribute]:
 
 
 def annotations_attr(annotations: DictionaryAttr | dict[str, Attribute] | None) -> DictionaryAttr | None:
-    """The `annotations` property: absent when empty."""
+    """The `annotations` property: None for an empty dictionary."""
     if annotations is None or isinstance(annotations, DictionaryAttr):
         return annotations
     return DictionaryAttr(annotations) if annotations else None
@@ -371,7 +372,7 @@ def strings(values: Iterable[str]) -> ArrayAttr[StringAttr]:
 
 
 def indexed_type(buffer: Attribute, indices: Sequence[SSAValue]) -> Attribute:
-    """What `buffer[indices]` holds: its element type, or a vector of them when the last index is a vector."""
+    """The type of `buffer[indices]`: the element type, or a vector of elements if the last index is a vector."""
     if not isinstance(buffer, MemRefType):
         raise VerifyException(f"expected a buffer, got {buffer}")
     if indices and isinstance(vector := indices[-1].type, VectorType):

@@ -1,4 +1,4 @@
-"""Blocks: iteration axes bound to loop values, what is read and written, the init of a reduction."""
+"""Blocks: iteration axes bound to loop values, regions read and written, the init of a reduction."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ from .base import (
 from .buffers import mixed_region, parse_region_box, print_region, verify_region
 
 AXIS_KINDS = ("spatial", "reduce", "scan", "opaque")
-"""How the iterations of a block axis depend on each other."""
+"""The kinds of block axes: the dependences between their iterations."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One iteration axis of a block: its name, kind, domain `[low, low + extent)`, and the value it is bound to."""
+    """An iteration axis of a block: its name, kind, domain `[low, low + extent)`, and binding value."""
 
     name: str
     kind: str
@@ -64,19 +64,19 @@ class Axis:
 
 @irdl_op_definition
 class BlockOp(TirOp):
-    """One step of a computation, named, for the value of each of its axes.
+    """A named step of a computation, parametrised by its axes.
 
-    The body sees the axes (its block arguments) and not the loop variables behind them: bindings, domains and the
-    predicate are operands, computed in front of the block. It starts with `tir.access` ops; allocated and matched
-    buffers, an optional `tir.init` and the statements follow.
+    The body refers to the axes (its block arguments) instead of loop variables: bindings, domains and the predicate are
+    operands, computed before the block. The body starts with `tir.access` ops, followed by allocated and matched
+    buffers, an optional `tir.init` and the statements.
 
-    bindings: the value of each axis.  predicate: do nothing where it is false.  annotations: `T.block_attr`.
+    bindings: the value of each axis.  predicate: the block is skipped where it is false.  annotations: `T.block_attr`.
 
     Constraints
         (C1) one name, kind, domain and binding for each axis.
-        (C2) an axis has the type of its binding, an integer; so have dynamic bounds of its domain.
+        (C2) an axis has the type of its binding, an integer; dynamic bounds of its domain have the same type.
         (C3) kinds are spatial, reduce, scan or opaque.
-        (C4) at most one tir.init, and only directly inside.
+        (C4) at most one tir.init, directly in the body.
 
     Example
         tir.block "C" (spatial "vi" %vi : i32 in [0 +: 8] = %i, reduce "vk" %vk : i32 in [0 +: 4] = %k) where %p {
@@ -142,7 +142,7 @@ class BlockOp(TirOp):
 
     @property
     def variables(self) -> Sequence[BlockArgument]:
-        """The axes as the body sees them."""
+        """The block arguments of the body that denote the axes."""
         return self.body.block.args
 
     @property
@@ -225,10 +225,10 @@ class BlockOp(TirOp):
 
 @irdl_op_definition
 class InitOp(TirOp):
-    """What a reduction block does before the first of its reduction steps.
+    """The initialization that a reduction block executes before the first reduction step.
 
     Constraints
-        (C1) only directly inside a tir.block.
+        (C1) directly in the body of a tir.block.
 
     Example
         tir.init {
@@ -264,12 +264,12 @@ class InitOp(TirOp):
 
 @irdl_op_definition
 class AccessOp(TirOp):
-    """Say that the enclosing block reads or writes a box of a buffer.
+    """Declare that the enclosing block reads or writes a region (box) of a buffer.
 
-    mins, static_extents: per dimension, where the box starts and how long it is (1 when not written).
+    mins, static_extents: the minimum and the extent of the region per dimension (extent 1 if omitted in the text).
 
     Constraints
-        (C1) as many mins and extents as the buffer has dimensions.
+        (C1) one min and one extent for each dimension of the buffer.
         (C2) kind is reads or writes.
 
     Example
@@ -288,7 +288,8 @@ class AccessOp(TirOp):
     extents = var_operand_def(IntegerType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    # Kept by dead-code elimination (a read would go), and does not stop CSE of loads (a write would).
+    # A free effect: dead-code elimination keeps the op (it deletes ops with read effects only), and CSE merges loads
+    # across the op (it does not across a write effect).
     traits = traits_def(MemoryFreeEffect(), Canonicalizes())
 
     def __init__(self, kind: str, buffer: SSAValue, region: Sequence[tuple[Mixed, Mixed]]):
@@ -305,7 +306,7 @@ class AccessOp(TirOp):
 
     @property
     def region(self) -> list[tuple[Mixed, Mixed]]:
-        """(min, extent) per dimension."""
+        """The (min, extent) per dimension."""
         return mixed_region(self)
 
     def verify_(self) -> None:

@@ -1,7 +1,7 @@
-"""Buffers: where they come from, and access to their elements.
+"""Buffers: declarations, allocations, views, and regions.
 
-A buffer is a memref: its memory space is TVM's scope, its layout the strides. Its name is a property. What the memref
-type leaves open (`?` in shape, strides, offset) are operands `dims`, `strides`, `offset`, in the order of the `?`.
+A buffer is a memref: its memory space is TVM's scope, its layout the strides. Its name is a property. The dynamic
+entries of the memref type (`?` in shape, strides, offset) are operands `dims`, `strides`, `offset`, in order.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def buffer_type(
 ) -> MemRefType[Attribute]:
     """The memref type of a buffer; values in `shape`, `strides` and `offset` become `?`.
 
-    No strides and no offset mean the identity layout: row-major and compact, starting at the data pointer.
+    Without strides and offset, the layout is the identity: row-major and compact, starting at the data pointer.
     """
     layout: Attribute = NoneAttr()
     if strides is not None or offset != 0:
@@ -81,7 +81,7 @@ def buffer_type(
 
 
 def row_major_strides(shape: Sequence[Mixed]) -> list[int]:
-    """The strides of a compact row-major array in elements; ValueError if an inner extent is a value."""
+    """The strides of a compact row-major array in elements; ValueError if an inner extent is dynamic."""
     strides = [1]
     for extent in reversed(shape[1:]):
         if not isinstance(extent, int):
@@ -91,14 +91,14 @@ def row_major_strides(shape: Sequence[Mixed]) -> list[int]:
 
 
 def dynamic(values: Sequence[Mixed] | None) -> list[SSAValue]:
-    """The operands among mixed values."""
+    """The SSA values among mixed values."""
     return [v for v in values or () if not isinstance(v, int)]
 
 
 class BufferOp(TirOp):
-    """What the ops that declare a buffer share: its name, shape, strides, offset, alignment, and their text.
+    """Base class of the ops that declare a buffer: name, shape, strides, offset, alignment, and their syntax.
 
-    Its operands come behind those of the op itself.
+    The operands of this class follow the operands of the derived class.
     """
 
     buffer_name = prop_def(StringAttr)
@@ -180,7 +180,7 @@ def _numbers(alignment: int | None, offset_factor: int | None) -> dict[str, Attr
 
 
 class _ViewOp(BufferOp):
-    """What the ops that look at memory behind a pointer share: the pointer is their first operand."""
+    """Base class of the ops that view the memory of a pointer as a buffer; the pointer is the first operand."""
 
     def __init__(
         self,
@@ -232,10 +232,10 @@ class _ViewOp(BufferOp):
 
 @irdl_op_definition
 class MatchBufferOp(_ViewOp):
-    """Look at the memory behind a function's handle parameter as a buffer.
+    """View the memory of a handle parameter of the function as a buffer.
 
-    source: the handle.  dims, strides, offset: values of the `?` of the type; a `tir.symbol` among them is bound to
-    what the argument has at run time, any other value is checked against it.
+    source: the handle.  dims, strides, offset: the values of the `?` of the type. A `tir.symbol` among them is bound to
+    the corresponding value of the run-time argument, any other value is checked against it.
 
     Constraints
         (C1) one operand for each `?` of the type.
@@ -266,10 +266,11 @@ _LIMITS = {32: 2**30, 64: 2**62}
 
 
 def element_limit(op: MatchBufferOp) -> int | None:
-    """The number that the elements of an argument must stay below, an extent of 0 counted as 1, so that index
-    arithmetic on its symbolic extents does not wrap: 2**30 if a symbol of 32 bits is an extent, 2**62 if one of 64 is.
+    """The exclusive upper bound of the number of elements of an argument, extents of 0 counted as 1, that prevents
+    index arithmetic on its symbolic extents from wrapping: 2**30 with a 32-bit symbol as extent, 2**62 with a 64-bit
+    symbol.
 
-    None if no symbol of these types is an extent. See docs/semantics.md, "symbolic sizes".
+    None if no extent is a symbol of these types. See docs/semantics.md, "symbolic sizes".
     """
     from .functions import SymbolOp
 
@@ -280,9 +281,9 @@ def element_limit(op: MatchBufferOp) -> int | None:
 
 @irdl_op_definition
 class AllocBufferOp(BufferOp):
-    """Allocate a buffer that lives to the end of the enclosing region; its contents are undefined.
+    """Allocate a buffer whose lifetime ends with the enclosing region; its contents are undefined.
 
-    memory: `stack` or `heap`, where that has been decided.
+    memory: `stack` or `heap`, missing if undecided.
 
     Constraints
         (C1) one operand for each `?` of the type.
@@ -319,7 +320,8 @@ class AllocBufferOp(BufferOp):
         hint(self.buffer, name)
 
     def reshaped(self, shape: Sequence[Mixed], space: Attribute | None) -> AllocBufferOp:
-        """Another allocation of the same name, element type and alignment, row by row, without attributes."""
+        """A row-major allocation of another shape and memory space, with the same name, element type and alignment,
+        without discardable attributes."""
         number = None if self.alignment is None else self.alignment.value.data
         return AllocBufferOp(self.buffer_name.data, self.type.element_type, shape, space=space, alignment=number)
 
@@ -352,7 +354,7 @@ class AllocBufferOp(BufferOp):
 
 @irdl_op_definition
 class DeclBufferOp(_ViewOp):
-    """Look at the memory behind a pointer as a buffer, with any element type, shape and strides.
+    """View the memory of a pointer as a buffer, with any element type, shape and strides.
 
     data: the pointer; other buffers over the same pointer share its memory.
 
@@ -376,15 +378,15 @@ class DeclBufferOp(_ViewOp):
 
 @irdl_op_definition
 class MatchRegionOp(BufferOp):
-    """Name a box of a buffer as a buffer of its own: element `[i, j]` of it is `source[min0 + i, min1 + j]`.
+    """View a region (box) of a buffer as a buffer: element `[i, j]` of the view is `source[min0 + i, min1 + j]`.
 
-    source: the buffer.  mins, static_extents: per dimension of source, where the box starts and how long it is;
-    leading dimensions of extent 1 may be missing from the new buffer's shape.
+    source: the viewed buffer.  mins, static_extents: the minimum and the extent of the region per dimension of source;
+    the shape of the view may omit leading dimensions of extent 1.
 
     Constraints
         (C1) one operand for each `?` of the type.
-        (C2) as many mins and extents as source has dimensions.
-        (C3) source and the new buffer have the same element type.
+        (C2) one min and one extent for each dimension of source.
+        (C3) source and the view have the same element type.
 
     Example
         %B = tir.match_region "B" %A[%i +: 4, %j +: 4] : memref<16x16xf32> -> memref<4x4xf32>
@@ -432,7 +434,7 @@ class MatchRegionOp(BufferOp):
 
     @property
     def region(self) -> list[tuple[Mixed, Mixed]]:
-        """(min, extent) per dimension of the source."""
+        """The (min, extent) per dimension of the source."""
         return mixed_region(self)
 
     def verify_(self) -> None:
@@ -475,16 +477,16 @@ class MatchRegionOp(BufferOp):
         )
 
 
-# Boxes of a buffer: `[%i, %j +: 3]`
+# Regions of a buffer: `[%i, %j +: 3]`
 
 
 def mixed_region(op: Any) -> list[tuple[Mixed, Mixed]]:
-    """(min, extent) per dimension of an op with `static_mins`, `mins`, `static_extents`, `extents`."""
+    """The (min, extent) per dimension of an op with `static_mins`, `mins`, `static_extents`, `extents`."""
     return list(zip(join_mixed(op.static_mins, op.mins), join_mixed(op.static_extents, op.extents), strict=True))
 
 
 def verify_region(op: Any, tag: str) -> None:
-    """Raise unless the box of `op` has as many mins and extents as its buffer (operand 0) has dimensions."""
+    """Raise `VerifyException` unless `op` has one min and one extent for each dimension of its buffer (operand 0)."""
     rank = op.operands[0].type.get_num_dims()
     for what, static, dynamic in (("mins", op.static_mins, op.mins), ("extents", op.static_extents, op.extents)):
         verify_mixed(f"{tag} {what}", static, dynamic)
@@ -505,7 +507,7 @@ def print_region(printer: Printer, region: Sequence[tuple[Mixed, Mixed]]) -> Non
 
 
 def parse_region_box(parser: Parser) -> tuple[tuple[Any, list[SSAValue]], tuple[Any, list[SSAValue]]]:
-    """The (static, operands) of the mins and of the extents."""
+    """Parse a region. Returns the (static list, operands) of the mins and of the extents."""
 
     def parse_dim() -> tuple[Mixed, Mixed]:
         low = parse_index(parser)

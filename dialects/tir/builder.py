@@ -1,7 +1,7 @@
-"""`TirBuilder`: writes `tir` at an insertion point, choosing each op by the data types of its operands.
+"""`TirBuilder`: emits `tir` at an insertion point, selecting each op by the data types of its operands.
 
-Nobody else picks `arith` ops by hand: literals, promotion and broadcasting follow `core.dtypes` for everybody.
-Operators raise ValueError on operands they cannot combine; a front end turns that into an error at the user's line.
+All clients select `arith` ops through the builder, so literals, promotion and broadcasting follow `core.dtypes`
+everywhere. Operators raise ValueError for unsupported operands; a front end converts it to an error at the user's line.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from .expressions import (
 from .memory import LoadOp, StoreOp
 
 Operand: TypeAlias = SSAValue | bool | int | float
-"""A value, or a Python literal that takes its type from the operand beside it."""
+"""A value, or a Python literal, whose type depends on the other operand."""
 
 OpT = TypeVar("OpT", bound=Operation)
 
 _BOOL = DType("bool", 1)
 _INT32 = DType("int", 32)
 BITWISE = ("and", "or", "xor", "shl", "shr")
-"""Operators beside which an integer literal takes the type of the other operand."""
+"""The operators for which an integer literal takes the type of the other operand."""
 
 
 def _as_float(value: int | float, dtype: DType) -> float:
@@ -71,7 +71,7 @@ def _constant_attr(value: int | float, zero_sign: bool, dtype: DType) -> Attribu
 
 
 def constant_value(value: SSAValue) -> int | float | None:
-    """The number that `value` is known to be (bools as 0 and 1), or None. Broadcasts count as what they broadcast."""
+    """The number of a constant (bools as 0 and 1), or None. The value of a broadcast constant is the scalar."""
     match value.owner:
         case arith.ConstantOp(value=IntegerAttr() as attr):
             number = attr.value.data
@@ -90,7 +90,7 @@ def constant_value(value: SSAValue) -> int | float | None:
 
 
 def fold_integers(name: str, a: int, b: int, dtype: DType) -> int | None:
-    """The result of an operator of `INT_BINARY` on known operands, or None where it is not folded."""
+    """The folded result of an operator of `INT_BINARY` on constants, or None for undefined divisions and shifts."""
     if name in ("truncdiv", "truncmod", "floordiv", "floormod") and b == 0:
         return None
     if name in ("shl", "shr") and not 0 <= b < dtype.bits:
@@ -116,7 +116,8 @@ def fold_integers(name: str, a: int, b: int, dtype: DType) -> int | None:
 
 
 def binary_dtype(name: str, dtype: DType) -> DType:
-    """The data type of an operator of `TirBuilder.binary` on two operands of one type. ValueError if it has none."""
+    """The result type of an operator of `TirBuilder.binary` on two operands of type `dtype`. ValueError for an operator
+    that does not support the type."""
     if name in COMPARISONS:
         return _BOOL.with_lanes(dtype.lanes)
     if dtype.is_float:
@@ -129,7 +130,7 @@ def binary_dtype(name: str, dtype: DType) -> DType:
 
 
 class TirBuilder:
-    """Inserts ops at a point that moves along behind them; `location` goes on every op it makes."""
+    """Inserts ops at an insertion point, in order, each with the source location `location`."""
 
     def __init__(self, point: Block | InsertPoint, location: LocationAttr | None = None):
         self.point = InsertPoint.at_end(point) if isinstance(point, Block) else point
@@ -137,7 +138,7 @@ class TirBuilder:
 
     @contextmanager
     def at(self, point: Block | InsertPoint) -> Generator[None, None, None]:
-        """Insert at `point` for a while."""
+        """A context that inserts at `point`."""
         saved = self.point
         self.point = InsertPoint.at_end(point) if isinstance(point, Block) else point
         try:
@@ -158,8 +159,10 @@ class TirBuilder:
     def const(
         self, value: bool | int | float | FloatAttr | IntegerAttr, dtype: DType | str | Attribute | None = None
     ) -> SSAValue:
-        """A constant of a type, by default that of an attribute; integers must fit it (ValueError), floats are rounded
-        to it. Lanes are broadcast."""
+        """A constant of a data type, by default the type of an attribute. A vector constant is a broadcast.
+
+        Floats are rounded to the type; ValueError for a number outside of the range of the type.
+        """
         if isinstance(value, FloatAttr | IntegerAttr):
             value, dtype = value.value.data, value.type if dtype is None else dtype
         if dtype is None:
@@ -185,13 +188,13 @@ class TirBuilder:
         return self._value(ConstOp(value))
 
     def value(self, operand: Operand, other: DType | None = None, *, bitwise: bool = False) -> SSAValue:
-        """`operand` as a value; a literal takes its type from `other`, the operand beside it."""
+        """`operand` as a value; the type of a literal depends on `other`, the type of the other operand."""
         if isinstance(operand, SSAValue):
             return operand
         return self.const(operand, dtypes.literal_dtype(operand, other, bitwise=bitwise))
 
     def match(self, lhs: Operand, rhs: Operand, *, bitwise: bool = False) -> tuple[SSAValue, SSAValue]:
-        """Both operands converted to their common type."""
+        """The two operands converted to their common type."""
         left = dtype_of(lhs.type) if isinstance(lhs, SSAValue) else None
         right = dtype_of(rhs.type) if isinstance(rhs, SSAValue) else None
         if left is None and right is None:
@@ -205,7 +208,8 @@ class TirBuilder:
         return self.cast(a, common), self.cast(b, common)
 
     def cast(self, value: Operand, dtype: DType | str) -> SSAValue:
-        """`value` as `dtype`; a scalar is broadcast to its lanes. A known integer is converted at once."""
+        """`value` converted to `dtype`; a scalar is broadcast to the lanes of `dtype`, an integer constant is
+        folded."""
         if isinstance(dtype, str):
             dtype = dtypes.parse_dtype(dtype)
         if not isinstance(value, SSAValue):
@@ -242,9 +246,9 @@ class TirBuilder:
     # Operators
 
     def binary(self, name: str, lhs: Operand, rhs: Operand) -> SSAValue:
-        """An operator of `INT_BINARY`, `FLOAT_BINARY` or `COMPARISONS` on operands of any types that go together.
+        """The result of an operator of `INT_BINARY`, `FLOAT_BINARY` or `COMPARISONS` on operands with a common type.
 
-        Arithmetic on bools is done in int32. Known integers are folded.
+        Arithmetic on bools is done in int32. Integer constants are folded.
         """
         a, b = self.match(lhs, rhs, bitwise=name in BITWISE)
         dtype = dtype_of(a.type)
@@ -277,14 +281,14 @@ class TirBuilder:
         return self.binary("mul", lhs, rhs)
 
     def unary(self, name: str, value: Operand) -> SSAValue:
-        """A function of `FLOAT_UNARY` or `INT_UNARY`; an integer is converted to float32 where only floats go."""
+        """The result of a function of `FLOAT_UNARY` or `INT_UNARY`; functions on floats convert integers to float32."""
         value = self.value(value)
         dtype = dtype_of(value.type)
-        if name == "clz" and dtype.is_int and dtype.bits < 4:  # int2 does not have the number 2
+        if name == "clz" and dtype.is_int and dtype.bits < 4:  # the result 2 is not representable in int2
             bits = self.cast(self.cast(value, DType("uint", dtype.bits, dtype.lanes)), DType("int", 8, dtype.lanes))
             return self.sub(self.unary(name, bits), 8 - dtype.bits)
         if name in INT_UNARY and dtype.kind == "uint":
-            # math's integer functions take signless operands; the bits are the same.
+            # math's integer functions take signless operands; the cast preserves the bits.
             if name == "abs":
                 return value
             result = self.unary(name, self.cast(value, DType("int", dtype.bits, dtype.lanes)))
@@ -301,7 +305,7 @@ class TirBuilder:
         return self._value(FLOAT_UNARY[name](value))  # pyright: ignore[reportCallIssue]
 
     def intrinsic(self, name: str, *args: Operand) -> SSAValue:
-        """A function of `INTRINSICS`."""
+        """The result of a function of `INTRINSICS`. ValueError for a wrong number of operands."""
         arity, _ = INTRINSICS[name]
         if len(args) != arity:
             raise ValueError(f"{name} takes {arity} operands, got {len(args)}")
@@ -312,13 +316,13 @@ class TirBuilder:
         return self._value(IntrinsicOp(name, values))
 
     def fma(self, a: Operand, b: Operand, c: Operand) -> SSAValue:
-        """`a * b + c`, rounded once."""
+        """The fused multiply-add `a * b + c`, rounded once."""
         left, right = self.match(a, b)
         addend, _ = self.match(c, left)
         return self._value(math.FmaOp(left, right, addend))
 
     def negate(self, value: Operand) -> SSAValue:
-        """`value * -1`, as TVM says it; a known number is negated."""
+        """The negated value as TVM expresses it, `value * -1`; a constant is folded."""
         if not isinstance(value, SSAValue):
             return self.value(-value)
         dtype = dtype_of(value.type)
@@ -341,7 +345,7 @@ class TirBuilder:
         return self.binary("xor", value, -1 if dtype.kind == "int" else dtypes.int_range(dtype)[1])
 
     def select(self, condition: Operand, then: Operand, orelse: Operand) -> SSAValue:
-        """One of two values, both computed."""
+        """`then` if the condition holds, else `orelse`; both values are computed."""
         a, b = self.match(then, orelse)
         condition = self.value(condition)
         lanes = dtype_of(condition.type).lanes
@@ -352,7 +356,7 @@ class TirBuilder:
     def if_then_else(
         self, condition: SSAValue, type: Attribute, then: Callable[[], SSAValue], orelse: Callable[[], SSAValue]
     ) -> SSAValue:
-        """One of two values of type `type`; each is built where only it is computed."""
+        """A `tir.if_then_else` of type `type`, whose regions contain the values built by `then` and `orelse`."""
         op = IfThenElseOp(condition, type)
         for region, build in ((op.then, then), (op.orelse, orelse)):
             with self.at(region.block):
@@ -360,8 +364,8 @@ class TirBuilder:
         return self._value(op)
 
     def logical(self, name: str, lhs: SSAValue, rhs: Callable[[], SSAValue]) -> SSAValue:
-        """`lhs and rhs` (name "and") or `lhs or rhs`; rhs is computed only if lhs does not decide, unless computing it
-        early cannot be noticed."""
+        """The short-circuit `lhs and rhs` (name "and") or `lhs or rhs`: `rhs` is computed only if `lhs` does not
+        determine the result, or if `rhs` is speculatable."""
         scratch = Block()
         with self.at(scratch):
             value = rhs()
@@ -387,10 +391,10 @@ class TirBuilder:
     def loops(
         self, names: Sequence[str], extents: Sequence[Mixed], *, kind: str = "serial", type: Attribute = i32
     ) -> Generator[list[SSAValue], None, None]:
-        """Loops over `[0, extent)`, the first one outermost, and their variables; insert inside of them for a while.
+        """A context that inserts in new nested loops over `[0, extent)`, outermost first; yields the loop variables.
 
-        A variable has the type of its extent where that is a value, else `type`. ValueError unless there is a name for
-        each extent.
+        A variable has the type of its extent if the extent is a value, else `type`. ValueError unless `names` has one
+        name for each extent.
         """
         if len(names) != len(extents):
             raise ValueError(f"{len(names)} names for {len(extents)} extents")
@@ -405,9 +409,9 @@ class TirBuilder:
 
     @contextmanager
     def block(self, name: str, axes: Sequence[Axis]) -> Generator[BlockOp, None, None]:
-        """A block with these axes; insert inside of it for a while. Its `variables` are the axes as its body sees them.
+        """A context that inserts in a new block with `axes`; yields the block, whose `variables` denote the axes.
 
-        What it reads and writes is not said yet: `transforms.analysis.access_regions.infer_accesses`.
+        The block has no `tir.access` ops; `transforms.analysis.access_regions.infer_accesses` adds them.
         """
         block = self.insert(BlockOp(name, axes))
         with self.at(block.body.block):
@@ -435,17 +439,17 @@ DIVISIONS = (
     arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp,
     arith.CeilDivUIOp, FloormodOp,
 )  # fmt: skip
-"""What is undefined if the second operand is 0."""
+"""The ops with undefined behaviour if the second operand is 0."""
 
 SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
-"""What is undefined if the second operand is not less than the number of bits."""
+"""The ops with undefined behaviour if the second operand is not less than the number of bits."""
 
 _PURE = (ConstOp, CastOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp)
 
 
 def is_speculatable(op: Operation) -> bool:
-    """Whether computing `op` where it was not needed cannot be noticed: no access to memory, no call, no division by
-    what may be zero, no shift by what may be too much."""
+    """Whether speculative execution of `op` is unobservable: no memory access, no call, and no division or shift unless
+    its second operand is a non-zero constant."""
     if isinstance(op, (*DIVISIONS, *SHIFTS)):
         return bool(constant_value(op.operands[1]))
     if isinstance(op, IfThenElseOp):

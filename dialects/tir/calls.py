@@ -21,7 +21,7 @@ from .functions import FuncOp
 
 
 class _CallOp(TirOp):
-    """Any call: arguments, and a result or none."""
+    """Base class of calls: arguments, and an optional result."""
 
     @property
     def has_result(self) -> bool:
@@ -49,8 +49,8 @@ class CallOp(_CallOp):
 
     Constraints
         (C1) the module has a function of this name.
-        (C2) as many arguments as it has parameters, of the same types; a pointer may stand for a buffer.
-        (C3) the result is what the function returns.
+        (C2) one argument of the same type for each parameter; a pointer may be passed for a buffer and vice versa.
+        (C3) the result type is the result type of the function.
 
     Example
         tir.call @add(%A, %B) : memref<8xf32>, memref<8xf32>
@@ -77,7 +77,7 @@ class CallOp(_CallOp):
 class CallExternOp(_CallOp):
     """Call a C function by its symbol.
 
-    pure: it only computes its result.
+    pure: present if the call has no side effects.
 
     Example
         %y = tir.call_extern "sinf"(%x) : f32 -> f32
@@ -104,7 +104,7 @@ class CallExternOp(_CallOp):
 
 @irdl_op_definition
 class CallPackedOp(_CallOp):
-    """Call a Python function registered under a name; a buffer argument arrives as an array over the same memory.
+    """Call a Python function registered under a name, which receives a buffer argument as an array over its memory.
 
     Example
         %r = tir.call_packed "env.add"(%A, %n) : memref<8xf32>, i32 -> i32
@@ -126,9 +126,9 @@ class CallPackedOp(_CallOp):
 
 @irdl_op_definition
 class CallIntrinOp(_CallOp):
-    """Call a builtin of a target, kept by name: synchronisation, warp shuffles, matrix units.
+    """Call a builtin of a target by name: synchronisation, warp shuffles, matrix units.
 
-    intrinsic: its name without `T.`.  A target that does not know it refuses.
+    intrinsic: the name without `T.`.  A target rejects builtins that it does not support.
 
     Example
         %s = tir.const "shared" : !tir.handle

@@ -1,4 +1,4 @@
-"""Statements that hold statements: loops, branches, attributes, thread launches; and assert, evaluate."""
+"""Statements with nested statements: loops, branches, attributes, thread launches; and assert, evaluate."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ from .base import (
 )
 
 FOR_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
-"""How a loop runs its iterations."""
+"""The kinds of loops: how the iterations are executed."""
 
 
 @irdl_op_definition
 class YieldOp(TirOp):
-    """Give a region's value to the op that holds it.
+    """Yield the value of a region to the enclosing op.
 
     Example
         tir.yield %x : f32
@@ -71,16 +71,17 @@ class YieldOp(TirOp):
 
 @irdl_op_definition
 class ForOp(TirOp):
-    """Run the body for `min, min + step, ...`, extent counted in units of the variable: while it is < min + extent.
+    """Run the body for the loop variable `min, min + step, ...` below `min + extent`.
 
-    kind: `serial`, in order; `parallel`, in any order and at the same time; `vectorized`, as lanes of one vector;
-    `unrolled`, one copy of the body each; `thread_binding`, one thread of a GPU grid each, named by `thread`.
+    kind: `serial`, in order; `parallel`, in any order and concurrently; `vectorized`, as lanes of one vector;
+    `unrolled`, as one copy of the body per iteration; `thread_binding`, as one thread of a GPU grid per iteration,
+    along the grid axis `thread`.
 
     Constraints
         (C1) min, extent and step have the loop variable's type, an integer.
-        (C2) kind is one of the five.
-        (C3) thread is there exactly when kind is thread_binding.
-        (C4) a known step is positive.
+        (C2) kind is one of the five loop kinds.
+        (C3) thread is present exactly if kind is thread_binding.
+        (C4) a constant step is positive.
         (C5) one operand for each dynamic bound.
 
     Example
@@ -134,7 +135,7 @@ class ForOp(TirOp):
 
     @property
     def mixed_bounds(self) -> tuple[Mixed, Mixed, Mixed]:
-        """(min, extent, step)."""
+        """The (min, extent, step) of the loop."""
         low, extent, step = join_mixed(self.static_bounds, self.bounds)  # pyright: ignore[reportArgumentType]
         return low, extent, step
 
@@ -209,7 +210,7 @@ def _verify_yield(region: Region, type: Attribute, tag: str) -> None:
 
 @irdl_op_definition
 class WhileOp(TirOp):
-    """Run the body as long as the condition holds; the condition is computed before each round.
+    """Run the body while the condition holds; the condition is computed before each iteration.
 
     Constraints
         (C1) the condition region yields a bool.
@@ -256,7 +257,7 @@ class WhileOp(TirOp):
 
 @irdl_op_definition
 class IfOp(TirOp):
-    """Run the first region if the condition holds, else the second.
+    """Run the first region if the condition holds, else the second region.
 
     Example
         tir.if %c {
@@ -300,9 +301,9 @@ class IfOp(TirOp):
 
 @irdl_op_definition
 class AttrOp(TirOp):
-    """Say something about a node for the statements inside: `key` of `node` is `value`.
+    """Set the attribute `key` of `node` to `value` for the nested statements.
 
-    node, value: a value, or an attribute where there is no value (`node_attr`, `value_attr`).
+    node, value: SSA values, or attributes (`node_attr`, `value_attr`).
 
     Constraints
         (C1) exactly one of node and node_attr, and one of value and value_attr.
@@ -456,7 +457,7 @@ class LaunchThreadOp(TirOp):
 class AssertOp(TirOp):
     """Fail with a message unless the condition holds.
 
-    kind: the Python exception class that TVM's message names, "RuntimeError" unless written.
+    kind: the name of the Python exception class in TVM's message, "RuntimeError" if missing.
 
     Example
         tir.assert %c, "n must be even"
@@ -482,7 +483,7 @@ class AssertOp(TirOp):
 
 @irdl_op_definition
 class EvaluateOp(TirOp):
-    """Compute a value for what computing it does, and drop it.
+    """Compute a value for its side effects, and discard the value.
 
     Example
         tir.evaluate %x : i32

@@ -1,7 +1,7 @@
-"""Expressions that arith, math and vector lack, and the tables that say which op a TIR operator is.
+"""Expression ops that arith, math and vector lack, and the tables that map TIR operators to ops.
 
-Scalars and vectors are SSA values. Signless integers are signed; `ui8 .. ui64` are unsigned and live on this landing
-only. A vector operand works lane by lane.
+Scalars and vectors are SSA values. Signless integers are signed; `ui8 .. ui64` are unsigned and exist on this landing
+only. Ops on vectors work lane by lane.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from .base import (
 from .control import YieldOp
 
 
-def _verified_dtype(type: Attribute, tag: str, expected: str = "a scalar or vector type") -> DType:
+def _verify_dtype(type: Attribute, tag: str, expected: str = "a scalar or vector type") -> DType:
     """The data type of a scalar or vector type; VerifyException for any other type."""
     try:
         return dtype_of(type)
@@ -59,7 +59,7 @@ def _verified_dtype(type: Attribute, tag: str, expected: str = "a scalar or vect
 
 @irdl_op_definition
 class ConstOp(TirOp):
-    """A constant that arith.constant cannot say: an unsigned integer, or a string.
+    """A constant that arith.constant cannot represent: an unsigned integer, or a string.
 
     Constraints
         (C1) an unsigned integer of its own type, or a string of type !tir.handle.
@@ -119,7 +119,7 @@ class ConstOp(TirOp):
 
 
 class _BinaryOp(TirOp):
-    """An operation on two operands of one type."""
+    """Base class of operations on two operands of the same type."""
 
     lhs = operand_def()
     rhs = operand_def()
@@ -133,7 +133,7 @@ class _BinaryOp(TirOp):
     def _verify_types(self, floats: bool) -> None:
         require(self.lhs.type == self.rhs.type == self.result.type, "(C1) operands and result have different types")
         expected = "a float type" if floats else "a signed integer type"
-        dtype = _verified_dtype(self.lhs.type, "(C2)", expected)
+        dtype = _verify_dtype(self.lhs.type, "(C2)", expected)
         require(dtype.is_float if floats else dtype.kind == "int", f"(C2) type {self.lhs.type}, expected {expected}")
 
     def print(self, printer: Printer) -> None:
@@ -163,8 +163,8 @@ class FloormodOp(_BinaryOp):
     """`lhs - floor(lhs / rhs) * rhs` on signed integers: the result has the sign of rhs.
 
     Constraints
-        (C1) operands and result have one type.
-        (C2) it is a signed integer type, or a vector of one.
+        (C1) operands and result have the same type.
+        (C2) the type is a signed integer type, or a vector of signed integers.
 
     Example
         %r = tir.floormod %a, %b : i32
@@ -180,11 +180,11 @@ class FloormodOp(_BinaryOp):
 
 @irdl_op_definition
 class MinOp(_BinaryOp):
-    """`lhs if lhs < rhs else rhs` on floats: rhs when either is NaN, and of two zeros.
+    """`lhs if lhs < rhs else rhs` on floats: rhs if either operand is NaN, and if both are zeros of either sign.
 
     Constraints
-        (C1) operands and result have one type.
-        (C2) it is a float type, or a vector of one.
+        (C1) operands and result have the same type.
+        (C2) the type is a float type, or a vector of floats.
 
     Example
         %m = tir.min %a, %b : f32
@@ -200,11 +200,11 @@ class MinOp(_BinaryOp):
 
 @irdl_op_definition
 class MaxOp(_BinaryOp):
-    """`lhs if lhs > rhs else rhs` on floats: rhs when either is NaN, and of two zeros.
+    """`lhs if lhs > rhs else rhs` on floats: rhs if either operand is NaN, and if both are zeros of either sign.
 
     Constraints
-        (C1) operands and result have one type.
-        (C2) it is a float type, or a vector of one.
+        (C1) operands and result have the same type.
+        (C2) the type is a float type, or a vector of floats.
 
     Example
         %m = tir.max %a, %b : f32
@@ -220,10 +220,10 @@ class MaxOp(_BinaryOp):
 
 @irdl_op_definition
 class CastOp(TirOp):
-    """Convert a value to another type, as C does, lane by lane.
+    """Convert a value to another type as in C, lane by lane.
 
-    Integers wrap, or extend by the sign of the type they come from; a float becomes the integer towards zero
-    (docs/semantics.md says what happens out of range); anything becomes a bool by comparing with zero.
+    Integers wrap, or are extended according to the signedness of their source type; a float is truncated towards zero
+    to an integer (docs/semantics.md defines the result out of range); a conversion to bool compares with zero.
 
     Constraints
         (C1) scalar or vector types with the same number of lanes.
@@ -246,17 +246,17 @@ class CastOp(TirOp):
         super().__init__(operands=[value], result_types=[type])
 
     def verify_(self) -> None:
-        have, want = (_verified_dtype(type, "(C1)").lanes for type in (self.value.type, self.result.type))
+        have, want = (_verify_dtype(type, "(C1)").lanes for type in (self.value.type, self.result.type))
         require(have == want, f"(C1) {have} lanes to {want} lanes")
 
 
 @irdl_op_definition
 class ReinterpretOp(TirOp):
-    """The same bits as another type.
+    """The bits of a value reinterpreted as another type.
 
     Constraints
-        (C1) both types have the same number of bits (a handle has 64), and where that of one lane is less than a byte,
-        each lane of both.
+        (C1) both types have the same number of bits (a handle has 64); if a lane of either type has less than 8 bits,
+        lanes of both types have the same number of bits.
 
     Example
         %y = tir.reinterpret %x : f32 -> i32
@@ -279,7 +279,7 @@ class ReinterpretOp(TirOp):
         def bits(type: Attribute) -> tuple[int, int]:
             if isinstance(type, HandleType):
                 return 64, 1
-            dtype = _verified_dtype(type, "(C1)")
+            dtype = _verify_dtype(type, "(C1)")
             return dtype.bits, dtype.lanes
 
         (have, n), (want, m) = bits(self.value.type), bits(self.result.type)
@@ -348,13 +348,14 @@ class RampOp(TirOp):
 
 @irdl_op_definition
 class ShuffleOp(TirOp):
-    """Pick lanes of some vectors (or scalars), counted through all of them.
+    """Select lanes of the concatenation of vectors or scalars.
 
-    indices: which lane of the concatenation each lane of the result takes; one index gives a scalar.
+    indices: the lane of the concatenation for each lane of the result; a single index yields a scalar.
 
     Constraints
-        (C1) operands and result have one element type.
-        (C2) as many indices as the result has lanes, each less than the number of lanes there are.
+        (C1) operands and result have the same element type.
+        (C2) one index for each lane of the result, non-negative and less than the total number of lanes of the
+        operands.
 
     Example
         %v = tir.shuffle %a, %b [0, 2, 1, 3] : vector<2xf32>, vector<2xf32> -> vector<4xf32>
@@ -383,8 +384,8 @@ class ShuffleOp(TirOp):
         return tuple(int(i) for i in self.indices.get_values())
 
     def verify_(self) -> None:
-        result = _verified_dtype(self.result.type, "(C1)")
-        dtypes = [_verified_dtype(v.type, "(C1)") for v in self.vectors]
+        result = _verify_dtype(self.result.type, "(C1)")
+        dtypes = [_verify_dtype(v.type, "(C1)") for v in self.vectors]
         require(all(d.scalar == result.scalar for d in dtypes), "(C1) element types differ")
         total = sum(d.lanes for d in dtypes)
         require(
@@ -421,7 +422,7 @@ class ShuffleOp(TirOp):
 
 @irdl_op_definition
 class LetOp(TirOp):
-    """A value with the name the user gave it.
+    """A value under the name of a variable of the source program.
 
     Constraints
         (C1) the result has the type of the value.
@@ -467,9 +468,9 @@ class LetOp(TirOp):
 
 @irdl_op_definition
 class IfThenElseOp(TirOp):
-    """One of two values; only the one that is chosen is computed.
+    """The value of the first region if the condition holds, else of the second; only the selected region is executed.
 
-    Also what `a and b`, `a or b` are when b must not be computed before a is known.
+    Also represents `a and b` and `a or b` if the evaluation of b must be conditional on a.
 
     Constraints
         (C1) both regions yield the type of the result.
@@ -544,17 +545,17 @@ INTRINSICS: dict[str, tuple[int, str]] = {
     "likely": (1, "same"),
     "q_multiply_shift": (4, "same"),
 }
-"""The pure intrinsics of `tir.intrinsic`: number of operands, and whether the result has the type of the first operand
-or is a bool."""
+"""The pure intrinsics of `tir.intrinsic`: the number of operands, and whether the result has the type of the first
+operand or is a bool."""
 
 
 @irdl_op_definition
 class IntrinsicOp(TirOp):
-    """A pure function on values that neither arith nor math has.
+    """A pure function on values that arith and math lack.
 
     Constraints
-        (C1) the intrinsic is known and has as many operands as it takes.
-        (C2) the result has the type of the first operand, or is a bool, as the intrinsic says.
+        (C1) the intrinsic is in `INTRINSICS` and has the number of operands listed there.
+        (C2) the result has the type of the first operand, or is a bool, as listed there.
 
     Example
         %y = tir.intrinsic "sigmoid"(%x) : f32 -> f32
@@ -585,7 +586,7 @@ class IntrinsicOp(TirOp):
         require(len(self.args) == arity, f"(C1) {len(self.args)} operands for {name}, expected {arity}")
         for arg in self.args:
             if not isinstance(arg.type, HandleType):
-                _verified_dtype(arg.type, "(C2)", "a scalar, vector or handle type")
+                _verify_dtype(arg.type, "(C2)", "a scalar, vector or handle type")
         expected = intrinsic_type(name, self.args[0].type)
         require(self.result.type == expected, f"(C2) result of type {self.result.type}, expected {expected}")
 
@@ -598,7 +599,7 @@ def intrinsic_type(intrinsic: str, type: Attribute) -> Attribute:
     return type_of(DType("bool", 1, lanes))
 
 
-# Which op an operator is
+# The ops of operators
 
 INT_BINARY: dict[str, tuple[type[Operation], type[Operation]]] = {
     "add": (arith.AddiOp, arith.AddiOp),
@@ -616,7 +617,7 @@ INT_BINARY: dict[str, tuple[type[Operation], type[Operation]]] = {
     "shl": (arith.ShLIOp, arith.ShLIOp),
     "shr": (arith.ShRSIOp, arith.ShRUIOp),
 }
-"""Integer operators: the op on signed and on unsigned operands. `and`, `or`, `xor` are bitwise, and logic on bools."""
+"""Integer operators: the op on signed and on unsigned operands. `and`, `or`, `xor` are bitwise, on bools logical."""
 
 FLOAT_BINARY: dict[str, type[Operation]] = {
     "add": arith.AddfOp,
@@ -640,7 +641,7 @@ BINARY_NAMES: dict[type[Operation], str] = {
     arith.MaxUIOp: "max",
     arith.ShRUIOp: "shr",
 }
-"""The operator that an op is. Unsigned division is the flooring one."""
+"""The operator name of each binary op. Unsigned divisions are named `floordiv` and `floormod`."""
 
 FLOAT_UNARY: dict[str, type[Operation]] = {
     "abs": math.AbsFOp,
@@ -686,7 +687,7 @@ UNARY_NAMES: dict[type[Operation], str] = {
     math.CbrtOp: "cbrt",
     math.ExpM1Op: "expm1",
 }
-"""The function that an op is."""
+"""The function name of each unary op."""
 
 _CMPI = {
     "eq": ("eq", "eq"),
@@ -718,15 +719,15 @@ _CMPF_PREDICATES = (
 )
 
 COMPARISONS: tuple[str, ...] = tuple(_CMPF)
-"""The comparison operators."""
+"""The names of the comparison operators."""
 
 
 Comparison: TypeAlias = arith.CmpiOp | arith.CmpfOp
-"""The ops that compare."""
+"""The comparison ops."""
 
 
 def comparison(name: str, lhs: SSAValue, rhs: SSAValue) -> Comparison:
-    """The op that compares two values of one type; NaN is unequal to everything and neither less nor greater."""
+    """A comparison of two values of the same type; NaN is unequal to, and neither less nor greater than, any value."""
     dtype = dtype_of(lhs.type)
     if dtype.is_float:
         return arith.CmpfOp(lhs, rhs, _CMPF[name])
@@ -734,7 +735,7 @@ def comparison(name: str, lhs: SSAValue, rhs: SSAValue) -> Comparison:
 
 
 def comparison_name(op: Comparison) -> str | None:
-    """The operator (`eq`, `lt`, ...) that a comparison is, or None for one that no TIR operator says."""
+    """The operator name (`eq`, `lt`, ...) of a comparison op, or None for a predicate without a TIR operator."""
     predicate = op.predicate.value.data
     if isinstance(op, arith.CmpfOp):
         text = _CMPF_PREDICATES[predicate]

@@ -1,4 +1,4 @@
-"""Functions, their symbols, and returning from them."""
+"""Functions, symbols for their dynamic sizes, and returns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from .base import (
 
 
 class Callable(CallableByBody):
-    """A function returns what `tir.return` does."""
+    """Callable interface of `tir.func`: the result of a call is the operand of `tir.return`."""
 
     @classmethod
     def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
@@ -53,14 +53,15 @@ class Callable(CallableByBody):
 class FuncOp(TirOp):
     """A function on buffers and scalars.
 
-    A buffer parameter is a memref when its type says everything about it, else a handle that a `tir.match_buffer`
-    looks at. param_names: the names as the user wrote them.  func_attrs: `T.func_attr`, without the global symbol when
-    it is the function's name.  private: no global symbol.  result_type: what `tir.return` returns, if anything.
+    A buffer parameter is a memref if its type describes the buffer completely, else a handle that a `tir.match_buffer`
+    views as a buffer. param_names: the names in the source program.  func_attrs: `T.func_attr`, without the global
+    symbol if it equals the name of the function.  private: present if the function has no global symbol.  result_type:
+    the type of the operand of `tir.return`, if any.
 
     Constraints
         (C1) one name for each parameter.
-        (C2) every tir.return inside returns result_type.
-        (C3) the shape and the layout of a memref are known: one of other sizes is a handle.
+        (C2) every tir.return in the body returns result_type.
+        (C3) memref parameters have static shape and layout; a buffer of dynamic shape is a handle parameter.
 
     Example
         tir.func @main("A" %A: memref<8xf32>, "n" %n: i32) attrs {tir.noalias = true} {
@@ -108,11 +109,11 @@ class FuncOp(TirOp):
 
     @property
     def params(self) -> list[tuple[str, BlockArgument]]:
-        """(name, value) of each parameter."""
+        """The (name, value) of each parameter."""
         return [(n.data, a) for n, a in zip(self.param_names.data, self.body.block.args, strict=True)]
 
     def attr(self, key: str) -> Attribute | None:
-        """The function attribute called `key`, or None."""
+        """The function attribute with key `key`, or None."""
         return self.func_attrs.data.get(key) if self.func_attrs is not None else None
 
     def verify_(self) -> None:
@@ -159,8 +160,8 @@ class FuncOp(TirOp):
 
 @irdl_op_definition
 class SymbolOp(TirOp):
-    """A size that is known when the function is called: bound by the `tir.match_buffer` ops whose shape, strides or
-    offset it appears in as it is.
+    """A symbolic size, bound at the call of the function by the `tir.match_buffer` ops that have the symbol itself as
+    an extent, stride or offset.
 
     Example
         %n = tir.symbol "n" : i32
@@ -198,7 +199,7 @@ class SymbolOp(TirOp):
 
 @irdl_op_definition
 class ReturnOp(TirOp):
-    """Leave the function, with its result if it has one. What follows is not run.
+    """Return from the function, with its result if any. Statements that follow are not executed.
 
     Example
         tir.return %x : i32

@@ -1,4 +1,4 @@
-"""Memory and access to it: allocations, pointers, loads and stores."""
+"""Memory: allocations, pointers, loads and stores."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ from .buffers import parse_region_box, print_region
 
 @irdl_op_definition
 class AllocateOp(TirOp):
-    """Allocate memory that lives to the end of the enclosing region; its contents are undefined.
+    """Allocate memory whose lifetime ends with the enclosing region; its contents are undefined.
 
-    extents: how many elements per dimension.  condition: allocate only if true (true when missing).
-    pointer: its type tells element type and scope.  memory: `stack` or `heap`, where that has been decided.
+    extents: the number of elements per dimension.  condition: allocate only if true (true if missing).
+    pointer: the result, whose type determines element type and scope.  memory: `stack` or `heap`, missing if undecided.
 
     Constraints
         (C1) one operand for each dynamic extent.
@@ -163,7 +163,7 @@ class AllocateOp(TirOp):
 
 @irdl_op_definition
 class AllocateConstOp(TirOp):
-    """Memory that holds a constant array; it must not be written.
+    """Memory that contains a constant array and must not be written.
 
     value: the elements, row-major.
 
@@ -295,10 +295,10 @@ class AddressOfOp(TirOp):
 
 @irdl_op_definition
 class AccessPtrOp(TirOp):
-    """A pointer into a pointer's memory, and what a call may do behind it.
+    """A pointer derived from a base pointer, with the memory range and kind of access of the call that takes it.
 
-    data: the base.  offset, extent: where it points and how much behind it may be touched, in elements of the
-    result's type.  access: 1 read, 2 write, 3 both.
+    data: the base pointer.  offset, extent: the start and the length of the accessed range, in elements of the result's
+    element type.  access: 1 read, 2 write, 3 both.
 
     Example
         %p = tir.access_ptr %d[%o +: %n] access 1 : !tir.handle<f32> -> !tir.handle<f32>
@@ -354,7 +354,7 @@ class AccessPtrOp(TirOp):
 
 
 class _AccessOp(TirOp):
-    """What load and store share: a buffer, indices, an optional predicate, and their constraints."""
+    """Base class of load and store: a buffer, indices, an optional predicate, and their constraints."""
 
     buffer = operand_def(MemRefType)
     indices = var_operand_def()
@@ -400,15 +400,15 @@ class _AccessOp(TirOp):
 
 @irdl_op_definition
 class LoadOp(_AccessOp):
-    """One element of a buffer, or several: a vector as last index gives a vector, lane by lane.
+    """Read an element of a buffer, or a vector of elements if the last index is a vector.
 
-    predicate: lanes where it is false are not read and hold 0.
+    predicate: lanes with a false predicate are not read and yield 0.
 
     Constraints
         (C1) one index for each dimension.
         (C2) indices are integers; only the last may be a vector.
         (C3) a predicate has the lanes of the last index.
-        (C4) the result is the buffer's element type, with the lanes of the last index.
+        (C4) the result has the buffer's element type, with the lanes of the last index.
 
     Example
         %x = tir.load %A[%i, %j] : memref<8x8xf32>
@@ -444,9 +444,9 @@ class LoadOp(_AccessOp):
 
 @irdl_op_definition
 class StoreOp(_AccessOp):
-    """Write one element of a buffer, or several when the last index is a vector.
+    """Write an element of a buffer, or a vector of elements if the last index is a vector.
 
-    predicate: lanes where it is false are not written.
+    predicate: lanes with a false predicate are not written.
 
     Constraints
         (C1) one index for each dimension.

@@ -1,4 +1,4 @@
-"""The `relay` dialect: graphs of operators on tensors, no loops, no memory. See docs/design.md."""
+"""The `relay` dialect: graphs of operators on tensors, without loops or memory. See docs/design.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of operators' attributes: as Python has them, as attributes of ops, and as text."""
+"""Values of operator attributes: in Python, as attributes of ops, and as text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SPECIAL = {"inf": math.inf, "neg_inf": -math.inf, "nan": math.nan}
-"""Floats that are no literals."""
+"""Keywords for the floats without a literal."""
 
 
 def as_attribute(value: Any) -> Attribute:
-    """A value as an attribute: integers of 64 bits, floats of 64 bits, sequences as arrays."""
+    """The MLIR attribute of a Python value: 64-bit integers, 64-bit floats, arrays for sequences."""
     match value:
         case None:
             return NoneAttr()
@@ -36,7 +36,7 @@ def as_attribute(value: Any) -> Attribute:
 
 
 def as_python(attribute: Attribute) -> Any:
-    """What an attribute stands for. VerifyException for one that no value has."""
+    """The Python value of an MLIR attribute. VerifyException for an unsupported kind of attribute."""
     match attribute:
         case NoneAttr():
             return None
@@ -54,7 +54,7 @@ def as_python(attribute: Attribute) -> Any:
 
 
 def print_value(printer: Printer, value: Any) -> None:
-    """`true`, `3`, `0.5`, `"NCHW"`, `[1, 1]`."""
+    """Prints a value: `true`, `3`, `0.5`, `"NCHW"`, `[1, 1]`."""
     match value:
         case None:
             printer.print_string("none")
@@ -72,13 +72,13 @@ def print_value(printer: Printer, value: Any) -> None:
 
 
 def _digits(value: float) -> str:
-    """A number such that it is read as the same one: `1e-05` has no point, which MLIR's floats have."""
+    """The text of a number that parses as the same number: MLIR's floats need a point, which `1e-05` lacks."""
     text = repr(value)
     return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")
 
 
 def parse_value(parser: Parser) -> Any:
-    """The inverse of `print_value`."""
+    """Parses a value in the syntax of `print_value`."""
     if parser.parse_optional_keyword("none"):
         return None
     for parse in _parsers(parser):

@@ -1,4 +1,4 @@
-"""Writing graphs: operators whose result types are inferred, and constants."""
+"""`RelayBuilder`: builds graphs of operators, whose result types are inferred, and constants."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ OpT = TypeVar("OpT", bound=Operation)
 class RelayBuilder:
     """Inserts ops at a point of a graph.
 
-    point: where, or the block at whose end.  constants: arrays by name, to which those of constants are added; they
-    belong to the module.  location: what the user wrote that ops are inserted for.
+    point: the insertion point, or the block at whose end to insert.  constants: the arrays of the module by name, to
+    which the builder adds the arrays of constants.  location: the source location of inserted ops.
     """
 
     def __init__(
@@ -38,27 +38,27 @@ class RelayBuilder:
         self.location = location or UnknownLoc()
 
     def insert(self, op: OpT) -> OpT:
-        """Insert an op at the point."""
+        """Insert an op at the insertion point."""
         op.location = self.location
         Rewriter.insert_op(op, self.point)
         return op
 
     def operators(self, name: str, *operands: SSAValue, **attributes: object) -> Sequence[OpResult]:
-        """The tensors that an operator computes: `builder.operators("split", x, indices_or_sections=2)`.
+        """The results of a new operator: `builder.operators("split", x, indices_or_sections=2)`.
 
-        UnknownOperatorError, and TeError for operands and attributes that do not go together.
+        UnknownOperatorError for an unknown name, TeError for operands and attributes that do not match.
         """
         operator_of(name)
         return self.insert(OPERATIONS[name](operands, attributes)).outputs
 
     def operator(self, name: str, *operands: SSAValue, **attributes: object) -> OpResult:
-        """The tensor that an operator computes, or the first of several. Errors as of `operators`."""
+        """The first result of a new operator. Raises the errors of `operators`."""
         return self.operators(name, *operands, **attributes)[0]
 
     def constant(self, array: Array, name: str = "constant") -> SSAValue:
-        """A constant. One number is written where it is used, other arrays stand beside the module.
+        """A constant tensor. A number becomes part of the op, other arrays are added to the constants of the module.
 
-        name: what the array shall be called; a number is added to one that is taken by another array.
+        name: the preferred name of the array; a suffix is appended if another array has this name.
         """
         type = tensor_type(array.shape, dtype_of_numpy(array.dtype))
         if array.ndim == 0:
@@ -66,22 +66,22 @@ class RelayBuilder:
         return self.insert(ConstantOp(self.name_array(array, name), type)).result
 
     def name_array(self, array: Array, name: str) -> str:
-        """Keep an array beside the module. Returns what it is called there."""
-        found, count = name, 0
-        while self.constants.get(found, array) is not array:
+        """Adds an array to the constants of the module. Returns its unique name."""
+        unique, count = name, 0
+        while self.constants.get(unique, array) is not array:
             count += 1
-            found = f"{name}_{count}"
-        self.constants[found] = array
-        return found
+            unique = f"{name}_{count}"
+        self.constants[unique] = array
+        return unique
 
     def number(self, value: float, dtype: str) -> SSAValue:
-        """A tensor without dimensions."""
+        """A constant tensor without dimensions."""
         return self.insert(ConstantOp(value, tensor_type((), dtype))).result
 
     def cast(self, value: SSAValue, dtype: str) -> SSAValue:
-        """A tensor in a data type: itself if that is its own."""
+        """`value` converted to a data type; `value` itself if it already has the data type."""
         return value if dtype_of_tensor(value) == dtype else self.operator("cast", value, dtype=dtype)
 
     def branch(self, op: IfOp) -> Sequence[OpResult]:
-        """Insert a branch. Returns what it gives."""
+        """Insert a branch. Returns its results."""
         return self.insert(op).outputs

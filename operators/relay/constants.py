@@ -1,4 +1,4 @@
-"""The arrays that constants are."""
+"""The arrays of constants."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 def constant_array(op: ConstantOp, constants: Mapping[str, Array]) -> Array | None:
-    """The array that a constant is; None for a name that `constants`, which stand beside the module, does not have.
+    """The array of a constant, or None if `constants`, the arrays of the module, lacks the name of the constant.
 
-    VerifyException for an array of another type than the constant says.
+    VerifyException if the type of the array differs from the type of the constant.
     """
     shape, dtype = shape_of(op.result), numpy_dtype(dtype_of_tensor(op.result))
     if op.array_name is None:
         assert op.number is not None
         return np.full([size for size in shape if isinstance(size, int)], op.number, dtype)
     name = op.array_name.data
-    found = constants.get(name)
-    if found is not None and (found.shape != shape or found.dtype != dtype):
+    array = constants.get(name)
+    if array is not None and (array.shape != shape or array.dtype != dtype):
         raise VerifyException(
-            f"constant {name!r}: an array {found.dtype}{list(found.shape)}, expected {op.result.type}"
+            f"constant {name!r}: an array {array.dtype}{list(array.shape)}, expected {op.result.type}"
         )
-    return found
+    return array

@@ -1,4 +1,4 @@
-"""Graphs as functions: what is given, what is computed, calls of other functions, branches and constants."""
+"""Graphs as functions: parameters, results, calls of other functions, branches and constants."""
 
 from __future__ import annotations
 
@@ -72,15 +72,15 @@ from .operators import parse_signature, print_signature
 from .types import dtype_of_tensor, names_of, shape_of, verify_tensor
 
 SIZE_LIMITS = "size_limits"
-"""The attribute of a function that says, as text, between which numbers sizes must be: `n <= 64`, `n >= 1`."""
+"""The name of the function attribute that lists lower and upper bounds of sizes as text: `n <= 64`, `n >= 1`."""
 
 RESULT_NAMES = "result_names"
-"""The attribute of a function that says what its results are called."""
+"""The name of the function attribute that lists the names of the results."""
 
 
 @dataclass(frozen=True)
 class SizeLimit:
-    """What a size must not be beyond. size: an expression of names.  sign: "<=" or ">="."""
+    """A lower or upper bound of a size. size: an expression of names.  sign: "<=" or ">="."""
 
     size: str
     sign: str
@@ -88,27 +88,27 @@ class SizeLimit:
 
     @staticmethod
     def of(text: str) -> SizeLimit:
-        """The limit that a text says. ValueError if it says none."""
-        found = re.fullmatch(r"(.+) (<=|>=) (-?\d+)", text)
-        if found is None or not names_of(found[1]):
+        """The limit denoted by `text`. ValueError if the text denotes no limit."""
+        match = re.fullmatch(r"(.+) (<=|>=) (-?\d+)", text)
+        if match is None or not names_of(match[1]):
             raise ValueError(f"{text!r}, expected one such as 'n <= 64'")
-        return SizeLimit(found[1], found[2], int(found[3]))
+        return SizeLimit(match[1], match[2], int(match[3]))
 
     def __str__(self) -> str:
         return f"{self.size} {self.sign} {self.number}"
 
     @property
     def words(self) -> str:
-        """What is expected of the size."""
+        """The condition on the size in words: `at most 64`, `at least 1`."""
         return f"at {'most' if self.sign == '<=' else 'least'} {self.number}"
 
     def holds(self, number: int) -> bool:
-        """Whether a number is one that the size may be."""
+        """Whether `number` is within the limit."""
         return number <= self.number if self.sign == "<=" else number >= self.number
 
 
 class Callable(CallableByBody):
-    """A function gives tensors."""
+    """Callable interface of `relay.func`: the results of a call are the returned tensors."""
 
     @classmethod
     def get_result_types(cls, op: Operation) -> tuple[Attribute, ...]:
@@ -120,14 +120,14 @@ class Callable(CallableByBody):
 class FuncOp(TirOp):
     """A function from tensors to tensors.
 
-    param_names: the names as the user wrote them.  primitive: it becomes one kernel.  compiler: the name of the library
-    or code generator that it is for.  func_attrs: what else is said about it.
+    param_names: the names in the source program.  primitive: present if the function is lowered to one kernel.
+    compiler: the name of the library or code generator that compiles the function.  func_attrs: other attributes.
 
     Constraints
-        (C1) one name for each parameter, which is a tensor that says all its sizes.
+        (C1) one name for each parameter; a parameter is a tensor whose type names every dynamic size.
         (C2) the body ends in relay.return.
-        (C3) its size limits are strings such as "n <= 64" and "n >= 1", of sizes of its parameters.
-        (C4) its result names, if it has some, are as many as its results, and all different.
+        (C3) size limits are strings such as "n <= 64" and "n >= 1", of sizes of the parameters.
+        (C4) result names, if present, are distinct, one for each result.
 
     Example
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -176,35 +176,35 @@ class FuncOp(TirOp):
 
     @property
     def params(self) -> list[tuple[str, BlockArgument]]:
-        """Name and value of each parameter."""
+        """The name and value of each parameter."""
         return [(name.data, value) for name, value in zip(self.param_names.data, self.body.block.args, strict=True)]
 
     @property
     def returned(self) -> Sequence[SSAValue]:
-        """The tensors that it gives."""
+        """The tensors that the function returns."""
         last = self.body.block.last_op
         assert isinstance(last, ReturnOp)
         return last.values
 
     @property
     def result_types_(self) -> list[Attribute]:
-        """Their types."""
+        """The types of the returned tensors."""
         return [value.type for value in self.returned]
 
     @property
     def results_(self) -> list[tuple[str, SSAValue]]:
-        """Name and value of each of them: `output0`, `output1`, ... if it does not say names."""
+        """The name and value of each returned tensor; the default names are `output0`, `output1`, ..."""
         names = self._texts(RESULT_NAMES) or [f"output{n}" for n in range(len(self.returned))]
         return list(zip(names, self.returned, strict=True))
 
     @property
     def size_limits(self) -> list[SizeLimit]:
-        """Between which numbers sizes must be."""
+        """The lower and upper bounds of sizes."""
         return [SizeLimit.of(text) for text in self._texts(SIZE_LIMITS)]
 
     def _texts(self, name: str) -> list[str]:
-        said = None if self.func_attrs is None else self.func_attrs.data.get(name)
-        texts: Any = () if said is None else as_python(said)
+        attribute = None if self.func_attrs is None else self.func_attrs.data.get(name)
+        texts: Any = () if attribute is None else as_python(attribute)
         return [str(text) for text in (texts if isinstance(texts, tuple) else [texts])]
 
     def verify_(self) -> None:
@@ -259,7 +259,7 @@ class FuncOp(TirOp):
 
 
 class _Values(TirOp):
-    """The end of a function or branch: what it gives."""
+    """Base class of the terminators of functions and branches, with the result values as operands."""
 
     values = var_operand_def(TensorType)
 
@@ -281,7 +281,7 @@ class _Values(TirOp):
 
 @irdl_op_definition
 class ReturnOp(_Values):
-    """The tensors that a function gives. A tuple is several of them.
+    """Returns tensors from a function. A tuple is returned as several tensors.
 
     Example
         relay.return %0 : tensor<8xf32>, %1 : tensor<8xi32>
@@ -294,7 +294,7 @@ class ReturnOp(_Values):
 
 @irdl_op_definition
 class YieldOp(_Values):
-    """The tensors that a branch gives.
+    """Yields the tensors of a branch.
 
     Example
         relay.yield %0 : tensor<8xf32>
@@ -324,7 +324,7 @@ def _text(signature: tuple[Sequence[Attribute], Sequence[Attribute]]) -> str:
 
 @irdl_op_definition
 class CallOp(TirOp):
-    """Call a function of the module: one of `relay`, or what it has become on the way down.
+    """Calls a function of the module: a `relay.func`, or the function that it was lowered to.
 
     Constraints
         (C1) the module has a function of this name.
@@ -368,7 +368,7 @@ class CallOp(TirOp):
 
 @irdl_op_definition
 class IfOp(TirOp):
-    """One of two graphs; only that one is computed.
+    """Computes the first graph if the condition holds, else the second graph.
 
     Constraints
         (C1) the condition is a bool without dimensions.
@@ -433,13 +433,13 @@ class IfOp(TirOp):
 
 @irdl_op_definition
 class ConstantOp(TirOp):
-    """A constant: a number, which is each element of a tensor, or an array that stands beside the module by its name.
+    """A constant: a tensor filled with a number, or an array, referred to by name, that belongs to the module.
 
-    value: the number; an integer, or a float that is held by the data type.  array_name: the name of the array.
+    value: the number; an integer, or a float representable in the data type.  array_name: the name of the array.
 
     Constraints
         (C1) a value or a name, not both.
-        (C2) the type is a tensor's of known sizes.
+        (C2) the type is a tensor type of static sizes.
 
     Example
         %0 = relay.constant 1.0 : tensor<f32>
@@ -466,13 +466,13 @@ class ConstantOp(TirOp):
 
     @property
     def number(self) -> bool | int | float | None:
-        """What each element is; None for an array."""
+        """The value of every element, or None for an array."""
         if self.value is None:
             return None
         number, dtype = self.value.value.data, parse_dtype(dtype_of_tensor(self.result))
         if isinstance(number, float):
             return number
-        return bool(number) if dtype.is_bool else wrap_int(number, dtype)  # an attribute has 64 bits with a sign
+        return bool(number) if dtype.is_bool else wrap_int(number, dtype)  # the attribute is a signed 64-bit integer
 
     def verify_(self) -> None:
         require((self.value is None) != (self.array_name is None), "(C1) expected a number or the name of an array")
@@ -503,6 +503,6 @@ class ConstantOp(TirOp):
 
 
 def _number(value: float, type: Attribute) -> Attribute:
-    """A number as an element of a tensor of a type."""
+    """The attribute of a number that is an element of a tensor of type `type`."""
     is_float = isinstance(type, TensorType) and parse_dtype(dtype_of_tensor(type)).is_float
     return FloatAttr(float(value), f64) if is_float else IntegerAttr(int(value), i64)

@@ -1,4 +1,4 @@
-"""The types of what operators compute."""
+"""Type inference: the result types of operators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .types import Size, dtype_of_tensor, shape_of, tensor_type
 
 
 class Sizes:
-    """Variables by name, and sizes made of them."""
+    """A scope of size variables, and conversion of sizes to expressions of these variables."""
 
     def __init__(self) -> None:
         self.variables: dict[str, SizeVar] = {}
@@ -27,16 +27,16 @@ class Sizes:
         return size if isinstance(size, int) else size_of(size, self.variable)
 
     def variable(self, name: str) -> SizeVar:
-        """The variable of a name."""
+        """The variable called `name`, created on first use."""
         return self.variables.setdefault(name, SizeVar(name))
 
     def placeholder(self, type: Attribute, name: str) -> Tensor:
-        """A tensor of a type."""
+        """A placeholder of a tensor type."""
         return placeholder([self(size) for size in shape_of(type)], dtype_of_tensor(type), name)
 
 
 def type_of_tensor(tensor: Tensor) -> TensorType[Attribute]:
-    """The type of a tensor that is computed. TeError for a size that depends on elements of tensors."""
+    """The type of a tensor. TeError for a size that depends on elements of tensors."""
     return tensor_type([size_text(extent) for extent in tensor.shape], tensor.data_type)
 
 
@@ -44,26 +44,27 @@ def type_of_tensor(tensor: Tensor) -> TensorType[Attribute]:
 def result_types(
     name: str, operands: tuple[Attribute, ...], attributes: tuple[tuple[str, Any], ...]
 ) -> tuple[TensorType[Attribute], ...]:
-    """The types of the results of an operator: those of the tensors that its formula gives for placeholders.
+    """The result types of an operator: the types of the tensors that its formula returns for placeholders.
 
-    operands: types of tensors.  attributes: as `checked_attributes` gives them. Nothing but these matters, so a type is
-    inferred once. TeError for what does not go together.
+    operands: tensor types.  attributes: as returned by `checked_attributes`. The result types depend on these arguments
+    only and are cached. TeError for operands and attributes that do not match.
     """
     sizes, operator = Sizes(), operator_of(name)
     names = operand_names(name, len(operands))
-    given = [sizes.placeholder(type, each) for type, each in zip(operands, names, strict=True)]
-    return tuple(type_of_tensor(tensor) for tensor in operator.tensors(given, dict(attributes)))
+    placeholders = [sizes.placeholder(type, each) for type, each in zip(operands, names, strict=True)]
+    return tuple(type_of_tensor(tensor) for tensor in operator.tensors(placeholders, dict(attributes)))
 
 
 def operand_names(name: str, count: int) -> Sequence[str]:
-    """What the operands of an operator are called; those of a variadic one are numbered."""
+    """The names of the operands of an operator; the variadic operands are numbered."""
     operator = operator_of(name)
     fixed = operator.operands[:-1] if operator.variadic else operator.operands
     return [*fixed, *(f"{operator.operands[-1]}{n}" for n in range(count - len(fixed)))] if operator.variadic else fixed
 
 
 def free_sizes(given: Iterable[Attribute], made: Iterable[Attribute] = ()) -> list[str]:
-    """The names in the sizes of tensors that are no size of their own of a tensor that is given, in order."""
+    """The names in the sizes of the tensor types `given` and `made` that are not by themselves a size of a type in
+    `given`, in order of appearance."""
     given, sizes = list(given), Sizes()
     texts = [size for type in (*given, *made) for size in shape_of(type) if isinstance(size, str)]
     for text in texts:

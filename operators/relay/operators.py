@@ -1,4 +1,4 @@
-"""One operation for each operator on tensors, made of its definition."""
+"""The operations of the tensor operators, generated from the definitions of the operators."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .types import verify_tensor
 
 
 class OperatorOp(TirOp, ABC):
-    """An operator: tensors, made of tensors, as its definition in `operators/` says.
+    """An operator on tensors, as defined in `operators/`.
 
-    args: the operands.  Properties are the attributes; those that are what they are by default are not there.
+    args: the operands.  The properties are the attributes with non-default values.
 
     Constraints
-        (C1) operands and results are tensors that say all their sizes.
-        (C2) as many operands as the operator has, and attributes that it has.
-        (C3) the types of results are those that the operator computes.
+        (C1) operands and results are tensors whose types name every dynamic size.
+        (C2) the number of operands and the attributes conform to the definition of the operator.
+        (C3) the result types are the types inferred from operands and attributes.
 
     Example
         %1 = relay.nn.leaky_relu(%0) {alpha = 0.2} : (tensor<8xf32>) -> tensor<8xf32>
@@ -51,25 +51,22 @@ class OperatorOp(TirOp, ABC):
         attributes: Mapping[str, object] | None = None,
         types: Sequence[Attribute] | None = None,
     ):
-        """An operator on tensors. types: of its results; they are inferred if missing.
-
-        TeError for operands and attributes that do not go together.
-        """
-        found = checked_attributes(self.operator, attributes or {})
+        """types: of the results; inferred if missing. TeError for operands and attributes that do not match."""
+        checked = checked_attributes(self.operator, attributes or {})
         super().__init__(
             operands=[args],
-            properties={name: as_attribute(value) for name, value in found.items()},
-            result_types=[self._inferred([arg.type for arg in args], found) if types is None else types],
+            properties={name: as_attribute(value) for name, value in checked.items()},
+            result_types=[self._infer([arg.type for arg in args], checked) if types is None else types],
         )
 
     @property
     def operator(self) -> Operator:
-        """What it computes."""
+        """The definition of the operator."""
         return operator_of(self.name.removeprefix("relay."))
 
     @property
     def values(self) -> dict[str, Any]:
-        """The attributes that differ from what they are by default."""
+        """The values of the attributes that differ from their defaults, by name."""
         return {
             each.name: as_python(self.properties[each.name])
             for each in self.operator.attributes
@@ -77,11 +74,11 @@ class OperatorOp(TirOp, ABC):
         }
 
     def value(self, name: str) -> Any:
-        """What an attribute is, said or by default."""
+        """The value of an attribute, explicit or default."""
         default = next(attribute.default for attribute in self.operator.attributes if attribute.name == name)
         return as_python(self.properties[name]) if name in self.properties else default
 
-    def _inferred(self, types: Sequence[Attribute], attributes: Mapping[str, Any]) -> Sequence[Attribute]:
+    def _infer(self, types: Sequence[Attribute], attributes: Mapping[str, Any]) -> Sequence[Attribute]:
         operator = self.operator
         count = len(operator.operands)
         if len(types) < count if operator.variadic else len(types) != count:
@@ -90,15 +87,15 @@ class OperatorOp(TirOp, ABC):
         return result_types(operator.name, tuple(types), tuple(attributes.items()))
 
     def infer(self) -> Sequence[Attribute]:
-        """The types that its results have for the types of its operands. TeError if these do not go together."""
-        return self._inferred([arg.type for arg in self.args], self.values)
+        """The result types inferred from the operand types. TeError if the operand types do not match."""
+        return self._infer([arg.type for arg in self.args], self.values)
 
     def verify_(self) -> None:
         for value in (*self.args, *self.outputs):
             verify_tensor(value.type, "(C1)")
         try:
-            if (found := checked_attributes(self.operator, self.values)) != self.values:
-                raise VerifyException(f"(C2) attributes {self.values}, expected {found}")
+            if (checked := checked_attributes(self.operator, self.values)) != self.values:
+                raise VerifyException(f"(C2) attributes {self.values}, expected {checked}")
             inferred = self.infer()
         except TeError as error:
             raise VerifyException(f"(C2) {error.what}") from error
@@ -143,7 +140,7 @@ def _parse_item(parser: Parser) -> tuple[str, Any]:
 
 
 def print_signature(printer: Printer, operands: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:
-    """` : (tensor<8xf32>) -> tensor<8xf32>`."""
+    """Prints ` : (tensor<8xf32>) -> tensor<8xf32>`."""
     printer.print_string(" : ")
     printer.print_function_type([value.type for value in operands], [value.type for value in results])
 

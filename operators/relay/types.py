@@ -1,4 +1,4 @@
-"""Types of tensors in graphs: sizes that are not known have names, or are expressions of names."""
+"""Tensor types of graphs: dynamic sizes are names or expressions of names."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ...expressions.expr import SizeVar
 from ...expressions.sizes import size_of, size_text
 
 Size: TypeAlias = int | str
-"""A size that is known, or an expression of names: `n`, `2 * n + 1`."""
+"""A static size, or a symbolic size as an expression of names: `n`, `2 * n + 1`."""
 
 
 @irdl_attr_definition
 class SizesAttr(ParametrizedAttribute):
-    """What the sizes are that a tensor type leaves open, in order: the same text is the same size.
+    """The dynamic sizes of a tensor type, in order. Sizes with the same text are equal.
 
     Constraints
-        (C1) each is an expression of names, written in normal form.
+        (C1) each size is an expression of names in normal form.
 
     Example
         tensor<?x4x?xf32, #relay.sizes<"n", "2 * n + 1">>
@@ -58,7 +58,7 @@ class SizesAttr(ParametrizedAttribute):
 
 
 def normal_size(size: Size) -> Size:
-    """A size as types write it. ValueError for what is none."""
+    """The normal form of a size, as used in types. ValueError for invalid text."""
     if isinstance(size, int):
         return size
     names: dict[str, SizeVar] = {}
@@ -66,14 +66,14 @@ def normal_size(size: Size) -> Size:
 
 
 def names_of(size: str) -> list[str]:
-    """The names that a size is made of, in order. ValueError for what is no size."""
+    """The names in a size, in order of appearance. ValueError for invalid text."""
     names: dict[str, SizeVar] = {}
     size_of(size, lambda name: names.setdefault(name, SizeVar(name)))
     return list(names)
 
 
 def tensor_type(shape: Sequence[Size], dtype: DType | str) -> TensorType[Attribute]:
-    """The type of a tensor. ValueError for what is no size or data type."""
+    """The tensor type of a shape and a data type. ValueError for an invalid size or data type."""
     sizes = [normal_size(size) for size in shape]
     names = [size for size in sizes if isinstance(size, str)]
     encoding = SizesAttr(strings(names)) if names else NoneAttr()
@@ -81,20 +81,20 @@ def tensor_type(shape: Sequence[Size], dtype: DType | str) -> TensorType[Attribu
 
 
 def shape_of(tensor: SSAValue | Attribute) -> tuple[Size, ...]:
-    """The sizes of a tensor, or of one of a type."""
+    """The sizes of a tensor or tensor type."""
     type = cast("TensorType[Attribute]", tensor.type if isinstance(tensor, SSAValue) else tensor)
     named = iter(type.encoding.sizes.data if isinstance(type.encoding, SizesAttr) else ())
     return tuple(next(named).data if size == DYNAMIC else size for size in type.get_shape())
 
 
 def dtype_of_tensor(tensor: SSAValue | Attribute) -> str:
-    """The data type of the elements of a tensor, or of one of a type."""
+    """The data type of the elements of a tensor or tensor type."""
     type = cast("TensorType[Any]", tensor.type if isinstance(tensor, SSAValue) else tensor)
     return dtype_of(type.element_type).name
 
 
 def verify_tensor(type: Attribute, tag: str) -> None:
-    """VerifyException unless a type is a tensor's that says all its sizes."""
+    """Raise `VerifyException` unless `type` is a tensor type that names every dynamic size."""
     if not isinstance(type, TensorType):
         raise VerifyException(f"{tag} type {type}, expected a tensor")
     holes = type.get_shape().count(DYNAMIC)
