@@ -50,7 +50,7 @@ class Landing:
     """A level of the lowering.
 
     passes: the passes that lead to it.  leaves: the check of the operations that may remain after them.
-    needed: whether a module needs the passes.
+    needed: whether a module needs the landing.
     """
 
     name: str

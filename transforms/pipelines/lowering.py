@@ -17,7 +17,7 @@ _DEFAULTS = Options()
 def go_down(
     mod: Module, landings: Iterable[Landing], options: Options = _DEFAULTS, after: AfterPass | None = None
 ) -> Module:
-    """Applies the passes of `landings` to a copy of `mod`, and checks the module after each landing.
+    """Applies the passes of `landings` to a copy of `mod`, and checks the module after each landing that it needs.
 
     after: called with the module after each pass.
     Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that fails or leaves an operation that
@@ -27,7 +27,7 @@ def go_down(
     for landing in landings:
         if landing.needed(mod.op):
             run_in_place(mod, landing.passes(options), after)
-        check_module(mod.op, landing.leaves, landing.name)
+            check_module(mod.op, landing.leaves, landing.name)
     return mod
 
 

@@ -281,3 +281,13 @@ def test_a_pass_that_fails_raises_one_of_our_errors(
     monkeypatch.setattr(spec, "get_upstream_passes", lambda: {"always-fails": lambda: FailingPass})
     with pytest.raises(stepwell.PassError, match=message):
         stepwell.apply_passes(stepwell.parse_tvmscript(PROGRAM), "always-fails")
+
+
+def test_functions_on_tensors_go_down_without_graphs() -> None:
+    text = """
+    te.func @main {
+      %A = te.placeholder "A" [4] : tensor<4xf32>
+      te.params %A : tensor<4xf32>
+    }"""
+    for way in (lower, lower_launches):
+        assert list(way(parse_mlir(text))) == ["main"]
