@@ -95,7 +95,7 @@ class TargetAttr(ParametrizedAttribute):
 
 
 class Canonicalizes(HasCanonicalizationPatternsTrait):
-    """The op has patterns of `canonicalize`, in `transforms.canonicalization.tir`."""
+    """The op has patterns of `canonicalize`, in `dialects.tir.canonicalization`."""
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
         from .canonicalization import PATTERNS
