@@ -95,7 +95,7 @@ class TargetAttr(ParametrizedAttribute):
 
 
 class Canonicalizes(HasCanonicalizationPatternsTrait):
-    """Trait of ops with patterns for `canonicalize`, in `transforms.canonicalization.tir`."""
+    """Trait of ops with patterns for `canonicalize`, in `dialects.tir.canonicalization`."""
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
         from .canonicalization import PATTERNS

@@ -6,6 +6,7 @@
 from .extending import extending_page
 from .operators import operators_page
 from .pages import run_page
+from .passes import passes_page
 from .primitives import primitives_page
 
-__all__ = ["extending_page", "operators_page", "primitives_page", "run_page"]
+__all__ = ["extending_page", "operators_page", "passes_page", "primitives_page", "run_page"]

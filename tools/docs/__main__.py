@@ -5,6 +5,7 @@ from pathlib import Path
 from .extending import extending_page
 from .operators import operators_page
 from .pages import run_page
+from .passes import passes_page
 from .primitives import primitives_page
 
 
@@ -12,6 +13,7 @@ def main() -> None:
     docs = Path("docs")
     (docs / "primitives.md").write_text(primitives_page())
     (docs / "operators.md").write_text(operators_page())
+    (docs / "passes.md").write_text(passes_page())
     for page in (docs / "schedules.md", docs / "te-schedules.md", docs / "relay.md"):
         page.write_text(run_page(page.read_text()))
     for name, packages in (("extending", "examples/extending"), ("libraries", "examples/external_library")):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
+from textwrap import dedent
 from typing import Any
+
+from xdsl.passes import ModulePass
 
 TYPES = {
     "Annotation | Attribute | ExprRV": "bool, number, string, list, dictionary; number of the trace",
@@ -126,3 +129,76 @@ def _conditions(text: str) -> tuple[str, str]:
     match = re.search(r"(?:^|(?<=\. ))(?:Legal|Always legal|ScheduleError|Conditions are|Floats are)\b", text)
     cut = len(text) if match is None else match.start()
     return text[:cut].strip(), text[cut:]
+
+
+@dataclass(frozen=True)
+class PassDescription:
+    """The description of a pass. spec: its name with its options, as in a pipeline.  details: paragraphs before the
+    programs.  notes: paragraphs after the programs.  requirements, removals: the texts after `Must hold before:` and
+    `Gone after:`."""
+
+    name: str
+    spec: str
+    summary: str
+    details: list[str]
+    options: list[Argument]
+    before: str
+    after: str
+    notes: list[str]
+    requirements: str
+    removals: str
+
+
+def describe_pass(cls: type[ModulePass]) -> PassDescription:
+    """The description in the fields and the docstring of a pass. KeyError for a missing part, or an option whose type
+    has no words."""
+    summary, *paragraphs = (inspect.getdoc(cls) or "").split("\n\n")
+    parts = {title: text for text in paragraphs for title in _PASS_PARTS if text.startswith(title)}
+    start, end = (paragraphs.index(parts[title]) for title in ("Before\n", "After\n"))
+    names = [_option_name(field) for field in fields(cls)]
+    meanings, details = _arguments(_without(paragraphs[:start], parts), names)
+    more, notes = _arguments(_without(paragraphs[end:], parts), names)
+    options = [_option(field, (meanings | more).get(_option_name(field), "")) for field in fields(cls)]
+    before, after, requirements, removals = (parts[title].removeprefix(title) for title in _PASS_PARTS)
+    spec = " ".join(f"{option.name}={option.default or _UNSET[option.type]}" for option in options)
+    return PassDescription(
+        cls.name,
+        f"{cls.name}{{{spec}}}" if spec else cls.name,
+        " ".join(summary.split()),
+        details,
+        options,
+        dedent(before),
+        dedent(after),
+        notes,
+        requirements,
+        removals,
+    )
+
+
+_PASS_PARTS = ("Before\n", "After\n", "Must hold before: ", "Gone after: ")
+
+_OPTION_TYPES = {
+    "bool": "bool",
+    "int": "integer",
+    "int | None": "integer",
+    "str": "string",
+    "tuple[str, ...]": "list of strings",
+}
+
+_UNSET = {"integer": "N", "list of strings": "A,B"}
+"""The placeholders of options without a default, by the words of their types."""
+
+
+def _without(paragraphs: list[str], parts: dict[str, str]) -> list[str]:
+    return [paragraph for paragraph in paragraphs if paragraph not in parts.values()]
+
+
+def _option_name(option: Field[Any]) -> str:
+    return option.name.replace("_", "-")
+
+
+def _option(option: Field[Any], meaning: str) -> Argument:
+    default = "" if option.default in (None, ()) else str(option.default)
+    if isinstance(option.default, bool):
+        default = default.lower()
+    return Argument(_option_name(option), _OPTION_TYPES[str(option.type)], default, meaning)

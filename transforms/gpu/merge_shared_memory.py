@@ -30,8 +30,10 @@ class GpuMergeSharedMemoryPass(ModulePass):
 
     Two buffers overlap if a barrier for all threads separates the last use of one from the first use of the other.
 
-    arch: the architecture, as `sm_90`. Raises UnsupportedError for a kernel with more static and dynamic shared memory
-    than a block of this architecture can have.
+    arch: the architecture, as `sm_90`.
+
+    Raises UnsupportedError for a kernel with more static and dynamic shared memory than a block of this architecture
+    can have.
 
     Before
         gpu.launch blocks(...) threads(...) {

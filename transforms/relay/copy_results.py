@@ -16,8 +16,8 @@ class RelayCopyResultsPass(ModulePass):
     """Copies results that their function or branch does not compute itself: parameters, constants, and repeated
     results.
 
-    So each result is written by the operator that computes it. Scalar constants that are conditions, or arguments of
-    calls, are copied too, as they are in no memory.
+    After the pass, each result is written by the operator that computes it. Scalar constants that are conditions, or
+    arguments of calls, are copied too, because they are in no memory.
 
     Before
         relay.func @main("x" %x: tensor<8xf32>) {

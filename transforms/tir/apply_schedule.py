@@ -15,10 +15,10 @@ from ...schedule.trace import schedule_of
 
 @dataclass(frozen=True)
 class ApplySchedulePass(ModulePass):
-    """Apply the schedules in a module to its functions, in order, and erase the schedules.
+    """Applies the schedules in a module to its functions, in order, and erases the schedules.
 
-    check: whether each primitive is checked against dependences; False for traces that are known to be legal. Choices
-    without a decision in the trace are drawn from seed; from a new seed each time without one.
+    check: whether each primitive is checked against dependences; false for traces that are known to be legal.
+    seed: the seed of random choices without a decision in the trace; by default a new seed in each run.
 
     Before
         tir.func @main("A" %A : memref<16xf32>) {
@@ -45,7 +45,7 @@ class ApplySchedulePass(ModulePass):
 
     Must hold before: the module contains every block and loop that a trace names; each primitive is legal.
 
-    Gone after: `schedule.trace`
+    Gone after: `schedule.trace`.
     """
 
     name = "apply-schedule"

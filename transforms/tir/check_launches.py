@@ -21,7 +21,7 @@ from ...dialects.tir import AllocBufferOp, FuncOp, LaunchThreadOp, LoadOp, Store
 class TirCheckLaunchesPass(ModulePass):
     """Rejects launches that exceed the limits of every GPU; changes nothing.
 
-    Limits are those on threads, blocks and static shared memory. Raises UnsupportedError with the reason.
+    The limits concern threads, blocks and static shared memory. Raises UnsupportedError with the reason.
 
     Before
         tir.launch_thread "bx" %bx : i32 in 4 thread "blockIdx.x" {
@@ -34,7 +34,7 @@ class TirCheckLaunchesPass(ModulePass):
         UnsupportedError: 2048 threads of threadIdx.x ("tx"), expected at most 1024
 
     Must hold before: kernels are launches (`tir-launch-threads`). Raises UnsupportedError also for dynamic numbers of
-    threads, and for stores and vector loads by the host, which loads single elements only, for its branches.
+    threads, and for stores and vector loads by the host, which only loads the single elements that it branches on.
 
     Gone after: nothing.
     """

@@ -44,8 +44,7 @@ class TirVectorizeLoopsPass(ModulePass):
     - calls, assertions, `while`, threads, inner loops with different bounds for each lane;
     - operators on vectors that depend on the variable;
     - branches and lazy choices on lanes that contain such statements, or expressions that must not be computed for
-    inactive
-      lanes: divisions and shifts by unknown amounts;
+      inactive lanes: divisions and shifts by unknown amounts;
     - memory that is private to an iteration, unless each iteration uses only its own elements.
 
     The whole loop becomes serial where the trip count is unknown or more than `max-lanes`, or where the body contains a

@@ -18,9 +18,9 @@ from ...core.dtypes import dtype_of
 class ContractFloatsPass(ModulePass):
     """Contracts a sum of a product and another number to `math.fma`, one instruction that rounds once.
 
-    Results change: one rounding replaces two, which is nearer to the exact result, but not the same. So no pipeline
-    runs the pass unless its user requests it. Only f32 and f64 are contracted, the types for which processors have the
-    instruction; where both operands of the sum are products, the first product is contracted.
+    Results change: one rounding replaces two, so a result is nearer to the exact one. No pipeline runs the pass unless
+    its user requests it (`-fast-math-contract=1` of a target). Only f32 and f64 are contracted, the types for which
+    processors have the instruction; where both operands of the sum are products, the first product is contracted.
 
     Before
         %p = arith.mulf %a, %b : f32

@@ -16,7 +16,7 @@ from .module import ModuleLowering
 class ConvertTirToScfPass(ModulePass):
     """Converts functions on buffers to the upstream dialects func, scf, memref, arith, math and vector.
 
-    The functions are written anew, in one walk.
+    One walk over the program builds the functions anew.
 
     Before
         tir.func @main("A" %A: memref<8xui8>, "n" %n: i32) {
@@ -42,9 +42,9 @@ class ConvertTirToScfPass(ModulePass):
     `tir-lower-match-buffers`). Allocations state the kind of their memory (`tir-plan-allocations`); the default is the
     heap.
 
-    Gone after: every operation, type and attribute of `tir`, unsigned integer types. Left are func, scf, cf, memref,
-    arith, math, vector, and conversions of `llvm` between integers and pointers. The names and data types of parameters
-    are the attributes `stepwell.name` and `stepwell.dtype`.
+    Gone after: every operation, type and attribute of `tir`, unsigned integer types. The output consists of func, scf,
+    cf, memref, arith, math, vector, and conversions of `llvm` between integers and pointers. The attributes
+    `stepwell.name` and `stepwell.dtype` of parameters state their names and data types.
 
     launches: whether to lower for a GPU: launches of blocks and threads (`tir-launch-threads`) become gpu.launch, and
     the memory space of their allocations is the scope of the buffer.
