@@ -220,7 +220,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The allocation behind a pointer: the data type and number of its elements."""
+    """The allocation that a pointer refers to: the data type and number of its elements."""
 
     element: DType
     shape: tuple[Mixed, ...]

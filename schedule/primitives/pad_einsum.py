@@ -338,7 +338,7 @@ def _is_finite(value: SSAValue) -> bool:
 def _pad(einsum: Einsum) -> None:
     block = einsum.block
     scope = scope_of(block)
-    first, last = (beside(scope, block, behind=behind) for behind in (False, True))
+    first, last = (beside(scope, block, after=after) for after in (False, True))
     erase_accesses([block])
     copies: dict[tuple[SSAValue, tuple[Dim, ...]], SSAValue] = {}
     written = {op.buffer for op in einsum.accesses if isinstance(op, StoreOp)}

@@ -237,7 +237,7 @@ def _gap(block: BlockOp, buffer: SSAValue, *, reads: bool) -> Gap:
         users = [*scope.readers.get(root, ()), *scope.writers.get(root, ())]
         others = [user for user in users if user is not block and comes_before(block, user)]
     outer = deepest_common(block, others) if others else scope.op
-    return beside(outer, block, behind=not reads)
+    return beside(outer, block, after=not reads)
 
 
 def _ranges(analyzer: Analyzer, block: BlockOp, axes: Sequence[int], gap: Gap) -> list[Side]:

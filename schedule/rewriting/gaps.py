@@ -76,12 +76,12 @@ def deepest_common(block: BlockOp, others: Iterable[Operation], around: Sequence
     return innermost
 
 
-def beside(outer: Operation, op: Operation, *, behind: bool) -> Gap:
-    """The gap before (or, if `behind`, after) the statement directly in `outer` that contains `op`."""
+def beside(outer: Operation, op: Operation, *, after: bool) -> Gap:
+    """The gap before (`after`: after) the statement directly in `outer` that contains `op`."""
     child = child_towards(outer, op)
     block = child.parent
     assert block is not None
-    if not behind:
+    if not after:
         return Gap(outer, block, child)
     following = statements(block)[statements(block).index(child) + 1 :]
     return Gap(outer, block, following[0] if following else None)
@@ -95,6 +95,6 @@ def before_first(outer: Operation, writer: Operation, users: Iterable[Operation]
     following = child.next_op
     while following is not None:
         if following in others:
-            return beside(outer, following, behind=False)
+            return beside(outer, following, after=False)
         following = following.next_op
-    return beside(outer, writer, behind=True)
+    return beside(outer, writer, after=True)

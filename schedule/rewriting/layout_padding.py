@@ -388,7 +388,7 @@ def add_padding_block(func: FuncOp, padding: Padding, layout: Layout, buffer: SS
         last = writer if comes_before(last, writer) or last.is_ancestor(writer) else last
     owner = buffer.owner
     outer = func if isinstance(owner, Block) else scope_of(owner)
-    gap = beside(outer, last, behind=True)
+    gap = beside(outer, last, after=True)
     analyzer = Analyzer(through_lets=False)
     scratch = Block()
     builder = TirBuilder(scratch, last.location)

@@ -10,8 +10,8 @@ from stepwell.frontends.te import schedule, stage
 from stepwell.tools.docs import run_page
 
 PAGE = (Path(__file__).parents[2] / "docs" / "te-schedules.md").read_text()
-STAGES, REST = PAGE.split("## Stages")[1].split("These change what is computed")
-MISSING = PAGE.split("## What is not there yet")[1]
+STAGES, REST = PAGE.split("## Stages")[1].split("These change the computation")
+MISSING = PAGE.split("## Limits")[1]
 
 
 def test_the_page_prints_what_stands_there() -> None:

@@ -23,7 +23,7 @@ _HEAD = """\
 
 The primitives of `stepwell.Schedule`, with a section for each primitive: its meaning, its arguments, its conditions of
 legality, and a program before and after. [schedules.md](schedules.md) is the introduction; [legality.md](legality.md)
-describes the analysis behind the conditions.
+describes the analysis of the conditions.
 
 The names, the order and the defaults of the arguments are those of TVM. Blocks, loops and numbers are handles returned
 by the schedule; a block may also be given by name. Every refusal raises a `ScheduleError` and leaves the program

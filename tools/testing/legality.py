@@ -270,7 +270,7 @@ CASES = [
         'd, i = sch.get_loops(sch.get_block("A"))\nsch.parallel(i)',
     ),
     Case(
-        "loops behind a permutation are reordered",
+        "loops after a permutation are reordered",
         _program(_EIGHTS, _PERMUTED.format(binding="i * 3 % 8", value="A[vi, vj]")),
         _program(_EIGHTS, _PERMUTED.format(binding="i * 3 % 8", value="A[vi, vj] + B[7 - vi, vj]")),
         'i, j = sch.get_loops(sch.get_block("B"))\ni0, i1 = sch.split(i, [2, 4])\nsch.reorder(i1, j, i0)',
@@ -282,7 +282,7 @@ CASES = [
         '(i,) = sch.get_loops(sch.get_block("C"))\nsch.compute_at(sch.get_block("B"), i)',
     ),
     Case(
-        "a buffer with two writers is cached behind both",
+        "a buffer with two writers is cached after both",
         _program(_IN_AND_OUT, _UPDATED.format(extent=16, read="vi")),
         _program(_IN_AND_OUT, _UPDATED.format(extent=16, read="vi")),
         'sch.cache_read(sch.get_block("C"), 0, "local")',

@@ -23,7 +23,7 @@ ALLOWED: dict[str, str] = {
     "mm_relu-7": "TVM fails inside: the buffer is written in a block within a block",
     "blur-53": "TVM fails inside: the copy that the block reads is bound to a quotient",
     "chain-57": "a loop with several blocks in it may become one block if its loops move their axes alike",
-    "softmax-75": "a producer that is not inside of the loop has finished in front of it",
+    "softmax-75": "a producer outside of the loop has finished before it",
     "odd_mm-127": "the new elements are padding that nobody reads, so that they need no value",
 }
 """Attempts refused by TVM and allowed by Stepwell, with the justification."""
@@ -60,13 +60,12 @@ def _head() -> Iterable[str]:
     yield from (
         "# Schedules beside TVM",
         "",
-        "The corpus (`tests/data/corpus/schedules`) holds traces that TVM 0.27 applied to eight programs, with the",
-        "program behind each, and attempts that it refused. This page says how they come out here. It is printed by",
-        "`python -m stepwell.tools.testing.schedule_report`, and a test compares it with what is printed.",
+        "The corpus (`tests/data/corpus/schedules`) holds traces that TVM 0.27 applied to eight programs, each with its",
+        "resulting program, and attempts that TVM refused. This page lists the results of Stepwell for them. It is the",
+        "output of `python -m stepwell.tools.testing.schedule_report`; a test compares both.",
         "",
-        "Two programs are the same when they differ only in names of variables and buffers, in how an index or a",
-        "condition is written that has the same value wherever it is computed, and in the order of declarations.",
-        "Names of blocks count.",
+        "Two programs are equal if they differ only in names of variables and buffers, in the form of indices and",
+        "conditions of equal value, and in the order of declarations. Names of blocks count.",
         "",
     )
 
@@ -77,14 +76,14 @@ def _traces() -> Iterable[str]:
     yield from (
         "## Traces that TVM applied",
         "",
-        "Each is replayed line by line. The program behind it verifies, is read back from both of its texts, and",
+        "Each trace is replayed line by line. The resulting program verifies, is read back from both of its texts, and",
         "computes the recorded numbers.",
         "",
         "| | |",
         "|---|---|",
         f"| traces | {len(cases)} |",
-        f"| the program is TVM's | {len(cases) - len(different)} |",
-        f"| it is another | {len(different)} |",
+        f"| equal programs | {len(cases) - len(different)} |",
+        f"| different programs | {len(different)} |",
         "",
     )
     if different:
@@ -105,8 +104,8 @@ def _attempts() -> Iterable[str]:
     yield from (
         "## Attempts that TVM refused",
         "",
-        "Each is attempted behind its trace. Where it is refused, the program is untouched; where it is allowed, the",
-        "program behind it computes the recorded numbers.",
+        "Each primitive is attempted after its trace. A refused attempt leaves the program untouched; after an allowed",
+        "attempt, the program computes the recorded numbers.",
         "",
         "| primitive | attempts | refused | allowed |",
         "|---|---|---|---|",
