@@ -61,7 +61,7 @@ def _head() -> Iterable[str]:
         "# Schedules beside TVM",
         "",
         "The corpus (`tests/data/corpus/schedules`) holds traces that TVM 0.27 applied to eight programs, with the",
-        "resulting program of each, and attempts that TVM refused. This page lists the results of Stepwell for them. It is the",
+        "resulting program of each, and attempts that TVM refused. This page lists the results of Stepwell. It is the",
         "output of `python -m stepwell.tools.testing.schedule_report`; a test compares both.",
         "",
         "Two programs are equal if they differ only in names of variables and buffers, in the form of indices and",
