@@ -232,7 +232,7 @@ class Context:
 
     def _scope_hint(self, name: str) -> str:
         if self.blocks and self.scope is self.blocks[-1].outside:
-            return " in front of the block, where bindings and the predicate are computed"
+            return " before the block, where bindings and the predicate are computed"
         return ""
 
     def name_value(self, key: SSAValue, name: str) -> None:
