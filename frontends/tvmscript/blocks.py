@@ -26,9 +26,11 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.tree import is_expression
 from . import syntax
+from .arithmetic import binary
 from .buffers import region_of
 from .context import Context, location_of
-from .expressions import binary, evaluate, evaluate_all, extent_between, items_of
+from .dispatch import evaluate
+from .expressions import evaluate_all, extent_between, items_of
 from .quoting import copy, sweep_templates
 from .values import (
     BlockAxis,

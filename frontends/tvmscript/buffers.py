@@ -29,11 +29,14 @@ from ...dialects.tir import (
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
+    constant_value,
     memory_space,
     row_major_strides,
 )
 from . import syntax
+from .arithmetic import binary
 from .context import Context
+from .dispatch import evaluate
 from .reader import read_expression
 from .values import (
     Box,
@@ -143,8 +146,6 @@ def dimension(context: Context, value: Value, span: Span, what: str = "shape") -
 
 
 def _from_string(context: Context, text: str, span: Span) -> Value:
-    from .expressions import evaluate
-
     node = read_expression(text, span)
     for name in _names(node):
         if context.scope.find(name.id) is None:
@@ -517,8 +518,6 @@ def _access_ptr(
     offset: Value = 0, extent: Value = None,
 ) -> Value:  # fmt: skip
     """`A.access_ptr("rw", offset=...)`."""
-    from .expressions import binary
-
     if content_lanes != 1:
         raise span.error("access_ptr with content_lanes is not supported")
     start = binary(context, "+", buffer.offset, offset, span) if buffer.offset != 0 else offset
@@ -743,8 +742,6 @@ def _vector_index(context: Context, index: Value, dtype: DType, span: Span) -> S
 
 def _predicate(context: Context, value: Value, span: Span) -> SSAValue | None:
     """The predicate of an access; None if it is constantly true in all lanes."""
-    from ...dialects.tir.builder import constant_value
-
     if value is True or value is None:
         return None
     condition = context.condition(value, span)

@@ -34,6 +34,7 @@ from ...dialects.tir import FuncOp, HandleType, Mixed, Operand, RampOp, SymbolOp
 from ...dialects.tir.annotations import annotation_key, annotation_value
 from ...dialects.tir.builder import constant_value
 from . import syntax
+from .dispatch import evaluate
 from .quoting import copy
 from .values import (
     BlockState,
@@ -218,8 +219,6 @@ class Context:
         return value
 
     def _evaluate_lazily(self, name: str, value: Lazy, span: Span) -> Value:
-        from .expressions import evaluate
-
         if name in self.resolving:
             raise span.error(f"{name!r} is defined by itself")
         saved, self.scope = self.scope, value.scope
