@@ -8,14 +8,16 @@ mod = relay.module(relay.Function(relay.free_vars(y), y))
 from __future__ import annotations
 
 from ...module import Module
-from . import names
+from . import names, op, qnn
 from .analysis import free_vars
 from .expr import FunctionCall
 from .graph import module_of
 from .names import *  # noqa: F403
+from .op import *  # noqa: F403
 
-__all__ = ["FunctionCall", "free_vars", "module"]
+__all__ = ["FunctionCall", "free_vars", "module", "op", "qnn"]
 __all__ += names.__all__
+__all__ += op.__all__
 
 
 def module(function: names.Function) -> Module:

@@ -138,8 +138,8 @@ class Stage:
         if (factor is None) == (nparts is None):
             raise TeError(f"split of axis {parent.var.name}: expected either factor or nparts")
         outer, inner = (_derive_axis(f"{parent.var.name}.{part}", [parent]) for part in ("outer", "inner"))
-        sizes = [None if size is None else _size(size, parent) for size in (factor, nparts)]
-        self.relations.append(Split(parent, outer, inner, *sizes, disable_predication, here()))
+        inside, outside = (None if size is None else _size(size, parent) for size in (factor, nparts))
+        self.relations.append(Split(parent, outer, inner, inside, outside, disable_predication, here()))
         self.leaf_iter_vars[position : position + 1] = [outer, inner]
         return outer, inner
 

@@ -436,7 +436,7 @@ def _access(context: Context, kind: str, value: Value, span: Span) -> None:
     if not isinstance(value, Element | Buffer):
         raise span.error(f"expected a region of a buffer, got {describe(value)}")
     buffer = value if isinstance(value, Buffer) else value.buffer
-    region = region_of(context, value, span)
+    region = region_of(context, value)
     context.locate(span).insert(AccessOp(kind, buffer.value, region))
 
 

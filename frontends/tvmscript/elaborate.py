@@ -16,17 +16,9 @@ from ...core.dominance import check_dominance
 from ...core.dtypes import type_of
 from ...core.errors import ParseError, VerifyError
 from ...core.xdsl_compat import hint
-from ...dialects.tir import (
-    BlockOp,
-    BufferOp,
-    FuncOp,
-    HandleType,
-    LetOp,
-    MatchBufferOp,
-    SymbolOp,
-)
+from ...dialects.tir import BlockOp, BufferOp, FuncOp, HandleType, LetOp, MatchBufferOp, SymbolOp
 from ...module import Module
-from . import blocks, buffers, calls, host, operators, pytime, syntax
+from . import allocations, blocks, buffers, calls, host, operators, pytime, syntax
 from .annotations import annotated_type, evaluate_annotation, read_result_type
 from .context import Context, ModuleState, location_of, notes_of
 from .dispatch import evaluate, run_statements
@@ -34,21 +26,10 @@ from .macros import read_macro
 from .quoting import sweep_templates
 from .reader import read_module
 from .statements import range_loops
-from .values import (
-    BufferSpec,
-    FunctionRef,
-    Functions,
-    Lazy,
-    Macro,
-    Scope,
-    TypeVariable,
-    Value,
-    Variable,
-    Word,
-)
+from .values import BufferSpec, FunctionRef, Functions, Lazy, Macro, Scope, TypeVariable, Value, Variable, Word
 from .vocabulary import is_dtype, path_of, unknown_word, word
 
-_READERS = (blocks, buffers, calls, host, operators)  # their import registers words and calls
+_READERS = (allocations, blocks, buffers, calls, host, operators)  # their import registers words and calls
 
 _NAMESPACES = {"T": "T", "I": "I", "R": "R", "tvm": "tvm", "tir": "T", "tirx": "T", "Tx": "Tx", "ir": "I", "relax": "R"}
 
@@ -367,7 +348,7 @@ class _FunctionReader:
                 continue
             source = cast(BlockArgument, op.source)
             context.param_names[source.index] = op.buffer_name.data
-            new = buffers.replace_param(context, source.index, op.type)
+            new = _replace_param(context, source.index, op.type)
             op.buffer.replace_all_uses_with(new)
             op.detach()
             op.erase()
@@ -418,6 +399,13 @@ class _FunctionReader:
         )
         op.location = location_of(node.name_span)
         return op
+
+
+def _replace_param(context: Context, index: int, type: Any) -> BlockArgument:
+    """Inserts a new parameter before parameter `index`, with the same name; the caller removes the old parameter."""
+    new = context.block.insert_arg(type, index)
+    hint(new, context.param_names[index])
+    return new
 
 
 def _sweep(ops: Any) -> None:

@@ -12,10 +12,12 @@ from ...core.dtypes import dtype_of, type_of
 from ...core.errors import ParseError
 from ...dialects.text import expression_text
 from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp
-from . import buffers, pytime, syntax
+from . import pytime, syntax
 from .arithmetic import binary, cast_to, common_dtype, index_of, is_zero, known, logical, operate, unary
+from .buffer_attributes import attribute
 from .context import Context, spell_type
 from .dispatch import apply, calls, evaluate, evaluates
+from .pointers import buffer_of_pointer
 from .quoting import quote
 from .values import (
     Box,
@@ -33,17 +35,7 @@ from .values import (
     Word,
     describe,
 )
-from .vocabulary import (
-    CONSTANTS,
-    FORMS,
-    WORDS,
-    call_reader,
-    is_dtype,
-    is_prefix,
-    path_of,
-    takes_dtype,
-    unknown_word,
-)
+from .vocabulary import CONSTANTS, FORMS, WORDS, call_reader, is_dtype, is_prefix, path_of, takes_dtype, unknown_word
 
 MAX_FORMAT = 64
 
@@ -267,7 +259,7 @@ def attribute_of(context: Context, value: Value, name: str, span: Span, name_spa
                 raise name_span.error(f"{value.name} has no function {name!r}{hint}")
             return FunctionRef(name)
         case Buffer():
-            return buffers.attribute(context, value, name, span)
+            return attribute(context, value, name, span)
         case _ if pytime.is_symbolic(value):
             return _expression_attribute(context, value, name, span, name_span)
         case _:
@@ -296,7 +288,7 @@ def _expression_attribute(context: Context, value: Value, name: str, span: Span,
     if isinstance(value, SSAValue) and value in context.memories:  # the result of T.alloc_buffer in v0.24
         if name == "data":
             return value
-        return buffers.attribute(context, buffers.buffer_of_pointer(context, value, span), name, span)
+        return attribute(context, buffer_of_pointer(context, value, span), name, span)
     hint = did_you_mean(name, ["dtype", "astype"])
     raise name_span.error(f"an expression has no attribute {name!r}{hint}")
 
@@ -310,7 +302,7 @@ def _subscript(context: Context, node: syntax.Subscript) -> Value:
         case Word():
             return _word_subscript(context, value, node)
         case SSAValue() if isinstance(value.type, HandleType):
-            buffer = buffers.buffer_of_pointer(context, value, node.span)
+            buffer = buffer_of_pointer(context, value, node.span)
             return Element(buffer, _indices(context, buffer, node.index), node.span)
         case _ if pytime.is_symbolic(value):
             raise node.span.error("only buffers and Python's lists have items, got an expression")

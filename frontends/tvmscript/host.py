@@ -13,10 +13,10 @@ from ...core.errors import ParseError
 from ...dialects.tir import HandleType, Operand
 from . import pytime
 from .arithmetic import binary, index_of, is_zero, known, operate, unary
-from .buffers import buffer_of_pointer
 from .context import Context
 from .dispatch import apply, calls
 from .expressions import as_range, attribute_of
+from .pointers import buffer_of_pointer
 from .pytime import captured, is_symbolic
 from .quoting import quote
 from .values import Box, Buffer, Closure, Deferred, Element, FunctionRef, Macro, Method, Quoted, Value, describe

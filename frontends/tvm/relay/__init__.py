@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...relay import names
+from ...relay import names, op, qnn
 from ...relay.names import *  # noqa: F403
+from ...relay.op import *  # noqa: F403
 from . import analysis, build_module, frontend, ir_pass, testing, transform
 from .build_module import build, optimize
 from .execute import create_executor
@@ -15,12 +16,15 @@ __all__ = [
     "create_executor",
     "frontend",
     "ir_pass",
+    "op",
     "optimize",
+    "qnn",
     "scalar_type",
     "testing",
     "transform",
 ]
 __all__ += names.__all__
+__all__ += op.__all__
 
 
 def scalar_type(dtype: str) -> names.TensorType:

@@ -56,14 +56,15 @@ def separable_conv_block(
     """A depthwise and a pointwise convolution, each with a batch normalization and a ReLU. dtype: the data type of the
     depthwise weight.
     """
-    stride = 2 if downsample else 1
+    strides = (2, 2) if downsample else (1, 1)
     channels = depthwise_channels
     shape = (channels, 1, *kernel_size) if layout == "NCHW" else (*kernel_size, channels, 1)
     weight = var(f"{name}_depthwise_conv_weight", shape=shape, dtype=dtype)
-    depthwise = {"channels": channels, "groups": channels, "kernel_size": kernel_size, "strides": (stride, stride)}
-    filtered = _conv_bn_relu(data, f"{name}_depthwise", epsilon, layout, weight, **depthwise, padding=padding)
-    pointwise = {"channels": pointwise_channels, "kernel_size": (1, 1)}
-    return _conv_bn_relu(filtered, f"{name}_pointwise", epsilon, layout, **pointwise)
+    depthwise = {"channels": channels, "groups": channels, "strides": strides, "padding": padding}
+    filtered = _conv_bn_relu(data, f"{name}_depthwise", epsilon, layout, weight, kernel_size=kernel_size, **depthwise)
+    return _conv_bn_relu(
+        filtered, f"{name}_pointwise", epsilon, layout, channels=pointwise_channels, kernel_size=(1, 1)
+    )
 
 
 def mobile_net(
