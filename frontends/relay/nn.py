@@ -10,7 +10,7 @@ from typing import Any
 
 from ...core.errors import UnsupportedError
 from ...operators.windows import SPATIAL, Window
-from .expr import Expr, call
+from .expr import Call, Expr, call
 from .operators import bind, function_of, named, number_of
 
 batch_flatten = function_of("nn.batch_flatten")
@@ -87,7 +87,7 @@ def leaky_relu(data: Expr, alpha: float) -> Expr:
 # Images
 
 
-def _pool(name: str) -> Callable[..., Expr]:
+def _pool(name: str) -> Callable[..., Call]:
     """The function of a pooling operator, which in Relay takes `out_layout` after `layout`."""
     function = function_of(name)
     parameters: list[inspect.Parameter] = []

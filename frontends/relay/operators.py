@@ -13,7 +13,7 @@ from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError
 from ...expressions.errors import TeError
 from ...operators import operator_of
-from .expr import Constant, Expr, Tuple, TupleWrapper, as_expr, call
+from .expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr, call
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,7 +39,7 @@ def make(name: str, *operands: Any, **attributes: Any) -> Any:
     return TupleWrapper(expr, count) if count > 1 else expr
 
 
-def function_of(name: str) -> Callable[..., Expr]:
+def function_of(name: str) -> Callable[..., Call]:
     """A function that builds calls of the operator `name` from its operands (a list for a variadic operand) and its
     attributes, in the order of its definition.
     """

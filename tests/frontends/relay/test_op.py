@@ -178,7 +178,7 @@ def test_an_operator_is_found_by_name() -> None:
         (lambda: relay.exp(x(), x()), "exp: too many positional arguments .has: data."),
         (lambda: relay.nn.leaky_relu(x()), "nn.leaky_relu: missing a required argument: 'alpha'"),  # pyright: ignore[reportCallIssue]
         (lambda: relay.nn.softmax(x(), "last"), "nn.softmax: axis = 'last', expected int"),
-        (lambda: relay.clip(x(), "low", 1), "clip: a_min = 'low', expected float"),
+        (lambda: relay.clip(x(), "low", 1), "clip: a_min = 'low', expected float"),  # pyright: ignore[reportArgumentType]
         (
             lambda: relay.nn.pad(x(), ((0, 0),), relay.exp(x())),
             "nn.pad: pad_value: exp.*, expected a number or a constant",
